@@ -1,0 +1,184 @@
+"""Random numbers that depend on the seed, the purpose and the place alone.
+
+Nothing is drawn from a running generator: a number belongs to (seed, names, image, class), so that
+the order of work, the size of chunks and the number of processes change nothing. All comparisons
+are made between integers, which are the same on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import torch
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_B = np.uint64(0x94D049BB133111EB)
+_CHUNK = 1 << 15  # numbers worked on at a time: temporaries stay in the cache
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Uniform numbers by place. `Chance.seeded(7).of("errors")(images, classes)`."""
+
+    key: bytes
+
+    @staticmethod
+    def seeded(seed: int) -> Chance:
+        """The root of all numbers of one seed (any integer)."""
+        return Chance(hashlib.sha256(f"simkit {int(seed)}".encode()).digest())
+
+    def of(self, *names: str | int) -> Chance:
+        """The numbers for one purpose; a new purpose leaves all other numbers as they were."""
+        key = self.key
+        for name in names:
+            key = hashlib.sha256(key + repr(name).encode()).digest()
+        return Chance(key)
+
+    def __call__(self, images: Any, classes: Any = None) -> NDArray[np.uint64]:
+        """One 64-bit number for each place; `images` and `classes` are integers that broadcast."""
+        low, high = self._words()
+        rows = np.asarray(images)
+        columns = np.zeros((), np.int64) if classes is None else np.asarray(classes)
+        rows, columns = np.broadcast_arrays(rows, columns)
+        shape, rows, columns = rows.shape, rows.reshape(-1), columns.reshape(-1)
+        out = np.empty(rows.shape, np.uint64)
+        for start in range(0, len(out), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            state = _mix(rows[part].astype(np.uint64) * _GOLDEN + low)
+            state ^= columns[part].astype(np.uint64) * _MIX_B + high
+            out[part] = _mix(state)
+        return out.reshape(shape)
+
+    def block(self, start: int, stop: int, width: int) -> NDArray[np.uint32]:
+        """Numbers of 32 bits for every place of rows start..stop: (stop - start, width).
+
+        About three times as fast per number as `__call__`, for whole rows; its numbers are its own.
+        """
+        per_row = -(-width // 8)  # one step of Philox gives 256 bits
+        generator = np.random.Philox(key=np.frombuffer(self.key[:16], "<u8"))
+        generator.advance(start * per_row)
+        raw = generator.random_raw((stop - start) * per_row * 4)
+        numbers = np.ascontiguousarray(raw, dtype="<u8").view("<u4")
+        return numbers.reshape(stop - start, per_row * 8)[:, :width]
+
+    def permutation(self, size: int) -> Permutation:
+        """One keyed permutation of range(size) for every key (class or image)."""
+        return Permutation(size, *self._words())
+
+    def seed(self) -> int:
+        """63 bits for libraries that want a seed."""
+        return int.from_bytes(self.key[16:24], "little") >> 1
+
+    def torch(self) -> torch.Generator:
+        """A CPU generator of PyTorch. Never for labels: its streams differ between devices."""
+        import torch
+
+        return torch.Generator().manual_seed(self.seed())
+
+    def _words(self) -> tuple[np.uint64, np.uint64]:
+        low, high = np.frombuffer(self.key[:16], "<u8")
+        return np.uint64(low), np.uint64(high)
+
+
+def threshold(share: float, bits: int = 64) -> int:
+    """The integer t for which `number < t` holds with probability `share`; share 1 gives 2**bits."""
+    return min(1 << bits, max(0, round(share * (1 << bits))))
+
+
+def below(numbers: NDArray[np.unsignedinteger], share: float) -> NDArray[np.bool_]:
+    """Which of these uniform numbers fall under `share` of their range; nested in `share`."""
+    limit = threshold(share, numbers.dtype.itemsize * 8)
+    if limit > np.iinfo(numbers.dtype).max:
+        return np.ones(numbers.shape, bool)
+    return numbers < numbers.dtype.type(limit)
+
+
+def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64 (Steele, Lea & Flood, OOPSLA 2014), in place."""
+    state ^= state >> np.uint64(30)
+    state *= _MIX_A
+    state ^= state >> np.uint64(27)
+    state *= _MIX_B
+    state ^= state >> np.uint64(31)
+    return state
+
+
+@dataclass(frozen=True)
+class Permutation:
+    """Keyed permutations of range(size): an alternating Feistel network with cycle walking.
+
+    `at(ranks, keys)` says what stands at a rank, `rank(items, keys)` where an item stands. The
+    first m outputs are m different items for any m, and a larger m only adds to them.
+    """
+
+    size: int
+    low: np.uint64
+    high: np.uint64
+
+    _rounds = 6
+
+    def at(self, ranks: Any, keys: Any = 0) -> NDArray[np.int64]:
+        """Items at `ranks` (0..size-1) in the permutation of each of `keys`; both broadcast."""
+        return self._walk(ranks, keys, range(self._rounds))
+
+    def rank(self, items: Any, keys: Any = 0) -> NDArray[np.int64]:
+        """Ranks of `items`: the inverse of `at`."""
+        return self._walk(items, keys, range(self._rounds - 1, -1, -1))
+
+    def _walk(self, values: Any, keys: Any, rounds: range) -> NDArray[np.int64]:
+        values, keys = np.broadcast_arrays(np.asarray(values), np.asarray(keys))
+        flat, flat_keys = values.ravel(), keys.ravel()
+        out = np.empty(flat.shape, np.int64)
+        for start in range(0, len(flat), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            mixed = _mix(flat_keys[part].astype(np.uint64) * _GOLDEN + self.low)
+            pair = (mixed ^ self.high).view("<u4").reshape(-1, 2)
+            words = np.ascontiguousarray(pair[:, 0]), np.ascontiguousarray(pair[:, 1])
+            out[part] = self._inside(flat[part].astype(np.uint32), words, rounds)
+        return out.reshape(values.shape)
+
+    def _inside(
+        self, x: NDArray[np.uint32], keys: tuple[NDArray[np.uint32], ...], rounds: range
+    ) -> NDArray[np.uint32]:
+        x = self._network(x, keys, rounds)
+        outside = np.flatnonzero(x >= self.size)
+        while len(outside):  # walk along the cycle until back in range
+            moved = self._network(x[outside], tuple(key[outside] for key in keys), rounds)
+            x[outside] = moved
+            outside = outside[moved >= self.size]
+        return x
+
+    def _network(
+        self, x: NDArray[np.uint32], keys: tuple[NDArray[np.uint32], ...], rounds: range
+    ) -> NDArray[np.uint32]:
+        bits = max(6, (self.size - 1).bit_length())  # small sizes walk inside a domain of 64
+        right_bits = bits // 2
+        left, right = x >> np.uint32(right_bits), x & np.uint32((1 << right_bits) - 1)
+        left_shift, right_shift = np.uint32(32 - (bits - right_bits)), np.uint32(32 - right_bits)
+        for step in rounds:
+            key = keys[step % 2] + np.uint32((step * 0x9E3779B9) & 0xFFFFFFFF)
+            if step % 2 == 0:
+                left ^= _scramble(right, key) >> left_shift
+            else:
+                right ^= _scramble(left, key) >> right_shift
+        left <<= np.uint32(right_bits)
+        left |= right
+        return left
+
+
+def _scramble(x: NDArray[np.uint32], key: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """A keyed mix of 32 bits whose high bits are good; `key` is used up."""
+    key ^= x
+    key *= np.uint32(0x9E3779B1)
+    key ^= key >> np.uint32(15)
+    key *= np.uint32(0x85EBCA77)
+    key ^= key >> np.uint32(13)
+    key *= np.uint32(0xC2B2AE3D)
+    return key

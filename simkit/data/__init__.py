@@ -1,0 +1,5 @@
+"""Data sets by name: `open("scenes")`, `open("coco:train.json,val=val.json")`, `open("npz:FILE")`."""
+
+from simkit.data.dataset import Dataset, Pictures, open, register
+
+__all__ = ["Dataset", "Pictures", "open", "register"]

@@ -1,0 +1,22 @@
+"""The one exception for input that cannot be used, and how a name that is not known is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BadInput(ValueError):
+    """Something the user gave cannot be used.
+
+    The message is one sentence that says what came, what is expected and what to do next. The
+    command line prints it without a traceback and leaves with exit code 2.
+    """
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> BadInput:
+    """The error for a name that nobody has, with the nearest known name when one is near."""
+    names = sorted(known)
+    near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else "known are " + ", ".join(names)
+    return BadInput(f"no {kind} is called {str(name)!r}; {hint}")

@@ -1,0 +1,60 @@
+"""Files appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from simkit.errors import BadInput
+
+
+@contextmanager
+def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary path beside `path`; what was written there takes its place when the block ends.
+
+    The block may be left by an error or a signal: then `path` is as it was. Raises BadInput where
+    `path` is a folder or its folder cannot be written.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise BadInput(f"{target} is a folder; give the name of a file to write")
+    temporary = _beside(target)
+    try:
+        yield temporary
+        os.replace(temporary, target)
+    except PermissionError as error:
+        raise BadInput(f"{target} cannot be written ({error.strerror}); choose another place") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _beside(target: Path) -> Path:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
+    os.close(handle)
+    os.chmod(name, 0o666 & ~_umask())
+    return Path(name)
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it; mkstemp ignores it and would leave 0600.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def readable(path: str | os.PathLike[str], what: str) -> Path:
+    """`path` as a Path once it is known to be a file. Raises BadInput naming it and `what` it is."""
+    found = Path(path)
+    if found.is_dir():
+        raise BadInput(f"{found} is a folder, but a file with {what} is expected")
+    if not found.is_file():
+        raise BadInput(f"{found} does not exist; give the path of a file with {what}")
+    return found

@@ -1,0 +1,99 @@
+"""How often each question was asked, and how often people were made to look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput
+
+QUESTIONS = {
+    "verify": "is this class in this image? yes or no",
+    "name": "name a class that is in this image",
+    "search": "look at an image in search of one class",
+    "sweep": "label this image for all of these classes",
+    "descend": "is this branch of the hierarchy in this image? yes or no",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Effort:
+    """What people were asked; kilobytes, whatever the number of images.
+
+    questions  for each kind of question a histogram over images, int64: h[q] images were asked q
+               questions of this kind (h[0] is not counted and stays 0). A `sweep` question is one
+               class of a page. Prices by the page or by the image need the histogram, not its sum.
+    looks      (L,) int64: images looked at in search of each class (kind `search`).
+    workers    how many people answered each question; None: not stated, the price list has its own.
+    dropped    answers (of the crowd, not of each worker) that were paid for and not kept.
+    """
+
+    questions: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    looks: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    workers: int | None = None
+    dropped: int = 0
+
+    def count(self, kind: str) -> int:
+        """How many questions of this kind were asked."""
+        if kind == "search":
+            return int(self.looks.sum())
+        histogram = self.questions.get(kind)
+        return 0 if histogram is None else int(histogram @ np.arange(len(histogram)))
+
+    def images(self, kind: str) -> int:
+        """How many images had at least one question of this kind (not known for `search`)."""
+        histogram = self.questions.get(kind)
+        return 0 if histogram is None else int(histogram[1:].sum())
+
+    def kinds(self) -> list[str]:
+        """The kinds of question that were asked at least once."""
+        return [kind for kind in QUESTIONS if self.count(kind)]
+
+    def counts(self) -> dict[str, int | None]:
+        """Questions by kind, with `workers` and `dropped`: what a person wants to read."""
+        asked: dict[str, int | None] = {kind: self.count(kind) for kind in self.kinds()}
+        return asked | {"workers": self.workers, "dropped": self.dropped}
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values; histograms as pairs (questions, images), zeros left out."""
+        pairs = {
+            kind: [[int(q), int(h[q])] for q in np.flatnonzero(h)] for kind, h in self.questions.items()
+        }
+        looks = [[int(c), int(self.looks[c])] for c in np.flatnonzero(self.looks)]
+        return {
+            "questions": pairs,
+            "looks": looks,
+            "classes": len(self.looks),
+            "workers": self.workers,
+            "dropped": self.dropped,
+        }
+
+    @staticmethod
+    def from_json(values: Mapping[str, Any]) -> Effort:
+        """Read back what `to_json` wrote. Raises BadInput for anything else."""
+        try:
+            questions = {kind: _histogram(pairs) for kind, pairs in values["questions"].items()}
+            looks = np.zeros(values["classes"], np.int64)
+            for c, count in values["looks"]:
+                looks[c] = count
+            return Effort(questions, looks, values["workers"], int(values["dropped"]))
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise BadInput(f"the effort in this file cannot be read ({error!r})") from None
+
+
+def histogram(questions_per_image: NDArray[np.integer]) -> NDArray[np.int64]:
+    """h[q] = images with q questions; h[0] is set to 0."""
+    counted = np.bincount(questions_per_image)
+    counted[:1] = 0
+    return counted
+
+
+def _histogram(pairs: list[list[int]]) -> NDArray[np.int64]:
+    out = np.zeros(1 + max((q for q, _ in pairs), default=0), np.int64)
+    for q, images in pairs:
+        out[q] = images
+    return out

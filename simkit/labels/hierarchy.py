@@ -1,0 +1,163 @@
+"""The class hierarchy: a directed acyclic graph in which present implies present parents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simkit.errors import BadInput
+from simkit.files import readable, whole
+from simkit.history import content_id
+from simkit.labels.truth import Truth
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """Classes and their parents.
+
+    classes  L names, all different.
+    parents  for each class the indices of its parents, ascending; several are allowed.
+    synsets  for each class its WordNet synset such as "dog.n.01", or "" where there is none.
+    """
+
+    classes: tuple[str, ...]
+    parents: tuple[tuple[int, ...], ...]
+    synsets: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        classes: Sequence[str],
+        edges: Iterable[tuple[str, str]],
+        synsets: Mapping[str, str] | None = None,
+    ) -> Hierarchy:
+        """From names and (child, parent) pairs. Raises BadInput for unknown names and for cycles."""
+        index = {name: c for c, name in enumerate(classes)}
+        if len(index) != len(classes):
+            raise BadInput("the hierarchy names a class twice; give every class its own name")
+        parents: list[set[int]] = [set() for _ in classes]
+        for child, parent in edges:
+            for name in (child, parent):
+                if name not in index:
+                    raise BadInput(f"the hierarchy has an edge to {name!r}, which is not a class")
+            parents[index[child]].add(index[parent])
+        given = synsets or {}
+        built = Hierarchy(
+            tuple(classes),
+            tuple(tuple(sorted(p)) for p in parents),
+            tuple(given.get(name, "") for name in classes),
+        )
+        if not nx.is_directed_acyclic_graph(built.graph):
+            cycle = " -> ".join(classes[c] for c, _ in nx.find_cycle(built.graph))
+            raise BadInput(f"the hierarchy goes round in a circle: {cycle}; remove one of these edges")
+        return built
+
+    @cached_property
+    def graph(self) -> nx.DiGraph:
+        """Edges from parent to child between class indices."""
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(len(self.classes)))
+        graph.add_edges_from((p, c) for c, above in enumerate(self.parents) for p in above)
+        return graph
+
+    @cached_property
+    def above(self) -> NDArray[np.bool_]:
+        """(L, L): above[c, a] says that a is c itself or an ancestor of c."""
+        L = len(self.classes)
+        above = np.eye(L, dtype=bool)
+        for c in nx.topological_sort(self.graph):
+            for parent in self.parents[c]:
+                above[c] |= above[parent]
+        return above
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """For each class its children, ascending."""
+        below: list[list[int]] = [[] for _ in self.classes]
+        for c, above in enumerate(self.parents):
+            for parent in above:
+                below[parent].append(c)
+        return tuple(map(tuple, below))
+
+    @property
+    def roots(self) -> NDArray[np.int64]:
+        """Classes without a parent."""
+        return np.array([c for c, above in enumerate(self.parents) if not above], np.int64)
+
+    @property
+    def leaves(self) -> NDArray[np.int64]:
+        """Classes without a child."""
+        return np.array([c for c, below in enumerate(self.children) if not below], np.int64)
+
+    @property
+    def id(self) -> str:
+        """Content id."""
+        return content_id("hierarchy", self.to_json())
+
+    def to_json(self) -> str:
+        """As JSON text: classes in order, each with its parents' names and its synset."""
+        rows = [
+            {"name": name, "parents": [self.classes[p] for p in above], "synset": synset}
+            for name, above, synset in zip(self.classes, self.parents, self.synsets, strict=True)
+        ]
+        return json.dumps({"classes": rows}, indent=1, ensure_ascii=False)
+
+    @staticmethod
+    def from_json(text: str, where: str = "the hierarchy") -> Hierarchy:
+        """Read back what `to_json` wrote. Raises BadInput that names `where`."""
+        try:
+            rows: list[dict[str, Any]] = json.loads(text)["classes"]
+            names = [str(row["name"]) for row in rows]
+            edges = [(str(row["name"]), str(parent)) for row in rows for parent in row["parents"]]
+            synsets = {str(row["name"]): str(row.get("synset", "")) for row in rows}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise BadInput(
+                f"{where} cannot be read ({error}); expected is "
+                '{"classes": [{"name": ..., "parents": [...]}]}'
+            ) from None
+        return Hierarchy.of(names, edges, synsets)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write JSON."""
+        with whole(path) as part:
+            part.write_text(self.to_json() + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Hierarchy:
+        """Read what `save` wrote. Raises BadInput."""
+        found = readable(path, "a class hierarchy (JSON)")
+        try:
+            text = found.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise BadInput(f"{found} is not UTF-8 text; a class hierarchy (JSON) is expected") from None
+        return Hierarchy.from_json(text, str(found))
+
+
+def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
+    """The truth over all classes of the hierarchy, every ancestor present with its descendants.
+
+    Columns follow the hierarchy's order. Raises BadInput where a class of the truth is not in it.
+    A truth that is known in part stays so: an ancestor is known where it follows to be present or
+    where all its descendants in the truth are known to be absent.
+    """
+    index = {name: c for c, name in enumerate(hierarchy.classes)}
+    missing = [name for name in truth.classes if name not in index]
+    if missing:
+        raise BadInput(f"class {missing[0]!r} is not in the hierarchy; add it or its synset to the mapping")
+    own = np.array([index[name] for name in truth.classes])
+    above = csr_array(hierarchy.above[own].astype(np.int32))
+    present = (truth.present.astype(np.int32) @ above) > 0
+    known = None
+    if truth.known is not None:
+        absent = truth.known.astype(np.int32) - truth.known.multiply(truth.present).astype(np.int32)
+        settled = (absent @ above).toarray() == hierarchy.above[own].sum(0)
+        known = csr_array(settled & (hierarchy.above[own].sum(0) > 0)) + present
+    return Truth.of(csr_array(present), truth.images, hierarchy.classes, known)

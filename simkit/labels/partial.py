@@ -1,0 +1,125 @@
+"""Partial labels: the only form in which labels travel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simkit.errors import BadInput
+from simkit.history import History, content_id
+from simkit.labels.effort import Effort
+from simkit.labels.truth import check_axes, frozen, locked
+
+PRESENT, ABSENT, UNKNOWN = 1, -1, 0
+
+
+@dataclass(frozen=True, eq=False)
+class PartialLabels:
+    """What is known of every image: +1 present, -1 absent, 0 unknown.
+
+    codes (N, L) int8 CSR, sorted: +1 and -1 are stored, what is not stored is unknown.
+    asked (N,) bool: images about which at least one question was asked; only they enter training.
+    images (N,) ids;  classes: L names;  effort: what was asked;  history: how it came about.
+    All arrays are read-only, also after pickling and copying.
+    """
+
+    codes: csr_array
+    asked: NDArray[np.bool_]
+    images: NDArray[Any]
+    classes: tuple[str, ...]
+    effort: Effort = field(default_factory=Effort)
+    history: History = field(default_factory=lambda: History("given"))
+
+    @staticmethod
+    def of(
+        codes: Any,
+        images: Any = None,
+        classes: Any = None,
+        asked: Any = None,
+        *,
+        effort: Effort | None = None,
+        history: History | None = None,
+    ) -> PartialLabels:
+        """From a dense or sparse matrix (N, L) of +1, -1 and 0, checked.
+
+        `asked` defaults to the images that carry a label. Raises BadInput for other codes, for
+        duplicate ids or names, and for sizes that do not fit.
+        """
+        if isinstance(codes, np.ndarray) and codes.ndim != 2:
+            raise BadInput(f"labels have shape {codes.shape}; images x classes are expected")
+        given = csr_array(codes)
+        if not np.isin(given.data, (-1, 0, 1)).all():
+            raise BadInput("labels hold other values than +1, -1 and 0; translate them first")
+        matrix = given.astype(np.int8)
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        N, L = matrix.shape
+        ids = np.arange(N) if images is None else np.asarray(images)
+        names = tuple(f"class-{c}" for c in range(L)) if classes is None else tuple(classes)
+        check_axes(ids, names, (N, L))
+        known = np.diff(matrix.indptr) > 0
+        marked = known if asked is None else np.asarray(asked, bool) | known
+        if marked.shape != (N,):
+            raise BadInput(f"asked has shape {marked.shape}; ({N},) is expected")
+        return PartialLabels(
+            frozen(matrix), locked(marked), locked(ids), names, effort or Effort(), history or History("given")
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(N, L)."""
+        return self.codes.shape  # type: ignore[no-any-return]
+
+    @cached_property
+    def id(self) -> str:
+        """Content id of the labels: codes, asked images, ids and class names."""
+        return content_id(
+            "partial",
+            self.codes.indptr,
+            self.codes.indices,
+            self.codes.data,
+            self.asked,
+            self.images,
+            "\n".join(self.classes),
+        )
+
+    def rows(self, index: Any) -> NDArray[np.int8]:
+        """(b, L) int8 for these images."""
+        return self.codes[np.asarray(index)].toarray()  # type: ignore[no-any-return]
+
+    def counts(self) -> dict[str, int]:
+        """How many entries are present, absent and unknown."""
+        present = int(np.count_nonzero(self.codes.data == PRESENT))
+        absent = int(self.codes.nnz) - present
+        N, L = self.shape
+        return {"present": present, "absent": absent, "unknown": N * L - present - absent}
+
+    def per_class(self, code: int) -> NDArray[np.int64]:
+        """(L,) in how many images each class carries this code (+1 or -1)."""
+        return np.bincount(self.codes.indices[self.codes.data == code], minlength=self.shape[1])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write parquet: a long table image_id, class, state; the rest in its metadata."""
+        from simkit.labels.formats.parquet import Parquet
+
+        Parquet().write(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> PartialLabels:
+        """Read what `save` wrote, or any long table with these three columns. Raises BadInput."""
+        from simkit.labels.formats.parquet import Parquet
+
+        return Parquet().read(path)
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        frozen(self.codes)
+        for array in (self.asked, self.images):
+            array.flags.writeable = False

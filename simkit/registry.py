@@ -1,0 +1,199 @@
+"""Finding parts (schemes, methods, formats, data sets, figures) by name.
+
+A part is a frozen dataclass in a file of its own; its fields are its settings. The registry finds
+the file, builds the part from text, flags or a table, and spells it back completely.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import pkgutil
+import re
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
+
+from simkit.errors import BadInput, unknown
+
+T = TypeVar("T")
+_PART = re.compile(r"([a-z0-9][a-z0-9-]*)(?:\((.*)\))?", re.DOTALL)
+
+
+class Registry(Generic[T]):
+    """The parts of one kind; `package` is imported, file by file, when a name is first asked for."""
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind = kind
+        self._package = package
+        self._found: dict[str, type[T]] = {}
+        self._complete = False
+
+    def register(self, part: type[T]) -> type[T]:
+        """Class decorator: make `part` known under its `name`."""
+        name: str = part.name  # type: ignore[attr-defined]
+        if self._found.get(name, part).__qualname__ != part.__qualname__:
+            raise RuntimeError(f"two {self.kind}s are called {name!r}")
+        self._found[name] = part
+        return part
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        self._load()
+        return sorted(self._found)
+
+    def __iter__(self) -> Iterator[type[T]]:
+        return (self._found[name] for name in self.names())
+
+    def __getitem__(self, name: str) -> type[T]:
+        """The class called `name`. Raises BadInput with the nearest name otherwise."""
+        self._load()
+        if name not in self._found:
+            raise unknown(self.kind, name, self._found)
+        return self._found[name]
+
+    def make(self, spec: str, **settings: Any) -> T:
+        """The part that `spec` spells: `"fpc"`, `"fpc(per_class=100)"`, `"ll-r(delta=0.5)+boostlu"`.
+
+        `settings` are further fields (of the last part of a sum). What stands behind a `+` wraps
+        what stands before it and receives it as its field `inner`. Raises BadInput.
+        """
+        made: T | None = None
+        parts = _split_sum(spec)
+        for place, text in enumerate(parts):
+            name, given = self._parse(text)
+            if place == len(parts) - 1:
+                given = {**given, **settings}
+            part = self[name]
+            wraps = "inner" in _fields(part)
+            if wraps != (made is not None):
+                raise BadInput(self._misplaced(spec, name, wraps))
+            made = build(part, given if made is None else {**given, "inner": made}, self.kind)
+        assert made is not None
+        return made
+
+    def spell(self, part: T) -> str:
+        """The complete text of `part`, defaults included; `make` gives an equal part back."""
+        settings = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}  # type: ignore[arg-type]
+        inner = settings.pop("inner", None)
+        name: str = part.name  # type: ignore[attr-defined]
+        inside = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        text = f"{name}({inside})" if inside else name
+        return text if inner is None else f"{self.spell(inner)}+{text}"
+
+    def _misplaced(self, spec: str, name: str, wraps: bool) -> str:
+        if wraps:
+            return f"{self.kind} {name!r} wraps another one; write it behind a plus, as in an+{name}"
+        return f"{self.kind} {name!r} cannot stand behind a plus in {spec!r}; it wraps nothing"
+
+    def _parse(self, text: str) -> tuple[str, dict[str, Any]]:
+        match = _PART.fullmatch(text.strip().lower() if "(" not in text else text.strip())
+        if match is None:
+            raise BadInput(
+                f"{text!r} is not the spelling of a {self.kind}; write name or name(setting=value)"
+            )
+        name, inside = match.groups()
+        return name, _settings(inside, text) if inside else {}
+
+    def _load(self) -> None:
+        if not self._complete:
+            package = importlib.import_module(self._package)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self._package}.{module.name}")
+            self._complete = True
+
+
+def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
+    """`part(**settings)` with every value turned into its field's type. Raises BadInput."""
+    known = _fields(part)
+    given = {}
+    for key, value in settings.items():
+        key = key.replace("-", "_")
+        if key not in known:
+            raise unknown(f"setting of {kind} {part.name!r}", key, known)  # type: ignore[attr-defined]
+        given[key] = convert(value, known[key], f"{part.name}: {key}")  # type: ignore[attr-defined]
+    try:
+        return part(**given)
+    except TypeError as error:
+        raise BadInput(f"{kind} {part.name!r}: {error}") from None  # type: ignore[attr-defined]
+
+
+def _fields(part: type) -> dict[str, Any]:
+    hints = typing.get_type_hints(part)
+    return {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
+
+
+def convert(value: Any, kind: Any, where: str) -> Any:
+    """`value`, perhaps text from a shell, as the type `kind`; `where` names it in the error."""
+    if get_origin(kind) in (typing.Union, types.UnionType):
+        if value is None or (isinstance(value, str) and value.lower() == "none"):
+            if type(None) in get_args(kind):
+                return None
+        (kind, *_) = [k for k in get_args(kind) if k is not type(None)]
+    if get_origin(kind) is Literal:
+        if value in get_args(kind):
+            return value
+        raise BadInput(f"{where} is {value!r}; it must be one of {', '.join(map(str, get_args(kind)))}")
+    if kind is bool:
+        return _as_bool(value, where)
+    if kind in (int, float):
+        return _as_number(value, kind, where)
+    if kind is str and not isinstance(value, str):
+        raise BadInput(f"{where} is {value!r}; text is expected")
+    return value
+
+
+def _as_bool(value: Any, where: str) -> bool:
+    if isinstance(value, str) and value.lower() in ("true", "yes", "1", "false", "no", "0"):
+        return value.lower() in ("true", "yes", "1")
+    if not isinstance(value, bool):
+        raise BadInput(f"{where} is {value!r}; true or false is expected")
+    return value
+
+
+def _as_number(value: Any, kind: type, where: str) -> Any:
+    wanted = "a whole number" if kind is int else "a number"
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise BadInput(f"{where} is {value!r}; {wanted} is expected")
+    try:
+        number = float(value)
+        if number != number or number in (float("inf"), float("-inf")):
+            raise ValueError
+        if kind is int and number != int(number):
+            raise ValueError
+        return int(value) if kind is int and isinstance(value, int) else kind(number)
+    except (ValueError, OverflowError):
+        raise BadInput(f"{where} is {value!r}; {wanted} is expected") from None
+
+
+def _split_sum(spec: str) -> list[str]:
+    """Split at the pluses that stand outside parentheses and quotes."""
+    parts, depth, start, quote = [], 0, 0, ""
+    for place, letter in enumerate(spec):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "'\"":
+            quote = letter
+        elif letter == "+" and depth == 0:
+            parts.append(spec[start:place])
+            start = place + 1
+        depth += (letter == "(") - (letter == ")") if not quote else 0
+    return [*parts, spec[start:]]
+
+
+def _settings(inside: str, text: str) -> dict[str, Any]:
+    try:
+        call = ast.parse(f"part({inside})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        if call.args or any(word.arg is None for word in call.keywords):
+            raise ValueError
+        return {str(word.arg): _literal(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError):
+        raise BadInput(f"the settings in {text!r} cannot be read; write name(setting=value)") from None
+
+
+def _literal(node: ast.expr) -> Any:
+    # A bare word is text: k_of=batch needs no quotes inside a shell's own.
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
