@@ -1,0 +1,29 @@
+# make demo   installs into .venv and answers the main question on the built-in data set
+# make test   installs into .venv and runs the whole suite, notebooks included
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test notebooks lint clean
+
+demo: $(VENV)/installed
+	$(BIN)/simkit compare --out runs
+	@echo "the figure is runs/heat_map.png, the table runs/table.csv, all results lie in runs/"
+
+test: $(VENV)/installed
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+notebooks: $(VENV)/installed
+	SIMKIT_SIZE=full $(BIN)/python scripts/notebooks.py
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "simkit needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,48 @@
+"""simkit: plan annotation budgets for partially annotated multi-label image classification.
+
+    >>> import simkit
+    >>> scenes = simkit.data.open("scenes")
+    >>> labels = simkit.simulate(scenes.truth["train"], "fpc(per_class=50)")
+    >>> simkit.cost(labels, simkit.prices("coco-tagging")).dollars
+
+Names are loaded when they are first used: importing simkit loads neither torch nor nltk.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_PUBLIC = {
+    "simulate": ("simkit.annotate.simulate", "simulate"),
+    "replay": ("simkit.annotate.simulate", "replay"),
+    "cost": ("simkit.annotate.prices", "cost"),
+    "prices": ("simkit.annotate.prices", "prices"),
+    "amount_for": ("simkit.annotate.budget", "amount_for"),
+    "train": ("simkit.learn.train", "train"),
+    "compare": ("simkit.study.compare", "compare"),
+    "Truth": ("simkit.labels.truth", "Truth"),
+    "PartialLabels": ("simkit.labels.partial", "PartialLabels"),
+    "BadInput": ("simkit.errors", "BadInput"),
+    "data": ("simkit.data", None),
+    "formats": ("simkit.labels.formats", None),
+    "schemes": ("simkit.annotate.schemes", None),
+    "methods": ("simkit.learn.methods", None),
+    "figures": ("simkit.study.figures", None),
+}
+
+__all__ = list(_PUBLIC)  # pyright: ignore
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'simkit' has no attribute {name!r}")
+    module, attribute = _PUBLIC[name]
+    found = importlib.import_module(module)
+    value = found if attribute is None else getattr(found, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])

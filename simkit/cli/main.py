@@ -1,0 +1,103 @@
+"""The command `simkit`: finds the verb, runs it, turns errors into one sentence and an exit code.
+
+Exit codes: 0 done, 1 some runs of a comparison failed, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+
+import click
+
+from simkit.errors import BadInput, unknown
+
+VERBS = {
+    "simulate": "Simulate partial labels and say what they cost.",
+    "cost": "Price the questions behind a label file.",
+    "hierarchy": "Build a class hierarchy from WordNet.",
+    "train": "Train one method on partial labels and score it.",
+    "compare": "Compare schemes and methods at equal cost.",
+    "list": "List schemes, methods, data sets, formats, figures or prices.",
+    "show": "Show what a file or a runs folder holds and how it was made.",
+}
+
+
+class Verbs(click.Group):
+    """Commands that are imported when they are called, so that help answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command:
+        if name not in VERBS:
+            raise unknown("command", name, VERBS)
+        module = importlib.import_module(f"simkit.cli.{name}")
+        return module.command  # type: ignore[no-any-return]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from simkit.history import versions
+
+        click.echo(f"simkit {versions()['simkit']}")
+        ctx.exit()
+
+
+@click.group(
+    cls=Verbs,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: simkit simulate --scheme fpc",
+)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
+              help="Print the version.")  # fmt: skip
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Which annotation scheme, how much of it, which training method, and what will it cost?"""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the `simkit` command."""
+    sys.exit(code(arguments))
+
+
+def code(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code."""
+    # Warnings are for people: one line each, on stderr, without the line of code.
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _warn
+        try:
+            result = main.main(arguments, prog_name="simkit", standalone_mode=False)
+            return result if isinstance(result, int) else 0
+        except BadInput as error:
+            return _say(str(error), 2)
+        except click.ClickException as error:
+            return _say(error.format_message(), 2)
+        except FileNotFoundError as error:
+            return _say(f"{error.filename} does not exist; check the path", 2)
+        except (KeyboardInterrupt, click.Abort):
+            return _say("interrupted; what was finished is kept", 130)
+        except BrokenPipeError:
+            # The reader of a pipe went away; nothing is wrong, and nobody is left to tell.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+
+
+def _say(message: str, exit_code: int) -> int:
+    click.echo(f"simkit: {message}", err=True)
+    return exit_code
+
+
+def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:
+    click.echo(f"simkit: note: {message}", err=True)

@@ -1,0 +1,77 @@
+"""How results look in a terminal: tables for people, one JSON object for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simkit.labels.partial import PartialLabels
+
+if TYPE_CHECKING:
+    from simkit.annotate.prices import Cost, Prices
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One object on one line of stdout."""
+    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def table(columns: list[str], rows: list[list[str]], *, title: str = "", left: int = 1) -> None:
+    """Print rows under columns; the first `left` columns are words, the others numbers."""
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False)
+    for place, name in enumerate(columns):
+        drawn.add_column(name, justify="left" if place < left else "right", overflow="fold")
+    for row in rows:
+        drawn.add_row(*row)
+    console = Console(highlight=False, soft_wrap=False)
+    if not console.is_terminal:  # a pipe has no width: let no line be folded
+        console.width = 10_000
+    console.print(drawn)
+
+
+def counts_line(labels: PartialLabels) -> str:
+    """What was learnt, in two lines."""
+    counts = labels.counts()
+    N, L = labels.shape
+    asked = int(labels.asked.sum())
+    known = counts["present"] + counts["absent"]
+    return (
+        f"{labels.history.settings.get('scheme', 'labels')}: {asked:,} of {N:,} images asked, {L} classes\n"
+        f"{known:,} labels known ({known / (N * L):.2%}): "
+        f"{counts['present']:,} present, {counts['absent']:,} absent"
+    )
+
+
+def cost_table(bill: Cost, price_list: Prices) -> None:
+    """Questions, hours and dollars by kind of question, and where each price comes from."""
+    rows = [
+        [line.kind, f"{line.questions:,}", hours(line.seconds), f"{line.dollars:,.2f}", line.source]
+        for line in bill.lines
+    ]
+    total = ["total", "", hours(bill.seconds), f"{bill.dollars:,.2f}", ""]
+    from rich.console import Console
+    from rich.table import Table
+
+    drawn = Table(title=f"cost at {price_list.name} prices", title_justify="left", box=None, pad_edge=False)
+    for name, side in (("question", "left"), ("asked", "right"), ("hours", "right"), ("$", "right")):
+        drawn.add_column(name, justify=side)  # type: ignore[arg-type]
+    drawn.add_column("source of the price", justify="left", overflow="fold")
+    for row in [*rows, total]:
+        drawn.add_row(*row)
+    Console(highlight=False).print(drawn)
+
+
+def hours(seconds: float | None) -> str:
+    """Seconds as hours, or what to say where the time is not known."""
+    return "unknown" if seconds is None else f"{seconds / 3600:,.2f}"
+
+
+def stated(path: Path) -> str:
+    """A path as it was given, so that it can be copied."""
+    return str(path)

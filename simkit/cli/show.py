@@ -1,0 +1,93 @@
+"""`simkit show`: what a file holds and how it was made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simkit.cli.report import counts_line, print_json
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+
+
+@click.command(epilog="Example: simkit show fpc.parquet")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+def command(path: Path, as_json: bool) -> None:
+    """Show what a label file, a hierarchy, a trained model or a runs folder holds and its history."""
+    if not path.exists():
+        raise BadInput(f"{path} does not exist; give a label file, a hierarchy, a model or a runs folder")
+    if path.is_dir():
+        found = _folder(path)
+    elif path.suffix == ".json":
+        found = _hierarchy(path)
+    else:
+        found = _labels(path)
+    if as_json:
+        print_json(found[1])
+    else:
+        click.echo(found[0])
+
+
+def _labels(path: Path) -> tuple[str, dict[str, Any]]:
+    from simkit.labels import formats
+
+    labels = formats.for_path(path).read(path)
+    facts = {
+        "id": labels.id,
+        "images": labels.shape[0],
+        "classes": labels.shape[1],
+        "asked": int(labels.asked.sum()),
+        "counts": labels.counts(),
+        "effort": labels.effort.counts(),
+        "history": _history(labels),
+    }
+    lines = [counts_line(labels), f"content id {labels.id}"]
+    lines += ["questions: " + (_pairs(labels.effort.counts()) or "none")]
+    lines += [f"made by {labels.history.command}, seed {labels.history.seed}"]
+    lines += [f"  {key} = {value}" for key, value in labels.history.settings.items()]
+    lines += [f"  from {parent}" for parent in labels.history.parents]
+    lines += ["  with " + _pairs(labels.history.versions)]
+    return "\n".join(lines), facts
+
+
+def _history(labels: PartialLabels) -> dict[str, Any]:
+    import json
+
+    return dict(json.loads(labels.history.to_json()))
+
+
+def _pairs(values: Any) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
+
+
+def _hierarchy(path: Path) -> tuple[str, dict[str, Any]]:
+    from simkit.labels.hierarchy import Hierarchy
+
+    hierarchy = Hierarchy.load(path)
+    lines = [f"hierarchy of {len(hierarchy.classes)} classes, {len(hierarchy.leaves)} of them leaves"]
+
+    def write(c: int, depth: int) -> None:
+        synset = f"  ({hierarchy.synsets[c]})" if hierarchy.synsets[c] else ""
+        lines.append("  " * depth + hierarchy.classes[c] + synset)
+        for child in hierarchy.children[c]:
+            write(child, depth + 1)
+
+    for root in hierarchy.roots:
+        write(int(root), 0)
+    facts = {"id": hierarchy.id, "classes": len(hierarchy.classes), "leaves": len(hierarchy.leaves)}
+    return "\n".join(lines), facts
+
+
+def _folder(path: Path) -> tuple[str, dict[str, Any]]:
+    if (path / "model.json").is_file():
+        from simkit.learn.checkpoint import describe
+
+        facts = describe(path)
+        return "\n".join(f"{key}: {value}" for key, value in facts.items()), facts
+    from simkit.study.runs import describe as runs
+
+    facts = runs(path)
+    return facts.pop("text"), facts

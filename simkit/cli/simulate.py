@@ -1,0 +1,129 @@
+"""`simkit simulate`: ask a simulated crowd the questions of a scheme."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simkit.annotate.schemes import Scheme
+from simkit.cli.report import cost_table, counts_line, print_json, stated
+from simkit.cli.schemes import SchemeCommand, chosen
+from simkit.data import Dataset
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+
+
+@click.command(
+    cls=SchemeCommand,
+    epilog="Example: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
+)
+@click.option("--scheme", required=True, help="Which questions to ask; see `simkit list schemes`.")
+@click.option("--data", "spec", default="scenes", show_default=True,
+              help="scenes, coco:FILE, npz:FILE or a TOML file.")
+@click.option("--split", default="train", show_default=True, help="train, val or test.")
+@click.option("--images", default="1.0", show_default=True, metavar="SHARE|NUMBER",
+              help="How many of the images to ask about.")
+@click.option("--budget", type=float, metavar="AMOUNT",
+              help="Buy as much as this pays for, instead of a stated amount.")
+@click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
+              show_default=True, help="What --budget counts.")
+@click.option("--prices", "price_list", default="coco-tagging", show_default=True,
+              help="A preset or a TOML file; see `simkit list prices`.")
+@click.option("--workers", type=int, help="People who answer each question. [default: the price list's]")
+@click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
+              show_default=True, help="How their answers are joined.")
+@click.option("--miss", type=float, default=0.0, show_default=True, metavar="SHARE",
+              help="How often a person overlooks a class that is present.")
+@click.option("--false-alarm", type=float, default=0.0, show_default=True, metavar="SHARE",
+              help="How often a person sees a class that is absent.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same labels.")
+@click.option("--draw", type=int, default=0, show_default=True, help="Which repetition of the seed.")
+@click.option("--out", type=click.Path(path_type=Path),
+              help="Where to write; the ending says the format. [default: SCHEME.parquet]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def command(**given: Any) -> None:
+    """Simulate partial labels of a data set and say what they cost.
+
+    With no further option the built-in data set `scenes` is labelled and the result is written to
+    SCHEME.parquet in the current folder.
+    """  # fmt: skip
+    from simkit.annotate.prices import cost, prices
+    from simkit.data import open
+    from simkit.labels import formats
+
+    fixed = {p.name for p in command.params if getattr(p, "owners", ()) == ()}
+    scheme = chosen(given["scheme"], {k: v for k, v in given.items() if k not in fixed})
+    price_list = prices(given["price_list"])
+    out = given["out"] or Path(f"{scheme.name}.parquet")
+    form = formats.for_path(out)
+    labels = annotated(_with_hierarchy(open(given["spec"]), scheme), scheme, price_list, given)
+    form.write(labels, out)
+    bill = cost(labels, price_list)
+    if given["as_json"]:
+        print_json(
+            {
+                "id": labels.id,
+                "scheme": labels.history.settings["scheme"],
+                "images": len(labels.images),
+                "asked": int(labels.asked.sum()),
+                "classes": len(labels.classes),
+                "counts": labels.counts(),
+                "effort": labels.effort.counts(),
+                "cost": {"seconds": bill.seconds, "dollars": bill.dollars},
+                "prices": price_list.name,
+                "file": str(out),
+            }
+        )
+        return
+    click.echo(counts_line(labels))
+    cost_table(bill, price_list)
+    click.echo(f"wrote {stated(out)}  (content id {labels.id})")
+
+
+def annotated(data: Dataset, scheme: Scheme, price_list: Any, given: dict[str, Any]) -> PartialLabels:
+    """The labels of one split: for the stated amount, or for the budget where there is one."""
+    from simkit.annotate.budget import amount_for
+    from simkit.annotate.crowd import Habits
+    from simkit.annotate.simulate import simulate
+
+    if given["split"] not in data.truth:
+        have = ", ".join(data.truth)
+        raise BadInput(f"{data.name} has no split {given['split']!r}; it has {have}")
+    habits = Habits(
+        miss=given["miss"],
+        false_alarm=given["false_alarm"],
+        workers=given["workers"],
+        vote=given["vote"],
+    )
+    truth = data.truth[given["split"]]
+    common: dict[str, Any] = {
+        "images": images(given["images"]),
+        "hierarchy": data.hierarchy,
+        "habits": habits,
+        "seed": given["seed"],
+        "draw": given["draw"],
+    }
+    if given["budget"] is None:
+        return simulate(truth, scheme, **common)
+    unit = "seconds" if given["unit"] == "hours" else "dollars"
+    budget = given["budget"] * (3600 if given["unit"] == "hours" else 1)
+    return amount_for(budget, truth, scheme, price_list, unit=unit, **common).labels
+
+
+def images(text: str) -> float | int:
+    """`0.5` is half of the images, `500` is five hundred of them."""
+    try:
+        return int(text) if text.strip().isdigit() and text.strip() != "1" else float(text)
+    except ValueError:
+        raise BadInput(f"--images is {text!r}; a share such as 0.5 or a number of images is expected") from None
+
+
+def _with_hierarchy(data: Dataset, scheme: Scheme) -> Dataset:
+    """The data set, with a shipped hierarchy of its classes where the scheme cannot do without."""
+    from simkit.labels.shipped import closed_under_shipped
+
+    if data.hierarchy is not None or not getattr(scheme, "needs_hierarchy", False):
+        return data
+    return closed_under_shipped(data)

@@ -1,0 +1,36 @@
+"""pyproject.toml and environment.yml name the same packages with the same lower bounds."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+CONDA_NAMES = {"torch": "pytorch"}
+
+
+def requirement(text: str) -> tuple[str, str]:
+    match = re.match(r"([A-Za-z0-9-]+)(>=[0-9.]+)?", text)
+    assert match is not None
+    return match.group(1).lower(), match.group(2) or ""
+
+
+def test_environment_lists_the_same_packages() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    wanted = {
+        CONDA_NAMES.get(name, name): bound
+        for name, bound in map(requirement, project["dependencies"])
+        if name != "faiss-cpu"  # the conda channel's faiss-gpu serves both
+    }
+    listed = dict(requirement(d) for d in conda if isinstance(d, str) and d != "pip")
+    assert listed.pop("python") == project["requires-python"]
+    assert listed == wanted
+
+
+def test_every_dependency_says_why() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    block = text[text.index("dependencies = [") :].split("\n]")[0]
+    for line in block.splitlines()[1:]:
+        assert "#" in line, f"no reason stands beside {line.strip()}"

@@ -1,0 +1,107 @@
+"""Imports run one way: ground, labels, data, annotate, embed, learn, study, cli."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import simkit
+
+ROOT = Path(simkit.__file__).parent
+LINE = ["labels", "data", "annotate", "embed", "learn", "study", "cli"]
+GROUND = {"errors", "files", "history", "chance", "registry"}
+FILES = sorted(ROOT.rglob("*.py"))
+HANDS_ON = {"data", "annotate/schemes", "labels/formats", "learn/methods", "study/figures"}
+
+
+def imported(path: Path) -> set[str]:
+    """simkit modules that a file imports anywhere, inside functions and type checks included."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            found |= {f"{node.module}.{name.name}" for name in node.names}
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "import_module":
+            found |= {a.value for a in node.args if isinstance(a, ast.Constant)}
+    return {name for name in found if name == "simkit" or name.startswith("simkit.")}
+
+
+def folder(parts: tuple[str, ...]) -> str:
+    """The place in the line of a module's path below simkit, or "ground"."""
+    return "ground" if parts[0] in GROUND else parts[0]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_run_one_way(path: Path) -> None:
+    own = path.relative_to(ROOT).with_suffix("").parts
+    if own == ("__init__",):
+        return  # hands public names on by text; nothing is imported until asked for
+    place = folder(own)
+    allowed = {"ground"} if place == "ground" else {"ground", *LINE[: LINE.index(place) + 1]}
+    for name in imported(path):
+        target = name.split(".")[1:]
+        assert target, f"{path} imports simkit itself; name the module"
+        assert folder(tuple(target)) in allowed, f"{own} may not import {name}"
+
+
+def test_no_cycles() -> None:
+    import networkx as nx
+
+    modules = {".".join(("simkit", *p.relative_to(ROOT).with_suffix("").parts)): p for p in FILES}
+    graph = nx.DiGraph()
+    for name, path in modules.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in tree.body:  # at import time: the body of the file, not of its functions
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for target in (node.module, *(f"{node.module}.{n.name}" for n in node.names)):
+                    if target in modules and target != name:
+                        graph.add_edge(name, target)
+    cycles = list(nx.simple_cycles(graph))
+    assert not cycles, cycles
+
+
+def test_init_files_are_empty_or_hand_on_names() -> None:
+    for path in ROOT.rglob("__init__.py"):
+        place = str(path.parent.relative_to(ROOT))
+        if place != "." and place not in HANDS_ON:
+            assert path.read_text() == "", f"{place}/__init__.py should stay empty"
+
+
+def test_files_and_functions_stay_small() -> None:
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        assert text.count("\n") < 250, f"{path.relative_to(ROOT)} has {text.count(chr(10))} lines"
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and node.end_lineno:
+                length = node.end_lineno - node.lineno + 1
+                assert length <= 60, f"{path.relative_to(ROOT)}: {node.name} has {length} lines"
+
+
+def test_no_vague_folders() -> None:
+    vague = {"utils", "util", "core", "common", "helpers", "misc"}
+    assert not [p for p in ROOT.rglob("*") if p.stem in vague]
+
+
+@pytest.mark.parametrize("statement", ["import simkit", "import simkit.cli.main as m; m.code(['--help'])"])
+def test_neither_torch_nor_nltk_is_loaded(statement: str) -> None:
+    program = (
+        f"{statement}\nimport sys\n"
+        "heavy = {'torch', 'nltk', 'matplotlib', 'pyarrow', 'networkx'} & set(sys.modules)\n"
+        "sys.exit(f'loaded: {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_file_has_its_test() -> None:
+    tests = {p.stem for p in (Path(__file__).parent).rglob("test_*.py")}
+    lonely = []
+    for path in FILES:
+        own = path.relative_to(ROOT)
+        if path.name != "__init__.py" and f"test_{path.stem}" not in tests:
+            lonely.append(str(own))
+    assert not lonely, f"without a test file of their name: {lonely}"
