@@ -22,20 +22,20 @@ MOST_HIDDEN = 35  # per cent of the smaller of two boxes that may be shared
 
 # Weight of each class when an object is drawn, before the kind of scene changes it.
 DIGITS = {
-    "zero": 45, "one": 60, "two": 35, "three": 40, "four": 25,
-    "five": 30, "six": 12, "seven": 50, "eight": 8, "nine": 18,
+    "zero": 26, "one": 52, "two": 22, "three": 25, "four": 16,
+    "five": 19, "six": 9, "seven": 32, "eight": 7, "nine": 13,
 }  # fmt: skip
 SHAPES = {
-    "circle": 110, "square": 90, "triangle": 80, "star": 65, "heart": 40, "rhombus": 38,
-    "ring": 40, "cross": 34, "crescent": 28, "arrow": 30, "hexagon": 20, "semicircle": 18,
-    "check mark": 14, "pentagon": 12, "spiral": 11, "zigzag": 8, "trapezoid": 8,
+    "circle": 190, "square": 120, "triangle": 75, "star": 45, "heart": 28, "rhombus": 24,
+    "ring": 30, "cross": 26, "crescent": 17, "arrow": 17, "hexagon": 13, "semicircle": 15,
+    "check mark": 10, "pentagon": 9, "spiral": 9, "zigzag": 8, "trapezoid": 6,
 }  # fmt: skip
 COLOURS = {
     "red": 26, "blue": 24, "yellow": 15, "green": 16, "white": 10, "black": 8,
     "orange": 5, "purple": 4, "pink": 3,
 }  # fmt: skip
-GROUNDS = {"stripes": 17, "checks": 12, "dots": 10, "grid": 6, "herringbone": 5}
-PLAIN = 50  # weight of a ground that is no class
+GROUNDS = {"stripes": 10, "checks": 7, "dots": 7, "grid": 4, "herringbone": 4}
+PLAIN = 68  # weight of a ground that is no class
 
 OBJECTS = (*DIGITS, *SHAPES)
 LEAVES = (*OBJECTS, *COLOURS, *GROUNDS)
@@ -58,7 +58,7 @@ COUNTS = (20, 28, 26, 16, 10)  # weights of 1, 2, ... objects
 class Layout:
     """The content of n scenes. Every array is an integer; -1 in `classes` says: no such object.
 
-    classes, colours, x, y, size  (n, 5): index into OBJECTS, into COLOURS, left, top, side in pixels.
+    classes, colours (n, 5): index into OBJECTS, into COLOURS;  x, y, size (n, 5): left, top, side.
     ground (n,): index into GROUNDS, -1 for a plain one.
     """
 
@@ -73,7 +73,9 @@ class Layout:
 def layout(chance: Chance, index: Sequence[int] | NDArray[np.integer]) -> Layout:
     """The content of the scenes `index` of one split, whose numbers are `chance`."""
     images = np.asarray(index, np.int64)
-    kind = _choose(chance.of("kind")(images), [np.array([w for w, _ in KINDS])], np.zeros_like(images))
+    kind = _choose(
+        chance.of("kind")(images), [np.array([w for w, _ in KINDS])], np.zeros_like(images)
+    )
     slots = np.arange(MOST)
     classes = _choose(
         chance.of("class")(images[:, None], slots), _weights(DIGITS | SHAPES), kind[:, None]
@@ -87,7 +89,12 @@ def layout(chance: Chance, index: Sequence[int] | NDArray[np.integer]) -> Layout
     wanted = 1 + _choose(chance.of("count")(images), [np.array(COUNTS)], np.zeros_like(images))
     x, y, placed = _places(chance.of("place"), images, size, wanted)
     return Layout(
-        np.where(placed, classes, -1), colours, x, y, size, np.where(ground == len(GROUNDS), -1, ground)
+        np.where(placed, classes, -1),
+        colours,
+        x,
+        y,
+        size,
+        np.where(ground == len(GROUNDS), -1, ground),
     )
 
 
@@ -126,7 +133,7 @@ def _sizes(numbers: NDArray[np.uint64], classes: NDArray[np.int64]) -> NDArray[n
 def _places(
     chance: Chance, images: NDArray[np.int64], size: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Top left corners, and which objects found a place. The first of six tries that fits counts."""
+    """Top left corners, and which objects found one: the first of six tries that fits."""
     x, y = np.zeros_like(size), np.zeros_like(size)
     placed = np.zeros(size.shape, bool)
     for slot in range(MOST):

@@ -1,0 +1,147 @@
+"""The embedded data set: small drawn pictures of digits, shapes and colours on textured grounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
+
+from simkit.chance import Chance
+from simkit.data.dataset import Boxes, Dataset, register
+from simkit.data.scene_drawing import draw
+from simkit.data.scene_layout import LEAVES, OBJECTS, Layout, layout, leaf_matrix
+from simkit.errors import BadInput
+from simkit.history import content_id
+from simkit.labels.hierarchy import Hierarchy, close
+from simkit.labels.truth import Truth
+
+HIERARCHY = Path(__file__).with_name("scenes.json")  # written by scripts/scenes_hierarchy.py
+VERSION = 1  # of the pixels; a test compares them with a digest
+_CHUNK = 20_000
+
+# The WordNet synset of each leaf class.
+SYNSETS = {
+    **{name: f"{name}.n.01" for name in OBJECTS},
+    **{"zero": "zero.n.02", "star": "star.n.05", "heart": "heart.n.07", "ring": "ring.n.02"},
+    **{"cross": "greek_cross.n.01", "check mark": "check_mark.n.01", "pentagon": "pentagon.n.03"},
+    **{
+        name: f"{name}.n.01"
+        for name in ("red", "blue", "yellow", "green", "black", "purple", "pink")
+    },
+    **{"white": "white.n.02", "orange": "orange.n.02", "stripes": "stripe.n.05"},
+    **{"checks": "check.n.10", "dots": "polka_dot.n.01", "grid": "grid.n.01"},
+    "herringbone": "herringbone.n.02",
+}
+
+
+@dataclass(frozen=True)
+class ScenePictures:
+    """The pictures of one split, drawn when they are read (about 0.5 ms each)."""
+
+    seed: int
+    split: str
+    images: int
+
+    @property
+    def id(self) -> str:
+        """Names the content: equal ids, equal pixels."""
+        return content_id(f"scenes {VERSION} {self.seed} {self.split} {self.images}")
+
+    def __len__(self) -> int:
+        return self.images
+
+    @property
+    def chance(self) -> Chance:
+        """All randomness of this split."""
+        return Chance.seeded(self.seed).of("scenes", self.split)
+
+    def layout(self, index: Sequence[int] | NDArray[np.integer]) -> Layout:
+        """What stands where in these images."""
+        return layout(self.chance, index)
+
+    def read(self, index: Sequence[int] | NDArray[np.integer]) -> list[NDArray[np.uint8]]:
+        """One (64, 64, 3) uint8 RGB array for each of `index` (0..images-1)."""
+        wanted = np.asarray(index, np.int64).reshape(-1)
+        if len(wanted) and (wanted.min() < 0 or wanted.max() >= self.images):
+            raise BadInput(
+                f"picture {wanted.max() if wanted.min() >= 0 else wanted.min()} was asked for, but "
+                f"{self.split} has pictures 0 to {self.images - 1}; open scenes with more images"
+            )
+        return list(draw(self.chance, self.split, self.layout(wanted), wanted))
+
+
+@register
+@dataclass(frozen=True)
+class Scenes:
+    """Drawn pictures with complete labels, boxes and a WordNet hierarchy; no download.
+
+    images, val, test: pictures in each split; a larger split begins with the pictures of a smaller
+    one. seed: another one gives other pictures of the same kind.
+    """
+
+    name: ClassVar[str] = "scenes"
+    title: ClassVar[str] = "Drawn scenes: digits, shapes and colours on textured grounds (built in)"
+    example: ClassVar[str] = "scenes:images=3000"
+
+    images: int = 3000
+    seed: int = 0
+    val: int = 500
+    test: int = 2000
+
+    def __post_init__(self) -> None:
+        for key in ("images", "val", "test"):
+            if getattr(self, key) < 1:
+                raise BadInput(
+                    f"scenes: {key} is {getattr(self, key)}; give a number of at least 1"
+                )
+
+    def open(self) -> Dataset:
+        """The data set; its pictures are drawn only when they are read."""
+        sizes = {"train": self.images, "val": self.val, "test": self.test}
+        pictures = {split: ScenePictures(self.seed, split, n) for split, n in sizes.items()}
+        hierarchy = Hierarchy.load(HIERARCHY)
+        contents = {split: _content(part, hierarchy) for split, part in pictures.items()}
+        settings = ",".join(
+            f"{key}={getattr(self, key)}" for key in ("images", "seed", "val", "test")
+        )
+        return Dataset(
+            name=self.name,
+            truth={split: truth for split, (truth, _) in contents.items()},
+            pictures=pictures,
+            boxes={split: boxes for split, (_, boxes) in contents.items()},
+            hierarchy=hierarchy,
+            spec=f"{self.name}:{settings}",
+        )
+
+
+def scenes(images: int = 3000, *, seed: int = 0) -> Dataset:
+    """The embedded data set with `images` training pictures."""
+    return Scenes(images=images, seed=seed).open()
+
+
+def _content(pictures: ScenePictures, hierarchy: Hierarchy) -> tuple[Truth, Boxes]:
+    """Labels and boxes, without drawing."""
+    rows, places = [], []
+    for start in range(0, len(pictures), _CHUNK):
+        index = np.arange(start, min(start + _CHUNK, len(pictures)))
+        content = pictures.layout(index)
+        rows.append(csr_array(leaf_matrix(content)))
+        places.append(_boxes(content, start))
+    truth = Truth.of(vstack(rows, format="csr"), classes=LEAVES)
+    images, objects, corners = (np.concatenate(column) for column in zip(*places, strict=True))
+    columns = np.array([hierarchy.classes.index(name) for name in OBJECTS])
+    return close(truth, hierarchy), Boxes(images, columns[objects], corners)
+
+
+def _boxes(
+    content: Layout, start: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    image, slot = np.nonzero(content.classes >= 0)
+    x, y, size = (a[image, slot] for a in (content.x, content.y, content.size))
+    corners = np.stack([x, y, x + size, y + size], 1).astype(np.float32)
+    return image + start, content.classes[image, slot], corners
