@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from simkit.study.statistics import holm, interval, p_value, rank
+
+
+def by_draw(values):
+    return dict(enumerate(values))
+
+
+def test_t_interval_by_hand():
+    # mean 2, standard deviation 1, error 1/sqrt(3) = 0.57735, t(0.975, 2) = 4.302653
+    found = interval([1.0, 2.0, 3.0])
+    assert found.mean == 2.0 and found.draws == 3
+    assert found.high == pytest.approx(2 + 4.302653 * 0.577350, abs=1e-5)
+    assert found.half == pytest.approx(4.302653 * 0.577350, abs=1e-5)
+
+
+def test_one_draw_has_no_interval_and_no_test():
+    found = interval([0.5])
+    assert (found.low, found.high, found.half) == (None, None, None)
+    assert p_value([0.1]) is None
+    assert rank({"a": {0: 0.9}, "b": {0: 0.1}}).winners == ()
+
+
+@pytest.mark.parametrize("n", [2, 5, 19])
+def test_small_samples_agree_with_scipy(n):
+    values = np.random.default_rng(n).normal(0.3, 1, n)
+    known = stats.ttest_1samp(values, 0)
+    low, high = known.confidence_interval()
+    found = interval(values)
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert p_value(values) == pytest.approx(known.pvalue)
+
+
+@pytest.mark.parametrize("n", [20, 50])
+def test_bootstrap_agrees_with_scipys(n):
+    values = np.random.default_rng(n).exponential(1, n)
+    known = stats.bootstrap((values,), np.mean, method="percentile", rng=1).confidence_interval
+    found = interval(values)
+    # Two runs of 9,999 resamples differ by a few per cent of the standard error.
+    assert (found.low, found.high) == pytest.approx(tuple(known), abs=0.1 * values.std() / n**0.5)
+    assert interval(values) == found
+
+
+def test_holm_by_hand():
+    # sorted 0.01, 0.02, 0.03, 0.5 times 4, 3, 2, 1 = 0.04, 0.06, 0.06, 0.5
+    assert holm([0.03, 0.01, 0.5, 0.02]) == pytest.approx([0.06, 0.04, 0.5, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_equal_runs_are_a_tie_and_a_constant_gap_is_none():
+    assert p_value([0.0] * 5) == 1.0
+    assert p_value([0.25] * 5) == 0.0
+    ranking = rank({"an": by_draw([0.5, 0.25]), "ignore": by_draw([0.5, 0.25])})
+    assert ranking.ranks == {"an": 1, "ignore": 1} and ranking.winners == ()
+
+
+def test_pairing_sees_a_gap_that_single_intervals_hide():
+    luck = np.array([0.10, 0.30, 0.50, 0.70, 0.90])
+    jitter = np.array([0.001, -0.001, 0.002, 0.0, -0.002])
+    ranking = rank({"low": by_draw(luck), "high": by_draw(luck + 0.02 + jitter)})
+    assert interval(luck).half > 0.3
+    assert ranking.winners == ("high",) and ranking.ranks == {"low": 2, "high": 1}
+    assert ranking.difference("low", "high").interval.mean == pytest.approx(-0.02)
+    assert ranking.difference("low", "high").interval.high < 0
+
+
+def test_ties_share_a_rank():
+    noise = np.random.default_rng(3).normal(0, 0.002, (3, 6))
+    ranking = rank(
+        {"a": by_draw(0.6 + noise[0]), "b": by_draw(0.6 + noise[1]), "c": by_draw(0.5 + noise[2])}
+    )
+    assert ranking.ranks == {"a": 1, "b": 1, "c": 3}
+    assert set(ranking.winners) == {"a", "b"}
+
+
+def test_a_gap_too_small_to_show_is_a_tie():
+    scores = {"a": by_draw([0.50001, 0.60001]), "b": by_draw([0.5, 0.6])}
+    assert rank(scores).winners == ("a",)
+    assert rank(scores, smallest=0.0005).winners == ()
+
+
+def test_only_draws_that_both_have_are_compared():
+    ranking = rank({"a": {0: 0.5, 1: 0.6, 2: 0.7}, "b": {1: 0.5, 2: 0.61, 3: 0.0}})
+    assert ranking.difference("a", "b").interval.draws == 2
+    assert ranking.difference("a", "b").interval.mean == pytest.approx(0.095)
+
+
+@pytest.mark.parametrize("draws", [5, 20])
+def test_a_planted_null_is_seldom_called_a_win(draws):
+    rng = np.random.default_rng(11)
+    repetitions = 200
+    wins = 0
+    for _ in range(repetitions):
+        luck = rng.normal(0, 1, draws)
+        scores = {m: by_draw(luck + rng.normal(0, 0.3, draws)) for m in "abcd"}
+        wins += bool(rank(scores).winners)
+    # At most 5 % are allowed for; the bootstrap of 20 draws is known to be a little too eager.
+    allowed = 0.05 if draws < 20 else 0.09
+    assert wins <= repetitions * allowed + 3 * (repetitions * allowed * (1 - allowed)) ** 0.5
+
+
+@pytest.mark.parametrize("draws", [5, 20])
+def test_a_planted_difference_is_found_and_its_interval_holds_it(draws):
+    rng = np.random.default_rng(12)
+    found = covered = 0
+    for _ in range(100):
+        luck = rng.normal(0, 1, draws)
+        scores = {m: by_draw(luck + rng.normal(0, 0.1, draws)) for m in "abc"}
+        scores["d"] = by_draw(luck + 0.8 + rng.normal(0, 0.1, draws))
+        ranking = rank(scores)
+        found += ranking.winners == ("d",)
+        gap = ranking.difference("d", "a").interval
+        covered += gap.low <= 0.8 <= gap.high
+    assert found >= 95
+    assert covered >= 95 - 3 * (100 * 0.05 * 0.95) ** 0.5
