@@ -5,9 +5,8 @@ Source: G. A. Miller, WordNet: a lexical database for English, CACM 38(11), 1995
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib import resources
 from os import PathLike
 from typing import Any
@@ -17,18 +16,10 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.meanings import Report, find, read_mapping, wordnet
 
 # The top of WordNet: true of nearly everything, and asked about by nobody.
-ROOT_LIKE = (
-    "entity.n.01",
-    "physical_entity.n.01",
-    "abstraction.n.06",
-    "object.n.01",
-    "whole.n.02",
-    "matter.n.03",
-    "thing.n.12",
-    "causal_agent.n.01",
-    "attribute.n.02",
-    "relation.n.01",
-    "psychological_feature.n.01",
+ROOT_LIKE = frozenset(
+    "entity.n.01 physical_entity.n.01 abstraction.n.06 object.n.01 whole.n.02 matter.n.03 "
+    "substance.n.01 substance.n.07 solid.n.01 part.n.02 thing.n.12 causal_agent.n.01 "
+    "attribute.n.02 relation.n.01 psychological_feature.n.01 group.n.01".split()
 )
 
 
@@ -42,8 +33,8 @@ def from_wordnet(
 
     names    class names ("traffic light") or synsets ("dog.n.01"); they come first, in this order,
              then the ancestors, those of most classes first, under readable names of their own.
-    mapping  name -> synset, or a TOML, JSON or CSV file of such pairs; "<ball.n.01" says "a kind of
-             ball", "" says that the name has no place in WordNet.
+    mapping  name -> synset, or a TOML, JSON or CSV file of such pairs; "<ball.n.01" says "a kind
+             of ball", "" says that the name has no place in WordNet.
     prune    keep only ancestors that join at least two classes, one for each set of classes, and
              drop those that everything has. False keeps all hypernyms.
 
@@ -52,44 +43,31 @@ def from_wordnet(
     synset and where WordNet is missing.
     """
     if len(set(names)) != len(names) or not names:
-        raise BadInput(
-            "the class names are empty or name a class twice; give every class its own name"
-        )
+        raise BadInput("the class names are none or repeat one; give every class its own name")
     given = read_mapping(mapping) if isinstance(mapping, str | PathLike) else dict(mapping or {})
     reader = wordnet()
     report = find(names, given, reader)
     synsets = {finding.name: finding.synset for finding in report.findings}
-    ancestors = cache(partial(_ancestors, reader))
-    above = {name: ancestors(text) for name, text in synsets.items()}
-    own = {name: text for name, text in synsets.items() if text and not text.startswith("<")}
-    kept = _kept(above, own, reader) if prune else {a for group in above.values() for a in group}
-    labels = _names(kept - set(own.values()), names, above, reader)
-    nodes: dict[str, list[str]] = {}  # synset -> the classes that stand for it
-    for label, synset in (own | labels).items():
-        nodes.setdefault(synset, []).append(label)
-    edges = [
-        (label, parent)
-        for label in [*names, *labels]
-        for near in _nearest(labels.get(label) or synsets[label], nodes, ancestors)
-        for parent in nodes[near]
-    ]
-    return Hierarchy.of([*names, *labels], edges, own | labels), report
+    own = {name: text for name, text in synsets.items() if text and text[0] != "<"}
+    above = {name: _above(text, reader) for name, text in synsets.items()}
+    groups = _groups(above, own, prune)
+    labels = _labels(groups, names, set(own.values()), reader)
+    edges = _edges(above, own, labels, groups, reader)
+    meanings = own | {label: synset for label, (synset, _) in labels.items()}
+    return Hierarchy.of([*names, *labels], edges, meanings), report
 
 
 def shipped(name: str) -> Hierarchy:
     """A hierarchy that comes with simkit: "coco-80", "scenes". Raises BadInput for other names."""
     folder = resources.files("simkit.labels") / "hierarchies"
-    known = [
-        entry.name.removesuffix(".json")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".json")
-    ]
+    files = [entry.name for entry in folder.iterdir()]
+    known = [file.removesuffix(".json") for file in files if file.endswith(".json")]
     if name not in known:
         raise unknown("shipped hierarchy", name, known)
     return Hierarchy.from_json((folder / f"{name}.json").read_text(encoding="utf-8"), name)
 
 
-def _ancestors(reader: Any, text: str) -> frozenset[str]:
+def _above(text: str, reader: Any) -> frozenset[str]:
     """Synsets above a class; for "a kind of" the synset itself is one of them."""
     if not text:
         return frozenset()
@@ -102,54 +80,93 @@ def _hypernyms(synset: Any) -> list[Any]:
     return [*synset.hypernyms(), *synset.instance_hypernyms()]
 
 
-def _kept(above: Mapping[str, Iterable[str]], own: Mapping[str, str], reader: Any) -> set[str]:
-    """Ancestors worth a class of their own, together with the synsets of the classes themselves."""
+def _groups(
+    above: Mapping[str, frozenset[str]], own: Mapping[str, str], prune: bool
+) -> list[list[str]]:
+    """Synsets worth a class, those of the same classes together; widest first.
+
+    The synset of a class and the ancestors that add nothing to it form such a group too.
+    """
     below: dict[str, set[str]] = {}
     for name, ancestors in above.items():
-        for ancestor in {*ancestors, *([own[name]] if name in own else [])}:
-            below.setdefault(ancestor, set()).add(name)
+        for synset in {*ancestors, own[name]} if name in own else ancestors:
+            below.setdefault(synset, set()).add(name)
     placed = sum(1 for ancestors in above.values() if ancestors)
     classes = set(own.values())
-    groups: dict[frozenset[str], list[str]] = {}
-    for synset, members in below.items():
-        if synset in classes or (1 < len(members) < placed and synset not in ROOT_LIKE):
-            groups.setdefault(frozenset(members), []).append(synset)
-    kept = set(classes)
-    for group in groups.values():
-        if not classes & set(group):
-            kept.add(_most_familiar(group, reader))
-    return kept
+    groups: dict[Any, list[str]] = {}
+    for synset in sorted(below, key=lambda s: (-len(below[s]), s)):
+        worth = 1 < len(below[synset]) < placed and synset not in ROOT_LIKE
+        if synset in classes or worth or not prune:
+            groups.setdefault(frozenset(below[synset]) if prune else synset, []).append(synset)
+    return list(groups.values())
 
 
-def _most_familiar(synsets: Iterable[str], reader: Any) -> str:
-    """Of ancestors of the same classes the one used most in texts, then the most special one."""
+def _labels(
+    groups: Iterable[list[str]], names: Sequence[str], classes: set[str], reader: Any
+) -> dict[str, tuple[str, list[str]]]:
+    """A readable name for every group without a class -> its most familiar synset, the group.
 
-    def rank(name: str) -> tuple[int, int, str]:
-        synset = reader.synset(name)
-        return sum(lemma.count() for lemma in synset.lemmas()), synset.min_depth(), name
-
-    return max(synsets, key=rank)
-
-
-def _nearest(
-    text: str, nodes: Iterable[str], ancestors: Callable[[str], frozenset[str]]
-) -> list[str]:
-    """The closest synsets above `text` that are nodes, none of them above another."""
-    candidates = ancestors(text).intersection(nodes)
-    covered = {far for near in candidates for far in ancestors(near)}
-    return sorted(candidates - covered)
-
-
-def _names(
-    synsets: Iterable[str], taken: Sequence[str], above: Mapping[str, frozenset[str]], reader: Any
-) -> dict[str, str]:
-    """Readable names that differ from each other and from the classes, -> synset."""
-    classes = Counter(a for ancestors in above.values() for a in ancestors)
-    used = {name.lower() for name in taken}
-    labels: dict[str, str] = {}
-    for synset in sorted(synsets, key=lambda a: (-classes[a], a)):
-        words = [str(lemma.name()).replace("_", " ") for lemma in reader.synset(synset).lemmas()]
-        label = next((w for w in words if w.lower() not in used), f"{words[0]} ({synset})")
+    Familiar is what texts mention most; a name that is taken gives way to the next.
+    """
+    used = {name.lower() for name in names}
+    labels: dict[str, tuple[str, list[str]]] = {}
+    for group in groups:
+        if classes.intersection(group):
+            continue
+        ranked = sorted(group, key=lambda synset: _familiarity(synset, reader), reverse=True)
+        words = [(_words(synset, reader), synset) for synset in ranked]
+        first = [(spelled[0], synset) for spelled, synset in words]
+        rest = [(word, synset) for spelled, synset in words for word in spelled[1:]]
+        last = (f"{first[0][0]} ({ranked[0]})", ranked[0])
+        free = ((word, synset) for word, synset in first + rest if word.lower() not in used)
+        label, synset = next(free, last)
         used.add(label.lower())
-        labels[label] = synset
+        labels[label] = synset, group
     return labels
+
+
+def _familiarity(name: str, reader: Any) -> tuple[int, int, str]:
+    synset = reader.synset(name)
+    return sum(lemma.count() for lemma in synset.lemmas()), synset.min_depth(), name
+
+
+def _words(name: str, reader: Any) -> list[str]:
+    return [str(lemma.name()).replace("_", " ") for lemma in reader.synset(name).lemmas()]
+
+
+def _edges(
+    above: Mapping[str, frozenset[str]],
+    own: Mapping[str, str],
+    labels: Mapping[str, tuple[str, list[str]]],
+    groups: Sequence[list[str]],
+    reader: Any,
+) -> list[tuple[str, str]]:
+    """(child, parent) pairs between names, without those that follow from others."""
+    nodes: dict[str, list[str]] = {}  # synset -> the names that stand for it
+    for name, synset in own.items():
+        nodes.setdefault(synset, []).append(name)
+    for group in groups:  # ancestors that add nothing to a class are that class
+        standing = [name for synset in group for name in nodes.get(synset, ())]
+        nodes.update((synset, standing) for synset in group if standing)
+    for label, (_, group) in labels.items():
+        nodes.update((synset, [label]) for synset in group)
+
+    @cache
+    def ancestors(synset: str) -> frozenset[str]:
+        return _above(synset, reader)
+
+    reach = {name: _standing(synsets, nodes) for name, synsets in above.items()}
+    for label, (_, group) in labels.items():
+        reach[label] = _standing({a for member in group for a in ancestors(member)}, nodes)
+    for name, found in reach.items():  # names with the same synset are beside each other
+        twins = set(nodes.get(own.get(name, ""), ())) | {name}
+        reach[name] = found - twins
+    return [
+        (name, parent)
+        for name, found in reach.items()
+        for parent in sorted(found - {far for near in found for far in reach[near]})
+    ]
+
+
+def _standing(synsets: Iterable[str], nodes: Mapping[str, list[str]]) -> set[str]:
+    return {name for synset in synsets for name in nodes.get(synset, ())}
