@@ -84,11 +84,10 @@ def interval(values: Sequence[float] | NDArray[np.floating], *, level: float = 0
     if len(values) < 2:
         return Interval(mean, None, None, len(values))
     if len(values) < BOOTSTRAP_FROM:
-        error = float(values.std(ddof=1)) / np.sqrt(len(values))
-        reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * error
+        reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * _error(values)
         return Interval(mean, mean - reach, mean + reach, len(values))
-    low, high = np.quantile(_resampled_means(values), [(1 - level) / 2, (1 + level) / 2])
-    return Interval(mean, float(low), float(high), len(values))
+    reach = float(np.quantile(_resampled_t(values), level)) * _error(values)
+    return Interval(mean, mean - reach, mean + reach, len(values))
 
 
 def p_value(differences: Sequence[float] | NDArray[np.floating]) -> float | None:
@@ -98,12 +97,10 @@ def p_value(differences: Sequence[float] | NDArray[np.floating]) -> float | None
         return None
     if not np.ptp(values):  # no spread: the same runs (p = 1), or a gap that every draw shows
         return 0.0 if values[0] else 1.0
+    size = abs(float(values.mean())) / _error(values)
     if len(values) < BOOTSTRAP_FROM:
-        error = values.std(ddof=1) / np.sqrt(len(values))
-        return float(2 * stats.t.sf(abs(values.mean() / error), len(values) - 1))
-    means = _resampled_means(values)
-    smaller = min(np.count_nonzero(means <= 0), np.count_nonzero(means >= 0))
-    return float(min(1.0, 2 * (smaller + 1) / (len(means) + 1)))
+        return float(2 * stats.t.sf(size, len(values) - 1))
+    return float((np.count_nonzero(_resampled_t(values) >= size) + 1) / (_RESAMPLES + 1))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -154,9 +151,20 @@ def _turned(d: Difference) -> Difference:
     return Difference(d.second, d.first, Interval(-i.mean, low, high, i.draws), d.p, d.adjusted)
 
 
-def _resampled_means(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Means of 9,999 resamples, keyed by place: the same for every call, and for every pair."""
-    return values[_places(len(values))].mean(1)  # type: ignore[no-any-return]
+def _error(values: NDArray[np.float64]) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def _resampled_t(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """|t| of 9,999 resamples about the sample's own mean, keyed by place: the same for every call.
+
+    Studentised (Efron & Tibshirani 1993, ch. 12): plain percentiles of the mean called 8 % of
+    planted nulls a win at 20 draws, this calls less than 5 %.
+    """
+    resamples = values[_places(len(values))]
+    away = np.abs(resamples.mean(1) - values.mean())
+    error = resamples.std(1, ddof=1) / np.sqrt(len(values))
+    return np.divide(away, error, out=np.where(away > 0, np.inf, 0.0), where=error > 0)
 
 
 @lru_cache(maxsize=8)
