@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from simkit.cli.report import print_json, table
+from simkit.cli.report import print_json
 
 
 @click.command(epilog="Example: simkit hierarchy --classes names.txt --out hierarchy.json")
@@ -33,12 +33,16 @@ def command(names_file: Path, mapping: Path | None, out: Path, as_json: bool) ->
     hierarchy, report = from_wordnet(names, mapping=mapping)
     hierarchy.save(out)
     if as_json:
-        print_json({"id": hierarchy.id, "file": str(out), **report.to_json()})
+        findings = [
+            {"name": f.name, "synset": f.synset, "how": f.how, "candidates": [m.synset for m in f.candidates]}
+            for f in report.findings
+        ]
+        unused = list(report.unused)
+        print_json({"id": hierarchy.id, "file": str(out), "classes": findings, "unused": unused})
         return
     added = len(hierarchy.classes) - len(names)
     click.echo(f"{len(names)} classes and {added} ancestors from WordNet")
-    if report.ambiguous:
-        rows = [[a.name, a.chosen, "; ".join(a.candidates[:4])] for a in report.ambiguous]
-        table(["ambiguous name", "taken for", "candidates"], rows, left=3)
-        click.echo("to choose otherwise, write lines such as `mouse = \"mouse.n.04\"` into a TOML file: --mapping")
+    if report.text():
+        click.echo(report.text())
+        click.echo('to choose otherwise, write lines such as mouse = "mouse.n.04" into a TOML file and give it as --mapping')
     click.echo(f"wrote {out}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +21,16 @@ def print_json(value: dict[str, Any]) -> None:
     click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
-def table(columns: list[str], rows: list[list[str]], *, title: str = "", left: int = 1) -> None:
-    """Print rows under columns; the first `left` columns are words, the others numbers."""
+def table(
+    columns: list[str], rows: list[list[str]], *, title: str = "", words: Collection[int] = (0,)
+) -> None:
+    """Print rows under columns; the columns at `words` hold words, the others numbers."""
     from rich.console import Console
     from rich.table import Table
 
     drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False)
     for place, name in enumerate(columns):
-        drawn.add_column(name, justify="left" if place < left else "right", overflow="fold")
+        drawn.add_column(name, justify="left" if place in words else "right", overflow="fold")
     for row in rows:
         drawn.add_row(*row)
     console = Console(highlight=False, soft_wrap=False)
@@ -55,16 +59,31 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
         for line in bill.lines
     ]
     total = ["total", "", hours(bill.seconds), f"{bill.dollars:,.2f}", ""]
-    from rich.console import Console
-    from rich.table import Table
+    table(
+        ["question", "asked", "hours", "$", "source of the price"],
+        [*rows, total],
+        title=f"cost at {price_list.name} prices",
+        words=(0, 4),
+    )
 
-    drawn = Table(title=f"cost at {price_list.name} prices", title_justify="left", box=None, pad_edge=False)
-    for name, side in (("question", "left"), ("asked", "right"), ("hours", "right"), ("$", "right")):
-        drawn.add_column(name, justify=side)  # type: ignore[arg-type]
-    drawn.add_column("source of the price", justify="left", overflow="fold")
-    for row in [*rows, total]:
-        drawn.add_row(*row)
-    Console(highlight=False).print(drawn)
+
+@contextmanager
+def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """A bar on stderr; what it hands out is called with (done, total). Silent where nobody watches."""
+    from rich.console import Console
+    from rich.progress import Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    bar = Progress(
+        *Progress.get_default_columns()[:-1],
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=quiet or not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def hours(seconds: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +122,15 @@ def images(text: str) -> float | int:
 
 
 def _with_hierarchy(data: Dataset, scheme: Scheme) -> Dataset:
-    """The data set, with a shipped hierarchy of its classes where the scheme cannot do without."""
-    from simkit.labels.shipped import closed_under_shipped
+    """The data set, under a shipped hierarchy of its classes where the scheme cannot do without."""
+    from simkit.labels.wordnet import shipped, shipped_names
 
-    if data.hierarchy is not None or not getattr(scheme, "needs_hierarchy", False):
+    if data.hierarchy is not None or not scheme.needs_hierarchy:
         return data
-    return closed_under_shipped(data)
+    for name in shipped_names():
+        hierarchy = shipped(name)
+        if {hierarchy.classes[c] for c in hierarchy.leaves} == set(data.classes):
+            note = f"{data.name} came without a hierarchy; the shipped one of {name} is used"
+            warnings.warn(f"{note} and adds the ancestors as classes", stacklevel=1)
+            return data.closed_under(hierarchy)
+    return data

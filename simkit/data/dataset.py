@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.hierarchy import Hierarchy, close
 from simkit.labels.truth import Truth
 from simkit.registry import Registry, build
 
@@ -74,6 +74,27 @@ class Dataset:
         if self.hierarchy is None:
             return np.arange(len(self.classes))
         return self.hierarchy.leaves
+
+    def closed_under(self, hierarchy: Hierarchy) -> Dataset:
+        """The same data over all classes of the hierarchy, ancestors present with descendants.
+
+        Boxes and difficult objects keep their classes. Raises BadInput where a class is missing.
+        """
+        index = {name: c for c, name in enumerate(hierarchy.classes)}
+        truth = {split: close(part, hierarchy) for split, part in self.truth.items()}
+        own = np.array([index[name] for name in self.classes])
+        boxes = {
+            split: Boxes(part.images, own[part.classes], part.corners)
+            for split, part in self.boxes.items()
+        }
+        difficult = {split: _moved(part, own, hierarchy) for split, part in self.difficult.items()}
+        return replace(self, truth=truth, boxes=boxes, difficult=difficult, hierarchy=hierarchy)
+
+
+def _moved(matrix: csr_array, own: NDArray[np.int64], hierarchy: Hierarchy) -> csr_array:
+    """The matrix with its columns at the places `own` among the hierarchy's classes."""
+    shape = (matrix.shape[0], len(hierarchy.classes))
+    return csr_array((matrix.data, own[matrix.indices], matrix.indptr), shape=shape)
 
 
 class Source(Protocol):

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.history import History, content_id
 from simkit.labels.effort import Effort
-from simkit.labels.truth import check_axes, frozen, locked
+from simkit.labels.truth import check_axes, frozen, image_ids, locked
 
 PRESENT, ABSENT, UNKNOWN = 1, -1, 0
 
@@ -26,7 +26,7 @@ class PartialLabels:
 
     codes (N, L) int8 CSR, sorted: +1 and -1 are stored, what is not stored is unknown.
     asked (N,) bool: images about which at least one question was asked; only they enter training.
-    images (N,) ids;  classes: L names;  effort: what was asked;  history: how it came about.
+    images (N,) ids, int64 or text;  classes: L names;  effort: what was asked;  history: how it came about.
     All arrays are read-only, also after pickling and copying.
     """
 
@@ -61,7 +61,7 @@ class PartialLabels:
         matrix.sum_duplicates()
         matrix.eliminate_zeros()
         N, L = matrix.shape
-        ids = np.arange(N) if images is None else np.asarray(images)
+        ids = image_ids(np.arange(N) if images is None else images)
         names = tuple(f"class-{c}" for c in range(L)) if classes is None else tuple(classes)
         check_axes(ids, names, (N, L))
         known = np.diff(matrix.indptr) > 0
@@ -75,7 +75,7 @@ class PartialLabels:
     @property
     def shape(self) -> tuple[int, int]:
         """(N, L)."""
-        return self.codes.shape  # type: ignore[no-any-return]
+        return self.codes.shape
 
     @cached_property
     def id(self) -> str:
@@ -92,7 +92,7 @@ class PartialLabels:
 
     def rows(self, index: Any) -> NDArray[np.int8]:
         """(b, L) int8 for these images."""
-        return self.codes[np.asarray(index)].toarray()  # type: ignore[no-any-return]
+        return self.codes[np.asarray(index)].toarray()
 
     def counts(self) -> dict[str, int]:
         """How many entries are present, absent and unknown."""
@@ -104,6 +104,22 @@ class PartialLabels:
     def per_class(self, code: int) -> NDArray[np.int64]:
         """(L,) in how many images each class carries this code (+1 or -1)."""
         return np.bincount(self.codes.indices[self.codes.data == code], minlength=self.shape[1])
+
+    def check_about(self, truth: Truth, where: str = "these labels") -> None:
+        """Raise BadInput unless the labels are about the images and classes of `truth`, in order."""
+        theirs = f"{truth.shape[0]} images x {truth.shape[1]} classes"
+        if self.classes != truth.classes:
+            odd = set(self.classes) ^ set(truth.classes)
+            detail = f"class {min(odd)!r} is in one of them only" if odd else "the order differs"
+        elif len(self.images) != len(truth.images) or (self.images != truth.images).any():
+            detail = "the image ids differ"
+        else:
+            return
+        own = f"{self.shape[0]} images x {self.shape[1]} classes"
+        raise BadInput(
+            f"{where} ({own}) are labels of another data set than the one given ({theirs}): {detail}; "
+            "name the data set they were made from"
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write parquet: a long table image_id, class, state; the rest in its metadata."""

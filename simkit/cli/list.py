@@ -1,0 +1,50 @@
+"""`simkit list`: what there is to choose from."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from simkit.cli.report import print_json, table
+
+REGISTRIES = {
+    "schemes": "simkit.annotate.schemes",
+    "methods": "simkit.learn.methods",
+    "data": "simkit.data",
+    "formats": "simkit.labels.formats",
+    "figures": "simkit.study.figures",
+}
+
+
+@click.command(epilog="Example: simkit list schemes")
+@click.argument("what", type=click.Choice([*REGISTRIES, "prices"]))
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def command(what: str, as_json: bool) -> None:
+    """List schemes, methods, data sets, formats, figures or price lists."""
+    rows = _prices() if what == "prices" else _parts(what)
+    if as_json:
+        print_json({what: rows})
+        return
+    columns = list(rows[0])
+    table(columns, [[str(row[c]) for c in columns] for row in rows], words=range(len(columns)))
+
+
+def _parts(what: str) -> list[dict[str, Any]]:
+    package = importlib.import_module(REGISTRIES[what])
+    rows = []
+    for name in package.names():
+        part = package.get(name)
+        row = {"name": name, "title": part.title}
+        for more in ("source", "amount", "example"):
+            if hasattr(part, more):
+                row[more] = getattr(part, more) or "images"
+        rows.append(row)
+    return rows
+
+
+def _prices() -> list[dict[str, Any]]:
+    from simkit.annotate.prices import preset_names, prices
+
+    return [{"name": name, "title": prices(name).title} for name in preset_names()]
