@@ -57,13 +57,18 @@ def from_wordnet(
     return Hierarchy.of([*names, *labels], edges, meanings), report
 
 
-def shipped(name: str) -> Hierarchy:
-    """A hierarchy that comes with simkit: "coco-80", "scenes". Raises BadInput for other names."""
+def shipped_names() -> list[str]:
+    """Names of the hierarchies that come with simkit."""
     folder = resources.files("simkit.labels") / "hierarchies"
     files = [entry.name for entry in folder.iterdir()]
-    known = [file.removesuffix(".json") for file in files if file.endswith(".json")]
-    if name not in known:
-        raise unknown("shipped hierarchy", name, known)
+    return sorted(file.removesuffix(".json") for file in files if file.endswith(".json"))
+
+
+def shipped(name: str) -> Hierarchy:
+    """A hierarchy that comes with simkit: "coco-80", "scenes". Raises BadInput for other names."""
+    if name not in shipped_names():
+        raise unknown("shipped hierarchy", name, shipped_names())
+    folder = resources.files("simkit.labels") / "hierarchies"
     return Hierarchy.from_json((folder / f"{name}.json").read_text(encoding="utf-8"), name)
 
 
