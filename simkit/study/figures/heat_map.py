@@ -1,0 +1,143 @@
+"""Scheme x method at equal cost: who wins where, and is it noise?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Rectangle
+
+from simkit.errors import BadInput
+from simkit.study.figures.base import INK, PALE, WIDTH, house_style, register
+from simkit.study.summary import Line, budgets, lines, money, percent, reference
+
+# No red against green, and light enough at both ends for dark text.
+_SHADES = LinearSegmentedColormap.from_list("gap", ["#F0A04B", "#FFFFFF", "#6FA8DC"])
+_SHADES.set_bad("#eeeeee")
+_FULL = 6.0  # points at which the colour is full: the same in every figure, whatever lies beyond
+
+
+@register
+@dataclass(frozen=True)
+class HeatMap:
+    """Mean mAP with interval and number of draws in each cell; winners are framed.
+
+    The colour is the difference to `against` (AN) in points: white is "no better than AN". Rows
+    in which nothing can be told apart say so and have no frame.
+    """
+
+    name: ClassVar[str] = "heat-map"
+    title: ClassVar[str] = "scheme x method at equal cost, winners framed"
+
+    budget: float | None = field(
+        default=None, metadata={"help": "which budget in dollars; none: the middle one"}
+    )
+    against: str = field(default="an", metadata={"help": "the method that colours compare with"})
+    metric: str = field(default="map", metadata={"help": "map, map_all or map_o"})
+
+    def __call__(self, table: pa.Table) -> Drawing:
+        chosen, rows = self._rows(table)
+        methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
+        against = self.against if self.against in methods else methods[0]
+        with house_style():
+            drawing = Drawing(figsize=(WIDTH, 1.9 + 0.62 * len(rows)), layout="constrained")
+            axes = drawing.add_subplot()
+            _cells(axes, rows, methods, against)
+            _frame(axes, rows, methods)
+            drawing.suptitle(_title(rows, chosen), x=0.01, ha="left", fontsize=13, fontweight="bold")
+            drawing.supxlabel(_note(table, against, self.metric), x=0.01, ha="left", fontsize=9, color="#555555")
+        return drawing
+
+    def _rows(self, table: pa.Table) -> tuple[float | None, list[Line]]:
+        have = budgets(table)
+        chosen = self.budget if self.budget is not None or not have else have[len(have) // 2]
+        rows = [row for row in lines(table, metric=self.metric) if row.budget == chosen]
+        if not rows:
+            known = ", ".join(money(b) for b in have) or "none: amounts are as written"
+            raise BadInput(f"heat-map: no runs at the budget {chosen}; budgets in the table are {known}")
+        return chosen, rows
+
+
+def _cells(axes: Axes, rows: list[Line], methods: list[str], against: str) -> None:
+    gaps = np.full((len(rows), len(methods)), np.nan)
+    for r, row in enumerate(rows):
+        base = row.cell(against)
+        for m, method in enumerate(methods):
+            cell = row.cell(method)
+            if cell is not None and base is not None:
+                gaps[r, m] = 100 * (cell.score.mean - base.score.mean)
+    axes.imshow(gaps, cmap=_SHADES, vmin=-_FULL, vmax=_FULL, aspect="auto")
+    for r, row in enumerate(rows):
+        for m, method in enumerate(methods):
+            cell = row.cell(method)
+            if cell is None:
+                axes.text(m, r, "no run", ha="center", va="center", fontsize=9, color=PALE)
+                continue
+            bold = "bold" if method in row.ranking.winners else "normal"
+            axes.text(m, r - 0.14, f"{100 * cell.score.mean:.1f}", ha="center", va="center",
+                      fontsize=13, fontweight=bold)  # fmt: skip
+            half = "" if cell.score.half is None else f"±{100 * cell.score.half:.1f}, "
+            axes.text(m, r + 0.25, f"{half}n={cell.score.draws}", ha="center", va="center", fontsize=8.5)
+
+
+def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_xticks(range(len(methods)), methods, fontsize=11)
+    axes.set_yticks(range(len(rows)), [row.scheme for row in rows], fontsize=11)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    axes.set_xticks(np.arange(1, len(methods)) - 0.5, minor=True)
+    axes.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=3)
+    axes.tick_params(which="minor", length=0)
+    verdict = axes.secondary_yaxis("right")
+    verdict.set_yticks(range(len(rows)), [_verdict(row) for row in rows], fontsize=9.5)
+    verdict.tick_params(length=0)
+    verdict.spines["right"].set_visible(False)
+    for r, row in enumerate(rows):
+        for winner in row.ranking.winners:
+            corner = (methods.index(winner) - 0.46, r - 0.45)
+            axes.add_patch(Rectangle(corner, 0.92, 0.9, fill=False, edgecolor=INK, linewidth=2.4))
+
+
+def _verdict(row: Line) -> str:
+    winners = row.ranking.winners
+    if row.cells[0].score.draws < 2:
+        return "one draw:\ncannot tell"
+    if not winners:
+        return "no difference\nbeyond noise"
+    best = row.ranking.best
+    rest = [cell.method for cell in row.cells if cell.method not in winners]
+    runner_up = max(rest, key=lambda method: row.cell(method).score.mean)  # type: ignore[union-attr]
+    gap = row.ranking.difference(best, runner_up).interval
+    if len(winners) == 1:
+        return f"{best} wins:\n{100 * gap.mean:+.1f} over {runner_up}"
+    return f"{len(winners)} share the lead:\n{100 * gap.mean:+.1f} over {runner_up}"
+
+
+def _title(rows: list[Line], budget: float | None) -> str:
+    if budget is None:
+        return "Which method wins under which scheme? Amounts as written, costs differ"
+    spent = [cell.dollars for row in rows for cell in row.cells]
+    if min(spent) < 0.95 * budget:
+        return (
+            f"Which method wins under which scheme? Up to {money(budget)} of annotation"
+            f" ({money(min(spent))} to {money(max(spent))} spent)"
+        )
+    return f"Which method wins under which scheme, for {money(budget)} of annotation each?"
+
+
+def _note(table: pa.Table, against: str, metric: str) -> str:
+    note = (
+        "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better (blue) or "
+        f"worse (orange) than {against}, full at {_FULL:.0f} points.\n"
+        "Frame: beats others beyond noise (paired by draw, Holm's correction), and none beats it."
+    )
+    full = reference(table, metric=metric)
+    return note if full is None else f"{note} Everything labelled: {percent(full.score)} for {money(full.dollars)}."

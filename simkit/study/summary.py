@@ -1,0 +1,183 @@
+"""What a table of runs says: cells with intervals, winners, and the sentences a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from simkit.study.statistics import Interval, Ranking, interval, rank
+
+SMALLEST = 0.0005  # a gap of less than 0.05 points reads as 0.0: a tie however sure it is
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method under one scheme at one budget: means over draws. `score` is from 0 to 1."""
+
+    scheme: str
+    method: str
+    budget: float | None
+    score: Interval
+    dollars: float
+    hours: float | None
+    images: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """All methods under one scheme at one budget, and how they rank."""
+
+    scheme: str
+    budget: float | None
+    cells: tuple[Cell, ...]
+    ranking: Ranking
+
+    def cell(self, method: str) -> Cell | None:
+        """The cell of one method, or None where it has no finished run here."""
+        return next((cell for cell in self.cells if cell.method == method), None)
+
+
+def lines(runs: pa.Table, *, metric: str = "map") -> list[Line]:
+    """One line for each scheme and budget, in the order of the table, references left out."""
+    groups: dict[tuple[str, float | None], dict[str, list[dict[str, Any]]]] = {}
+    for row in _rows(runs, metric):
+        if not row["reference"]:
+            group = groups.setdefault((row["scheme"], row["budget"]), {})
+            group.setdefault(row["method"], []).append(row)
+    return [_line(scheme, budget, group, metric) for (scheme, budget), group in groups.items()]
+
+
+def reference(runs: pa.Table, *, metric: str = "map") -> Cell | None:
+    """Everything labelled completely, trained with `full`; None where the table has no such run."""
+    rows = [row for row in _rows(runs, metric) if row["reference"]]
+    return _cell(rows[0]["scheme"], rows[0]["method"], None, rows, metric) if rows else None
+
+
+def budgets(runs: pa.Table) -> list[float]:
+    """The budgets in dollars, ascending; empty where the amounts were as written."""
+    return sorted({b for b in runs["budget"].to_pylist() if b is not None})
+
+
+def _rows(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
+    wanted = ["scheme", "method", "budget", "draw", "reference", "dollars", "seconds", "images", metric]
+    rows = runs.select(list(dict.fromkeys(wanted))).to_pylist()
+    return [row for row in rows if row[metric] is not None]
+
+
+def _line(scheme: str, budget: float | None, group: dict[str, list[Any]], metric: str) -> Line:
+    cells = tuple(_cell(scheme, method, budget, rows, metric) for method, rows in group.items())
+    scores = {m: {row["draw"]: row[metric] for row in rows} for m, rows in group.items()}
+    return Line(scheme, budget, cells, rank(scores, smallest=SMALLEST))
+
+
+def _cell(scheme: str, method: str, budget: float | None, rows: list[Any], metric: str) -> Cell:
+    times = [row["seconds"] for row in rows]
+    known = [t for t in times if t is not None]
+    return Cell(
+        scheme,
+        method,
+        budget,
+        interval([row[metric] for row in rows]),
+        _mean([row["dollars"] for row in rows]),
+        _mean(known) / 3600 if len(known) == len(times) else None,
+        _mean([row["images"] for row in rows]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def sentence(line: Line) -> str:
+    """Which method wins under this scheme, and is it noise?"""
+    scores = {cell.method: cell.score for cell in line.cells}
+    where = f"{line.scheme}{at(line.budget)}"
+    best, winners = line.ranking.best, line.ranking.winners
+    if len(scores) == 1:
+        return f"{where}: {best} reaches {percent(scores[best])}."
+    if scores[best].draws < 2:
+        return f"{where}: {best} is highest with {percent(scores[best])}, but one draw cannot tell."
+    if not winners:
+        spread = f"{100 * min(s.mean for s in scores.values()):.1f} to {percent(scores[best])}"
+        return f"{where}: no method can be told from another ({spread}); that is noise."
+    beaten = [m for m in scores if m not in winners]
+    runner_up = max(beaten, key=lambda m: scores[m].mean)
+    gap = line.ranking.difference(best, runner_up).interval
+    lead = f"{100 * gap.mean:+.1f} points{span(gap)} over {runner_up}"
+    if len(winners) == 1:
+        return f"{where}: {best} wins with {percent(scores[best])}, {lead}."
+    others = ", ".join(w for w in sorted(winners, key=lambda m: -scores[m].mean) if w != best)
+    return f"{where}: {best} leads with {percent(scores[best])}, {lead}; {others} may be as good."
+
+
+def sentences(runs: pa.Table, *, metric: str = "map") -> list[str]:
+    """One sentence for each scheme and budget, then what labelling everything gives."""
+    told = [sentence(line) for line in lines(runs, metric=metric)]
+    full = reference(runs, metric=metric)
+    if full is not None:
+        told.append(f"Labelling everything gives {percent(full.score)} for ${full.dollars:,.0f}.")
+    return told
+
+
+def at(budget: float | None) -> str:
+    """ " at $100", or nothing where amounts were as written."""
+    return "" if budget is None else f" at {money(budget)}"
+
+
+def money(dollars: float) -> str:
+    """Dollars as short as they are clear: $0.75, $12, $1,250."""
+    return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"
+
+
+def percent(score: Interval) -> str:
+    """ "52.3 ±1.2 mAP" in points, or without ± for one draw."""
+    half = "" if score.half is None else f" ±{100 * score.half:.1f}"
+    return f"{100 * score.mean:.1f}{half} mAP"
+
+
+def span(gap: Interval) -> str:
+    """ " (1.1 to 2.3)" in points, or nothing for one draw."""
+    if gap.low is None or gap.high is None:
+        return ""
+    return f" ({100 * gap.low:.1f} to {100 * gap.high:.1f})"
+
+
+def markdown(runs: pa.Table, *, metric: str = "map") -> str:
+    """The whole summary as Markdown: sentences first, then the table of cells."""
+    told = [f"- {text}" for text in sentences(runs, metric=metric)]
+    head = "| scheme | budget | method | mAP | 95 % interval | rank | draws | dollars | hours | images |"
+    rule = "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"
+    rows = [_row(cell, line) for line in lines(runs, metric=metric) for cell in line.cells]
+    full = reference(runs, metric=metric)
+    if full is not None:
+        rows.append(_row(full, None))
+    return "\n".join(["# Which method wins under which scheme, and is it noise?", "", *told, "", _NOTE,
+                      "", head, rule, *rows, ""])  # fmt: skip
+
+
+_NOTE = (
+    "mAP is the mean over leaf classes on the test split, in points. Intervals are at 95 % over draws; "
+    "methods are compared draw by draw, all pairs of a line together with Holm's correction, and "
+    "methods that share a rank cannot be told apart."
+)
+
+
+def _row(cell: Cell, line: Line | None) -> str:
+    score = cell.score
+    between = "" if score.low is None or score.high is None else f"{100 * score.low:.1f} to {100 * score.high:.1f}"
+    columns = [
+        cell.scheme,
+        "" if cell.budget is None else money(cell.budget),
+        cell.method,
+        f"{100 * score.mean:.1f}",
+        between,
+        "" if line is None else str(line.ranking.ranks[cell.method]),
+        str(score.draws),
+        f"{cell.dollars:,.2f}",
+        "unknown" if cell.hours is None else f"{cell.hours:,.2f}",
+        f"{cell.images:,.0f}",
+    ]
+    return "| " + " | ".join(columns) + " |"
