@@ -61,7 +61,8 @@ class Effort:
     def to_json(self) -> dict[str, Any]:
         """As plain values; histograms as pairs (questions, images), zeros left out."""
         pairs = {
-            kind: [[int(q), int(h[q])] for q in np.flatnonzero(h)] for kind, h in self.questions.items()
+            kind: [[int(q), int(h[q])] for q in np.flatnonzero(h)]
+            for kind, h in self.questions.items()
         }
         looks = [[int(c), int(self.looks[c])] for c in np.flatnonzero(self.looks)]
         return {

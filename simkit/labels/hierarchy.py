@@ -57,7 +57,9 @@ class Hierarchy:
         )
         if not nx.is_directed_acyclic_graph(built.graph):
             cycle = " -> ".join(classes[c] for c, _ in nx.find_cycle(built.graph))
-            raise BadInput(f"the hierarchy goes round in a circle: {cycle}; remove one of these edges")
+            raise BadInput(
+                f"the hierarchy goes round in a circle: {cycle}; remove one of these edges"
+            )
         return built
 
     @cached_property
@@ -137,7 +139,9 @@ class Hierarchy:
         try:
             text = found.read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            raise BadInput(f"{found} is not UTF-8 text; a class hierarchy (JSON) is expected") from None
+            raise BadInput(
+                f"{found} is not UTF-8 text; a class hierarchy (JSON) is expected"
+            ) from None
         return Hierarchy.from_json(text, str(found))
 
 
@@ -151,7 +155,9 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
     index = {name: c for c, name in enumerate(hierarchy.classes)}
     missing = [name for name in truth.classes if name not in index]
     if missing:
-        raise BadInput(f"class {missing[0]!r} is not in the hierarchy; add it or its synset to the mapping")
+        raise BadInput(
+            f"class {missing[0]!r} is not in the hierarchy; add it or its synset to the mapping"
+        )
     own = np.array([index[name] for name in truth.classes])
     above = csr_array(hierarchy.above[own].astype(np.int32))
     present = (truth.present.astype(np.int32) @ above) > 0

@@ -69,7 +69,12 @@ class PartialLabels:
         if marked.shape != (N,):
             raise BadInput(f"asked has shape {marked.shape}; ({N},) is expected")
         return PartialLabels(
-            frozen(matrix), locked(marked), locked(ids), names, effort or Effort(), history or History("given")
+            frozen(matrix),
+            locked(marked),
+            locked(ids),
+            names,
+            effort or Effort(),
+            history or History("given"),
         )
 
     @property

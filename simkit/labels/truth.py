@@ -22,7 +22,7 @@ class Truth:
     present (N, L) bool CSR, sorted, without duplicates: the classes present.
     known   (N, L) bool CSR, or None: where even the reference is partial (OpenImages, LVIS); None
             says that every entry is known.
-    images  (N,) ids, integers or text, all different;  classes: L names, all different.
+    images  (N,) ids, int64 or text, all different;  classes: L names, all different.
     """
 
     present: csr_array
@@ -44,25 +44,34 @@ class Truth:
         """
         matrix = _bool_csr(present)
         N, L = matrix.shape
-        ids = np.arange(N) if images is None else np.asarray(images)
+        ids = image_ids(np.arange(N) if images is None else images)
         names = tuple(f"class-{c}" for c in range(L)) if classes is None else tuple(classes)
         check_axes(ids, names, (N, L))
         reference = None if known is None else _bool_csr(known)
         if reference is not None and reference.shape != matrix.shape:
-            raise BadInput(f"known has shape {reference.shape}, present {matrix.shape}; they must agree")
-        return Truth(frozen(matrix), locked(ids), names, None if reference is None else frozen(reference))
+            raise BadInput(
+                f"known has shape {reference.shape}, present {matrix.shape}; they must agree"
+            )
+        return Truth(
+            frozen(matrix), locked(ids), names, None if reference is None else frozen(reference)
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
         """(N, L)."""
-        return self.present.shape  # type: ignore[no-any-return]
+        return self.present.shape
 
     @cached_property
     def id(self) -> str:
         """Content id: changes with any label, image id or class name."""
         known = (None,) if self.known is None else (self.known.indptr, self.known.indices)
         return content_id(
-            "truth", self.present.indptr, self.present.indices, *known, self.images, "\n".join(self.classes)
+            "truth",
+            self.present.indptr,
+            self.present.indices,
+            *known,
+            self.images,
+            "\n".join(self.classes),
         )
 
     @cached_property
@@ -80,7 +89,7 @@ class Truth:
 
     def rows(self, index: Any) -> NDArray[np.bool_]:
         """(b, L) bool for these images."""
-        return self.present[np.asarray(index)].toarray()  # type: ignore[no-any-return]
+        return self.present[np.asarray(index)].toarray()
 
     def select(self, index: Any) -> Truth:
         """The same truth about fewer images, in the order of `index`."""
@@ -90,17 +99,35 @@ class Truth:
         return Truth(chosen, locked(self.images[index]), self.classes, known)
 
 
+def image_ids(values: Any) -> NDArray[Any]:
+    """Image ids as int64 or text, whatever width they came in. Raises BadInput for anything else."""
+    ids = np.asarray(values)
+    if ids.dtype.kind == "u" and ids.size and ids.max() > np.iinfo(np.int64).max:
+        raise BadInput("an image id is above 2**63 - 1; give such ids as text")
+    if ids.dtype.kind in "iu":
+        return ids.astype(np.int64)
+    if ids.dtype.kind == "O" and all(isinstance(value, str) for value in ids.flat):
+        return ids.astype(str)
+    if ids.dtype.kind != "U":
+        raise BadInput(f"image ids are {ids.dtype}; whole numbers or text are expected")
+    return ids
+
+
 def check_axes(images: NDArray[Any], classes: tuple[str, ...], shape: tuple[int, ...]) -> None:
     """Raise BadInput unless ids and names fit `shape`, differ, and there is at least one of each."""
     N, L = shape
     if images.ndim != 1 or len(images) != N:
-        raise BadInput(f"{len(images)} image ids came for {N} rows of labels; give one id for each row")
+        raise BadInput(
+            f"{len(images)} image ids came for {N} rows of labels; give one id for each row"
+        )
     if len(classes) != L:
-        raise BadInput(f"{len(classes)} class names came for {L} columns; give one name for each column")
+        raise BadInput(
+            f"{len(classes)} class names came for {L} columns; give one name for each column"
+        )
     if N == 0 or L == 0:
-        raise BadInput(f"the labels have {N} images and {L} classes; at least one of each is needed")
-    if images.dtype.kind not in "iuU":
-        raise BadInput(f"image ids are {images.dtype}; whole numbers or text are expected")
+        raise BadInput(
+            f"the labels have {N} images and {L} classes; at least one of each is needed"
+        )
     twice = _first_repeat(images)
     if twice is not None:
         raise BadInput(f"image id {twice} occurs twice; give every image its own id")

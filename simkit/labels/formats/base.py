@@ -1,0 +1,114 @@
+"""What a label file format is, and what all readers share: one sentence for any broken file."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import ClassVar, Protocol
+from zipfile import BadZipFile
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from simkit.errors import BadInput
+from simkit.files import readable
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+from simkit.registry import Registry
+
+MOST_ENTRIES = 1 << 28  # entries of a complete matrix that is written out as labels: 1.3 GB
+
+
+class Format(Protocol):
+    """A kind of label file: a frozen dataclass without fields."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+    holds: ClassVar[str]  # what it holds of partial labels and what it cannot hold, in words
+
+    def read(self, path: str | PathLike[str]) -> PartialLabels:
+        """The labels in the file. Raises BadInput."""
+        ...
+
+    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+        """Write the whole file or nothing. Raises BadInput."""
+        ...
+
+
+formats: Registry[Format] = Registry("format", "simkit.labels.formats")
+register = formats.register
+names = formats.names
+make = formats.make
+
+
+def for_path(path: str | PathLike[str]) -> Format:
+    """The format whose suffix `path` has. Raises BadInput where no format has it."""
+    suffix = Path(path).suffix.lower()
+    for part in formats:
+        if suffix in part.suffixes:
+            return part()
+    known = ", ".join(suffix for part in formats for suffix in part.suffixes)
+    raise BadInput(
+        f"{path} has the ending {suffix!r}, which is of no label format; known are {known}"
+    )
+
+
+@contextmanager
+def reading(path: str | PathLike[str], what: str) -> Iterator[Path]:
+    """Turn whatever a broken file raises inside the block into one BadInput that names the file."""
+    found = readable(path, what)
+    try:
+        yield found
+    except BadInput as error:
+        named = str(found) in str(error)
+        raise (error if named else BadInput(f"{found}: {error}")) from None
+    except (MemoryError, OverflowError, RecursionError):
+        raise BadInput(f"{found} asks for more memory than it can need; {_AGAIN}") from None
+    except UnicodeError:
+        raise BadInput(f"{found} is not UTF-8 text, but {what} is expected; {_AGAIN}") from None
+    except PermissionError:
+        raise BadInput(f"{found} may not be read; change its permissions") from None
+    except _BROKEN as error:
+        reason = " ".join(str(error).split())[:160].rstrip(". ") or type(error).__name__
+        raise BadInput(f"{found} cannot be read as {what} ({reason}); {_AGAIN}") from None
+
+
+_AGAIN = "write it again or fetch it again"
+_BROKEN = (
+    OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError,
+    NotImplementedError, BadZipFile, zlib.error,
+)  # fmt: skip
+
+
+def check_memory(needed: int, path: Path, what: str) -> None:
+    """Raise BadInput where a field of a small file asks for very much memory (in bytes)."""
+    if needed > (64 << 20) + 64 * path.stat().st_size:
+        raise BadInput(
+            f"{path}: {what} would need {needed / 1e9:,.1f} GB, far more than such a file can hold; "
+            + _AGAIN
+        )
+
+
+def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
+    """Every known entry of a truth as a label; difficult ones (N, L) stay unknown.
+
+    Raises BadInput above 2**28 entries, which belong in a scheme that asks for fewer.
+    """
+    N, L = truth.shape
+    if N * L > MOST_ENTRIES:
+        raise BadInput(
+            f"{N:,} images x {L:,} classes are too many to label each of them; "
+            "open the file as a data set and simulate a scheme on it"
+        )
+    codes = np.full((N, L), -1, np.int8)
+    rows = np.repeat(np.arange(N), np.diff(truth.present.indptr))
+    if truth.known is not None:
+        codes[~truth.known.toarray()] = 0
+    if difficult is not None:
+        codes[difficult.nonzero()] = 0
+    codes[rows, truth.present.indices] = 1
+    return PartialLabels.of(codes, truth.images, truth.classes, np.ones(N, bool))
