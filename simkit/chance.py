@@ -56,17 +56,25 @@ class Chance:
             out[part] = _mix(state)
         return out.reshape(shape)
 
-    def block(self, start: int, stop: int, width: int) -> NDArray[np.uint32]:
-        """Numbers of 32 bits for every place of rows start..stop: (stop - start, width).
+    def block(self, start: int, stop: int, width: int, bits: int = 32) -> NDArray[Any]:
+        """Numbers of 16, 32 or 64 `bits` for every place of rows start..stop: (stop - start, width).
 
-        About three times as fast per number as `__call__`, for whole rows; its numbers are its own.
+        Several times as fast per number as `__call__`, for whole rows; its numbers are its own. A
+        row's numbers do not depend on which rows are asked for with it.
         """
-        per_row = -(-width // 8)  # one step of Philox gives 256 bits
-        generator = np.random.Philox(key=np.frombuffer(self.key[:16], "<u8"))
-        generator.advance(start * per_row)
-        raw = generator.random_raw((stop - start) * per_row * 4)
-        numbers = np.ascontiguousarray(raw, dtype="<u8").view("<u4")
-        return numbers.reshape(stop - start, per_row * 8)[:, :width]
+        per_row = -(-width * bits // 64)  # steps of the generator, 64 bits each
+        state, stream = (int.from_bytes(half, "little") for half in (self.key[:16], self.key[16:]))
+        generator = np.random.PCG64DXSM(0)
+        generator.state = {
+            "bit_generator": "PCG64DXSM",
+            "state": {"state": state, "inc": stream | 1},  # the increment must be odd
+            "has_uint32": 0,
+            "uinteger": 0,
+        }
+        generator.advance(start * per_row)  # any place is reached in a few steps
+        raw = generator.random_raw((stop - start) * per_row)
+        numbers = np.ascontiguousarray(raw, dtype="<u8").view(f"<u{bits // 8}")
+        return numbers.reshape(stop - start, per_row * 64 // bits)[:, :width]
 
     def permutation(self, size: int) -> Permutation:
         """One keyed permutation of range(size) for every key (class or image)."""
