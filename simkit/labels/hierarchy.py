@@ -39,7 +39,7 @@ class Hierarchy:
         edges: Iterable[tuple[str, str]],
         synsets: Mapping[str, str] | None = None,
     ) -> Hierarchy:
-        """From names and (child, parent) pairs. Raises BadInput for unknown names and for cycles."""
+        """From names and (child, parent) pairs. Raises BadInput for unknown names and cycles."""
         index = {name: c for c, name in enumerate(classes)}
         if len(index) != len(classes):
             raise BadInput("the hierarchy names a class twice; give every class its own name")

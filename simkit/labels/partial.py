@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.history import History, content_id
 from simkit.labels.effort import Effort
-from simkit.labels.truth import check_axes, frozen, image_ids, locked
+from simkit.labels.truth import Truth, check_axes, frozen, image_ids, locked
 
 PRESENT, ABSENT, UNKNOWN = 1, -1, 0
 
@@ -26,7 +26,8 @@ class PartialLabels:
 
     codes (N, L) int8 CSR, sorted: +1 and -1 are stored, what is not stored is unknown.
     asked (N,) bool: images about which at least one question was asked; only they enter training.
-    images (N,) ids, int64 or text;  classes: L names;  effort: what was asked;  history: how it came about.
+    images (N,) ids, int64 or text;  classes: L names;
+    effort: what was asked;  history: how it came about.
     All arrays are read-only, also after pickling and copying.
     """
 
@@ -111,19 +112,19 @@ class PartialLabels:
         return np.bincount(self.codes.indices[self.codes.data == code], minlength=self.shape[1])
 
     def check_about(self, truth: Truth, where: str = "these labels") -> None:
-        """Raise BadInput unless the labels are about the images and classes of `truth`, in order."""
+        """Raise BadInput unless the labels are about the images and classes of `truth` in order."""
         theirs = f"{truth.shape[0]} images x {truth.shape[1]} classes"
         if self.classes != truth.classes:
             odd = set(self.classes) ^ set(truth.classes)
             detail = f"class {min(odd)!r} is in one of them only" if odd else "the order differs"
-        elif len(self.images) != len(truth.images) or (self.images != truth.images).any():
+        elif not np.array_equal(self.images, truth.images):
             detail = "the image ids differ"
         else:
             return
         own = f"{self.shape[0]} images x {self.shape[1]} classes"
         raise BadInput(
-            f"{where} ({own}) are labels of another data set than the one given ({theirs}): {detail}; "
-            "name the data set they were made from"
+            f"{where} ({own}) are labels of another data set than the one given ({theirs}): "
+            f"{detail}; name the data set they were made from"
         )
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -81,7 +81,7 @@ class Truth:
 
     @cached_property
     def by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The same labels by class: (L + 1,) pointers and the image indices, ascending in a class."""
+        """The same by class: (L + 1,) pointers and the image indices, ascending in a class."""
         N, _ = self.shape
         rows = np.repeat(np.arange(N, dtype=np.int64), np.diff(self.present.indptr))
         order = np.sort(self.present.indices.astype(np.int64) * N + rows)
@@ -100,7 +100,7 @@ class Truth:
 
 
 def image_ids(values: Any) -> NDArray[Any]:
-    """Image ids as int64 or text, whatever width they came in. Raises BadInput for anything else."""
+    """Image ids as int64 or text, whatever their width was. Raises BadInput for anything else."""
     ids = np.asarray(values)
     if ids.dtype.kind == "u" and ids.size and ids.max() > np.iinfo(np.int64).max:
         raise BadInput("an image id is above 2**63 - 1; give such ids as text")
@@ -114,7 +114,7 @@ def image_ids(values: Any) -> NDArray[Any]:
 
 
 def check_axes(images: NDArray[Any], classes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Raise BadInput unless ids and names fit `shape`, differ, and there is at least one of each."""
+    """Raise BadInput unless ids and names fit `shape`, differ, and neither is missing."""
     N, L = shape
     if images.ndim != 1 or len(images) != N:
         raise BadInput(

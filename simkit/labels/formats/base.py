@@ -88,7 +88,7 @@ def check_memory(needed: int, path: Path, what: str) -> None:
     """Raise BadInput where a field of a small file asks for very much memory (in bytes)."""
     if needed > (64 << 20) + 64 * path.stat().st_size:
         raise BadInput(
-            f"{path}: {what} would need {needed / 1e9:,.1f} GB, far more than such a file can hold; "
+            f"{path}: {what} would need {needed / 1e9:,.1f} GB, more than such a file can hold; "
             + _AGAIN
         )
 

@@ -16,7 +16,7 @@ LONGEST_ID = 1024  # letters; numpy keeps every text as long as the longest
 
 
 def first_seen(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The different values in the order in which they first appear, and for each value its place."""
+    """The different values in order of first appearance, and for each value its place."""
     distinct, first, place = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -35,8 +35,8 @@ def from_rows(
     wrong = np.flatnonzero((states != 1) & (states != -1))
     if len(wrong):
         raise BadInput(
-            f"state is {states[wrong[0]]} in row {wrong[0] + 1}; write +1 for present, -1 for absent "
-            "and no row for unknown"
+            f"state is {states[wrong[0]]} in row {wrong[0] + 1}; write +1 for present, "
+            "-1 for absent and no row for unknown"
         )
     N, L = len(images), len(classes)
     codes = csr_array((states.astype(np.int8), (rows, columns)), shape=(N, L))

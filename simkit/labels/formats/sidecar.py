@@ -1,4 +1,4 @@
-"""What a long table cannot say, as compact JSON: history, effort, asked images, ids without labels."""
+"""What a long table cannot say, as compact JSON: history, effort, images asked or without rows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import base64
 import json
 import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -106,8 +107,7 @@ def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
         return {"text": _pack(json.dumps(others.tolist()).encode())}
     breaks = np.flatnonzero(np.diff(ids) != 1) + 1
     if len(breaks) < _MOST_RANGES:
-        edges = [0, *breaks.tolist(), len(ids)]
-        pairs = zip(edges[:-1], edges[1:], strict=True)
+        pairs = pairwise([0, *breaks.tolist(), len(ids)])
         return {"ranges": [[int(ids[a]), int(ids[b - 1]) + 1] for a, b in pairs]}
     steps = np.diff(others, prepend=0)
     width = next(w for w in (1, 2, 4, 8) if (steps.astype(f"<i{w}") == steps).all())

@@ -1,0 +1,74 @@
+"""Named arrays out of an .npz file, checked before memory is spent on them."""
+
+from __future__ import annotations
+
+import io
+import math
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput
+from simkit.labels.formats.base import check_memory
+
+
+class Arrays:
+    """The arrays of an open .npz archive. Pickled objects are refused, not read."""
+
+    def __init__(self, archive: ZipFile, path: Path) -> None:
+        self._archive, self._path = archive, path
+        self._names = {name.removesuffix(".npy") for name in archive.namelist()}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The array `name`, read-only. Raises BadInput where it is missing or is no plain array."""
+        if name not in self:
+            has = ", ".join(sorted(self._names)[:12]) or "nothing"
+            raise BadInput(f"the array {name!r} is missing; the file holds {has}")
+        entry = self._archive.getinfo(f"{name}.npy")
+        check_memory(entry.file_size, self._path, name)
+        return _parse(self._archive.read(entry), name)
+
+    def whole(self, name: str, dimensions: int = 1) -> NDArray[np.int64]:
+        """An array of whole numbers as int64. Raises BadInput for other kinds and dimensions."""
+        array = self[name]
+        if array.dtype.kind not in "iu" or array.ndim != dimensions:
+            raise BadInput(
+                f"{name} is {array.dtype} with {array.ndim} dimensions; "
+                f"whole numbers with {dimensions} are expected"
+            )
+        return array.astype(np.int64)
+
+    def text(self, name: str) -> str:
+        """A single text. Raises BadInput for anything else."""
+        array = self[name]
+        if array.dtype.kind != "U" or array.ndim != 0:
+            raise BadInput(
+                f"{name} is {array.dtype} with {array.ndim} dimensions; one text is expected"
+            )
+        return str(array)
+
+
+def _parse(raw: bytes, name: str) -> NDArray[Any]:
+    """The bytes of an .npy file as an array; its header may not promise more than there is."""
+    stream = io.BytesIO(raw)
+    version = np.lib.format.read_magic(stream)
+    old = version == (1, 0)
+    header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = header(stream)
+    if dtype.hasobject:
+        raise BadInput(f"{name} holds Python objects, which are not read; save plain arrays")
+    start = stream.tell()
+    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(raw) - start:
+        raise BadInput(f"{name} is not as long as its header says; write the file again")
+    flat = (
+        np.frombuffer(raw, dtype, math.prod(shape), start)
+        if len(raw) > start
+        else np.zeros(0, dtype)
+    )
+    return flat.reshape(shape, order="F" if fortran else "C")
