@@ -1,0 +1,146 @@
+"""`simkit simulate`: every scheme runs, the numbers agree with the file, bad input is one sentence."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simkit.annotate import schemes
+from simkit.labels.partial import PartialLabels
+from tests.cli.conftest import truth_file
+
+SMALL = "scenes:images=300,val=20,test=20"
+
+
+@pytest.mark.parametrize("scheme", schemes.names())
+def test_every_scheme_with_no_other_option(shell, scheme: str) -> None:
+    done = shell("simulate", "--scheme", scheme, "--data", SMALL, "--json")
+    assert done.code == 0, done.err
+    labels = PartialLabels.load(f"{scheme}.parquet")
+    assert done.json["id"] == labels.id
+    assert done.json["counts"] == labels.counts()
+    assert done.json["effort"] == labels.effort.counts()
+    assert done.json["cost"]["dollars"] > 0
+    assert done.json["cost"]["seconds"] > 0
+    assert done.json["file"] == f"{scheme}.parquet"
+
+
+def test_default_data_is_scenes(shell) -> None:
+    done = shell("simulate", "--scheme", "fpc")
+    assert done.code == 0, done.err
+    assert "wrote fpc.parquet" in done.out
+    assert PartialLabels.load("fpc.parquet").shape[0] == 3000
+
+
+def test_settings_of_the_scheme_and_out(shell) -> None:
+    done = shell("simulate", "--scheme", "fpc", "--per-class", 7, "--data", SMALL, "--out", "a.npz", "--json")
+    assert done.code == 0, done.err
+    assert "per_class=7" in done.json["scheme"]
+    assert Path("a.npz").is_file() and not Path("fpc.parquet").exists()
+    same = shell("simulate", "--scheme", "fpc(per_class=7)", "--data", SMALL, "--json")
+    assert same.json["id"] == done.json["id"]
+
+
+def test_same_seed_same_id_other_seed_other_id(shell) -> None:
+    ids = [
+        shell("simulate", "--scheme", "rpa", "--data", SMALL, "--json", "--seed", seed).json["id"]
+        for seed in (0, 0, 1)
+    ]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_budget_is_kept_and_nearly_spent(shell) -> None:
+    done = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--budget", 20, "--prices", "openimages", "--json")
+    assert done.code == 0, done.err
+    assert 19 < done.json["cost"]["dollars"] <= 20
+
+
+def test_budget_in_hours(shell) -> None:
+    done = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--budget", 1, "--unit", "hours", "--json")
+    assert 3400 < done.json["cost"]["seconds"] <= 3600
+
+
+def test_csv_by_its_ending(shell) -> None:
+    done = shell("simulate", "--scheme", "single-positive", "--data", SMALL, "--out", "labels.csv")
+    assert done.code == 0, done.err
+    first, *rest = Path("labels.csv").read_text().splitlines()
+    assert first == "image_id,class,state"
+    assert len(rest) == 300
+
+
+BAD = {
+    "unknown scheme": (["--scheme", "fcp"], "no scheme is called 'fcp'; did you mean 'fpc'?"),
+    "option of another": (
+        ["--scheme", "rpa", "--per-class", "5"],
+        "--per-class is a setting of fpc, not of rpa; leave it out",
+    ),
+    "keep outside": (["--scheme", "rpa", "--keep", "1.5"], "keep is 1.5"),
+    "negative amount": (["--scheme", "fpc", "--per-class", "-3"], "per_class is -3"),
+    "not a number": (["--scheme", "fpc", "--per-class", "many"], "per_class is 'many'; a whole number"),
+    "nan": (["--scheme", "rpa", "--keep", "nan"], "keep is 'nan'; a number is expected"),
+    "missing file": (["--scheme", "fpc", "--data", "npz:nowhere.npz"], "nowhere.npz does not exist"),
+    "a folder": (["--scheme", "fpc", "--data", "npz:folder"], "folder is a folder"),
+    "unknown data": (["--scheme", "fpc", "--data", "scene"], "no data set is called 'scene'"),
+    "no split": (["--scheme", "fpc", "--split", "dev"], "has no split 'dev'"),
+    "out is a folder": (["--scheme", "fpc", "--out", "folder"], "folder"),
+    "no format": (["--scheme", "fpc", "--out", "labels.xyz"], "labels.xyz"),
+    "no prices": (["--scheme", "fpc", "--prices", "gogle"], "did you mean 'google'?"),
+    "negative budget": (["--scheme", "rpa", "--budget", "-5"], "budget is -5"),
+    "images": (["--scheme", "rpa", "--images", "lots"], "--images is 'lots'"),
+    "images share": (["--scheme", "rpa", "--images", "-0.5"], "images is -0.5"),
+    "unknown option": (["--scheme", "fpc", "--colour", "red"], "--colour"),
+    "no scheme": ([], "--scheme"),
+    "miss": (["--scheme", "fpc", "--miss", "2"], "miss is 2"),
+}
+
+
+@pytest.mark.parametrize("arguments, message", BAD.values(), ids=list(BAD))
+def test_bad_input(shell, arguments: list[str], message: str) -> None:
+    Path("folder").mkdir()
+    done = shell("simulate", *arguments)
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.startswith("simkit: ") and done.err.count("\n") == 1
+    assert done.out == ""
+    assert [p.name for p in Path(".").iterdir()] == ["folder"], "something was left behind"
+
+
+def test_unwritable_target(shell) -> None:
+    Path("file").write_text("")
+    done = shell("simulate", "--scheme", "fpc", "--data", SMALL, "--out", "file/labels.parquet")
+    assert done.code == 2
+    assert "file/labels.parquet cannot be written" in done.err
+
+
+def test_truncated_npz(shell) -> None:
+    path = truth_file(Path("truth.npz"))
+    path.write_bytes(path.read_bytes()[:500])
+    done = shell("simulate", "--scheme", "rpa", "--data", f"npz:{path}")
+    assert (done.code, done.out) == (2, "")
+    assert "truth.npz" in done.err
+
+
+def test_duplicate_ids(shell) -> None:
+    path = truth_file(Path("truth.npz"))
+    with np.load(path) as file:
+        values = dict(file)
+    values["image_ids"][7] = values["image_ids"][3]
+    np.savez(path, **values)
+    done = shell("simulate", "--scheme", "rpa", "--data", f"npz:{path}")
+    assert done.code == 2
+    assert "1003" in done.err and "truth.npz" in done.err
+
+
+def test_warnings_do_not_stop(shell) -> None:
+    path = truth_file(Path("truth.npz"))
+    done = shell("simulate", "--scheme", "fpc", "--per-class", 5000, "--data", f"npz:{path}")
+    assert done.code == 0
+    assert "simkit: note: " in done.err
+    assert Path("fpc.parquet").is_file()
+
+
+def test_knowledge_graph_says_what_it_needs(shell) -> None:
+    path = truth_file(Path("truth.npz"))
+    done = shell("simulate", "--scheme", "knowledge-graph", "--data", f"npz:{path}")
+    assert done.code == 2
+    assert "hierarchy" in done.err
