@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -18,6 +17,9 @@ from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.history import content_id
 from simkit.labels.truth import Truth
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,8 @@ class Hierarchy:
             tuple(tuple(sorted(p)) for p in parents),
             tuple(given.get(name, "") for name in classes),
         )
+        import networkx as nx
+
         if not nx.is_directed_acyclic_graph(built.graph):
             cycle = " -> ".join(classes[c] for c, _ in nx.find_cycle(built.graph))
             raise BadInput(
@@ -65,6 +69,8 @@ class Hierarchy:
     @cached_property
     def graph(self) -> nx.DiGraph:
         """Edges from parent to child between class indices."""
+        import networkx as nx
+
         graph = nx.DiGraph()
         graph.add_nodes_from(range(len(self.classes)))
         graph.add_edges_from((p, c) for c, above in enumerate(self.parents) for p in above)
@@ -75,6 +81,8 @@ class Hierarchy:
         """(L, L): above[c, a] says that a is c itself or an ancestor of c."""
         L = len(self.classes)
         above = np.eye(L, dtype=bool)
+        import networkx as nx
+
         for c in nx.topological_sort(self.graph):
             for parent in self.parents[c]:
                 above[c] |= above[parent]
