@@ -1,0 +1,31 @@
+"""Training methods by name: `make("ll-r(delta=0.5)+boostlu(alpha=5)")`."""
+
+from simkit.learn.methods.base import (
+    Around,
+    Batch,
+    Method,
+    Needs,
+    Outputs,
+    Sizes,
+    Task,
+    get,
+    make,
+    names,
+    register,
+    spell,
+)
+
+__all__ = [
+    "Task",
+    "Sizes",
+    "Batch",
+    "Outputs",
+    "Needs",
+    "Method",
+    "Around",
+    "make",
+    "register",
+    "names",
+    "spell",
+    "get",
+]

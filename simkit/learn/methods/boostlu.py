@@ -1,0 +1,73 @@
+"""BoostLU: raise the positive attributions of the class maps before they are averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.labels.partial import PRESENT
+from simkit.learn.methods.base import Around, Needs, Outputs, Sizes, Task, register
+
+
+@register
+@dataclass(frozen=True)
+class BoostLU(Around):
+    """Pass every class map through f(m) = m below beta, alpha m + (1 - alpha) beta above it.
+
+    Works around any method; the paper's own uses are train=False around AN (boost at inference
+    only), around AN, and around LL-R, LL-Ct or LL-Cp. The bias of the 1x1 convolution lies inside
+    the boost, as in the published code. At m = beta the derivative is 1 (code; the paper's is alpha).
+    """
+
+    alpha: float = 5.0
+    beta: float = 0.0
+    train: bool = True
+    eval: bool = True
+    # Classes without any observed positive stay plain in training (paper, CUB; not in its code).
+    zero_positive: Literal["plain", "boost"] = "plain"
+
+    name: ClassVar[str] = "boostlu"
+    title: ClassVar[str] = "BoostLU"
+    source: ClassVar[str] = "Kim et al. CVPR 2023 (000), eq. 3"
+
+    def __post_init__(self) -> None:
+        if not self.alpha > 0:
+            raise BadInput(f"boostlu: alpha is {self.alpha}; a number above 0 is expected")
+
+    @property
+    def needs(self) -> Needs:
+        return self.inner.needs | Needs(maps=self.train or self.eval, labels=self._masks)
+
+    @property
+    def _masks(self) -> bool:
+        return self.train and self.zero_positive == "plain"
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return self.inner.state_bytes(sizes) + (sizes.classes if self._masks else 0)
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        if self._masks:
+            assert isinstance(task, Task)
+            positives = task.labels.per_class(PRESENT)
+            state.register_buffer("has_positive", torch.from_numpy(positives > 0))
+        return state
+
+    def changed(self, out: Outputs, state: nn.Module, *, training: bool) -> Outputs:
+        if not (self.train if training else self.eval):
+            return out
+        if out.maps is None:
+            raise BadInput(
+                f"method {self.name!r} works on class maps, and the outputs hold none; train it on "
+                'maps (features of kind "maps"), or give Outputs(maps=...)'
+            )
+        gain: Tensor | float = self.alpha - 1
+        if training and self._masks:
+            gain = gain * state.has_positive[..., None, :, None, None]  # type: ignore[index,operator]
+        maps = out.maps + gain * torch.relu(out.maps - self.beta)
+        return Outputs(maps.mean((-2, -1)), maps, out.features)

@@ -1,0 +1,38 @@
+"""Ignore unknown labels (NE in paper 003, IU in Cole et al., Ignore in 002)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from torch import Tensor, nn
+
+from simkit.labels.partial import PRESENT, UNKNOWN
+from simkit.learn.methods.base import Batch, Method, Outputs, register
+from simkit.learn.methods.losses import Epsilon, bce, reduce
+
+
+@register
+@dataclass(frozen=True)
+class Ignore(Method):
+    """Learn from what is known and from nothing else.
+
+    Trap: where only positives are known the best answer is "everything is present". Cole et al.'s
+    code stops when a batch lacks a positive or a negative; a small batch may lack one, so we do not.
+    """
+
+    # mean_all: Cole et al.'s code; sum: 002's code; sum_classes: 003.
+    reduction: Literal["mean_all", "mean_observed", "sum", "sum_classes"] = "mean_all"
+    epsilon: Epsilon | None = None
+
+    name: ClassVar[str] = "ignore"
+    title: ClassVar[str] = "Ignore"
+    source: ClassVar[str] = "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al. CVPR 2022 (002)"
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        unknown = batch.labels == UNKNOWN
+        values = bce(out.logits, batch.labels == PRESENT, self.epsilon).masked_fill(unknown, 0.0)
+        return reduce(values, self.reduction, ~unknown)
+
+    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        return batch.labels == UNKNOWN
