@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.labels.partial import PartialLabels
-
 if TYPE_CHECKING:
     from simkit.annotate.prices import Cost, Prices
+    from simkit.labels.partial import PartialLabels
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -89,8 +87,3 @@ def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, int]
 def hours(seconds: float | None) -> str:
     """Seconds as hours, or what to say where the time is not known."""
     return "unknown" if seconds is None else f"{seconds / 3600:,.2f}"
-
-
-def stated(path: Path) -> str:
-    """A path as it was given, so that it can be copied."""
-    return str(path)

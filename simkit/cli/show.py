@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from simkit.cli.report import counts_line, print_json
 from simkit.errors import BadInput
-from simkit.labels.partial import PartialLabels
+
+if TYPE_CHECKING:
+    from simkit.labels.partial import PartialLabels
 
 
 @click.command(epilog="Example: simkit show fpc.parquet")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.annotate.schemes import Scheme
-from simkit.cli.report import cost_table, counts_line, print_json, stated
+from simkit.cli.report import cost_table, counts_line, print_json
 from simkit.cli.schemes import SchemeCommand, chosen
-from simkit.data import Dataset
 from simkit.errors import BadInput
-from simkit.labels.partial import PartialLabels
+
+if TYPE_CHECKING:
+    from simkit.annotate.prices import Prices
+    from simkit.annotate.schemes import Scheme
+    from simkit.data import Dataset
+    from simkit.labels.partial import PartialLabels
 
 
 @click.command(
@@ -80,10 +83,10 @@ def command(**given: Any) -> None:
         return
     click.echo(counts_line(labels))
     cost_table(bill, price_list)
-    click.echo(f"wrote {stated(out)}  (content id {labels.id})")
+    click.echo(f"wrote {out}  (content id {labels.id})")
 
 
-def annotated(data: Dataset, scheme: Scheme, price_list: Any, given: dict[str, Any]) -> PartialLabels:
+def annotated(data: Dataset, scheme: Scheme, price_list: Prices, given: dict[str, Any]) -> PartialLabels:
     """The labels of one split: for the stated amount, or for the budget where there is one."""
     from simkit.annotate.budget import amount_for
     from simkit.annotate.crowd import Habits

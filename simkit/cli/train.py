@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
-from simkit.cli.report import print_json
-from simkit.data import Dataset
-from simkit.errors import BadInput
-from simkit.labels.partial import PartialLabels
+from simkit.cli.report import print_json, progress
+
+if TYPE_CHECKING:
+    from simkit.data import Dataset
+    from simkit.labels.partial import PartialLabels
 
 
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
