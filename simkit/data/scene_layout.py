@@ -70,8 +70,13 @@ class Layout:
     ground: NDArray[np.int64]
 
 
-def layout(chance: Chance, index: Sequence[int] | NDArray[np.integer]) -> Layout:
-    """The content of the scenes `index` of one split, whose numbers are `chance`."""
+def layout(
+    chance: Chance, index: Sequence[int] | NDArray[np.integer], counts: Sequence[int] = COUNTS
+) -> Layout:
+    """The content of the scenes `index` of one split, whose numbers are `chance`.
+
+    counts: weights of 1, 2, ... objects in an image.
+    """
     images = np.asarray(index, np.int64)
     kind = _choose(
         chance.of("kind")(images), [np.array([w for w, _ in KINDS])], np.zeros_like(images)
@@ -86,7 +91,7 @@ def layout(chance: Chance, index: Sequence[int] | NDArray[np.integer]) -> Layout
     colours = _choose(chance.of("colour")(images[:, None], slots), _weights(COLOURS), kind[:, None])
     ground = _choose(chance.of("ground")(images), _weights({**GROUNDS, "": PLAIN}), kind)
     size = _sizes(chance.of("size")(images[:, None], slots), classes)
-    wanted = 1 + _choose(chance.of("count")(images), [np.array(COUNTS)], np.zeros_like(images))
+    wanted = 1 + _choose(chance.of("count")(images), [np.array(counts)], np.zeros_like(images))
     x, y, placed = _places(chance.of("place"), images, size, wanted)
     return Layout(
         np.where(placed, classes, -1),

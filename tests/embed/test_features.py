@@ -1,0 +1,224 @@
+"""Features: computed once, the same however they are computed."""
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from simkit import data
+from simkit.embed.backbones import Backbone, backbone
+from simkit.embed.features import Features, cache_folder, features, fit, read_features
+from simkit.errors import BadInput
+
+
+@pytest.fixture(scope="module")
+def dataset() -> data.Dataset:
+    return data.open("scenes:images=70,val=5,test=5")
+
+
+@pytest.fixture(scope="module")
+def net() -> Backbone:
+    return backbone("scenes-net")
+
+
+def test_pooled_features_are_the_mean_of_the_maps(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    pooled = features(dataset, "val", net, cache=tmp_path)
+    maps = features(dataset, "val", net, kind="maps", cache=tmp_path)
+    assert pooled.values.shape == (5, net.width) and maps.values.shape == (5, net.width, 8, 8)
+    assert pooled.values.dtype == maps.values.dtype == np.float16
+    mean = maps.values.astype(np.float64).mean((2, 3))
+    # fp16 keeps 11 bits: each place is off by at most 2**-11 of itself, the mean no more.
+    assert np.allclose(pooled.values, mean, rtol=2**-9, atol=1e-4)
+    assert pooled.id != maps.id and (pooled.kind, maps.kind) == ("pooled", "maps")
+
+
+def test_the_size_of_batches_changes_nothing(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    made = [
+        features(dataset, "train", net, cache=tmp_path / str(batch), batch=batch)
+        for batch in (1, 32, 70)
+    ]
+    for other in made[1:]:
+        assert other.id == made[0].id
+        assert np.allclose(made[0].values, other.values, rtol=2**-9, atol=1e-4)
+
+
+def test_training_mode_and_gradients_are_left_as_they_were(
+    dataset: data.Dataset, tmp_path: Path
+) -> None:
+    net = backbone("scenes-net").train()
+    features(dataset, "val", net, cache=tmp_path)
+    assert net.training and all(p.requires_grad for p in net.parameters())
+
+
+def test_the_second_time_comes_from_the_cache(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    calls: list[tuple[int, int]] = []
+
+    def count(done: int, of: int) -> None:
+        calls.append((done, of))
+
+    first = features(dataset, "train", net, cache=tmp_path, batch=50, progress=count)
+    assert calls == [(50, 70), (70, 70)]
+    again = features(dataset, "train", net, cache=tmp_path, batch=50, progress=count)
+    assert len(calls) == 2
+    assert again.id == first.id and np.array_equal(again.values, first.values)
+    assert not again.values.flags.writeable
+    assert [p.name for p in (tmp_path / "features").iterdir()] == [f"{first.id}.npy"]
+
+
+def test_other_pictures_weights_and_kinds_have_other_places(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    other_net = backbone("scenes-net")
+    with torch.no_grad():
+        next(other_net.parameters()).mul_(1.5)
+    ids = {
+        features(dataset, "val", net, cache=tmp_path).id,
+        features(dataset, "test", net, cache=tmp_path).id,
+        features(dataset, "val", net, kind="maps", cache=tmp_path).id,
+        features(dataset, "val", other_net, cache=tmp_path).id,
+        features(data.open("scenes:images=5,val=5,seed=1"), "val", net, cache=tmp_path).id,
+    }
+    assert len(ids) == 5
+
+
+@dataclass(frozen=True)
+class Interrupted:
+    """Pictures of which the last cannot be read."""
+
+    pictures: data.Pictures
+
+    @property
+    def id(self) -> str:
+        return "interrupted"
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def read(self, index: range) -> list[np.ndarray]:
+        if index.stop == len(self):
+            raise KeyboardInterrupt
+        return self.pictures.read(index)
+
+
+def test_files_appear_whole_or_not_at_all(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    broken = replace(dataset, pictures={"train": Interrupted(dataset.pictures["train"])})
+    with pytest.raises(KeyboardInterrupt):
+        features(broken, "train", net, cache=tmp_path, batch=30)
+    assert list((tmp_path / "features").iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"not an array"])
+def test_a_damaged_file_in_the_cache_is_made_again(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path, content: bytes
+) -> None:
+    made = features(dataset, "val", net, cache=tmp_path)
+    expected = made.values.copy()
+    path = tmp_path / "features" / f"{made.id}.npy"
+    path.unlink()
+    path.write_bytes(content)
+    assert np.array_equal(features(dataset, "val", net, cache=tmp_path).values, expected)
+    path.unlink()
+    np.save(path, np.zeros((3, 2), np.float16))
+    assert np.array_equal(features(dataset, "val", net, cache=tmp_path).values, expected)
+
+
+def test_a_split_without_pictures_is_refused(dataset: data.Dataset, net: Backbone) -> None:
+    bare = replace(dataset, pictures={})
+    with pytest.raises(BadInput) as error:
+        features(bare, "train", net)
+    assert str(error.value) == (
+        "data set 'scenes' has no pictures for 'train'; open it with its image folder, or bring "
+        "features"
+    )
+
+
+def test_kinds_are_two(dataset: data.Dataset, net: Backbone) -> None:
+    with pytest.raises(BadInput) as error:
+        features(dataset, "train", net, kind="max")  # type: ignore[arg-type]
+    assert str(error.value) == "kind is 'max'; features are of kind 'pooled' or 'maps'"
+
+
+def test_the_cache_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Path.home()
+    for name in ("SIMKIT_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for platform, folder in {
+        "linux": home / ".cache" / "simkit",
+        "darwin": home / "Library" / "Caches" / "simkit",
+        "win32": home / "AppData" / "Local" / "simkit" / "Cache",
+    }.items():
+        monkeypatch.setattr(sys, "platform", platform)
+        assert cache_folder() == folder
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    assert cache_folder() == Path("/caches/simkit")
+    monkeypatch.setenv("SIMKIT_CACHE", "/own")
+    assert cache_folder() == Path("/own")
+
+
+def test_pictures_are_cut_to_the_middle() -> None:
+    exact = np.arange(64 * 64 * 3).reshape(64, 64, 3).astype(np.uint8)
+    assert np.array_equal(fit(exact, 64).permute(1, 2, 0).numpy(), exact)
+    wide = np.zeros((256, 301, 3), np.uint8)
+    wide[16, 38] = 255  # (256 - 224) // 2 and (301 - 224) // 2
+    cut = fit(wide, 224)
+    assert cut.shape == (3, 224, 224) and cut[:, 0, 0].tolist() == [255] * 3 and cut.sum() == 765
+    assert fit(np.full((500, 90, 3), 7, np.uint8), 224).unique().tolist() == [7]
+
+
+def test_features_can_be_brought_along(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    np.savez(tmp_path / "own.npz", features=values)
+    own = read_features(tmp_path / "own.npz")
+    assert own.kind == "pooled" and own.id == Features.of(values).id
+    assert np.array_equal(own.values, values.astype(np.float16))
+    assert Features.of(np.ones((2, 3, 4, 4))).kind == "maps"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            np.zeros(5),
+            "features have shape (5,) of float64; numbers of shape (N, D) or (N, D, h, w) are "
+            "expected",
+        ),
+        (
+            np.array([[1.0, np.nan]]),
+            "features hold values that are not finite or beyond 65504; clean or scale them first",
+        ),
+        (
+            np.array([[1.0, -1e6]]),
+            "features hold values that are not finite or beyond 65504; clean or scale them first",
+        ),
+    ],
+)
+def test_features_that_cannot_be_used_are_refused(values: np.ndarray, message: str) -> None:
+    with pytest.raises(BadInput) as error:
+        Features.of(values)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut short", b"text"])
+def test_files_without_features_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "own.npz"
+    path.write_bytes(content)
+    with pytest.raises(BadInput) as error:
+        read_features(path)
+    expected = f"{path} cannot be read; an npz file with an array `features` is expected"
+    assert str(error.value) == expected
+    np.savez(path, other=np.zeros(3))
+    with pytest.raises(BadInput) as error:
+        read_features(path)
+    assert str(error.value) == expected
