@@ -1,0 +1,184 @@
+"""How much of a scheme a budget buys."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_type_hints
+
+from simkit.annotate import schemes
+from simkit.annotate.habits import Habits
+from simkit.annotate.prices import Cost, Prices, cost
+from simkit.annotate.prices import prices as price_list
+from simkit.annotate.schemes import Scheme
+from simkit.annotate.simulate import how_many, simulate
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+
+OVERSHOOT = 1.02  # guesses aim this much beyond the budget, so that the answer is soon enclosed
+FIRST_FACTOR = 10  # a guess is at most this many times the largest amount known to fit
+
+
+@dataclass(frozen=True, eq=False)
+class Bought:
+    """What a budget bought: the scheme with its amount, the number of images, labels and bill."""
+
+    scheme: Scheme
+    images: int
+    labels: PartialLabels
+    cost: Cost
+
+
+def amount_for(
+    budget: float,
+    truth: Truth,
+    scheme: Scheme | str,
+    prices: Prices | str,
+    *,
+    unit: Literal["dollars", "seconds"] = "dollars",
+    images: float | int = 1.0,
+    hierarchy: Hierarchy | None = None,
+    habits: Habits = Habits(),
+    seed: int = 0,
+    draw: int = 0,
+) -> Bought:
+    """The largest amount of `scheme` whose cost does not exceed `budget`.
+
+    Sought is the scheme's amount field (a share in steps as fine as one label), or, for a scheme
+    without one, the number of images, up to `images`. Larger amounts contain smaller ones, so cost
+    only grows; about ten simulations enclose the answer. Warns when the budget is more than the
+    scheme can spend. Raises BadInput when not even the smallest amount fits, and when `unit` is
+    seconds and the price list does not know the time.
+    """
+    _check(budget, unit)
+    goal = budget * (1 + 1e-12)  # a bill of exactly the budget must not fail by its rounding
+    part = schemes.make(scheme) if isinstance(scheme, str) else scheme
+    listed = prices if isinstance(prices, Prices) else price_list(prices)
+    ladder = _Ladder.of(part, how_many(images, truth.shape[0]), truth.shape[1])
+
+    def spend(step: int) -> _Trial:
+        chosen, count = ladder.at(step)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            labels = simulate(
+                truth,
+                chosen,
+                images=count,
+                hierarchy=hierarchy,
+                habits=habits,
+                seed=seed,
+                draw=draw,
+            )
+        bill = cost(labels, listed)
+        spent = getattr(bill, unit)
+        if spent is None:
+            raise BadInput(
+                f"price list {listed.name!r} does not know the time; give a budget in dollars"
+            )
+        bought = Bought(chosen, count, labels, bill)
+        return _Trial(step, spent, bought, tuple(str(warning.message) for warning in heard))
+
+    best, everything = _largest(spend, goal, ladder.steps)
+    if best is None or not best.bought.cost.lines:
+        costs = "" if best else f", whose smallest amount costs {spend(1).spent:,.4g}"
+        raise BadInput(
+            f"{budget:,g} {unit} do not buy anything of {part.name}{costs}; raise the budget"
+        )
+    texts = list(best.heard)
+    if everything and best.spent < budget:
+        spent = f"{best.spent:,.2f} of {budget:,.2f} {unit}"
+        texts.append(f"{part.name} can spend {spent}; everything was bought")
+    for text in texts:
+        warnings.warn(text, stacklevel=2)
+    return best.bought
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    step: int
+    spent: float
+    bought: Bought
+    heard: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Ladder:
+    """Amounts as whole numbers 1..steps; `field` None: the number of images is the amount."""
+
+    scheme: Scheme
+    field: str | None
+    share: bool
+    steps: int
+    images: int
+
+    @staticmethod
+    def of(scheme: Scheme, images: int, classes: int) -> _Ladder:
+        field = scheme.amount
+        share = field is not None and get_type_hints(type(scheme))[field] is float
+        # A power of ten, so that the share that is found has a short spelling.
+        steps = 10 ** len(str(images * classes)) if share else images
+        return _Ladder(scheme, field, share, steps, images)
+
+    def at(self, step: int) -> tuple[Scheme, int]:
+        """The scheme and the number of images at this step."""
+        if self.field is None:
+            return self.scheme, step
+        amount = step / self.steps if self.share else step
+        changed: Any = dataclasses.replace(self.scheme, **{self.field: amount})  # type: ignore[type-var]
+        return changed, self.images
+
+
+def _check(budget: float, unit: str) -> None:
+    if unit not in ("dollars", "seconds"):
+        raise BadInput(f"the unit of the budget is {unit!r}; it must be one of dollars, seconds")
+    number = isinstance(budget, int | float) and not isinstance(budget, bool)
+    if not number or not 0 <= budget < math.inf:
+        raise BadInput(f"the budget is {budget!r}; a number of {unit} from 0 on is expected")
+
+
+def _largest(
+    spend: Callable[[int], _Trial], budget: float, steps: int
+) -> tuple[_Trial | None, bool]:
+    """The trial with the largest affordable step (None: not even 1), and whether it is the last.
+
+    Secant steps first enclose the answer from both sides; then regula falsi (Illinois form) closes
+    in, with a bisection whenever that did not halve the interval.
+    """
+    best: _Trial | None = None
+    low, low_spent, slope = 0, 0.0, 0.0
+    guess = max(1, math.isqrt(steps))
+    while True:
+        trial = spend(guess)
+        if trial.spent > budget:
+            break
+        if guess == steps:
+            return trial, True
+        slope = (trial.spent - low_spent) / (guess - low) or slope
+        best, low, low_spent = trial, guess, trial.spent
+        ahead = OVERSHOOT * (budget - low_spent) / slope if slope else math.inf
+        guess = int(min(max(low + 1 + ahead, low * 1.02), low * FIRST_FACTOR + 1, steps))
+    return _between(spend, budget, low=low, best=best, above=trial), False
+
+
+def _between(
+    spend: Callable[[int], _Trial], budget: float, *, low: int, best: _Trial | None, above: _Trial
+) -> _Trial | None:
+    """The last affordable step between `low`, which is affordable, and `above`, which is not."""
+    high = above.step
+    short, over = budget - (best.spent if best else 0.0), above.spent - budget
+    halve = False
+    while high - low > 1:
+        width = high - low
+        guess = low + (width // 2 if halve else int(width * short / (short + over)))
+        trial = spend(min(max(guess, low + 1), high - 1))
+        if trial.spent <= budget:
+            best, low, short, over = trial, trial.step, budget - trial.spent, over / 2
+        else:
+            high, over, short = trial.step, trial.spent - budget, short / 2
+        halve = high - low > width / 2
+    return best

@@ -1,0 +1,140 @@
+"""What people said and what they were asked, written down as it happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simkit.errors import BadInput
+from simkit.labels.effort import Effort, histogram
+from simkit.labels.partial import ABSENT, PRESENT
+
+LIMIT = 400_000_000  # answers; they take 13 bytes each while they are sorted into labels
+SLICE = 1 << 15  # answers decoded at a time: temporaries stay in the cache
+
+
+class Ledger:
+    """Answers about N images and L classes, in any order, and the bill.
+
+    An answer is one number of 64 bits, (image, class, yes), so that sorting the numbers sorts the
+    labels.
+    """
+
+    def __init__(self, images: int, classes: int) -> None:
+        self.shape = (images, classes)
+        self._shift = np.uint64(classes.bit_length() + 1)
+        self._answers: list[NDArray[np.uint64]] = []
+        self._written = 0
+        self._questions: dict[str, NDArray[np.int32]] = {}
+        self._looks = np.zeros(classes, np.int64)
+        self._looked_at = np.zeros(images, bool)
+        self.dropped = 0
+
+    def expect(self, answers: float) -> None:
+        """Raise BadInput when this many answers more would not fit."""
+        total = self._written + answers
+        if total > LIMIT:
+            raise BadInput(
+                f"this would write down about {total:.2g} answers, and {LIMIT:,} are the limit; "
+                "ask about fewer images (the setting images) or choose a smaller amount"
+            )
+
+    def record(
+        self, images: NDArray[np.int64], classes: NDArray[np.integer], yes: NDArray[np.bool_] | bool
+    ) -> None:
+        """Write down n answers: (n,) images, (n,) classes, (n,) or one yes or no."""
+        self.expect(len(images))
+        keys = images.astype(np.uint64)
+        keys <<= self._shift
+        keys |= classes.astype(np.uint64) << np.uint64(1)
+        keys |= np.asarray(yes, np.uint64)
+        self._answers.append(keys)
+        self._written += len(keys)
+
+    def bill(
+        self, kind: str, images: NDArray[np.int64], questions: NDArray[np.int64] | None = None
+    ) -> None:
+        """One question of this `kind` about each of `images`, or (n,) `questions`."""
+        if not len(images):
+            return
+        first = int(images.min())
+        # Weights are floats of 53 bits: exact for any number of questions.
+        counted = np.bincount(images - first, weights=questions)
+        counter = self._questions.setdefault(kind, np.zeros(self.shape[0], np.int32))
+        counter[first : first + len(counted)] += counted.astype(np.int32)
+
+    def look(self, classes: NDArray[np.int64], looks: NDArray[np.int64]) -> None:
+        """So many `looks` at images in search of each of `classes`."""
+        np.add.at(self._looks, classes, looks)
+
+    def look_at(self, images: NDArray[np.int64] | slice) -> None:
+        """These images were among those looked at."""
+        self._looked_at[images] = True
+
+    @property
+    def looked_at(self) -> int:
+        """How many images were looked at in a search."""
+        return int(np.count_nonzero(self._looked_at))
+
+    def asked(self) -> NDArray[np.bool_]:
+        """(N,) images about which at least one question was asked."""
+        asked = self._looked_at.copy()
+        for counter in self._questions.values():
+            asked |= counter > 0
+        return asked
+
+    def effort(self, workers: int | None) -> Effort:
+        """The bill."""
+        questions = {kind: histogram(counter) for kind, counter in sorted(self._questions.items())}
+        return Effort(questions, self._looks.copy(), workers, self.dropped)
+
+    def codes(self) -> csr_array:
+        """(N, L) int8 labels. Where people said both yes and no, yes counts."""
+        keys = self._sorted()
+        N, L = self.shape
+        per_row = np.zeros(N, np.int64)
+        indices = np.empty(len(keys), np.int32)
+        data = np.empty(len(keys), np.int8)
+        column_mask = (np.uint64(1) << (self._shift - np.uint64(1))) - np.uint64(1)
+        for start in range(0, len(keys), SLICE):
+            part = slice(start, start + SLICE)
+            piece = keys[part]
+            rows = (piece >> self._shift).view(np.int64)
+            counted = np.bincount(rows - rows[0])
+            per_row[rows[0] : rows[0] + len(counted)] += counted
+            indices[part] = (piece >> np.uint64(1)) & column_mask
+            data[part] = np.where(piece & np.uint64(1), np.int8(PRESENT), np.int8(ABSENT))
+        small = len(keys) < 2**31
+        indptr = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int32 if small else np.int64)
+        return csr_array((data, indices, indptr), shape=(N, L))
+
+    def _sorted(self) -> NDArray[np.uint64]:
+        """All answers in order, one for each place."""
+        keys = self._gathered()
+        if not all((keys[a + 1 : b] > keys[a : b - 1]).all() for a, b in _overlapping(len(keys))):
+            keys.sort()
+        # Of equal places the last stays: it is a yes if there is one.
+        last = np.ones(len(keys), bool)
+        for a, b in _overlapping(len(keys)):
+            np.greater(keys[a + 1 : b] ^ keys[a : b - 1], np.uint64(1), out=last[a : b - 1])
+        return keys if last.all() else keys[last]
+
+    def _gathered(self) -> NDArray[np.uint64]:
+        if len(self._answers) == 1:
+            return self._answers[0]
+        keys = np.empty(self._written, np.uint64)
+        stop = self._written
+        while self._answers:  # each piece is let go as soon as it is copied
+            piece = self._answers.pop()
+            keys[stop - len(piece) : stop] = piece
+            stop -= len(piece)
+        self._answers.append(keys)
+        return keys
+
+
+def _overlapping(size: int) -> Iterator[tuple[int, int]]:
+    """Slices of range(size) that share their ends, for comparing neighbours piece by piece."""
+    return ((start, min(start + SLICE, size)) for start in range(0, size, SLICE - 1))

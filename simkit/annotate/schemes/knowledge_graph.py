@@ -1,0 +1,42 @@
+"""One named class, then questions down the hierarchy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from simkit.annotate.crowd import Crowd
+from simkit.annotate.schemes.base import check_choice, register
+from simkit.chance import Chance
+from simkit.errors import BadInput
+
+
+@register
+@dataclass(frozen=True)
+class KnowledgeGraph:
+    """Name one present class of the hierarchy, then ask about all branches beside its path.
+
+    Its ancestors are present too, a "no" settles a whole branch, and what stands below the named
+    class stays unknown. Needs a hierarchy and a truth closed under it.
+    """
+
+    name: ClassVar[str] = "knowledge-graph"
+    title: ClassVar[str] = "Knowledge graph"
+    source: ClassVar[str] = "paper 003 (Soft Exposure), section 4.1.2"
+    amount: ClassVar[str | None] = None
+
+    mode: Literal["verify"] = field(
+        default="verify",  # the paper leaves open what becomes of classes beside the path
+        metadata={"help": "what is asked beside the path: verify = siblings and top-level classes"},
+    )
+
+    def __post_init__(self) -> None:
+        check_choice(self, "mode", ("verify",))
+
+    def ask(self, crowd: Crowd, chance: Chance) -> None:
+        if crowd.hierarchy is None:
+            raise BadInput(
+                "knowledge-graph needs a class hierarchy, and none was given; make one with "
+                "`simkit hierarchy --classes names.txt` or open a data set that has one"
+            )
+        crowd.descend(crowd.images, chance=chance)

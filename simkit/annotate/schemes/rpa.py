@@ -1,0 +1,108 @@
+"""Every label kept with the same probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal, localcontext
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.annotate.crowd import Crowd
+from simkit.annotate.schemes.base import check_share, register
+from simkit.annotate.searching import spread
+from simkit.chance import Chance, threshold
+
+# Up to so many places each one has its own number; above, only the kept ones are worked out.
+# The two give different labels, so this is part of the scheme: it depends on N x L alone.
+EVERY_PLACE = 1 << 28
+CHUNK = 1 << 18  # places worked on at a time; changes no result
+
+
+@register
+@dataclass(frozen=True)
+class RandomPerAnnotation:
+    """Verify each (image, class) with probability `keep`, independently; the rest unknown."""
+
+    name: ClassVar[str] = "rpa"
+    title: ClassVar[str] = "RPA"
+    source: ClassVar[str] = "paper 002 (Class-aware Selective Loss), section 4.1; its p is 1 - keep"
+    amount: ClassVar[str | None] = "keep"
+
+    keep: float = field(
+        default=0.1, metadata={"help": "share of all (image, class) pairs that are asked about"}
+    )
+
+    def __post_init__(self) -> None:
+        check_share(self, "keep")
+
+    def ask(self, crowd: Crowd, chance: Chance) -> None:
+        N, L = crowd.shape
+        crowd.expect(len(crowd.images) * L * self.keep)
+        if N * L <= EVERY_PLACE:
+            self._every_place(crowd, chance.of("places"))
+        else:
+            self._rows(crowd, chance)
+
+    def _every_place(self, crowd: Crowd, chance: Chance) -> None:
+        L = crowd.shape[1]
+        step = max(1, CHUNK // L)
+        for first in range(0, crowd.shape[0], step):
+            edges = np.searchsorted(crowd.images, [first, first + step])
+            images = crowd.images[slice(*edges)]
+            if len(images):
+                rows, columns = kept_places(images, L, self.keep, chance)
+                crowd.verify(rows, columns)
+
+    def _rows(self, crowd: Crowd, chance: Chance) -> None:
+        """For each image how many classes are kept, then the first ones of its own order."""
+        L = crowd.shape[1]
+        table = binomial_table(L, self.keep)
+        order = chance.of("order").permutation(L)
+        step = max(1, int(CHUNK / max(1.0, L * self.keep)))
+        for start in range(0, len(crowd.images), step):
+            images = crowd.images[start : start + step]
+            kept = np.searchsorted(table, chance.of("count")(images), side="right")
+            owner, nth = spread(kept)
+            crowd.verify(images[owner], order.at(nth, images[owner]))
+
+
+def kept_places(
+    images: NDArray[np.int64], L: int, keep: float, chance: Chance
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Images and classes of the places whose number of 64 bits falls under the share `keep`.
+
+    The first 16 bits decide nearly always, and they are quick to make for whole rows; where they
+    equal those of the limit, the other 48 are looked up for that place.
+    """
+    first, last = int(images[0]), int(images[-1])
+    leading = chance.block(first, last + 1, L, bits=16)
+    leading = leading.ravel() if len(leading) == len(images) else leading[images - first].ravel()
+    top, rest = divmod(threshold(keep), 1 << 48)
+    kept = leading < top
+    undecided = np.flatnonzero(leading == top)
+    others = chance(images[undecided // L], undecided % L) >> np.uint64(16)
+    kept[undecided] = others < rest
+    rows, columns = np.divmod(np.flatnonzero(kept), L)
+    return images[rows], columns
+
+
+def binomial_table(trials: int, share: float) -> NDArray[np.uint64]:
+    """(trials,) P(X <= j) for j = 0 .. trials - 1 in units of 2**-64, X binomial.
+
+    `searchsorted(table, number, side="right")` turns a uniform number into X, and a larger share
+    gives at least the same X. Decimal arithmetic of 50 digits: the same integers on every machine.
+    """
+    if share >= 1:
+        return np.zeros(trials, np.uint64)
+    with localcontext() as context:
+        context.prec, context.Emin = 50, -(10**9)
+        p = Decimal(share)
+        odds, mass = p / (1 - p), (1 - p) ** trials
+        total, scale, out = Decimal(0), Decimal(2**64), []
+        for j in range(trials):
+            total += mass
+            out.append(min(int(total * scale), 2**64 - 1))
+            mass = mass * odds * (trials - j) / (j + 1)
+    return np.array(out, np.uint64)

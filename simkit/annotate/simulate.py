@@ -1,0 +1,137 @@
+"""From a truth and a scheme to partial labels, and from their history to the same labels again."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simkit.annotate import schemes
+from simkit.annotate.crowd import Crowd
+from simkit.annotate.habits import Habits
+from simkit.annotate.schemes import Scheme
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.history import History
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+
+
+def simulate(
+    truth: Truth,
+    scheme: Scheme | str,
+    *,
+    images: float | int = 1.0,
+    hierarchy: Hierarchy | None = None,
+    habits: Habits = Habits(),
+    seed: int = 0,
+    draw: int = 0,
+) -> PartialLabels:
+    """The labels that people give when a scheme's questions are put to them.
+
+    scheme  a value, or its text such as "fpc(per_class=1000)".
+    images  which share of the images is asked about at all (a float up to 1.0) or how many (a whole
+            number); fewer images are a part of more, and all schemes get the same ones.
+    draw    the repetition: other images, other choices, other errors.
+
+    The result covers all images of the truth and depends on these arguments alone. Raises BadInput;
+    warns about images that show none of the classes.
+    """
+    part = schemes.make(scheme) if isinstance(scheme, str) else scheme
+    if hierarchy is not None:
+        check_closed(truth, hierarchy)
+    root = Chance.seeded(seed).of("draw", draw)
+    asked = chosen_images(truth, images, root)
+    _warn_of_empty(truth, asked)
+    crowd = Crowd(truth, images=asked, hierarchy=hierarchy, habits=habits, chance=root.of("errors"))
+    part.ask(crowd, root.of("scheme", part.name))
+    settings = {
+        "scheme": schemes.spell(part),
+        "images": float(images) if isinstance(images, float) else int(images),
+        "habits": habits.to_json(),
+        "draw": int(draw),
+    }
+    parents = (truth.id,) if hierarchy is None else (truth.id, hierarchy.id)
+    return crowd.labels(History("simulate", settings, int(seed), parents))
+
+
+def replay(history: History, truth: Truth, hierarchy: Hierarchy | None = None) -> PartialLabels:
+    """The labels again whose `history` this is: same content, same id.
+
+    Raises BadInput when the history is not a simulation, or another truth or hierarchy made it.
+    """
+    if history.command != "simulate":
+        raise BadInput(f"this history is of {history.command!r}; only 'simulate' can be replayed")
+    given = (truth.id,) if hierarchy is None else (truth.id, hierarchy.id)
+    for place, what in enumerate(("truth", "hierarchy")):
+        made_with, now = history.parents[place : place + 1], given[place : place + 1]
+        if made_with != now:
+            named = [f"{ids[0]}" if ids else "none" for ids in (made_with, now)]
+            raise BadInput(f"the labels were made with {what} {named[0]}, but this is {named[1]}")
+    settings: dict[str, Any] = dict(history.settings)
+    settings["habits"] = Habits.from_json(settings["habits"])
+    return simulate(truth, seed=history.seed or 0, hierarchy=hierarchy, **settings)
+
+
+def chosen_images(truth: Truth, images: float | int, chance: Chance) -> NDArray[np.int64] | None:
+    """The images asked about, ascending, or None for all: the first ones of a keyed order."""
+    N = truth.shape[0]
+    wanted = how_many(images, N)
+    if wanted == N:
+        return None
+    return np.sort(chance.of("images").permutation(N).at(np.arange(wanted)))
+
+
+def how_many(images: float | int, N: int) -> int:
+    """The number of images for a share or a number of them. Raises BadInput."""
+    if isinstance(images, float | np.floating):
+        if not 0 < images <= 1:
+            raise BadInput(
+                f"images is {images!r}; a share above 0 and up to 1.0 or a whole number is expected"
+            )
+        return max(1, round(images * N))
+    if isinstance(images, bool) or not isinstance(images, int | np.integer) or images < 1:
+        raise BadInput(
+            f"images is {images!r}; a share up to 1.0 or a whole number from 1 on is expected"
+        )
+    if images > N:
+        raise BadInput(f"images is {images}, but there are {N:,}; ask for that many or for fewer")
+    return int(images)
+
+
+def check_closed(truth: Truth, hierarchy: Hierarchy) -> None:
+    """Raise BadInput unless every class of `truth` is present with its parents in `hierarchy`."""
+    mend = "call close(truth, hierarchy) from simkit.labels.hierarchy first"
+    if truth.classes != hierarchy.classes:
+        raise BadInput(
+            f"the truth has {len(truth.classes)} classes and the hierarchy "
+            f"{len(hierarchy.classes)}, or in another order; {mend}"
+        )
+    children = [c for c, above in enumerate(hierarchy.parents) for _ in above]
+    parents = [p for above in hierarchy.parents for p in above]
+    L = len(truth.classes)
+    edges = csr_array((np.ones(len(parents), np.int32), (children, parents)), shape=(L, L))
+    implied = (truth.present.astype(np.int32) @ edges).astype(bool)
+    missing = implied > truth.present
+    if missing.nnz:
+        image, c = (int(where[0]) for where in missing.nonzero())
+        raise BadInput(
+            f"image {truth.images[image]} shows something below {truth.classes[c]!r} "
+            f"but not {truth.classes[c]!r} itself; {mend}"
+        )
+
+
+def _warn_of_empty(truth: Truth, asked: NDArray[np.int64] | None) -> None:
+    counts = np.diff(truth.present.indptr)
+    own = counts if asked is None else counts[asked]
+    empty = int(np.count_nonzero(own == 0))
+    if empty:
+        warnings.warn(
+            f"{empty:,} of {len(own):,} images show none of the {truth.shape[1]} classes; "
+            "where a present class is asked for they get no label",
+            stacklevel=3,
+        )
