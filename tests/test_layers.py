@@ -98,10 +98,14 @@ def test_neither_torch_nor_nltk_is_loaded(statement: str) -> None:
 
 
 def test_every_file_has_its_test() -> None:
-    tests = {p.stem for p in (Path(__file__).parent).rglob("test_*.py")}
+    tests = list(Path(__file__).parent.rglob("test_*.py"))
+    named = {path.stem for path in tests}
+    used = set().union(*map(imported, tests))
     lonely = []
     for path in FILES:
-        own = path.relative_to(ROOT)
-        if path.name != "__init__.py" and f"test_{path.stem}" not in tests:
+        own = path.relative_to(ROOT).with_suffix("")
+        module = ".".join(("simkit", *own.parts))
+        direct = any(name == module or name.startswith(module + ".") for name in used)
+        if path.name != "__init__.py" and f"test_{path.stem}" not in named and not direct:
             lonely.append(str(own))
-    assert not lonely, f"without a test file of their name: {lonely}"
+    assert not lonely, f"neither a test file of their name nor a test that imports them: {lonely}"

@@ -45,6 +45,6 @@ def _parts(what: str) -> list[dict[str, Any]]:
 
 
 def _prices() -> list[dict[str, Any]]:
-    from simkit.annotate.prices import preset_names, prices
+    from simkit.annotate.prices import presets, prices
 
-    return [{"name": name, "title": prices(name).title} for name in preset_names()]
+    return [{"name": name, "title": prices(name).title} for name in presets()]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -11,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
+from simkit.files import readable
 from simkit.labels.hierarchy import Hierarchy, close
 from simkit.labels.truth import Truth
 from simkit.registry import Registry, build
@@ -35,7 +38,7 @@ class Pictures(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Objects with their places: box i shows class `classes[i]` in image `images[i]` (both indices).
+    """Objects with their places: box i shows class `classes[i]` in image `images[i]`, by index.
 
     corners (n, 4) float32: x0, y0, x1, y1 in pixels, half open.
     """
@@ -78,7 +81,8 @@ class Dataset:
     def closed_under(self, hierarchy: Hierarchy) -> Dataset:
         """The same data over all classes of the hierarchy, ancestors present with descendants.
 
-        Boxes and difficult objects keep their classes. Raises BadInput where a class is missing.
+        Boxes keep their classes; an ancestor of difficult objects alone is difficult as well.
+        Raises BadInput where a class is missing.
         """
         index = {name: c for c, name in enumerate(hierarchy.classes)}
         truth = {split: close(part, hierarchy) for split, part in self.truth.items()}
@@ -87,18 +91,19 @@ class Dataset:
             split: Boxes(part.images, own[part.classes], part.corners)
             for split, part in self.boxes.items()
         }
-        difficult = {split: _moved(part, own, hierarchy) for split, part in self.difficult.items()}
+        above = csr_array(hierarchy.above[own].astype(np.int32))
+        difficult = {
+            split: csr_array((part.astype(np.int32) @ above).astype(bool) > truth[split].present)
+            for split, part in self.difficult.items()
+        }
         return replace(self, truth=truth, boxes=boxes, difficult=difficult, hierarchy=hierarchy)
 
 
-def _moved(matrix: csr_array, own: NDArray[np.int64], hierarchy: Hierarchy) -> csr_array:
-    """The matrix with its columns at the places `own` among the hierarchy's classes."""
-    shape = (matrix.shape[0], len(hierarchy.classes))
-    return csr_array((matrix.data, own[matrix.indices], matrix.indptr), shape=shape)
-
-
 class Source(Protocol):
-    """A kind of data set: a frozen dataclass whose fields are what its text may set."""
+    """A kind of data set: a frozen dataclass whose fields are what its text may set.
+
+    A class attribute `paths` may name those fields that are files or folders.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -109,17 +114,22 @@ class Source(Protocol):
 
 sources: Registry[Source] = Registry("data set", "simkit.data")
 register = sources.register
+names = sources.names
+get = sources.__getitem__
 
 
 def open(spec: str) -> Dataset:
-    """Open a data set from its text: `name`, `name:MAIN` or `name:MAIN,key=value,...`.
+    """Open a data set from its text: `name`, `name:MAIN`, `name:MAIN,key=value,...` or `FILE.toml`.
 
-    MAIN sets the first field of the source. Raises BadInput for an unknown name or key, and for
+    MAIN sets the first field of the source. A TOML file has the keys `source` and those of the
+    source; its files are looked for beside it. Raises BadInput for an unknown name or key, and for
     files that cannot be read.
     """
+    if spec.lower().endswith(".toml") and ":" not in Path(spec).name:
+        return replace(_open_toml(Path(spec)), spec=spec)
     name, _, rest = spec.partition(":")
     source = sources[name.strip()]
-    keys = list(getattr(source, "__dataclass_fields__", {}))
+    keys = [entry.name for entry in fields(source)]
     settings: dict[str, Any] = {}
     for place, part in enumerate(rest.split(",") if rest else []):
         key, equals, value = part.partition("=")
@@ -127,5 +137,24 @@ def open(spec: str) -> Dataset:
             if place > 0 or not keys:
                 raise BadInput(f"{part!r} in {spec!r} is not key=value; keys are {', '.join(keys)}")
             key, value = keys[0], part
+        if key in settings:
+            raise BadInput(f"{key} is given twice in {spec!r}; keep one of them")
         settings[key] = value
-    return build(source, settings, "data set").open()  # type: ignore[arg-type]
+    return build(source, settings, "data set").open()
+
+
+def _open_toml(path: Path) -> Dataset:
+    found = readable(path, "a data set (TOML)")
+    try:
+        settings = tomllib.loads(found.read_text(encoding="utf-8"))
+    except ValueError as error:  # broken TOML, or no UTF-8
+        raise BadInput(f"{found} cannot be read as TOML ({error}); correct it") from None
+    name = settings.pop("source", None)
+    if not isinstance(name, str):
+        raise BadInput(f'{found} names no data set; add a line such as source = "coco"')
+    source = sources[name]
+    for key in getattr(source, "paths", ()):
+        beside = found.parent / str(settings.get(key, ""))
+        if key in settings and beside.exists():
+            settings[key] = str(beside)
+    return build(source, settings, "data set").open()

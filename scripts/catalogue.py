@@ -1,0 +1,55 @@
+"""Write the catalogue of schemes, methods and data sets into the README, from the registries.
+
+    python scripts/catalogue.py
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+START, END = "<!-- catalogue: python scripts/catalogue.py -->\n", "<!-- end of catalogue -->"
+KINDS = {
+    "scheme": "simkit.annotate.schemes",
+    "method": "simkit.learn.methods",
+    "data set": "simkit.data",
+    "label format": "simkit.labels.formats",
+}
+
+
+def catalogue() -> str:
+    """Markdown: one table for each kind of part, one row for each part."""
+    return "\n".join(line for kind, package in KINDS.items() for line in _table(kind, package))
+
+
+def _table(kind: str, package: str) -> Iterable[str]:
+    parts = importlib.import_module(package)
+    sourced = hasattr(parts.get(parts.names()[0]), "source")
+    yield f"| {kind} | what it is | settings |" + (" source |" if sourced else "")
+    yield "|---|---|---|" + ("---|" if sourced else "")
+    for name in parts.names():
+        part = parts.get(name)
+        fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
+        settings = ", ".join(f"`{_setting(f)}`" for f in fields if f.name != "inner")
+        row = f"| `{name}` | {part.title} | {settings} |"
+        yield row + (f" {part.source} |" if sourced else "")
+    yield ""
+
+
+def _setting(f: dataclasses.Field[object]) -> str:
+    if f.default is dataclasses.MISSING:
+        return f.name
+    return f"{f.name}={f.default!r}" if f.default != "" else f.name
+
+
+def updated(readme: str) -> str:
+    """The README's text with the catalogue between its two marks."""
+    before, rest = readme.split(START)
+    return before + START + catalogue() + END + rest.split(END)[1]
+
+
+if __name__ == "__main__":
+    README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")

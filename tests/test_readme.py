@@ -1,0 +1,52 @@
+"""The README cannot fall behind: its catalogue is generated, its Python runs, its commands exist."""
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from simkit.cli.main import VERBS, main
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COMMANDS = [
+    line.partition("#")[0].strip()
+    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+    if line.startswith("simkit ")
+]
+
+
+def test_catalogue_is_current() -> None:
+    spec = importlib.util.spec_from_file_location("catalogue", ROOT / "scripts" / "catalogue.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.updated(README) == README, "run: python scripts/catalogue.py"
+
+
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
+def test_python_runs(snippet: str) -> None:
+    exec(compile(snippet, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_commands_have_these_options(line: str) -> None:
+    import click
+
+    verb, *arguments = shlex.split(line)[1:]
+    command = main.get_command(click.Context(main), verb)
+    context = command.make_context(verb, arguments, resilient_parsing=False)
+    assert context.params
+
+
+def test_every_command_is_shown() -> None:
+    shown = {shlex.split(line)[1] for line in COMMANDS}
+    assert shown >= set(VERBS) - {"hierarchy"}
+
+
+def test_linked_files_exist() -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / target).exists(), target
