@@ -125,11 +125,11 @@ def open(spec: str) -> Dataset:
     source; its files are looked for beside it. Raises BadInput for an unknown name or key, and for
     files that cannot be read.
     """
-    if spec.lower().endswith(".toml") and ":" not in Path(spec).name:
+    if spec.lower().endswith(".toml") and (":" not in spec or Path(spec).is_file()):
         return replace(_open_toml(Path(spec)), spec=spec)
     name, _, rest = spec.partition(":")
     source = sources[name.strip()]
-    keys = [entry.name for entry in fields(source)]
+    keys = [entry.name for entry in fields(source)]  # type: ignore[arg-type]
     settings: dict[str, Any] = {}
     for place, part in enumerate(rest.split(",") if rest else []):
         key, equals, value = part.partition("=")

@@ -1,0 +1,97 @@
+"""From what files hold to a data set: splits, hierarchy, and the same classes everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simkit.data.dataset import SPLITS, Boxes, Dataset
+from simkit.data.pictures import FilePictures
+from simkit.data.split import published_split
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.truth import Truth
+from simkit.labels.wordnet import shipped
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is known of one split, before a hierarchy adds classes."""
+
+    truth: Truth
+    difficult: csr_array | None = None
+    boxes: Boxes | None = None
+    pictures: FilePictures | None = None
+
+    def select(self, index: NDArray[np.int64]) -> Part:
+        """The same about fewer images, in the order of `index`."""
+        place = np.full(self.truth.shape[0], -1, np.int64)
+        place[index] = np.arange(len(index))
+        boxes = None
+        if self.boxes is not None:
+            kept = place[self.boxes.images] >= 0
+            rows = place[self.boxes.images[kept]]
+            boxes = Boxes(rows, self.boxes.classes[kept], self.boxes.corners[kept])
+        difficult = None if self.difficult is None else csr_array(self.difficult[index])
+        pictures = None if self.pictures is None else self.pictures.select(index)
+        return Part(self.truth.select(index), difficult, boxes, pictures)
+
+
+def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str) -> Dataset:
+    """A data set of the splits in `parts`; without "val" the published split of "train" makes one.
+
+    hierarchy: a JSON file, the name of a shipped one, or "" for none. There is a test split only
+    where `parts` has one. Raises BadInput where splits differ in their classes.
+    """
+    splits = dict(parts)
+    if "val" not in splits:
+        train, val = published_split(splits["train"].truth.shape[0])
+        whole = splits["train"]
+        splits |= {"train": whole.select(train), "val": whole.select(val)}
+    splits = {split: splits[split] for split in SPLITS if split in splits}
+    _check_classes(splits)
+    tree = _hierarchy(hierarchy)
+
+    def given(what: str) -> dict[str, Any]:
+        found = {split: getattr(part, what) for split, part in splits.items()}
+        return {split: value for split, value in found.items() if value is not None}
+
+    found = Dataset(
+        name=name,
+        truth=given("truth"),
+        pictures=given("pictures"),
+        boxes=given("boxes"),
+        difficult=given("difficult"),
+        spec=spec,
+    )
+    return found if tree is None else found.closed_under(tree)
+
+
+def spell(source: Any) -> str:
+    """The text that opens `source` again: name:key=value,..., empty settings left out."""
+    settings = ((f.name, getattr(source, f.name)) for f in fields(source))
+    return f"{source.name}:" + ",".join(f"{key}={value}" for key, value in settings if value != "")
+
+
+def _check_classes(splits: Mapping[str, Part]) -> None:
+    own = splits["train"].truth.classes
+    for split, part in splits.items():
+        if part.truth.classes != own:
+            odd = sorted(set(part.truth.classes) ^ set(own))
+            what = f"{odd[0]!r} is in one of them only" if odd else "their order differs"
+            raise BadInput(
+                f"the classes of {split} are not those of train: {what}; give files of one data set"
+            )
+
+
+def _hierarchy(text: str) -> Hierarchy | None:
+    if not text:
+        return None
+    path = Path(text).expanduser()
+    return Hierarchy.load(path) if path.exists() or path.suffix == ".json" else shipped(text)

@@ -1,0 +1,45 @@
+"""Label matrices from .npz files, without pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from simkit.data.assemble import Part, assemble, spell
+from simkit.data.dataset import SPLITS, Dataset, register
+from simkit.errors import BadInput
+from simkit.labels.formats.npz import read_difficult, read_truth
+
+
+@register
+@dataclass(frozen=True)
+class Npz:
+    """Complete labels in CSR arrays (see labels/formats/npz.py), one file for each split.
+
+    train, val, test: files. Without `val` the published split takes a fifth of `train` for
+    validation; without `test` there is no test split, and what is reported is validation.
+    hierarchy: a JSON file or the name of a shipped one, such as coco-80.
+    """
+
+    name: ClassVar[str] = "npz"
+    title: ClassVar[str] = "Label matrices in numpy files"
+    example: ClassVar[str] = "npz:train.npz,test=test.npz"
+    paths: ClassVar[tuple[str, ...]] = ("train", "val", "test", "hierarchy")
+
+    train: str = ""
+    val: str = ""
+    test: str = ""
+    hierarchy: str = ""
+
+    def open(self) -> Dataset:
+        """Read all splits. Raises BadInput."""
+        if not self.train:
+            raise BadInput("npz needs a file with labels; write npz:FILE")
+        files = {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
+        parts = {split: _part(Path(file).expanduser()) for split, file in files.items()}
+        return assemble(Path(self.train).stem, parts, hierarchy=self.hierarchy, spec=spell(self))
+
+
+def _part(path: Path) -> Part:
+    return Part(read_truth(path), read_difficult(path))

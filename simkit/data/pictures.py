@@ -1,0 +1,111 @@
+"""Picture files, decoded when they are read. All decoding of simkit goes through `decode`."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageOps
+
+from simkit.errors import BadInput
+from simkit.files import readable
+from simkit.history import content_id
+
+_END = 4096  # bytes at either end of a compressed picture that stand for all of it
+_COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
+
+
+def decode(path: str | PathLike[str]) -> NDArray[np.uint8]:
+    """(H, W, 3) uint8 RGB, upright. Transparent parts keep their colour; 16 bits are cut to 8.
+
+    Raises BadInput that names the file where it is missing or is no picture.
+    """
+    found = readable(path, "a picture")
+    try:
+        with Image.open(found) as image:
+            upright = ImageOps.exif_transpose(image)
+            if (
+                upright.mode.startswith("I") or upright.mode == "F"
+            ):  # 16 bits, as in medical pictures
+                values = np.asarray(upright, np.float64)
+                scale = 256 if values.max(initial=0) > 255 else 1
+                grey = np.clip(values // scale, 0, 255).astype(np.uint8)
+                return np.repeat(grey[:, :, None], 3, axis=2)
+            return np.array(upright.convert("RGB"))
+    except _BROKEN as error:
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise BadInput(
+            f"{found} cannot be read as a picture ({reason}); replace it or take it out of the list"
+        ) from None
+
+
+_BROKEN = (
+    OSError, SyntaxError, ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError,
+    OverflowError, MemoryError, NotImplementedError, struct.error, zlib.error, RuntimeError,
+    Image.DecompressionBombError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FilePictures:
+    """The picture files of one split: names relative to `folder`, in the order of the images."""
+
+    folder: Path
+    files: tuple[str, ...]
+
+    @staticmethod
+    def of(folder: str | PathLike[str], files: Sequence[str]) -> FilePictures:
+        """Checked: every name lies inside the folder and is there. Raises BadInput."""
+        place = Path(folder).expanduser()
+        if not place.is_dir():
+            raise BadInput(f"{place} is no folder; give the folder that holds the picture files")
+        for name in files:
+            if not name or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+                raise BadInput(
+                    f"picture file name {name!r} does not lie inside {place}; correct it"
+                )
+        missing = [name for name in files if not (place / name).is_file()]
+        if missing:
+            raise BadInput(
+                f"{place / missing[0]} does not exist ({len(missing)} of {len(files)} pictures are "
+                "missing); give the folder that holds them"
+            )
+        return FilePictures(place, tuple(files))
+
+    @cached_property
+    def id(self) -> str:
+        """Depends on the content of the files in order, not on their names or place.
+
+        Of JPEG, PNG and WebP files size and both ends are read, of others all: two pictures that
+        agree in these differ in no pixel, unless somebody takes great pains.
+        """
+        return content_id("files", *(_digest(self.folder / name) for name in self.files))
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def read(self, index: Sequence[int] | NDArray[np.integer]) -> list[NDArray[np.uint8]]:
+        """One (H, W, 3) uint8 RGB array for each of `index`. Raises BadInput."""
+        return [decode(self.folder / self.files[int(i)]) for i in np.asarray(index).reshape(-1)]
+
+    def select(self, index: Sequence[int] | NDArray[np.integer]) -> FilePictures:
+        """Fewer pictures, in the order of `index`."""
+        return FilePictures(self.folder, tuple(self.files[int(i)] for i in np.asarray(index)))
+
+
+def _digest(path: Path) -> bytes:
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        if size <= 2 * _END or path.suffix.lower() not in _COMPRESSED:
+            return hashlib.file_digest(stream, "sha256").digest()
+        head = stream.read(_END)
+        stream.seek(size - _END)
+        return hashlib.sha256(head + stream.read() + str(size).encode()).digest()

@@ -1,0 +1,99 @@
+"""Partial labels as CSV, for spreadsheets and other programs."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+
+from simkit.errors import BadInput
+from simkit.files import whole
+from simkit.labels.formats.base import reading, register
+from simkit.labels.formats.long_table import first_seen, from_rows, text_ids
+from simkit.labels.partial import PartialLabels
+
+COLUMNS = ["image_id", "class", "state"]
+_WHAT = "labels (CSV with image_id, class, state)"
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+_STATES = {"1": 1, "+1": 1, "-1": -1}
+
+
+@register
+@dataclass(frozen=True)
+class Csv:
+    """One row for each known label: image_id, class, state (1 present, -1 absent); UTF-8."""
+
+    name: ClassVar[str] = "csv"
+    title: ClassVar[str] = "Plain table"
+    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
+    holds: ClassVar[str] = (
+        "the known labels; images and classes without any label, asked images, effort and history "
+        "are lost, classes come in the order of their first row, and ids that look like numbers "
+        "come back as numbers"
+    )
+
+    def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
+        """Rows in the order of the images, then of the classes. Raises BadInput."""
+        images = np.repeat(labels.images, np.diff(labels.codes.indptr)).tolist()
+        classes = (labels.classes[c] for c in labels.codes.indices)
+        try:
+            with whole(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
+                writer = csv.writer(stream, lineterminator="\n")
+                writer.writerow(COLUMNS)
+                writer.writerows(zip(images, classes, labels.codes.data.tolist(), strict=True))
+        except UnicodeEncodeError as error:
+            raise BadInput(f"{error.object!r} cannot be written as UTF-8; rename it") from None
+
+    def read(self, path: str | PathLike[str]) -> PartialLabels:
+        """Images and classes in the order of their first row. Raises BadInput."""
+        with reading(path, _WHAT) as found:
+            try:
+                coded = pa.dictionary(pa.int32(), pa.string())
+                table = arrow_csv.read_csv(
+                    found,
+                    parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+                    convert_options=arrow_csv.ConvertOptions(
+                        column_types=dict.fromkeys(COLUMNS, coded),
+                        include_columns=COLUMNS,
+                        strings_can_be_null=False,
+                    ),
+                    read_options=arrow_csv.ReadOptions(use_threads=False),
+                )
+            except KeyError:
+                raise BadInput("the first row must name image_id, class and state") from None
+            return _labels(table)
+
+
+def _labels(table: pa.Table) -> PartialLabels:
+    (ids, rows), (names, columns), (states, codes) = (_coded(table[c]) for c in COLUMNS)
+    odd = [state for state in states if state.strip() not in _STATES]
+    if odd:
+        raise BadInput(
+            f"state is {odd[0][:40]!r}; write 1 for present, -1 for absent and no row for unknown"
+        )
+    values = np.array([_STATES[state.strip()] for state in states], np.int8)[codes]
+    order, rows = first_seen(rows)
+    used, columns = first_seen(columns)
+    chosen = [ids[i] for i in order]
+    return from_rows(rows, columns, values, _image_ids(chosen), tuple(names[c] for c in used))
+
+
+def _coded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
+    array: Any = column.unify_dictionaries().combine_chunks()
+    if isinstance(array, pa.ChunkedArray):  # no rows at all
+        return [], np.zeros(0, np.int64)
+    return array.dictionary.to_pylist(), array.indices.to_numpy().astype(np.int64)
+
+
+def _image_ids(texts: list[str]) -> NDArray[Any]:
+    """Numbers where every id is written as one without leading zeros, otherwise text."""
+    if all(_NUMBER.fullmatch(text) for text in texts):
+        return np.array([int(text) for text in texts], np.int64)
+    return text_ids(texts)
