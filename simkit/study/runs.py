@@ -46,6 +46,7 @@ SCHEMA = pa.schema(
         ("validation", pa.string()),
         ("train_seconds", pa.float64()),
         ("peak_memory_mb", pa.float64()),  # of the process so far
+        ("notes", pa.string()),  # what annotation warned about
         ("labels_id", pa.string()),
         ("truth_id", pa.string()),
         ("test_id", pa.string()),
@@ -99,10 +100,14 @@ def table(folder: str | PathLike[str]) -> pa.Table:
         return pyarrow.parquet.read_table(place / "table.parquet")
     if not place.is_dir():
         raise BadInput(f"{place} is not a folder; give the folder that `simkit compare` wrote to")
-    found = (load(place / "bundles", path.stem) for path in sorted((place / "bundles").glob("*.json")))
+    found = (
+        load(place / "bundles", path.stem) for path in sorted((place / "bundles").glob("*.json"))
+    )
     rows = [row for one in found if one for row in one]
     if not rows:
-        raise BadInput(f"{place} holds no finished runs; give the folder that `simkit compare` wrote to")
+        raise BadInput(
+            f"{place} holds no finished runs; give the folder that `simkit compare` wrote to"
+        )
     return tidy(rows, classes=())
 
 
@@ -137,8 +142,10 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
         "budgets": [b for b in runs["budget"].unique().to_pylist() if b is not None],
         "draws": len(runs["draw"].unique()),
     }
-    lines = [f"{facts['runs']} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} methods, "
-             f"{facts['draws']} draws"]  # fmt: skip
+    lines = [
+        f"{facts['runs']} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} methods, "
+        f"{facts['draws']} draws"
+    ]
     if (place / "summary.md").is_file():
         lines.append(readable(place / "summary.md", "a summary").read_text(encoding="utf-8"))
     return facts | {"text": "\n".join(lines)}

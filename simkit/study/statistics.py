@@ -39,7 +39,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """`first` minus `second`, draw by draw. p is two-sided, adjusted is p after Holm's correction."""
+    """`first` minus `second`, draw by draw; two-sided p, and p adjusted after Holm's correction."""
 
     first: str
     second: str
@@ -104,7 +104,7 @@ def p_value(differences: Sequence[float] | NDArray[np.floating]) -> float | None
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Holm's step-down adjustment: compare the results with the error one allows for all together."""
+    """Holm's step-down adjustment; compare it with the error that is allowed for all together."""
     order = np.argsort(ps, kind="stable")
     adjusted = np.empty(len(ps))
     highest = 0.0

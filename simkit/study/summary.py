@@ -62,7 +62,17 @@ def budgets(runs: pa.Table) -> list[float]:
 
 
 def _rows(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
-    wanted = ["scheme", "method", "budget", "draw", "reference", "dollars", "seconds", "images", metric]
+    wanted = [
+        "scheme",
+        "method",
+        "budget",
+        "draw",
+        "reference",
+        "dollars",
+        "seconds",
+        "images",
+        metric,
+    ]
     rows = runs.select(list(dict.fromkeys(wanted))).to_pylist()
     return [row for row in rows if row[metric] is not None]
 
@@ -148,26 +158,43 @@ def span(gap: Interval) -> str:
 def markdown(runs: pa.Table, *, metric: str = "map") -> str:
     """The whole summary as Markdown: sentences first, then the table of cells."""
     told = [f"- {text}" for text in sentences(runs, metric=metric)]
-    head = "| scheme | budget | method | mAP | 95 % interval | rank | draws | dollars | hours | images |"
+    columns = "scheme budget method mAP interval rank draws dollars hours images".split()
+    head = "| " + " | ".join(columns) + " |"
     rule = "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"
     rows = [_row(cell, line) for line in lines(runs, metric=metric) for cell in line.cells]
     full = reference(runs, metric=metric)
     if full is not None:
         rows.append(_row(full, None))
-    return "\n".join(["# Which method wins under which scheme, and is it noise?", "", *told, "", _NOTE,
-                      "", head, rule, *rows, ""])  # fmt: skip
+    return "\n".join(
+        [
+            "# Which method wins under which scheme, and is it noise?",
+            "",
+            *told,
+            "",
+            _NOTE,
+            "",
+            head,
+            rule,
+            *rows,
+            "",
+        ]
+    )
 
 
 _NOTE = (
-    "mAP is the mean over leaf classes on the test split, in points. Intervals are at 95 % over draws; "
-    "methods are compared draw by draw, all pairs of a line together with Holm's correction, and "
+    "mAP is the mean over leaf classes on the test split, in points. Intervals are at 95 % over "
+    "draws; methods are compared draw by draw, all pairs of a line together with Holm's correction, and "
     "methods that share a rank cannot be told apart."
 )
 
 
 def _row(cell: Cell, line: Line | None) -> str:
     score = cell.score
-    between = "" if score.low is None or score.high is None else f"{100 * score.low:.1f} to {100 * score.high:.1f}"
+    between = (
+        ""
+        if score.low is None or score.high is None
+        else f"{100 * score.low:.1f} to {100 * score.high:.1f}"
+    )
     columns = [
         cell.scheme,
         "" if cell.budget is None else money(cell.budget),

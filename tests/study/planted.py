@@ -20,7 +20,9 @@ def row(**values):
     return blank | {"reference": False, "seed": 0, "key": "k", "ap": [0.5, None]} | values
 
 
-def rows(*, schemes=SCHEMES, methods=METHODS, budgets=(50.0, 150.0, 450.0), draws=5, reference=True):
+def rows(
+    *, schemes=SCHEMES, methods=METHODS, budgets=(50.0, 150.0, 450.0), draws=5, reference=True
+):
     rng = np.random.default_rng(1)
     made = []
     for s, scheme in enumerate(schemes):
@@ -28,15 +30,43 @@ def rows(*, schemes=SCHEMES, methods=METHODS, budgets=(50.0, 150.0, 450.0), draw
             for draw in range(draws):
                 luck = rng.normal(0, 0.01)
                 for m, method in enumerate(methods):
-                    score = 0.45 + 0.1 * np.log(budget / 50) / np.log(9) - 0.02 * s + LEAD[scheme][m] / 100
-                    made.append(row(scheme=scheme, scheme_spec=scheme, method=method, method_spec=method,
-                                    budget=budget, draw=draw, dollars=0.99 * budget, seconds=240 * budget,
-                                    images=int(10 * budget), present=10, absent=20, unknown=30,
-                                    map=score + luck + rng.normal(0, 0.002)))  # fmt: skip
+                    score = (
+                        0.45
+                        + 0.1 * np.log(budget / 50) / np.log(9)
+                        - 0.02 * s
+                        + LEAD[scheme][m] / 100
+                    )
+                    made.append(
+                        row(
+                            scheme=scheme,
+                            scheme_spec=scheme,
+                            method=method,
+                            method_spec=method,
+                            budget=budget,
+                            draw=draw,
+                            dollars=0.99 * budget,
+                            seconds=240 * budget,
+                            images=int(10 * budget),
+                            present=10,
+                            absent=20,
+                            unknown=30,
+                            map=score + luck + rng.normal(0, 0.002),
+                        )
+                    )
     if reference:
         for draw in range(draws):
-            made.append(row(scheme="full-subset", method="full", reference=True, draw=draw, dollars=1650.0,
-                            seconds=4e5, images=3000, map=0.8 + rng.normal(0, 0.002)))  # fmt: skip
+            made.append(
+                row(
+                    scheme="full-subset",
+                    method="full",
+                    reference=True,
+                    draw=draw,
+                    dollars=1650.0,
+                    seconds=4e5,
+                    images=3000,
+                    map=0.8 + rng.normal(0, 0.002),
+                )
+            )
     return made
 
 

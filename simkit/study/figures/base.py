@@ -75,8 +75,14 @@ class Look:
     def line(self) -> dict[str, Any]:
         """Keyword arguments for a matplotlib line."""
         face = "white" if self.hollow else self.color
-        return {"color": self.color, "marker": self.marker, "linestyle": self.dashes,
-                "markerfacecolor": face, "markeredgecolor": self.color, "markeredgewidth": 1.4}  # fmt: skip
+        return {
+            "color": self.color,
+            "marker": self.marker,
+            "linestyle": self.dashes,
+            "markerfacecolor": face,
+            "markeredgecolor": self.color,
+            "markeredgewidth": 1.4,
+        }
 
 
 # Colours of Okabe & Ito (2008), which colour-blind readers can tell apart.
@@ -108,3 +114,18 @@ def _chosen(name: str) -> tuple[str, str]:
     # By the name alone, so that a method looks the same whatever else is in a figure.
     digest = hashlib.sha256(name.encode()).digest()
     return _COLORS[digest[0] % len(_COLORS)], _MARKERS[digest[1] % len(_MARKERS)]
+
+
+def label(method: str) -> str:
+    """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
+    from simkit.errors import BadInput
+    from simkit.learn import methods
+
+    shown = []
+    for part in method.split("+"):
+        name, bracket, settings = part.partition("(")
+        try:
+            shown.append(methods.get(name).title + bracket + settings)
+        except BadInput:  # a table may come from elsewhere
+            shown.append(part)
+    return " + ".join(shown)

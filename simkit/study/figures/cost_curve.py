@@ -1,4 +1,4 @@
-"""Accuracy over money: one panel for each scheme (or method), a line for each method (or scheme)."""
+"""Accuracy over money: a panel for each scheme (or method), a line for each method (or scheme)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,16 @@ from simkit.study.figures.base import PALE, WIDTH, Look, house_style, look, regi
 from simkit.study.summary import Cell, lines, money, reference
 
 _COLUMNS = 3
-_SCHEME_LOOKS = [("#0072B2", "o"), ("#E69F00", "s"), ("#009E73", "^"), ("#CC79A7", "D"), ("#D55E00", "v"),
-                 ("#56B4E9", "P"), ("#7A5195", "X"), ("#4D4D4D", "h")]  # fmt: skip
+_SCHEME_LOOKS = [
+    ("#0072B2", "o"),
+    ("#E69F00", "s"),
+    ("#009E73", "^"),
+    ("#CC79A7", "D"),
+    ("#D55E00", "v"),
+    ("#56B4E9", "P"),
+    ("#7A5195", "X"),
+    ("#4D4D4D", "h"),
+]
 
 
 @register
@@ -44,7 +52,9 @@ class CostCurve:
             drawing = Drawing(figsize=(WIDTH, 1.3 + 2.5 * rows), layout="constrained")
             grid = drawing.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
             for axes, panel in zip(grid, panels, strict=False):
-                self._panel(axes, [c for c in cells if getattr(c, self.panels) == panel], cells, whole)
+                self._panel(
+                    axes, [c for c in cells if getattr(c, self.panels) == panel], cells, whole
+                )
                 axes.set_title(panel, loc="left", fontweight="bold")
             _outside(drawing, list(grid), len(panels), columns)
         return drawing
@@ -55,10 +65,18 @@ class CostCurve:
         for name in names:
             mine = sorted((c for c in shown if getattr(c, other) == name), key=lambda c: c.dollars)
             if mine:
-                _line(axes, mine, name, look(name) if other == "method" else _scheme_look(names, name))
+                _line(
+                    axes, mine, name, look(name) if other == "method" else _scheme_look(names, name)
+                )
         if whole is not None:
-            axes.axhline(100 * whole.score.mean, color=PALE, linewidth=1.2, linestyle=(0, (1, 1.5)), zorder=1,
-                         label=f"everything labelled, {money(whole.dollars)}")  # fmt: skip
+            axes.axhline(
+                100 * whole.score.mean,
+                color=PALE,
+                linewidth=1.2,
+                linestyle=(0, (1, 1.5)),
+                zorder=1,
+                label=f"everything labelled, {money(whole.dollars)}",
+            )
         axes.set_xscale("log")
         axes.margins(x=0.08)
         # Ticks stand at the budgets themselves: those are the numbers a reader knows.
@@ -98,10 +116,17 @@ def _outside(drawing: Drawing, grid: list[Axes], panels: int, columns: int) -> N
     if panels < len(grid):  # an empty place is where a reader looks for the legend
         grid[panels].legend(*given, loc="center", fontsize=10.5, handlelength=3, labelspacing=0.9)
     else:
-        drawing.legend(*given, loc="outside lower center", ncols=min(4, len(handles)), handlelength=3)
+        drawing.legend(
+            *given, loc="outside lower center", ncols=min(4, len(handles)), handlelength=3
+        )
     drawing.supylabel("mAP on the test split, points", fontsize=10)
-    drawing.suptitle("What more annotation buys (bands: 95 % over draws)", x=0.01, ha="left", fontsize=13,
-                     fontweight="bold")  # fmt: skip
+    drawing.suptitle(
+        "What more annotation buys (bands: 95 % over draws)",
+        x=0.01,
+        ha="left",
+        fontsize=13,
+        fontweight="bold",
+    )
 
 
 def _scheme_look(names: list[str], name: str) -> Look:

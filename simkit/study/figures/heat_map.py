@@ -49,8 +49,12 @@ class HeatMap:
             axes = drawing.add_subplot()
             _cells(axes, rows, methods, against)
             _frame(axes, rows, methods)
-            drawing.suptitle(_title(rows, chosen), x=0.01, ha="left", fontsize=13, fontweight="bold")
-            drawing.supxlabel(_note(table, against, self.metric), x=0.01, ha="left", fontsize=9, color="#555555")
+            drawing.suptitle(
+                _title(rows, chosen), x=0.01, ha="left", fontsize=13, fontweight="bold"
+            )
+            drawing.supxlabel(
+                _note(table, against, self.metric), x=0.01, ha="left", fontsize=9, color="#555555"
+            )
         return drawing
 
     def _rows(self, table: pa.Table) -> tuple[float | None, list[Line]]:
@@ -59,7 +63,9 @@ class HeatMap:
         rows = [row for row in lines(table, metric=self.metric) if row.budget == chosen]
         if not rows:
             known = ", ".join(money(b) for b in have) or "none: amounts are as written"
-            raise BadInput(f"heat-map: no runs at the budget {chosen}; budgets in the table are {known}")
+            raise BadInput(
+                f"heat-map: no runs at the budget {chosen}; budgets in the table are {known}"
+            )
         return chosen, rows
 
 
@@ -79,10 +85,19 @@ def _cells(axes: Axes, rows: list[Line], methods: list[str], against: str) -> No
                 axes.text(m, r, "no run", ha="center", va="center", fontsize=9, color=PALE)
                 continue
             bold = "bold" if method in row.ranking.winners else "normal"
-            axes.text(m, r - 0.14, f"{100 * cell.score.mean:.1f}", ha="center", va="center",
-                      fontsize=13, fontweight=bold)  # fmt: skip
+            axes.text(
+                m,
+                r - 0.14,
+                f"{100 * cell.score.mean:.1f}",
+                ha="center",
+                va="center",
+                fontsize=13,
+                fontweight=bold,
+            )
             half = "" if cell.score.half is None else f"±{100 * cell.score.half:.1f}, "
-            axes.text(m, r + 0.25, f"{half}n={cell.score.draws}", ha="center", va="center", fontsize=8.5)
+            axes.text(
+                m, r + 0.25, f"{half}n={cell.score.draws}", ha="center", va="center", fontsize=8.5
+            )
 
 
 def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
@@ -135,9 +150,13 @@ def _title(rows: list[Line], budget: float | None) -> str:
 
 def _note(table: pa.Table, against: str, metric: str) -> str:
     note = (
-        "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better (blue) or "
-        f"worse (orange) than {against}, full at {_FULL:.0f} points.\n"
+        "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better "
+        f"(blue) or worse (orange) than {against}, full at {_FULL:.0f} points.\n"
         "Frame: beats others beyond noise (paired by draw, Holm's correction), and none beats it."
     )
     full = reference(table, metric=metric)
-    return note if full is None else f"{note} Everything labelled: {percent(full.score)} for {money(full.dollars)}."
+    return (
+        note
+        if full is None
+        else f"{note} Everything labelled: {percent(full.score)} for {money(full.dollars)}."
+    )

@@ -1,0 +1,243 @@
+"""A grid: what a comparison compares. From keywords or from a TOML file."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from simkit.annotate import schemes
+from simkit.annotate.habits import Habits
+from simkit.errors import BadInput, unknown
+from simkit.files import readable
+from simkit.learn import methods
+from simkit.learn.optim import Settings
+from simkit.registry import convert
+
+Validation = Literal["none", "complete", "partial"]
+DEMO = Path(__file__).with_name("demo.toml")
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every scheme with every method, at every budget, over several draws.
+
+    schemes, methods  as users type them, with or without settings: "fpc(search=random)".
+    data        the data set, as `--data` takes it; its test split is what scores are about.
+    backbone    the frozen network whose features are trained on; weights: its file, where the
+                name alone does not say.
+    features    or features from elsewhere: for each split an npz file with an array `features`.
+    budgets     dollars for all annotation; none: the schemes' amounts as written.
+    prices      a preset or a TOML file.
+    images      the share (or number) of the images that may be asked about. Schemes without an
+                amount of their own spend a budget on as many of these images as it pays for.
+    validation  none: the last epoch is scored. complete: the validation split is labelled
+                completely; partial: it is labelled by the scheme itself. Both are charged to the
+                budget and choose the epoch.
+    reference   one more run for each draw: all labels of all images, method `full`, at its cost.
+    habits      how people err; the default never does.
+    train       settings of the training.
+
+    Raises BadInput that names the field.
+    """
+
+    schemes: tuple[str, ...]
+    methods: tuple[str, ...]
+    data: str = "scenes"
+    backbone: str = "scenes-net"
+    weights: str = ""
+    features: Mapping[str, str] = field(default_factory=dict)
+    budgets: tuple[float, ...] = ()
+    prices: str = "coco-tagging"
+    draws: int = 5
+    seed: int = 0
+    images: float | int = 1.0
+    validation: Validation = "none"
+    reference: bool = True
+    habits: Habits = Habits()
+    train: Settings = Settings()
+
+    def __post_init__(self) -> None:
+        for name, make in (("schemes", schemes.make), ("methods", methods.make)):
+            object.__setattr__(self, name, _texts(getattr(self, name), name))
+            _known(getattr(self, name), name, make)
+        object.__setattr__(self, "budgets", _budgets(self.budgets))
+        for name in ("data", "backbone", "weights", "prices"):
+            _expect(isinstance(getattr(self, name), str), name, getattr(self, name), "text")
+        _expect(
+            _whole(self.draws) and self.draws >= 1, "draws", self.draws, "a whole number from 1 on"
+        )
+        _expect(_whole(self.seed), "seed", self.seed, "a whole number")
+        _expect(isinstance(self.reference, bool), "reference", self.reference, "true or false")
+        choices = get_args(Validation)
+        _expect(
+            self.validation in choices,
+            "validation",
+            self.validation,
+            f"one of {', '.join(choices)}",
+        )
+        share = isinstance(self.images, float) and 0 < self.images <= 1
+        _expect(
+            share or (_whole(self.images) and self.images >= 1),
+            "images",
+            self.images,
+            "a share above 0 and up to 1.0, or a whole number,",
+        )
+        if self.validation == "none" and self.train.select == "best":
+            raise BadInput(
+                "train.select is 'best', which needs labels to choose by; set validation to "
+                "complete or partial"
+            )
+        if self.features and "train" not in self.features:
+            raise BadInput(
+                f"features names files for {', '.join(self.features)}; one for train is needed"
+            )
+
+    @staticmethod
+    def load(path: str | PathLike[str], *, seed: int | None = None) -> Grid:
+        """From a TOML file; `seed`, where given, takes the place of the file's.
+
+        Raises BadInput that names file and field.
+        """
+        found = readable(path, "a grid (TOML)")
+        try:
+            values = tomllib.loads(found.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise BadInput(
+                f"{found} is not a TOML file ({error}); see the shipped study/demo.toml"
+            ) from None
+        try:
+            return Grid.of(values if seed is None else {**values, "seed": seed})
+        except BadInput as error:
+            raise BadInput(f"{found}: {error}") from None
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Grid:
+        """From plain values such as a TOML file holds. Raises BadInput that names the field."""
+        known = [f.name for f in dataclasses.fields(Grid)]
+        for name in values:
+            if name not in known:
+                raise unknown("field of a grid", name, known)
+        for name in ("schemes", "methods"):
+            if name not in values:
+                raise BadInput(
+                    f"{name} is missing; list at least one, such as {name} = [{_EXAMPLE[name]}]"
+                )
+        given = dict(values)
+        given["train"] = _part(Settings, values.get("train", {}), "train")
+        given["habits"] = _part(Habits, values.get("habits", {}), "habits")
+        if not isinstance(given.get("features", {}), Mapping):
+            raise BadInput(
+                f"features is {given['features']!r}; a table such as [features] with one file "
+                "for each split is expected"
+            )
+        return Grid(**given)
+
+    def to_toml(self) -> str:
+        """The grid with every field resolved; `Grid.load` gives an equal one back."""
+        plain: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        tables = {"train": dataclasses.asdict(self.train), "habits": self.habits.to_json()}
+        if self.features:
+            tables["features"] = dict(self.features)
+        lines = [
+            f"{name} = {_toml(value)}"
+            for name, value in plain.items()
+            if name not in ("train", "habits", "features")
+        ]
+        for name, table in tables.items():
+            lines += ["", f"[{name}]"]
+            # TOML has no word for nothing: what is None is left out, and None again when read.
+            lines += [
+                f"{key} = {_toml(value)}" for key, value in table.items() if value is not None
+            ]
+        return "\n".join(lines) + "\n"
+
+
+def demo(*, seed: int = 0) -> Grid:
+    """The grid that ships with simkit: it needs no data and takes minutes on two cores."""
+    return Grid.load(DEMO, seed=seed)
+
+
+_EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
+
+
+def _texts(values: Any, name: str) -> tuple[str, ...]:
+    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+        raise BadInput(f"{name} is {values!r}; a list such as [{_EXAMPLE[name]}] is expected")
+    for value in values:
+        _expect(isinstance(value, str), name, value, "a list of texts")
+    return tuple(values)
+
+
+def _known(specs: tuple[str, ...], name: str, make: Any) -> None:
+    parts: dict[Any, str] = {}
+    for spec in specs:
+        try:
+            part = make(spec)
+        except BadInput as error:
+            raise BadInput(f"{name}: {error}") from None
+        if part in parts:
+            raise BadInput(
+                f"{name} lists {spec!r} and {parts[part]!r}, which are the same; leave one out"
+            )
+        parts[part] = spec
+
+
+def _budgets(values: Any) -> tuple[float, ...]:
+    given = [values] if isinstance(values, int | float) and not isinstance(values, bool) else values
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise BadInput(f"budgets is {values!r}; a list of dollars is expected")
+    out = []
+    for value in given:
+        number = convert(value, float, "budgets")
+        _expect(number > 0, "budgets", value, "dollars above 0")
+        out.append(number)
+    if len(set(out)) < len(out):
+        raise BadInput(f"budgets is {list(values)!r}, which names one twice; leave one out")
+    return tuple(sorted(out))
+
+
+def _part(kind: type, values: Any, name: str) -> Any:
+    if not isinstance(values, Mapping):
+        raise BadInput(f"{name} is {values!r}; a table such as [{name}] is expected")
+    hints = typing.get_type_hints(kind)
+    known = [f.name for f in dataclasses.fields(kind)]
+    given = {}
+    for key, value in values.items():
+        if key not in known:
+            raise unknown(f"setting of {name}", key, known)
+        given[key] = (
+            value if isinstance(value, list) else convert(value, hints[key], f"{name}.{key}")
+        )
+    return kind(**given)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:
+    if not holds:
+        raise BadInput(f"{name} is {value!r}; {wanted} is expected")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        escaped = "".join(
+            _ESCAPES.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else c)
+            for c in value
+        )
+        return f'"{escaped}"'
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(_toml(one) for one in value) + "]"
+    return repr(value)
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}

@@ -1,0 +1,136 @@
+"""What all bundles of a comparison work on: truth and cached features of each split."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simkit.data import Dataset
+from simkit.data import open as open_data
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.truth import Truth
+from simkit.learn.inputs import FeatureInputs
+
+if TYPE_CHECKING:
+    from simkit.embed.features import Features, Kind
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where truth and features come from: texts only, so that it travels to any process.
+
+    splits: those that are used; kinds: of the features, "pooled" and "maps".
+    features: pairs (split, npz file); none: features of `backbone` are computed and cached.
+    """
+
+    data: str
+    splits: tuple[str, ...]
+    kinds: tuple[str, ...]
+    backbone: str = ""
+    weights: str = ""
+    features: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A data set that is open, with its features by split and kind."""
+
+    data: Dataset
+    features: Mapping[tuple[str, str], Features]
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        return self.data.hierarchy
+
+    def truth(self, split: str) -> Truth:
+        """The truth of a split."""
+        return self.data.truth[split]
+
+    def inputs(self, split: str, kind: str) -> FeatureInputs:
+        """The features of a split as training reads them."""
+        found = self.features[split, kind]
+        return FeatureInputs(found.values, found.id)
+
+    def known(self, split: str) -> NDArray[np.bool_] | None:
+        """(N, L) which entries count in metrics, or None for all: difficult objects do not."""
+        known, difficult = self.truth(split).known, self.data.difficult.get(split)
+        if known is None and difficult is None:
+            return None
+        counts = (
+            np.ones(self.truth(split).shape, bool) if known is None else csr_array(known).toarray()
+        )
+        return counts if difficult is None else counts & ~csr_array(difficult).toarray()
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """Content ids of everything here."""
+        names = {f"truth {split}": truth.id for split, truth in self.data.truth.items()}
+        names |= {f"features {split} {kind}": f.id for (split, kind), f in self.features.items()}
+        if self.hierarchy is not None:
+            names["hierarchy"] = self.hierarchy.id
+        return names
+
+
+@lru_cache(maxsize=2)
+def opened(source: Source) -> Material:
+    """The material of a source; the same process opens it once. Raises BadInput."""
+    return open_material(source)
+
+
+def open_material(
+    source: Source, *, progress: Callable[[int, int], None] = lambda done, of: None
+) -> Material:
+    """Open the data and compute or read its features; `progress` gets (pictures done, pictures)."""
+    data = open_data(source.data)
+    for split in source.splits:
+        if split not in data.truth:
+            raise BadInput(
+                f"{source.data!r} has no {split} split, which a comparison needs here; "
+                f"give one, such as {data.name}:...,{split}=FILE"
+            )
+    found = {}
+    for split in source.splits:
+        for kind in source.kinds:
+            found[split, kind] = _features(source, data, split, kind, progress)  # type: ignore[arg-type]
+    return Material(data, found)
+
+
+def _features(
+    source: Source, data: Dataset, split: str, kind: Kind, progress: Callable[[int, int], None]
+) -> Features:
+    from simkit.embed.backbones import backbone
+    from simkit.embed.features import Features, features, read_features
+
+    if not source.features:
+        return features(
+            data,
+            split,
+            backbone(source.backbone, source.weights or None),
+            kind=kind,
+            progress=progress,
+        )
+    files = dict(source.features)
+    if split not in files:
+        raise BadInput(f'features names no file for the {split} split; add {split} = "FILE.npz"')
+    found = read_features(files[split])
+    if found.kind == "pooled" and kind == "maps":
+        raise BadInput(
+            f"{files[split]} holds pooled features (N, D), but a method here needs maps "
+            "(N, D, h, w); give maps or leave that method out"
+        )
+    images = data.truth[split].shape[0]
+    if len(found.values) != images:
+        raise BadInput(
+            f"{files[split]} has features of {len(found.values):,} images, but {split} has "
+            f"{images:,}; give one row for each, in the same order"
+        )
+    if found.kind == kind:
+        return found
+    return Features.of(found.values.astype(np.float32).mean((2, 3)))
