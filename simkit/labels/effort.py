@@ -20,6 +20,10 @@ QUESTIONS = {
 }
 
 
+_MOST = 1 << 48  # of anything that is counted
+_LONGEST = 1 << 22  # questions about one image, or classes
+
+
 @dataclass(frozen=True, eq=False)
 class Effort:
     """What people were asked; kilobytes, whatever the number of images.
@@ -77,13 +81,14 @@ class Effort:
     def from_json(values: Mapping[str, Any]) -> Effort:
         """Read back what `to_json` wrote. Raises BadInput for anything else."""
         try:
-            questions = {kind: _histogram(pairs) for kind, pairs in values["questions"].items()}
-            looks = np.zeros(values["classes"], np.int64)
-            for c, count in values["looks"]:
-                looks[c] = count
-            return Effort(questions, looks, values["workers"], int(values["dropped"]))
+            questions = {str(k): _counts(pairs) for k, pairs in values["questions"].items()}
+            looks = _counts(values["looks"], _whole(values["classes"]))
+            workers = None if values["workers"] is None else _whole(values["workers"])
+            return Effort(questions, looks, workers, _whole(values["dropped"]))
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise BadInput(f"the effort in this file cannot be read ({error!r})") from None
+            raise BadInput(
+                f"the effort in this file cannot be read ({error!r}); write the file again"
+            ) from None
 
 
 def histogram(questions_per_image: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -93,8 +98,20 @@ def histogram(questions_per_image: NDArray[np.integer]) -> NDArray[np.int64]:
     return counted
 
 
-def _histogram(pairs: list[list[int]]) -> NDArray[np.int64]:
-    out = np.zeros(1 + max((q for q, _ in pairs), default=0), np.int64)
-    for q, images in pairs:
-        out[q] = images
+def _counts(pairs: list[list[int]], size: int | None = None) -> NDArray[np.int64]:
+    """An array from pairs (place, count); as long as the largest place asks for, or `size`."""
+    places = [_whole(place) for place, _ in pairs]
+    length = 1 + max(places, default=0) if size is None else size
+    if length > _LONGEST:
+        raise ValueError(f"{length} places")
+    out = np.zeros(length, np.int64)
+    for place, (_, count) in zip(places, pairs, strict=True):
+        out[place] = _whole(count)
     return out
+
+
+def _whole(value: Any) -> int:
+    """A count as it stands in a file."""
+    if type(value) is not int or not 0 <= value < _MOST:
+        raise ValueError(f"{value!r} is no count")
+    return value

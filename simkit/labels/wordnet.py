@@ -65,7 +65,7 @@ def shipped_names() -> list[str]:
 
 
 def shipped(name: str) -> Hierarchy:
-    """A hierarchy that comes with simkit: "coco-80", "scenes". Raises BadInput for other names."""
+    """A hierarchy that comes with simkit, such as "coco-80". Raises BadInput for other names."""
     if name not in shipped_names():
         raise unknown("shipped hierarchy", name, shipped_names())
     folder = resources.files("simkit.labels") / "hierarchies"
