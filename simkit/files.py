@@ -26,7 +26,9 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, target)
     except PermissionError as error:
-        raise BadInput(f"{target} cannot be written ({error.strerror}); choose another place") from None
+        raise BadInput(
+            f"{target} cannot be written ({error.strerror}); choose another place"
+        ) from None
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -34,7 +36,9 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 def _beside(target: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{target.name}.", suffix=".part", dir=target.parent
+        )
     except OSError as error:
         reason = error.strerror or str(error)
         raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
@@ -51,7 +55,7 @@ def _umask() -> int:
 
 
 def readable(path: str | os.PathLike[str], what: str) -> Path:
-    """`path` as a Path once it is known to be a file. Raises BadInput naming it and `what` it is."""
+    """`path` as a Path, known to be a file. Raises BadInput naming it and `what` it should be."""
     found = Path(path)
     if found.is_dir():
         raise BadInput(f"{found} is a folder, but a file with {what} is expected")

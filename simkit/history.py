@@ -20,7 +20,7 @@ from simkit.errors import BadInput
 
 @dataclass(frozen=True)
 class History:
-    """The call that made a value: `command` with `settings` and `seed` on values named `parents`."""
+    """The call that made a value: `command` with `settings` and `seed` on values `parents`."""
 
     command: str
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -23,7 +23,7 @@ _PART = re.compile(r"([a-z0-9][a-z0-9-]*)(?:\((.*)\))?", re.DOTALL)
 
 
 class Registry(Generic[T]):
-    """The parts of one kind; `package` is imported, file by file, when a name is first asked for."""
+    """The parts of one kind; `package` is imported, file by file, when a name is asked for."""
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
@@ -55,7 +55,7 @@ class Registry(Generic[T]):
         return self._found[name]
 
     def make(self, spec: str, **settings: Any) -> T:
-        """The part that `spec` spells: `"fpc"`, `"fpc(per_class=100)"`, `"ll-r(delta=0.5)+boostlu"`.
+        """The part `spec` spells: `"fpc"`, `"fpc(per_class=100)"`, `"ll-r(delta=0.5)+boostlu"`.
 
         `settings` are further fields (of the last part of a sum). What stands behind a `+` wraps
         what stands before it and receives it as its field `inner`. Raises BadInput.
@@ -85,7 +85,9 @@ class Registry(Generic[T]):
 
     def _misplaced(self, spec: str, name: str, wraps: bool) -> str:
         if wraps:
-            return f"{self.kind} {name!r} wraps another one; write it behind a plus, as in an+{name}"
+            return (
+                f"{self.kind} {name!r} wraps another one; write it behind a plus, as in an+{name}"
+            )
         return f"{self.kind} {name!r} cannot stand behind a plus in {spec!r}; it wraps nothing"
 
     def _parse(self, text: str) -> tuple[str, dict[str, Any]]:
@@ -135,7 +137,9 @@ def convert(value: Any, kind: Any, where: str) -> Any:
     if get_origin(kind) is Literal:
         if value in get_args(kind):
             return value
-        raise BadInput(f"{where} is {value!r}; it must be one of {', '.join(map(str, get_args(kind)))}")
+        raise BadInput(
+            f"{where} is {value!r}; it must be one of {', '.join(map(str, get_args(kind)))}"
+        )
     if kind is bool:
         return _as_bool(value, where)
     if kind in (int, float):
@@ -191,7 +195,9 @@ def _settings(inside: str, text: str) -> dict[str, Any]:
             raise ValueError
         return {str(word.arg): _literal(word.value) for word in call.keywords}
     except (SyntaxError, ValueError):
-        raise BadInput(f"the settings in {text!r} cannot be read; write name(setting=value)") from None
+        raise BadInput(
+            f"the settings in {text!r} cannot be read; write name(setting=value)"
+        ) from None
 
 
 def _literal(node: ast.expr) -> Any:

@@ -50,7 +50,7 @@ class Instances:
 @register
 @dataclass(frozen=True)
 class Coco:
-    """Reads a COCO instances file as complete labels: annotated classes are present, others absent."""
+    """An instances file as complete labels: annotated classes are present, others absent."""
 
     name: ClassVar[str] = "coco"
     title: ClassVar[str] = "COCO instances (read only)"
@@ -69,7 +69,7 @@ class Coco:
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """Always raises BadInput: the file would say of every unknown class that it is absent."""
         raise BadInput(
-            f"{path}: COCO JSON cannot say that a label is unknown; write parquet, npz or csv instead"
+            f"{path}: COCO JSON cannot say that a label is unknown; write parquet, npz or csv"
         )
 
 
