@@ -22,15 +22,20 @@ def stack(states: Sequence[nn.Module]) -> nn.Module:
     return together
 
 
+def view(state: nn.Module, run: int) -> nn.Module:
+    """The state of one run inside a stacked one, sharing its memory."""
+    single = copy.copy(state)
+    single._buffers = {key: buffer[run] for key, buffer in state._buffers.items()}
+    single._parameters = {
+        key: nn.Parameter(parameter.detach()[run]) for key, parameter in state._parameters.items()
+    }
+    single._modules = {key: view(module, run) for key, module in state._modules.items()}
+    return single
+
+
 def unstack(state: nn.Module, run: int) -> nn.Module:
     """The state of one run out of a stacked one: a copy that shares nothing with it."""
-    single = copy.deepcopy(state)
-    for module in single.modules():
-        for key, buffer in module._buffers.items():
-            module._buffers[key] = buffer[run].clone()
-        for key, parameter in module._parameters.items():
-            module._parameters[key] = nn.Parameter(parameter.detach()[run].clone())
-    return single
+    return copy.deepcopy(view(state, run))
 
 
 def size_in_bytes(state: nn.Module) -> int:

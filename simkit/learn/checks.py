@@ -1,0 +1,124 @@
+"""Whether runs, settings and validation fit together: asked once, before any work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from torch import nn
+
+from simkit.errors import BadInput
+from simkit.learn import aids
+from simkit.learn.methods.base import Method, Task, spell
+from simkit.learn.optim import Settings
+from simkit.learn.validation import Validation
+
+Run = tuple[Task, Method]
+
+
+def check_training(
+    runs: Sequence[Run],
+    rates: Sequence[float],
+    *,
+    settings: Settings,
+    validation: Validation | None,
+    backbone: nn.Module | None,
+) -> None:
+    """Raise BadInput for the first thing that does not fit."""
+    if not runs:
+        raise BadInput("there is nothing to train; give at least one (task, method)")
+    if len(rates) != len(runs):
+        raise BadInput(f"{len(rates)} learning rates came for {len(runs)} runs; give one for each")
+    for lr in rates:
+        if not 0 < lr < math.inf:
+            raise BadInput(f"a learning rate is {lr}; a number above 0 is expected")
+    check_shared(runs)
+    for task, method in runs:
+        _check_method(task, method, backbone is not None)
+    _check_backbone(runs, backbone)
+    _check_sizes(runs, settings.state_gb)
+    if settings.select == "best" and (validation is None or validation.labels is None):
+        raise BadInput(
+            "select is 'best', but there are no validation labels to choose by; give "
+            "validation=Validation(inputs, labels), or select='last'"
+        )
+    if validation is not None:
+        _check_validation(runs[0][0], validation)
+
+
+def check_shared(runs: Sequence[Run]) -> None:
+    """Raise BadInput unless all runs have the same inputs, classes and asked images, at least one."""
+    first = runs[0][0]
+    if first.inputs is None:
+        raise BadInput(
+            "the task has no inputs to train on; give Task(labels, FeatureInputs(...)) or "
+            "Task(labels, ImageInputs(...))"
+        )
+    if not len(first.rows):
+        raise BadInput("no image was asked about, so there is nothing to learn from; simulate more")
+    for task, _ in runs[1:]:
+        if task.inputs is not first.inputs and (task.inputs is None or task.inputs.id != first.inputs.id):
+            raise BadInput("the runs of a stack have different inputs; train them in separate stacks")
+        if task.labels.classes != first.labels.classes:
+            raise BadInput("the runs of a stack have different classes; train them in separate stacks")
+        if not np.array_equal(task.labels.asked, first.labels.asked):
+            raise BadInput(
+                "the runs of a stack ask about different images; train them in separate stacks"
+            )
+
+
+def _check_method(task: Task, method: Method, fine_tuned: bool) -> None:
+    needs = method.needs
+    kind = task.inputs.kind
+    if (kind == "images") != fine_tuned:
+        raise BadInput(
+            "pictures (ImageInputs) are trained with a backbone and features without one; give "
+            "backbone=... for pictures, or FeatureInputs"
+        )
+    if needs.maps and kind == "pooled":
+        raise BadInput(
+            f"method {method.name!r} looks at class maps, but the features are pooled; compute "
+            'features of kind "maps"'
+        )
+    if needs.views and not fine_tuned:
+        raise BadInput(
+            f"method {method.name!r} wants crops and mirrored pictures, which cached features do not "
+            "have; train it on ImageInputs with a backbone"
+        )
+    aids.check(method.name, needs.aids, task.aids)
+
+
+def _check_backbone(runs: Sequence[Run], backbone: nn.Module | None) -> None:
+    if backbone is not None and len(runs) > 1:
+        raise BadInput(
+            f"{len(runs)} runs cannot share a backbone that learns; train them one at a time"
+        )
+
+
+def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
+    sizes = [method.state_bytes(task.sizes) for task, method in runs]
+    if sum(sizes) > limit_gb * 1e9:
+        largest = max(range(len(runs)), key=lambda run: sizes[run])
+        raise BadInput(
+            f"the states of all {len(runs)} runs take {sum(sizes) / 1e9:.1f} GB "
+            f"({spell(runs[largest][1])} alone {sizes[largest] / 1e9:.1f} GB) and the limit is "
+            f"{limit_gb:g} GB; train fewer runs at once, or raise state_gb"
+        )
+
+
+def _check_validation(task: Task, validation: Validation) -> None:
+    if validation.labels is None:
+        return
+    if len(validation.inputs) != validation.labels.shape[0]:
+        raise BadInput(
+            f"validation has {len(validation.inputs)} inputs and labels of "
+            f"{validation.labels.shape[0]} images; give one row for each"
+        )
+    if validation.labels.classes != task.labels.classes:
+        raise BadInput("the validation labels have other classes than the task; use the same data set")
+    if validation.inputs.kind != task.inputs.kind:
+        raise BadInput(
+            f"validation inputs are {validation.inputs.kind} and those of the task "
+            f"{task.inputs.kind}; bring the same kind"
+        )

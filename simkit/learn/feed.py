@@ -1,0 +1,135 @@
+"""What the loop is fed: features that lie ready in memory, or pictures through a backbone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.learn.heads import standardised
+from simkit.learn.inputs import FeatureInputs, ImageInputs
+
+_CHUNK = 512  # images worked on at a time
+_RESIDENT_BYTES = 2 << 30  # maps above this stay where they are and are read batch by batch
+
+
+@dataclass(frozen=True, eq=False)
+class Fed:
+    """One batch: pooled (b, D), points (b, h * w, D) or None, shape (h, w), flips (b,) or None."""
+
+    pooled: Tensor
+    points: Tensor | None
+    shape: tuple[int, int]
+    flips: Tensor | None = None
+
+
+class Feed(Protocol):
+    """Batches of the asked images; `place` counts along them, not along all images."""
+
+    width: int
+    shift: Tensor
+    scale: Tensor
+
+    def batch(self, place: NDArray[np.int64], *, epoch: int) -> Fed: ...
+
+
+def feed_for(
+    inputs: Any,
+    rows: NDArray[np.int64],
+    *,
+    maps: bool,
+    standardise: bool,
+    backbone: nn.Module | None,
+    chance: Chance,
+) -> Feed:
+    """The feed for these inputs; maps: whether any method looks at them."""
+    if backbone is not None:
+        return PictureFeed(inputs, rows, backbone, maps=maps, chance=chance)
+    return FeatureFeed(inputs, rows, maps=maps, standardise=standardise)
+
+
+class FeatureFeed:
+    """Standardised features of the asked images as float32 in memory."""
+
+    def __init__(
+        self, inputs: FeatureInputs, rows: NDArray[np.int64], *, maps: bool, standardise: bool
+    ) -> None:
+        self._inputs, self._rows = inputs, rows
+        self.width = inputs.width
+        pooled = torch.cat([_pooled(inputs.batch(part)) for part in _chunks(rows)])
+        self.shift, self.scale = moments(pooled)
+        if not standardise:
+            self.shift, self.scale = torch.zeros(self.width), torch.ones(self.width)
+        self._pooled = standardised(pooled, self.shift, self.scale)
+        self._points: Tensor | None = None
+        self._maps = maps
+        if maps and 4 * len(rows) * int(np.prod(inputs.values.shape[1:])) <= _RESIDENT_BYTES:
+            self._points = torch.cat([self._read(part) for part in _chunks(rows)])
+
+    def batch(self, place: NDArray[np.int64], *, epoch: int) -> Fed:
+        index = torch.from_numpy(place)
+        shape = tuple(self._inputs.values.shape[2:]) or (1, 1)
+        points = None
+        if self._maps:
+            resident = self._points
+            points = self._read(self._rows[place]) if resident is None else resident[index]
+        return Fed(self._pooled[index], points, shape)  # type: ignore[arg-type]
+
+    def _read(self, rows: NDArray[np.int64]) -> Tensor:
+        values = standardised(self._inputs.batch(rows), self.shift, self.scale)
+        return values.flatten(2).mT.contiguous()
+
+
+class PictureFeed:
+    """Maps of the asked pictures under a backbone that learns."""
+
+    def __init__(
+        self,
+        inputs: ImageInputs,
+        rows: NDArray[np.int64],
+        backbone: nn.Module,
+        *,
+        maps: bool,
+        chance: Chance,
+    ) -> None:
+        self._inputs, self._rows, self._backbone, self._maps = inputs, rows, backbone, maps
+        self._chance = chance
+        self.width: int = backbone.width  # type: ignore[assignment]
+        self.shift, self.scale = torch.zeros(self.width), torch.ones(self.width)
+
+    def batch(self, place: NDArray[np.int64], *, epoch: int) -> Fed:
+        rows = self._rows[place]
+        flips = self._inputs.flips(rows, self._chance.of("flip", epoch))
+        pictures = self._inputs.batch(rows, flips=flips)
+        maps = self._backbone(self._backbone.prepare(pictures))  # type: ignore[operator]
+        points = maps.flatten(2).mT if self._maps else None
+        mirrored = None if flips is None else torch.from_numpy(flips)
+        return Fed(maps.mean((-2, -1)), points, tuple(maps.shape[-2:]), mirrored)
+
+
+def moments(pooled: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and deviation of every feature over images, (n, D) to (D) and (D) float32.
+
+    A feature that does not vary gets deviation 1. Raises BadInput for nan and infinity.
+    """
+    values = pooled.double()
+    mean = values.mean(0)
+    deviation = (values - mean).square().mean(0).sqrt()
+    if not bool(torch.isfinite(deviation).all()):
+        raise BadInput("the features hold nan or infinity; compute them again or clean them first")
+    flat = deviation <= 1e-6 * mean.abs().clamp(min=1e-6)
+    return mean.float(), torch.where(flat, 1.0, deviation).float()
+
+
+def _pooled(features: Tensor) -> Tensor:
+    return features if features.ndim == 2 else features.mean((-2, -1))
+
+
+def _chunks(rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    return [rows[start : start + _CHUNK] for start in range(0, len(rows), _CHUNK)]

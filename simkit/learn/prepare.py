@@ -1,0 +1,22 @@
+"""Building the aids that a method needs and a task lacks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from simkit.learn import aids
+from simkit.learn.methods.base import Method, Task
+from simkit.learn.train import train
+
+
+def prepare(task: Task, method: Method, **training: Any) -> Task:
+    """The task with every aid that `method` needs; those it already carries are kept.
+
+    training: settings, seed, draw and so on for an aid that trains a temporary model, as `train`
+    takes them.
+    """
+    for kind in aids.missing(method.needs.aids, task.aids):
+        built = kind.build(task, train=partial(train, **training))  # type: ignore[attr-defined]
+        task = task.with_aids(built)
+    return task

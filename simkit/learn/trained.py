@@ -1,0 +1,101 @@
+"""What training gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from simkit.errors import BadInput
+from simkit.history import History, content_id
+from simkit.learn.heads import Model
+from simkit.learn.methods.base import Method
+
+_BATCH = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A model that was trained, with all that is needed to use it and to train it again.
+
+    epoch: the one whose weights these are.  losses: mean training loss of every epoch.
+    validation: mAP of every epoch where there were labels to score by.
+    """
+
+    model: Model
+    method: Method
+    state: nn.Module
+    classes: tuple[str, ...]
+    epoch: int
+    losses: tuple[float, ...]
+    validation: tuple[float, ...]
+    history: History
+
+    def scores(self, inputs: Any, *, batch: int = _BATCH) -> NDArray[np.float32]:
+        """(N, L) logits for inputs of the kind it was trained on. Raises BadInput for another."""
+        return scores(self.model, self.method, self.state, inputs, batch=batch).numpy()
+
+    @property
+    def id(self) -> str:
+        """Content id of the weights."""
+        parts: list[Any] = []
+        for key, value in sorted(self.model.state_dict().items()):
+            parts += [key, value.detach().cpu().numpy()]
+        return content_id("trained", *parts)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write model.safetensors and model.json into a folder."""
+        from simkit.learn.checkpoint import save
+
+        save(self, folder)
+
+    @staticmethod
+    def load(folder: str | PathLike[str], *, backbone: nn.Module | None = None) -> Trained:
+        """Read what `save` wrote; a fine-tuned model wants a backbone of its kind to fill."""
+        from simkit.learn.checkpoint import load
+
+        return load(folder, backbone=backbone)
+
+
+def scores(
+    model: Model, method: Method, state: nn.Module, inputs: Any, *, batch: int = _BATCH
+) -> Tensor:
+    """(N, L) float32 logits of one run for evaluation."""
+    _check(model, inputs)
+    maps = method.needs.maps and inputs.kind != "pooled"
+    found = []
+    with torch.no_grad(), evaluating(model):
+        for start in range(0, len(inputs), batch):
+            x = inputs.batch(np.arange(start, min(start + batch, len(inputs))))
+            found.append(method.predict(model(x, maps=maps), state).float())
+    return torch.cat(found) if found else torch.empty(0, model.head.bias.shape[-1])
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode inside the block, whatever it was before."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+def _check(model: Model, inputs: Any) -> None:
+    wanted = "pictures (ImageInputs)" if model.backbone is not None else "features (FeatureInputs)"
+    if (inputs.kind == "images") != (model.backbone is not None):
+        raise BadInput(f"the model was trained on {wanted}, but {inputs.kind} came; bring the same kind")
+    width = model.head.weight.shape[-1]
+    if model.backbone is None and inputs.width != width:
+        raise BadInput(
+            f"the model was trained on features of width {width}, but width {inputs.width} came; "
+            "use the same backbone"
+        )

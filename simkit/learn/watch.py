@@ -1,0 +1,53 @@
+"""Looking on while runs are trained: each run is shown as if it were trained alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from simkit.learn.methods import state as states
+from simkit.learn.methods.base import Batch, Outputs
+from simkit.learn.stack import Part, Stack
+
+
+class Watcher(Protocol):
+    """Called in every step, once the gradients are known and before the state is brought up to date.
+
+    It may also have `after_epoch(epoch, model, state)`, called when an epoch has ended.
+    """
+
+    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None: ...
+
+
+Watch = Mapping[int, Sequence[Watcher]]  # watchers by the place of their run
+
+
+def show_batch(watch: Watch, epoch: int, part: Part, batch: Batch, out: Outputs) -> None:
+    """Show one step of a part to the watchers of its runs."""
+    for k, run in enumerate(part.runs):
+        for watcher in watch.get(run, ()):
+            seen = Batch(batch.index, batch.labels[k], batch.boxes, batch.flips)
+            maps = None if out.maps is None else out.maps[k]
+            watcher(epoch, seen, Outputs(out.logits[k], maps, out.features), states.view(part.state, k))
+
+
+def show_epoch(watch: Watch, epoch: int, stack: Stack) -> None:
+    """Show the end of an epoch to the watchers that want to know."""
+    for run, watchers in watch.items():
+        for watcher in watchers:
+            look = getattr(watcher, "after_epoch", None)
+            if look is not None:
+                look(epoch, stack.model(run), stack.state(run))
+
+
+def detached(out: Outputs) -> Outputs:
+    """The same outputs without gradients."""
+
+    def free(tensor: Tensor | None) -> Tensor | None:
+        return None if tensor is None else tensor.detach()
+
+    with torch.no_grad():
+        return Outputs(out.logits.detach(), free(out.maps), free(out.features))
