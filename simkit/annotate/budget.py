@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
@@ -56,33 +56,12 @@ def amount_for(
     seconds and the price list does not know the time.
     """
     _check(budget, unit)
-    goal = budget * (1 + 1e-12)  # a bill of exactly the budget must not fail by its rounding
     part = schemes.make(scheme) if isinstance(scheme, str) else scheme
     listed = prices if isinstance(prices, Prices) else price_list(prices)
     ladder = _Ladder.of(part, how_many(images, truth.shape[0]), truth.shape[1])
-
-    def spend(step: int) -> _Trial:
-        chosen, count = ladder.at(step)
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always")
-            labels = simulate(
-                truth,
-                chosen,
-                images=count,
-                hierarchy=hierarchy,
-                habits=habits,
-                seed=seed,
-                draw=draw,
-            )
-        bill = cost(labels, listed)
-        spent = getattr(bill, unit)
-        if spent is None:
-            raise BadInput(
-                f"price list {listed.name!r} does not know the time; give a budget in dollars"
-            )
-        bought = Bought(chosen, count, labels, bill)
-        return _Trial(step, spent, bought, tuple(str(warning.message) for warning in heard))
-
+    settings = {"hierarchy": hierarchy, "habits": habits, "seed": seed, "draw": draw}
+    spend = _Buyer(truth, ladder, listed, unit, settings)
+    goal = budget * (1 + 1e-12)  # a bill of exactly the budget must not fail by its rounding
     best, everything = _largest(spend, goal, ladder.steps)
     if best is None or not best.bought.cost.lines:
         costs = "" if best else f", whose smallest amount costs {spend(1).spent:,.4g}"
@@ -104,6 +83,31 @@ class _Trial:
     spent: float
     bought: Bought
     heard: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Buyer:
+    """Simulates one amount and bills it; what the simulation warns of is kept for later."""
+
+    truth: Truth
+    ladder: _Ladder
+    prices: Prices
+    unit: str
+    settings: Mapping[str, Any]
+
+    def __call__(self, step: int) -> _Trial:
+        scheme, images = self.ladder.at(step)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            labels = simulate(self.truth, scheme, images=images, **self.settings)
+        bill = cost(labels, self.prices)
+        spent = getattr(bill, self.unit)
+        if spent is None:
+            raise BadInput(
+                f"price list {self.prices.name!r} does not know the time; give a budget in dollars"
+            )
+        texts = tuple(str(warning.message) for warning in heard)
+        return _Trial(step, spent, Bought(scheme, images, labels, bill), texts)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, frozen, locked
 
-DENSE = 1 << 24  # places spread out at a time where whole rows are needed; changes no result
+DENSE = 1 << 21  # places spread out at a time where whole rows are needed; changes no result
 
 
 class Crowd:
@@ -67,7 +67,6 @@ class Crowd:
         """Is this class in this image? (n,) answers for n pairs; each pair is one question."""
         images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
         self._check(images)
-        self._ledger.expect(len(images))
         yes = lookup(self._truth.present, images, classes)
         yes = self.habits.answers(images, classes, yes, chance=self._chance)
         self._ledger.bill(kind, images)
@@ -187,6 +186,12 @@ class Crowd:
             return self._truth.by_class
         return by_class(self._yes)
 
+    @cached_property
+    def _allowed(self) -> NDArray[np.bool_]:
+        allowed = np.zeros(self.shape[0], bool)
+        allowed[self.images] = True
+        return allowed
+
     def _places(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of `_yes` for these images."""
         self._check(images)
@@ -195,10 +200,9 @@ class Crowd:
     def _check(self, images: NDArray[np.int64]) -> None:
         if self._all or images is self.images:
             return
-        allowed = np.zeros(self.shape[0], bool)
-        allowed[self.images] = True
-        if not allowed[images].all():
-            stranger = int(images[~allowed[images]][0])
+        strange = ~self._allowed[images]
+        if strange.any():
+            stranger = int(images[strange][0])
             raise BadInput(f"image {stranger} is not among those this crowd is asked about")
 
     def _named(self, images: NDArray[np.int64], chance: Chance, most: int) -> NDArray[np.int64]:
@@ -212,12 +216,17 @@ class Crowd:
         ledger.look(order.classes, bill.looks)
         ledger.dropped += int((bill.looks - bill.present - bill.absent).sum())
         classes, places = order.first_present(bill.present)
-        ledger.record(self.images[places], classes, True)
-        ledger.look_at(self.images[places])
-        classes, places, nth = order.first_absent(bill.absent if whole else bill.absent_seen)
-        kept = nth < np.repeat(bill.absent, bill.absent if whole else bill.absent_seen)
-        ledger.record(self.images[places[kept]], classes[kept], False)
-        ledger.look_at(self.images[places])
+        images = places if self._all else self.images[places]
+        ledger.record(images, classes, True)
+        ledger.look_at(images)
+        seen = bill.absent if whole else bill.absent_seen
+        classes, places, nth = order.first_absent(seen)
+        images = places if self._all else self.images[places]
+        ledger.look_at(images)
+        if (seen > bill.absent).any():
+            kept = nth < np.repeat(bill.absent, seen)
+            images, classes = images[kept], classes[kept]
+        ledger.record(images, classes, False)
         if whole:
             self._look_through(order, bill.looks)
 

@@ -26,16 +26,17 @@ class Habits:
     """
 
     miss: Share = field(
-        default=0.0, metadata={"help": "share of present classes overlooked; one, or one per class"}
+        default=0.0,
+        metadata={"help": "share of present classes overlooked; one for all or one per class"},
     )
     false_alarm: Share = field(
         default=0.0,
-        metadata={"help": "share of absent classes seen all the same; one, or one per class"},
+        metadata={"help": "share of absent classes reported; one for all or one per class"},
     )
     workers: int | None = field(default=None, metadata={"help": "people who answer each question"})
     vote: Literal["majority", "union"] = field(
         default="majority",
-        metadata={"help": "yes by more than half of the people, or by any of them"},
+        metadata={"help": "yes by more than half of the people, or by any of them (union)"},
     )
 
     def __post_init__(self) -> None:

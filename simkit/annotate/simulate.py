@@ -51,7 +51,7 @@ def simulate(
     part.ask(crowd, root.of("scheme", part.name))
     settings = {
         "scheme": schemes.spell(part),
-        "images": float(images) if isinstance(images, float) else int(images),
+        "images": float(images) if isinstance(images, float | np.floating) else int(images),
         "habits": habits.to_json(),
         "draw": int(draw),
     }

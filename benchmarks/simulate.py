@@ -1,0 +1,247 @@
+"""How fast partial labels are simulated, against the way the published scripts do it.
+
+    python benchmarks/simulate.py                 # a label matrix as large as COCO's training set
+    python benchmarks/simulate.py --size large    # also 1 M images x 9,600 classes, 7 M present
+    python benchmarks/simulate.py --quick --json  # within 50 seconds; the last line is JSON
+
+Measured is the public function `simulate`, from truth to labels in memory, on one thread.
+With SIMKIT_DATA set, the real COCO validation labels are simulated too.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+import tempfile  # noqa: E402
+import time  # noqa: E402
+import warnings  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numpy as np  # noqa: E402
+from scipy.sparse import csr_array  # noqa: E402
+
+from simkit.annotate.simulate import simulate  # noqa: E402
+from simkit.history import versions  # noqa: E402
+from simkit.labels.hierarchy import Hierarchy, close  # noqa: E402
+from simkit.labels.partial import PartialLabels  # noqa: E402
+from simkit.labels.truth import Truth  # noqa: E402
+
+COCO, LARGE = (82_081, 80), (1_000_000, 9_600)
+SCHEMES = {
+    "single-positive": "single-positive",
+    "rpa": "rpa(keep=0.1)",
+    "fpc": "fpc(per_class=1000)",
+}
+LARGE_SCHEMES = {**SCHEMES, "rpa": "rpa(keep=0.001)"}
+BARS = {"single-positive": 100, "rpa": 2, "fpc": 3}
+
+
+def long_tailed(shape: tuple[int, int], present: int, offset: float, seed: int = 0) -> Truth:
+    """About `present` labels; the class of rank r has a share in proportion to 1 / (r + offset)."""
+    N, L = shape
+    rng = np.random.default_rng(seed)
+    edges = np.cumsum(1 / (np.arange(1, L + 1) + offset))
+    classes = np.searchsorted(edges, rng.random(present) * edges[-1])
+    keys = np.unique(rng.integers(0, N, present) * L + rng.permutation(L)[classes])
+    indptr = np.searchsorted(keys, np.arange(N + 1) * L)
+    matrix = csr_array((np.ones(len(keys), bool), keys % L, indptr), shape=shape)
+    return Truth.of(matrix)
+
+
+# -- the published way: row loop, dense mask, class loop -------------------------------------
+
+
+def row_loop(truth: np.ndarray, seed: int) -> np.ndarray:
+    """One positive per row, and the negatives shuffled as well, from one running generator."""
+    rng = np.random.RandomState(seed)
+    observed = np.zeros(truth.shape)
+    for row in range(len(truth)):
+        for value, count in ((1, 1), (0, 0)):
+            index = np.nonzero(truth[row] == value)[0]
+            rng.shuffle(index)
+            observed[row, index[:count]] = 1 if value else -1
+    return observed
+
+
+def dense_mask(truth: np.ndarray, seed: int, keep: float = 0.1) -> np.ndarray:
+    """Each entry hidden (-1) where a dense array of random numbers says so."""
+    rng = np.random.RandomState(seed)
+    observed = truth.copy()
+    observed[rng.random_sample(truth.shape) < 1 - keep] = -1
+    return observed
+
+
+def class_loop(truth: np.ndarray, seed: int, count: int = 1000) -> np.ndarray:
+    """For each class so many positives and negatives, drawn without replacement."""
+    rng = np.random.RandomState(seed)
+    observed = np.full(truth.shape, -1, np.int64)
+    for column in range(truth.shape[1]):
+        for value in (1, 0):
+            index = np.where(truth[:, column] == value)[0]
+            chosen = rng.choice(index, min(count, len(index)), replace=False)
+            observed[chosen, column] = value
+    return observed
+
+
+PUBLISHED: dict[str, Callable[..., np.ndarray]] = {
+    "single-positive": row_loop,
+    "rpa": dense_mask,
+    "fpc": class_loop,
+}
+
+
+def same_kind(name: str, theirs: np.ndarray, ours: PartialLabels, truth: np.ndarray) -> bool:
+    """Whether both are one scheme's labels: counts agree and none of ours contradicts the truth."""
+    codes = ours.rows(np.arange(len(truth)))
+    right = bool(((codes > 0) <= (truth == 1)).all() and ((codes < 0) <= (truth == 0)).all())
+    if name == "single-positive":
+        same = np.array_equal((codes > 0).sum(1), (theirs == 1).sum(1))
+        return right and bool(same) and not (codes < 0).any()
+    positive = (codes > 0).sum(0), (theirs == 1).sum(0)
+    negative = (codes < 0).sum(0), (theirs == 0).sum(0)
+    if name == "fpc":
+        return right and all(np.array_equal(a, b) for a, b in (positive, negative))
+    # Two independent binomial counts differ by less than six times the root of their sum.
+    near = [np.abs(a - b) <= 6 * np.sqrt(a + b + 1) for a, b in (positive, negative)]
+    return right and bool(np.all(near))
+
+
+def coco_size(repeats: int) -> tuple[list[dict[str, Any]], bool]:
+    """Both contestants in turn on the same matrix; the best of each, and whether they agree."""
+    truth = long_tailed(COCO, 250_000, 1.0)
+    dense = truth.rows(np.arange(COCO[0])).astype(np.int64)
+    simulate(truth, "single-positive")  # the truth's content id is worked out once per truth
+    rows, equal = [], True
+    for name, spec in SCHEMES.items():
+        theirs, ours = [], []
+        for repeat in range(repeats):
+            seconds, observed = timed(PUBLISHED[name], dense, repeat)
+            theirs.append(seconds)
+            for again in range(3):  # ours is short: three goes for each of theirs
+                seconds, labels = timed(simulate, truth, spec, seed=3 * repeat + again)
+                ours.append(seconds)
+            equal = equal and same_kind(name, observed, labels, dense)
+        rows.append(row(name, COCO, min(ours), min(theirs), labels))
+    return rows, equal
+
+
+def row(
+    name: str, shape: tuple[int, int], ours: float, theirs: float | None, labels: PartialLabels
+) -> dict[str, Any]:
+    """One line of the table."""
+    ratio = None if theirs is None else theirs / ours
+    times = {"ours": ours, "theirs": theirs, "ratio": ratio}
+    return {"case": name, "shape": shape, "kept": int(labels.codes.nnz), **times}
+
+
+def timed(function: Callable[..., Any], *values: Any, **settings: Any) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = function(*values, **settings)
+    return time.perf_counter() - start, result
+
+
+def real_labels(folder: Path) -> list[dict[str, Any]]:
+    """The four schemes on COCO's 2014 validation labels; super-categories are the hierarchy."""
+    stored = np.load(folder / "labels" / "coco2014_val.npz", allow_pickle=False)
+    data = (np.ones(len(stored["indices"]), bool), stored["indices"], stored["indptr"])
+    names = [str(name) for name in stored["class_names"]]
+    truth = Truth.of(csr_array(data, shape=tuple(stored["shape"])), stored["image_ids"], names)
+    listed = json.loads((folder / "meta" / "coco_categories.json").read_text())
+    above = {entry["name"]: "any " + entry["supercategory"] for entry in listed}
+    hierarchy = Hierarchy.of([*names, *sorted(set(above.values()))], [(n, above[n]) for n in names])
+    closed = close(truth, hierarchy)
+    cases = {**SCHEMES, "knowledge-graph": "knowledge-graph"}
+    rows = []
+    for name, spec in cases.items():
+        graph = {"hierarchy": hierarchy} if name == "knowledge-graph" else {}
+        on = closed if graph else truth
+        goes = [timed(simulate, on, spec, **graph) for _ in range(3)]
+        rows.append(row(f"{name}, real", on.shape, min(go[0] for go in goes), None, goes[0][1]))
+    return rows
+
+
+def large(file: Path, name: str) -> dict[str, Any]:
+    """One scheme on the stored matrix in its own process: seconds, and memory above the input."""
+    program = [sys.executable, __file__, "--one", name, "--input", str(file)]
+    answer = subprocess.run(program, check=True, capture_output=True, text=True)
+    return dict(json.loads(answer.stdout.splitlines()[-1]))
+
+
+def one_large(file: Path, name: str) -> dict[str, Any]:
+    """What `large` runs: read, reset the high-water mark of memory, simulate."""
+    stored = np.load(file)
+    matrix = (np.ones(len(stored["indices"]), bool), stored["indices"], stored["indptr"])
+    truth = Truth.of(csr_array(matrix, shape=LARGE))
+    del matrix, stored
+    Path("/proc/self/clear_refs").write_text("5")
+    before = memory("VmHWM")
+    seconds, labels = timed(simulate, truth, LARGE_SCHEMES[name])
+    line = row(f"{name}, large", LARGE, seconds, None, labels)
+    return {**line, "memory_mb": memory("VmHWM") - before}
+
+
+def memory(field: str) -> float:
+    """MB of this process, from the kernel's own count."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) / 1e3 for line in lines if line.startswith(field))
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    heads = ("images x classes", "kept", "ms", "published ms", "ratio", "MB")
+    print("{:24}{:>20}{:>12}{:>10}{:>14}{:>8}{:>8}".format("case", *heads))
+    for line in rows:
+        theirs = "" if line["theirs"] is None else f"{line['theirs'] * 1e3:,.1f}"
+        ratio = "" if line["ratio"] is None else f"{line['ratio']:,.1f}"
+        shape = "{:,} x {:,}".format(*line["shape"])
+        used = f"{line['memory_mb']:,.0f}" if "memory_mb" in line else ""
+        ms = f"{line['ours'] * 1e3:,.1f}"
+        print(
+            f"{line['case']:24}{shape:>20}{line['kept']:>12,}{ms:>10}{theirs:>14}{ratio:>8}{used:>8}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--size", choices=("coco", "large"), default="coco")
+    parser.add_argument("--quick", action="store_true", help="fewer repeats, within 50 seconds")
+    parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
+    parser.add_argument("--one", choices=tuple(LARGE_SCHEMES), help=argparse.SUPPRESS)
+    parser.add_argument("--input", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")  # the long tail has classes and images with too few labels
+    if given.one:
+        print(json.dumps(one_large(given.input, given.one)))
+        return
+    rows, equal = coco_size(2 if given.quick else 5)
+    if os.environ.get("SIMKIT_DATA"):
+        rows += real_labels(Path(os.environ["SIMKIT_DATA"]))
+    if given.size == "large":
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "truth.npz"
+            truth = long_tailed(LARGE, 7_800_000, 1.82)
+            np.savez(file, indptr=truth.present.indptr, indices=truth.present.indices)
+            del truth
+            rows += [large(file, name) for name in LARGE_SCHEMES]
+    table(rows)
+    ratios = {line["case"]: round(line["ratio"], 2) for line in rows if line["ratio"]}
+    for name, bar in BARS.items():
+        print(f"{name}: {ratios[name]:.1f} times as fast; the bar is {bar}")
+    if given.json:
+        memory_mb = {line["case"]: line["memory_mb"] for line in rows if "memory_mb" in line}
+        sizes = {line["case"]: [*line["shape"], line["kept"]] for line in rows}
+        summary = {"name": "simulate", "ratios": ratios, "equal": equal, "memory_mb": memory_mb}
+        seconds = {line["case"]: line["ours"] for line in rows}
+        print(json.dumps({**summary, "seconds": seconds, "sizes": sizes, "versions": versions()}))
+
+
+if __name__ == "__main__":
+    main()
