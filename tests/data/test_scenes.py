@@ -39,7 +39,7 @@ def test_its_text_opens_it_again() -> None:
 
 
 def test_a_larger_set_begins_with_the_smaller_one(dataset: data.Dataset) -> None:
-    small = data.open("scenes:images=100")
+    small = data.open("scenes:100")
     assert np.array_equal(
         small.truth["train"].rows(range(100)), dataset.truth["train"].rows(range(100))
     )
