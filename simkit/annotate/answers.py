@@ -42,7 +42,9 @@ def lookup(
         own, entries = entries_of(matrix, first, min(first + step, N))
         places = own * L + entries
         scratch[places] = True
-        out[part] = scratch[(rows[part] - first) * L + columns[part]]
+        asked = rows[part] * L
+        asked += columns[part] - first * L
+        out[part] = scratch[asked]
         scratch[places] = False
     return out
 

@@ -98,15 +98,15 @@ class Ledger:
         per_row = np.zeros(N, np.int64)
         indices = np.empty(len(keys), np.int32)
         data = np.empty(len(keys), np.int8)
-        column_mask = (np.uint64(1) << (self._shift - np.uint64(1))) - np.uint64(1)
+        columns = np.int32((1 << int(self._shift - np.uint64(1))) - 1)
         for start in range(0, len(keys), SLICE):
             part = slice(start, start + SLICE)
             piece = keys[part]
             rows = (piece >> self._shift).view(np.int64)
             counted = np.bincount(rows - rows[0])
             per_row[rows[0] : rows[0] + len(counted)] += counted
-            indices[part] = (piece >> np.uint64(1)) & column_mask
-            data[part] = np.where(piece & np.uint64(1), np.int8(PRESENT), np.int8(ABSENT))
+            indices[part] = (piece >> np.uint64(1)).astype(np.int32) & columns
+            data[part] = np.where(piece.astype(np.int8) & 1, np.int8(PRESENT), np.int8(ABSENT))
         small = len(keys) < 2**31
         indptr = np.concatenate([[0], np.cumsum(per_row)]).astype(np.int32 if small else np.int64)
         return csr_array((data, indices, indptr), shape=(N, L))
@@ -114,12 +114,15 @@ class Ledger:
     def _sorted(self) -> NDArray[np.uint64]:
         """All answers in order, one for each place."""
         keys = self._gathered()
-        if not all((keys[a + 1 : b] > keys[a : b - 1]).all() for a, b in _overlapping(len(keys))):
-            keys.sort()
+        one = np.uint64(1)
+        pieces = (keys[a:b] >> one for a, b in _overlapping(len(keys)))
+        if all((places[1:] > places[:-1]).all() for places in pieces):
+            return keys
+        keys.sort()
         # Of equal places the last stays: it is a yes if there is one.
         last = np.ones(len(keys), bool)
         for a, b in _overlapping(len(keys)):
-            np.greater(keys[a + 1 : b] ^ keys[a : b - 1], np.uint64(1), out=last[a : b - 1])
+            np.greater(keys[a + 1 : b] ^ keys[a : b - 1], one, out=last[a : b - 1])
         return keys if last.all() else keys[last]
 
     def _gathered(self) -> NDArray[np.uint64]:

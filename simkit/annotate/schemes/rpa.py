@@ -80,11 +80,12 @@ def kept_places(
     leading = chance.block(first, last + 1, L, bits=16)
     leading = leading.ravel() if len(leading) == len(images) else leading[images - first].ravel()
     top, rest = divmod(threshold(keep), 1 << 48)
-    kept = leading < top
-    undecided = np.flatnonzero(leading == top)
-    others = chance(images[undecided // L], undecided % L) >> np.uint64(16)
-    kept[undecided] = others < rest
-    rows, columns = np.divmod(np.flatnonzero(kept), L)
+    kept = np.flatnonzero(leading <= top)
+    undecided = np.flatnonzero(leading[kept] == top)
+    rows, columns = np.divmod(kept[undecided], L)
+    others = chance(images[rows], columns) >> np.uint64(16)
+    kept = np.delete(kept, undecided[others >= rest])
+    rows, columns = np.divmod(kept, L)
     return images[rows], columns
 
 
