@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
@@ -99,15 +100,14 @@ def compare(
         raise BadInput(f"{folder} is a file; give a folder for the results")
     with whole(folder / "grid.toml") as part:
         part.write_text(grid.to_toml(), encoding="utf-8")
-    material = open_material(_source(grid))
+    material = open_material(source_of(grid))
     bundles = plan(grid, material)
     done, failures = _finish(bundles, folder / "bundles", executor, workers, progress)
     rows = [row for bundle in bundles for row in done.get(bundle.key, [])]
     if not rows:
         raise BadInput(f"every run failed; the first one said: {failures[0]}")
-    notes = tuple(dict.fromkeys(f"{row['scheme']}: {row['notes']}" for row in rows if row["notes"]))
     table = runs.tidy(rows, classes=material.data.classes)
-    result = Comparison(table, grid, tuple(failures), notes)
+    result = Comparison(table, grid, tuple(failures), _notes(rows))
     _write(result, folder)
     return result
 
@@ -115,7 +115,7 @@ def compare(
 def plan(grid: Grid, material: Material) -> list[Bundle]:
     """The bundles of a grid, in the order of its schemes, budgets and draws; references last."""
     common: dict[str, Any] = {
-        "source": _source(grid),
+        "source": source_of(grid),
         "seed": grid.seed,
         "habits": grid.habits,
         "train": grid.train,
@@ -154,7 +154,8 @@ def plan(grid: Grid, material: Material) -> list[Bundle]:
     return made
 
 
-def _source(grid: Grid) -> Source:
+def source_of(grid: Grid) -> Source:
+    """Which truth and features a grid works on."""
     kinds = {kind_of(spec) for spec in grid.methods} | ({"pooled"} if grid.reference else set())
     splits = ("train", "test") if grid.validation == "none" else ("train", "val", "test")
     return Source(
@@ -193,6 +194,15 @@ def _finish(
             done[bundle.key] = outcome
         progress(len(bundles) - len(left) + place, len(bundles))
     return done, failures
+
+
+def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
+    """Each kind of note once for each scheme, in its last form: that of the largest budget."""
+    found = {}
+    for row in rows:
+        for note in row["notes"]:
+            found[row["scheme"], re.sub(r"[\d.,]+", "", note)] = f"{row['scheme']}: {note}"
+    return tuple(found.values())
 
 
 def _told(error: Exception) -> str:

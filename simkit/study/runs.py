@@ -46,7 +46,7 @@ SCHEMA = pa.schema(
         ("validation", pa.string()),
         ("train_seconds", pa.float64()),
         ("peak_memory_mb", pa.float64()),  # of the process so far
-        ("notes", pa.string()),  # what annotation warned about
+        ("notes", pa.list_(pa.string())),  # what annotation warned about
         ("labels_id", pa.string()),
         ("truth_id", pa.string()),
         ("test_id", pa.string()),
@@ -124,11 +124,11 @@ def class_names(runs: pa.Table) -> tuple[str, ...]:
 
 
 def write(runs: pa.Table, folder: Path) -> None:
-    """Write table.parquet, and table.csv without the AP of each class."""
+    """Write table.parquet, and table.csv without the lists: notes and the AP of each class."""
     with whole(folder / "table.parquet") as part:
         pyarrow.parquet.write_table(runs, part, compression="zstd")
     with whole(folder / "table.csv") as part:
-        pyarrow.csv.write_csv(runs.drop_columns(["ap"]), part)
+        pyarrow.csv.write_csv(runs.drop_columns(["ap", "notes"]), part)
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:

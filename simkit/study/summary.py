@@ -183,8 +183,8 @@ def markdown(runs: pa.Table, *, metric: str = "map") -> str:
 
 _NOTE = (
     "mAP is the mean over leaf classes on the test split, in points. Intervals are at 95 % over "
-    "draws; methods are compared draw by draw, all pairs of a line together with Holm's correction, and "
-    "methods that share a rank cannot be told apart."
+    "draws; methods are compared draw by draw, all pairs of a line together with Holm's "
+    "correction, and methods that share a rank cannot be told apart."
 )
 
 

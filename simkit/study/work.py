@@ -43,8 +43,8 @@ def run(bundle: Bundle) -> list[Row]:
             chosen = [spec for spec in bundle.methods if kind_of(spec) == kind]
             if chosen:
                 rows |= _stack(bundle, material, bought, kind, chosen)
-    notes = " ".join(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
-    return [rows[spec] | {"notes": notes} for spec in bundle.methods]
+    heard = dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
+    return [rows[spec] | {"notes": list(heard)} for spec in bundle.methods]
 
 
 def _stack(

@@ -17,7 +17,7 @@ LEAD = {  # points over AN
 
 def row(**values):
     blank = dict.fromkeys(runs.SCHEMA.names)
-    return blank | {"reference": False, "seed": 0, "key": "k", "ap": [0.5, None]} | values
+    return blank | {"reference": False, "seed": 0, "key": "k", "ap": [0.5, None], "notes": []} | values
 
 
 def rows(

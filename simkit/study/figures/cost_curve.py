@@ -11,7 +11,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import PALE, WIDTH, Look, house_style, look, register
+from simkit.study.figures.base import PALE, WIDTH, Look, house_style, label, look, register
 from simkit.study.summary import Cell, lines, money, reference
 
 _COLUMNS = 3
@@ -45,7 +45,7 @@ class CostCurve:
         if not cells:
             raise BadInput("cost-curve: the table holds no runs; run a comparison first")
         whole = reference(table, metric=self.metric)
-        panels = list(dict.fromkeys(getattr(cell, self.panels) for cell in cells))
+        panels = list(dict.fromkeys(_group(cell, self.panels) for cell in cells))
         columns = min(_COLUMNS, len(panels))
         rows = -(-len(panels) // columns)
         with house_style():
@@ -53,21 +53,19 @@ class CostCurve:
             grid = drawing.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
             for axes, panel in zip(grid, panels, strict=False):
                 self._panel(
-                    axes, [c for c in cells if getattr(c, self.panels) == panel], cells, whole
+                    axes, [c for c in cells if _group(c, self.panels) == panel], cells, whole
                 )
-                axes.set_title(panel, loc="left", fontweight="bold")
+                axes.set_title(_shown(panel, self.panels), loc="left", fontweight="bold")
             _outside(drawing, list(grid), len(panels), columns)
         return drawing
 
     def _panel(self, axes: Axes, shown: list[Cell], cells: list[Cell], whole: Cell | None) -> None:
         other = "method" if self.panels == "scheme" else "scheme"
-        names = list(dict.fromkeys(getattr(cell, other) for cell in cells))
+        names = list(dict.fromkeys(_group(cell, other) for cell in cells))
         for name in names:
-            mine = sorted((c for c in shown if getattr(c, other) == name), key=lambda c: c.dollars)
-            if mine:
-                _line(
-                    axes, mine, name, look(name) if other == "method" else _scheme_look(names, name)
-                )
+            mine = sorted((c for c in shown if _group(c, other) == name), key=lambda c: c.dollars)
+            style = look(name) if other == "method" else _scheme_look(names, name)
+            _line(axes, mine, _shown(name, other), style)
         if whole is not None:
             axes.axhline(
                 100 * whole.score.mean,
@@ -85,6 +83,17 @@ class CostCurve:
             axes.xaxis.set_major_locator(FixedLocator(spent))
             axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: money(x)))
+
+
+def _group(cell: Cell, by: str) -> str:
+    """What a line or panel is about; amounts as written make one curve of each scheme."""
+    if by == "method":
+        return cell.method
+    return cell.scheme.partition("(")[0] if cell.budget is None else cell.scheme
+
+
+def _shown(name: str, kind: str) -> str:
+    return label(name) if kind == "method" else name
 
 
 def _line(axes: Axes, cells: list[Cell], name: str, style: Look) -> None:

@@ -13,12 +13,11 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, register
-from simkit.study.summary import Line, budgets, lines, money, percent, reference
+from simkit.study.figures.base import INK, PALE, WIDTH, house_style, label, register
+from simkit.study.summary import Cell, Line, budgets, lines, money, percent, reference
 
 # No red against green, and light enough at both ends for dark text.
 _SHADES = LinearSegmentedColormap.from_list("gap", ["#F0A04B", "#FFFFFF", "#6FA8DC"])
-_SHADES.set_bad("#eeeeee")
 _FULL = 6.0  # points at which the colour is full: the same in every figure, whatever lies beyond
 
 
@@ -84,27 +83,27 @@ def _cells(axes: Axes, rows: list[Line], methods: list[str], against: str) -> No
             if cell is None:
                 axes.text(m, r, "no run", ha="center", va="center", fontsize=9, color=PALE)
                 continue
-            bold = "bold" if method in row.ranking.winners else "normal"
-            axes.text(
-                m,
-                r - 0.14,
-                f"{100 * cell.score.mean:.1f}",
-                ha="center",
-                va="center",
-                fontsize=13,
-                fontweight=bold,
-            )
-            half = "" if cell.score.half is None else f"±{100 * cell.score.half:.1f}, "
-            axes.text(
-                m, r + 0.25, f"{half}n={cell.score.draws}", ha="center", va="center", fontsize=8.5
-            )
+            _write(axes, (m, r), cell, bold=method in row.ranking.winners, small=len(methods) > 6)
+
+
+def _write(axes: Axes, place: tuple[int, int], cell: Cell, *, bold: bool, small: bool) -> None:
+    x, y = place
+    middle = {"ha": "center", "va": "center"}
+    mean, half = f"{100 * cell.score.mean:.1f}", cell.score.half
+    weight = "bold" if bold else "normal"
+    axes.text(x, y - 0.14, mean, fontsize=10.5 if small else 13, fontweight=weight, **middle)
+    spread = "" if half is None else f"±{100 * half:.1f}"
+    draws = f"n={cell.score.draws}"
+    below = f"{spread}\n{draws}" if small else ", ".join(filter(None, (spread, draws)))
+    axes.text(x, y + 0.25, below, fontsize=6.5 if small else 8.5, **middle)
 
 
 def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.set_xticks(range(len(methods)), methods, fontsize=11)
+    slanted = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if len(methods) > 6 else {}
+    axes.set_xticks(range(len(methods)), [label(m) for m in methods], fontsize=11, **slanted)
     axes.set_yticks(range(len(rows)), [row.scheme for row in rows], fontsize=11)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     axes.set_xticks(np.arange(1, len(methods)) - 0.5, minor=True)
@@ -132,8 +131,8 @@ def _verdict(row: Line) -> str:
     runner_up = max(rest, key=lambda method: row.cell(method).score.mean)  # type: ignore[union-attr]
     gap = row.ranking.difference(best, runner_up).interval
     if len(winners) == 1:
-        return f"{best} wins:\n{100 * gap.mean:+.1f} over {runner_up}"
-    return f"{len(winners)} share the lead:\n{100 * gap.mean:+.1f} over {runner_up}"
+        return f"{label(best)} wins:\n{100 * gap.mean:+.1f} over {label(runner_up)}"
+    return f"{len(winners)} share the lead:\n{100 * gap.mean:+.1f} over {label(runner_up)}"
 
 
 def _title(rows: list[Line], budget: float | None) -> str:
@@ -151,7 +150,7 @@ def _title(rows: list[Line], budget: float | None) -> str:
 def _note(table: pa.Table, against: str, metric: str) -> str:
     note = (
         "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better "
-        f"(blue) or worse (orange) than {against}, full at {_FULL:.0f} points.\n"
+        f"(blue) or worse (orange) than {label(against)}, full at {_FULL:.0f} points.\n"
         "Frame: beats others beyond noise (paired by draw, Holm's correction), and none beats it."
     )
     full = reference(table, metric=metric)

@@ -1,0 +1,88 @@
+"""One method on one set of labels: train it, and score it on a split it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simkit.data import Dataset
+from simkit.data import open as open_data
+from simkit.embed.backbones import backbone as load_backbone
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.learn.inputs import ImageInputs
+from simkit.learn.methods import Method, Task, spell
+from simkit.learn.metrics import average_precision, mean_ap
+from simkit.learn.optim import Settings
+from simkit.learn.train import Trained, train
+from simkit.study.bundle import kind_of
+from simkit.study.material import Source, open_material
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A trained model and how it did: mAP(C) in [0, 1] over leaves and over all classes of `split`.
+
+    A class that is present nowhere in the split is left out of both.
+    """
+
+    trained: Trained
+    split: str
+    images: int
+    map: float
+    map_all: float
+
+
+def trial(
+    labels: PartialLabels,
+    method: Method,
+    *,
+    data: str,
+    backbone: str = "scenes-net",
+    weights: str = "",
+    features: tuple[tuple[str, str], ...] = (),
+    fine_tune: bool = False,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+    where: str = "these labels",
+) -> Trial:
+    """Train `method` on `labels` of the train split of `data`, from cached features or from pixels.
+
+    It is scored on the test split, or on val where there is no test split; nothing is selected on
+    either. `where` names the labels in errors. Raises BadInput for labels of another data set, and
+    where there are neither pictures nor features.
+    """
+    opened = open_data(data)
+    labels.check_about(opened.truth["train"], where)
+    split = "test" if "test" in opened.truth else "val"
+    net = load_backbone(backbone, weights or None) if fine_tune else None
+    kind = kind_of(spell(method))
+    files = Source(data, ("train", split), () if fine_tune else (kind,), backbone, weights, features)
+    material = open_material(files, progress=progress)
+    inputs = {
+        name: _pictures(opened, name, net.size) if net else material.inputs(name, kind)
+        for name in files.splits
+    }
+    trained = train(
+        Task(labels=labels, inputs=inputs["train"]),
+        method,
+        settings=settings,
+        seed=seed,
+        draw=draw,
+        backbone=net,
+        progress=progress,
+    )
+    truth = opened.truth[split]
+    ap = average_precision(trained.scores(inputs[split]), truth.present, material.known(split))
+    return Trial(trained, split, truth.shape[0], mean_ap(ap[opened.leaves]), mean_ap(ap))
+
+
+def _pictures(data: Dataset, split: str, size: int) -> ImageInputs:
+    if split not in data.pictures:
+        raise BadInput(
+            f"{data.name} has no pictures for {split!r}, which fine-tuning needs; open it with its "
+            "image folder, or train on features"
+        )
+    return ImageInputs(data.pictures[split])

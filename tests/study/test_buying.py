@@ -1,0 +1,63 @@
+import pytest
+
+from simkit.annotate.prices import cost
+from simkit.errors import BadInput
+from simkit.study.buying import buy
+from simkit.study.compare import plan, source_of
+from simkit.study.material import opened
+
+
+def bought(grid, place=0):
+    material = opened(source_of(grid))
+    bundle = plan(grid, material)[place]
+    return buy(bundle, material), bundle
+
+
+def test_a_budget_is_spent_and_not_exceeded(small):
+    for place in range(8):
+        found, bundle = bought(small(), place)
+        assert 0.85 * bundle.budget < found.dollars <= bundle.budget
+        assert found.dollars == pytest.approx(cost(found.train, bundle.prices).dollars)
+        assert found.validation is None and found.validation_dollars == 0
+
+
+def test_without_budgets_the_amounts_are_as_written(small):
+    found, bundle = bought(small(budgets=[], schemes=["fpc(per_class=7)"]))
+    assert found.train.history.settings["scheme"].startswith("fpc(per_class=7,")
+    assert found.dollars == cost(found.train, bundle.prices).dollars
+
+
+def test_compared_schemes_ask_about_the_same_images(small):
+    grid = small(budgets=[], schemes=["single-positive", "full-subset"], images=0.25)
+    a, b = bought(grid, 0)[0].train, bought(grid, 2)[0].train
+    assert (a.asked == b.asked).all() and a.asked.sum() == 30
+
+
+def test_complete_validation_labels_are_charged(small):
+    found, bundle = bought(small(validation="complete", budgets=[40]))
+    val = 40 * 52 * 8 * 0.3011 * 15 / 3600  # images, classes, people, seconds, wage
+    assert found.validation_dollars == pytest.approx(val)
+    assert 0.85 * 40 < found.dollars <= 40
+    assert cost(found.train, bundle.prices).dollars == pytest.approx(found.dollars - val)
+    assert found.validation.shape == (40, 52)
+
+
+def test_validation_that_uses_up_the_budget_is_refused(small):
+    with pytest.raises(BadInput) as caught:
+        bought(small(validation="complete", budgets=[10]))
+    assert str(caught.value) == (
+        "labelling the validation split costs 20.88 dollars of a budget of 10; "
+        "raise the budget or set validation to none"
+    )
+
+
+def test_partial_validation_labels_come_from_the_scheme_in_proportion(small):
+    found, bundle = bought(small(validation="partial", budgets=[40], schemes=["full-subset"]))
+    assert found.validation_dollars == pytest.approx(40 * 40 / 160, rel=0.1)
+    assert found.dollars <= 40
+    assert found.seconds == pytest.approx(found.dollars / 15 * 3600)
+    assert found.validation.history.settings["scheme"] == "full-subset"
+
+
+def test_time_is_unknown_where_the_price_list_does_not_know_it(small):
+    assert bought(small(prices="openimages"))[0].seconds is None

@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from simkit.errors import BadInput
+from simkit.study.material import Source, open_material, opened
+
+DATA = "scenes:images=40,val=10,test=20"
+
+
+def brought(tmp_path, **arrays):
+    files = []
+    for split, values in arrays.items():
+        np.savez(tmp_path / f"{split}.npz", features=values)
+        files.append((split, str(tmp_path / f"{split}.npz")))
+    return tuple(files)
+
+
+def test_features_of_both_kinds_belong_to_the_same_pictures():
+    material = open_material(Source(DATA, ("train", "test"), ("pooled", "maps"), "scenes-net"))
+    maps, pooled = material.inputs("test", "maps"), material.inputs("test", "pooled")
+    assert maps.values.shape[0] == pooled.values.shape[0] == 20
+    assert np.allclose(maps.values.astype(float).mean((2, 3)), pooled.values, rtol=2e-3, atol=1e-3)
+    assert pooled.id == material.ids["features test pooled"]
+    assert set(material.ids) == {
+        "hierarchy",
+        *(f"truth {split}" for split in ("train", "val", "test")),
+        *(f"features {split} {kind}" for split in ("train", "test") for kind in ("pooled", "maps")),
+    }
+
+
+def test_a_process_opens_a_source_once():
+    source = Source(DATA, ("train",), ("pooled",), "scenes-net")
+    assert opened(source) is opened(source)
+
+
+def test_features_may_be_brought_along(tmp_path):
+    rng = np.random.default_rng(0)
+    files = brought(tmp_path, train=rng.normal(size=(40, 3, 2, 2)), test=rng.normal(size=(20, 3)))
+    material = open_material(Source(DATA, ("train", "test"), ("pooled",), features=files))
+    assert material.inputs("train", "pooled").values.shape == (40, 3)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "kinds", "told"),
+    [
+        ({"train": (40, 3)}, ("pooled",), 'no file for the test split; add test = "FILE.npz"'),
+        ({"train": (39, 3), "test": (20, 3)}, ("pooled",), "has features of 39 images, but train has 40"),
+        ({"train": (40, 3), "test": (20, 3)}, ("maps",), "holds pooled features .* needs maps"),
+    ],
+)
+def test_features_that_do_not_fit_are_refused(tmp_path, arrays, kinds, told):
+    files = brought(tmp_path, **{split: np.zeros(shape) for split, shape in arrays.items()})
+    with pytest.raises(BadInput, match=told):
+        open_material(Source(DATA, ("train", "test"), kinds, features=files))
+
+
+def test_a_split_that_is_missing_is_named(tmp_path):
+    from scipy.sparse import csr_array
+
+    truth = csr_array(np.eye(6, 3, dtype=bool))
+    path = tmp_path / "labels.npz"
+    np.savez(path, indptr=truth.indptr, indices=truth.indices, shape=truth.shape,
+             class_names=np.array(["a", "b", "c"]), image_ids=np.arange(6))  # fmt: skip
+    with pytest.raises(BadInput, match="has no test split, which a comparison needs here; give one"):
+        open_material(Source(f"npz:{path}", ("train", "test"), ("pooled",), "scenes-net"))
