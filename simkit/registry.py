@@ -108,18 +108,23 @@ class Registry(Generic[T]):
 
 
 def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
-    """`part(**settings)` with every value turned into its field's type. Raises BadInput."""
+    """`part(**settings)` with every value turned into its field's type. Raises BadInput.
+
+    kind: what the part is called in errors, beside its name where it has one.
+    """
     known = _fields(part)
+    name = getattr(part, "name", "")
+    called = f"{kind} {name!r}" if name else kind
     given = {}
     for key, value in settings.items():
         key = key.replace("-", "_")
         if key not in known:
-            raise unknown(f"setting of {kind} {part.name!r}", key, known)  # type: ignore[attr-defined]
-        given[key] = convert(value, known[key], f"{part.name}: {key}")  # type: ignore[attr-defined]
+            raise unknown(f"setting of {called}", key, known)
+        given[key] = convert(value, known[key], f"{name or kind}: {key}")
     try:
         return part(**given)
     except TypeError as error:
-        raise BadInput(f"{kind} {part.name!r}: {error}") from None  # type: ignore[attr-defined]
+        raise BadInput(f"{called}: {error}") from None
 
 
 def _fields(part: type) -> dict[str, Any]:
@@ -162,6 +167,8 @@ def _as_number(value: Any, kind: type, where: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise BadInput(f"{where} is {value!r}; {wanted} is expected")
     try:
+        if kind is int and isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
+            return int(value)  # not by way of a float, which holds 15 digits
         number = float(value)
         if number != number or number in (float("inf"), float("-inf")):
             raise ValueError
@@ -174,10 +181,11 @@ def _as_number(value: Any, kind: type, where: str) -> Any:
 
 def _split_sum(spec: str) -> list[str]:
     """Split at the pluses that stand outside parentheses and quotes."""
-    parts, depth, start, quote = [], 0, 0, ""
+    parts, depth, start, quote, escaped = [], 0, 0, "", False
     for place, letter in enumerate(spec):
         if quote:
-            quote = "" if letter == quote else quote
+            quote = "" if letter == quote and not escaped else quote
+            escaped = letter == "\\" and not escaped
         elif letter in "'\"":
             quote = letter
         elif letter == "+" and depth == 0:
@@ -190,11 +198,13 @@ def _split_sum(spec: str) -> list[str]:
 def _settings(inside: str, text: str) -> dict[str, Any]:
     try:
         call = ast.parse(f"part({inside})", mode="eval").body
-        assert isinstance(call, ast.Call)
-        if call.args or any(word.arg is None for word in call.keywords):
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+            raise ValueError  # such as an(a=1)(b=2), of which only the end would count
+        settings = {word.arg: _literal(word.value) for word in call.keywords if word.arg}
+        if len(settings) != len(call.keywords):
             raise ValueError
-        return {str(word.arg): _literal(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError):
+        return settings
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise BadInput(
             f"the settings in {text!r} cannot be read; write name(setting=value)"
         ) from None

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from simkit.cli.report import print_json, progress
-
-if TYPE_CHECKING:
-    from simkit.data import Dataset
-    from simkit.labels.partial import PartialLabels
 
 
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
@@ -32,32 +28,41 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(**given: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked)."""  # fmt: skip
-    from simkit.data import open
     from simkit.labels import formats
     from simkit.learn import methods
+    from simkit.learn.optim import Settings
+    from simkit.registry import build
+    from simkit.study.trial import trial
 
     method = methods.make(given["method"])
-    labels = formats.for_path(given["labels_file"]).read(given["labels_file"])
-    data = open(given["spec"])
-    labels.check_about(data.truth["train"], str(given["labels_file"]))
-    settings = _settings(given)
-    with progress("training") as advance:
-        trained, score = fit(data, labels, method, settings, given, advance)
+    chosen = {k: given[k] for k in ("epochs", "batch_size", "lr") if given[k] is not None}
+    settings = build(Settings, chosen, "training")
+    file = given["labels_file"]
+    labels = formats.for_path(file).read(file)
+    with progress("training", quiet=given["as_json"]) as advance:
+        done = trial(
+            labels,
+            method,
+            data=given["spec"],
+            backbone=given["backbone"],
+            weights=str(given["weights"] or ""),
+            fine_tune=given["fine_tune"],
+            settings=settings,
+            seed=given["seed"],
+            draw=given["draw"],
+            progress=advance,
+            where=str(file),
+        )
     if given["out"] is not None:
-        trained.save(given["out"])
+        done.trained.save(given["out"])
     if given["as_json"]:
-        print_json({"method": methods.spell(method), **score, "history": trained.history.settings})
+        facts = {"id": done.trained.id, "map": done.map, "map_all": done.map_all}
+        where = {"split": done.split, "images": done.images, "labels": labels.id}
+        print_json({"method": methods.spell(method), **facts, **where})
         return
-    click.echo(f"{methods.spell(method)} on {given['labels_file']}, {int(labels.asked.sum()):,} pictures")
-    click.echo(f"mAP {score['map']:.2f} over {score['leaves']} leaf classes, {score['map_all']:.2f} over all "
-               f"{score['classes']} ({score['split']} split, {score['images']:,} pictures)")  # fmt: skip
+    click.echo(f"{methods.spell(method)} on {file}: {int(labels.asked.sum()):,} pictures, "
+               f"{settings.epochs} epochs")  # fmt: skip
+    click.echo(f"mAP {100 * done.map:.2f} over the leaf classes, {100 * done.map_all:.2f} over all "
+               f"classes ({done.split} split, {done.images:,} pictures)")  # fmt: skip
     if given["out"] is not None:
         click.echo(f"wrote {given['out']}/")
-
-
-def _settings(given: dict[str, Any]) -> Any:
-    from simkit.learn.train import Settings
-    from simkit.registry import build
-
-    chosen = {k: given[k] for k in ("epochs", "batch_size", "lr") if given[k] is not None}
-    return build(Settings, chosen, "training")

@@ -1,0 +1,62 @@
+"""`simkit compare`: a small grid from a file, resumed, and refused where it is wrong."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+GRID = """
+data = "scenes:images=150,val=20,test=100"
+schemes = ["single-positive", "rpa"]
+methods = ["an", "ignore"]
+budgets = [40]
+draws = 2
+[train]
+epochs = 2
+"""
+
+
+def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
+    Path("grid.toml").write_text(GRID)
+    done = shell("compare", "grid.toml", "--out", "runs", "--workers", 1)
+    assert done.code == 0, done.err
+    with open("runs/table.csv") as file:
+        rows = [row for row in csv.DictReader(file) if row["reference"] in ("false", "False")]
+    assert len(rows) == 2 * 2 * 2
+    assert {(row["scheme"], row["method"]) for row in rows} == {
+        (s, m) for s in ("single-positive", "rpa") for m in ("an", "ignore")
+    }
+    for row in rows:
+        assert 30 < float(row["dollars"]) <= 40
+        assert 0 < float(row["map"]) < 1
+    for name in ("heat_map.png", "cost_curve.png", "summary.md", "table.parquet"):
+        assert Path("runs", name).stat().st_size > 100
+    bundles = {p: p.stat().st_mtime_ns for p in Path("runs/bundles").iterdir()}
+    again = shell("compare", "grid.toml", "--out", "runs", "--workers", 1)
+    assert again.code == 0
+    assert {p: p.stat().st_mtime_ns for p in Path("runs/bundles").iterdir()} == bundles
+    assert shell("show", "runs").code == 0
+
+
+BAD = {
+    "unknown scheme": ('schemes = ["fcp"]\nmethods = ["an"]', "did you mean 'fpc'?"),
+    "unknown key": ('scheme = ["fpc"]', "did you mean 'schemes'?"),
+    "not toml": ("schemes = [", "grid.toml"),
+    "negative budget": ('schemes = ["rpa"]\nmethods = ["an"]\nbudgets = [-3]', "-3"),
+    "no methods": ('schemes = ["rpa"]\nmethods = []', "methods"),
+}
+
+
+@pytest.mark.parametrize("text, message", BAD.values(), ids=list(BAD))
+def test_bad_grid(shell, text: str, message: str) -> None:
+    Path("grid.toml").write_text(text)
+    done = shell("compare", "grid.toml", "--out", "runs")
+    assert done.code == 2
+    assert message in done.err and done.err.count("\n") == 1
+    assert not Path("runs").exists()
+
+
+def test_missing_grid(shell) -> None:
+    done = shell("compare", "nowhere.toml")
+    assert done.code == 2
+    assert "nowhere.toml does not exist" in done.err

@@ -1,0 +1,26 @@
+"""`simkit list` shows every registered part."""
+
+import importlib
+
+import pytest
+
+from simkit.cli.list import REGISTRIES
+
+
+@pytest.mark.parametrize("what", REGISTRIES)
+def test_names_and_titles(shell, what: str) -> None:
+    done = shell("list", what, "--json")
+    assert done.code == 0, done.err
+    rows = done.json[what]
+    assert [row["name"] for row in rows] == importlib.import_module(REGISTRIES[what]).names()
+    assert all(row["title"] for row in rows)
+    assert rows[0]["name"] in shell("list", what).out
+
+
+def test_prices(shell) -> None:
+    names = {row["name"] for row in shell("list", "prices", "--json").json["prices"]}
+    assert names >= {"coco-tagging", "careful", "google", "aws", "openimages"}
+
+
+def test_unknown_kind(shell) -> None:
+    assert shell("list", "colours").code == 2

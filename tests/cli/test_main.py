@@ -1,0 +1,67 @@
+"""The shell's manners: help, exit codes, one sentence for bad input."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+
+from simkit.cli.main import VERBS, main
+
+
+def test_no_arguments_show_the_help(shell) -> None:
+    done = shell()
+    assert done.code == 0
+    assert "Example: simkit simulate --scheme fpc" in done.out
+    for verb in VERBS:
+        assert verb in done.out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_command_has_help_with_an_example_and_a_test(shell, verb: str) -> None:
+    from pathlib import Path
+
+    done = shell(verb, "--help")
+    assert done.code == 0
+    assert "Example: simkit " + verb in done.out
+    assert (Path(__file__).parent / f"test_{verb}.py").is_file()
+
+
+@pytest.mark.parametrize("verb", [v for v in VERBS if v not in ("list", "show", "cost", "hierarchy")])
+def test_seed_is_always_there(verb: str) -> None:
+    command = main.get_command(click.Context(main), verb)
+    assert any(p.name == "seed" for p in command.params)
+
+
+def test_unknown_command(shell) -> None:
+    done = shell("simulat")
+    assert done.code == 2
+    assert done.err == "simkit: no command is called 'simulat'; did you mean 'simulate'?\n"
+
+
+def test_version(shell) -> None:
+    done = shell("--version")
+    assert done.code == 0 and done.out.startswith("simkit 0.")
+
+
+def test_interrupt_gives_130_and_leaves_nothing(tmp_path) -> None:
+    program = (
+        "import sys, simkit.annotate.simulate as s, time\n"
+        "def slow(*a, **k):\n"
+        "    print('ready', flush=True); time.sleep(60)\n"
+        "s.simulate = slow\n"
+        "from simkit.cli.main import run\n"
+        "run(['simulate', '--scheme', 'fpc'])\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert err.strip() == "simkit: interrupted; what was finished is kept"
+    assert list(tmp_path.iterdir()) == []

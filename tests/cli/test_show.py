@@ -1,0 +1,41 @@
+"""`simkit show` tells what a file holds and how it was made."""
+
+from pathlib import Path
+
+SMALL = "scenes:images=100,val=10,test=10"
+
+
+def test_labels(shell) -> None:
+    made = shell("simulate", "--scheme", "fpc", "--per-class", 5, "--data", SMALL, "--seed", 3, "--json").json
+    done = shell("show", "fpc.parquet")
+    assert done.code == 0, done.err
+    assert made["id"] in done.out
+    assert "seed 3" in done.out and "per_class=5" in done.out
+    facts = shell("show", "fpc.parquet", "--json").json
+    assert facts["counts"] == made["counts"]
+    assert facts["history"]["seed"] == 3
+
+
+def test_history_makes_the_same_labels_again(shell) -> None:
+    from simkit import PartialLabels, data, replay
+
+    shell("simulate", "--scheme", "knowledge-graph", "--data", SMALL, "--images", "0.5", "--draw", 2)
+    labels = PartialLabels.load("knowledge-graph.parquet")
+    scenes = data.open(SMALL)
+    assert replay(labels.history, scenes.truth["train"], scenes.hierarchy).id == labels.id
+
+
+def test_hierarchy(shell) -> None:
+    from simkit.labels.hierarchy import Hierarchy
+
+    Hierarchy.of(["dog", "cat", "animal"], [("dog", "animal"), ("cat", "animal")]).save("h.json")
+    done = shell("show", "h.json")
+    assert done.out.splitlines() == ["hierarchy of 3 classes, 2 of them leaves", "animal", "  dog", "  cat"]
+
+
+def test_bad_input(shell) -> None:
+    Path("labels.parquet").write_bytes(b"PAR1 but not really")
+    for name in ("nowhere", "labels.parquet"):
+        done = shell("show", name)
+        assert done.code == 2
+        assert name in done.err and done.err.count("\n") == 1

@@ -1,0 +1,86 @@
+"""`simkit train`: the mAP it prints is the model's, and what does not fit is refused."""
+
+from pathlib import Path
+
+import pytest
+
+SMALL = "scenes:images=300,val=20,test=200"
+
+
+@pytest.fixture
+def labels(shell) -> str:
+    done = shell("simulate", "--scheme", "full-subset", "--data", SMALL, "--out", "full.parquet")
+    assert done.code == 0, done.err
+    return "full.parquet"
+
+
+def train(shell, labels: str, *more: object, method: str = "an"):
+    return shell("train", "--method", method, "--labels", labels, "--data", SMALL, "--epochs", 3, *more)
+
+
+def test_a_head_learns_and_is_written(shell, labels: str) -> None:
+    done = train(shell, labels, "--out", "model", "--json")
+    assert done.code == 0, done.err
+    assert 0.25 < done.json["map"] < 1  # chance is about 0.1 over these leaf classes
+    assert done.json["split"] == "test"
+    assert {p.name for p in Path("model").iterdir()} == {"model.json", "model.safetensors"}
+    shown = shell("show", "model")
+    assert shown.code == 0 and "an" in shown.out
+
+
+def test_same_seed_same_model(shell, labels: str) -> None:
+    ids = [train(shell, labels, "--seed", seed, "--json").json["id"] for seed in (0, 0, 1)]
+    assert ids[0] == ids[1] != ids[2]
+
+
+def test_every_method_runs(shell, labels: str) -> None:
+    from simkit.learn import methods
+
+    for name in methods.names():
+        spec = f"an+{name}" if "inner" in methods.get(name).__dataclass_fields__ else name
+        done = train(shell, labels, method=spec)
+        assert done.code == 0, done.err
+        assert "mAP " in done.out
+
+
+def test_fine_tuning_from_pixels(shell, labels: str) -> None:
+    done = shell(
+        "train", "--method", "ll-r", "--labels", labels, "--data", SMALL, "--fine-tune", "--epochs", 1, "--json"
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert 0 < done.json["map"] < 1
+
+
+BAD = {
+    "labels of another data set": (
+        ["--method", "an", "--labels", "full.parquet", "--data", "scenes:images=200"],
+        "full.parquet (300 images x 52 classes) are labels of another data set",
+    ),
+    "unknown method": (["--method", "lr-r", "--labels", "full.parquet"], "did you mean 'll-r'?"),
+    "unknown setting": (
+        ["--method", "ll-r(detla=1)", "--labels", "full.parquet"],
+        "no setting of method 'll-r' is called 'detla'; did you mean 'delta'?",
+    ),
+    "wrapper alone": (["--method", "boostlu", "--labels", "full.parquet"], "an+boostlu"),
+    "no labels": (["--method", "an", "--labels", "nowhere.parquet"], "nowhere.parquet does not exist"),
+    "negative rate": (
+        ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--lr", "-1"],
+        "lr is -1",
+    ),
+    "no backbone": (
+        ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--backbone", "resnet"],
+        "resnet",
+    ),
+    "no weights": (
+        ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--weights", "nowhere.pth"],
+        "nowhere.pth does not exist",
+    ),
+}
+
+
+@pytest.mark.parametrize("arguments, message", BAD.values(), ids=list(BAD))
+def test_bad_input(shell, labels: str, arguments: list[str], message: str) -> None:
+    done = shell("train", *arguments, "--out", "model")
+    assert done.code == 2
+    assert message in done.err and done.err.count("\n") == 1
+    assert not Path("model").exists()
