@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -21,11 +22,16 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     if target.is_dir():
         raise BadInput(f"{target} is a folder; give the name of a file to write")
+    if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
+        raise BadInput(f"{target} is no ordinary file; give the name of a file to write")
     temporary = _beside(target)
     try:
         yield temporary
         os.replace(temporary, target)
-    except PermissionError as error:
+    except OSError as error:
+        ours = error.filename is None or str(error.filename) == str(temporary)
+        if error.errno not in _CANNOT_WRITE or not ours:
+            raise
         raise BadInput(
             f"{target} cannot be written ({error.strerror}); choose another place"
         ) from None
@@ -33,14 +39,17 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+_CANNOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def _beside(target: Path) -> Path:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
-            prefix=f".{target.name}.", suffix=".part", dir=target.parent
+            prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
         )
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        reason = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
     os.close(handle)
     os.chmod(name, 0o666 & ~_umask())
