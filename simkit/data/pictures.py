@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+import warnings
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,21 +31,23 @@ def decode(path: str | PathLike[str]) -> NDArray[np.uint8]:
     """
     found = readable(path, "a picture")
     try:
-        with Image.open(found) as image:
-            upright = ImageOps.exif_transpose(image)
-            if (
-                upright.mode.startswith("I") or upright.mode == "F"
-            ):  # 16 bits, as in medical pictures
-                values = np.asarray(upright, np.float64)
-                scale = 256 if values.max(initial=0) > 255 else 1
-                grey = np.clip(values // scale, 0, 255).astype(np.uint8)
-                return np.repeat(grey[:, :, None], 3, axis=2)
-            return np.array(upright.convert("RGB"))
+        with warnings.catch_warnings(action="ignore"), Image.open(found) as image:
+            upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
+            deep = upright.mode == "F" or upright.mode.startswith("I")
+            return _from_deep(upright) if deep else np.array(upright.convert("RGB"))
     except _BROKEN as error:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise BadInput(
             f"{found} cannot be read as a picture ({reason}); replace it or take it out of the list"
         ) from None
+
+
+def _from_deep(image: Image.Image) -> NDArray[np.uint8]:
+    """Grey values of more than 8 bits, as in medical pictures; Pillow itself would clip them."""
+    values = np.nan_to_num(np.asarray(image, np.float64))
+    scale = 256 if values.max(initial=0) > 255 else 1
+    grey = np.clip(values // scale, 0, 255).astype(np.uint8)
+    return np.repeat(grey[:, :, None], 3, axis=2)
 
 
 _BROKEN = (

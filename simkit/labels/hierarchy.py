@@ -43,13 +43,16 @@ class Hierarchy:
     ) -> Hierarchy:
         """From names and (child, parent) pairs. Raises BadInput for unknown names and cycles."""
         index = {name: c for c, name in enumerate(classes)}
-        if len(index) != len(classes):
-            raise BadInput("the hierarchy names a class twice; give every class its own name")
+        if len(index) != len(classes) or not classes:
+            what = "names a class twice" if classes else "has no classes"
+            raise BadInput(f"the hierarchy {what}; give every class its own name")
         parents: list[set[int]] = [set() for _ in classes]
         for child, parent in edges:
             for name in (child, parent):
                 if name not in index:
-                    raise BadInput(f"the hierarchy has an edge to {name!r}, which is not a class")
+                    raise BadInput(
+                        f"the hierarchy has an edge to {name!r}, which is not a class; add it"
+                    )
             parents[index[child]].add(index[parent])
         given = synsets or {}
         built = Hierarchy(
@@ -125,10 +128,10 @@ class Hierarchy:
         """Read back what `to_json` wrote. Raises BadInput that names `where`."""
         try:
             rows: list[dict[str, Any]] = json.loads(text)["classes"]
-            names = [str(row["name"]) for row in rows]
-            edges = [(str(row["name"]), str(parent)) for row in rows for parent in row["parents"]]
-            synsets = {str(row["name"]): str(row.get("synset", "")) for row in rows}
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            names = [_text(row["name"]) for row in rows]
+            edges = [(row["name"], _text(above)) for row in rows for above in list(row["parents"])]
+            synsets = {row["name"]: _text(row.get("synset", "")) for row in rows}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise BadInput(
                 f"{where} cannot be read ({error}); expected is "
                 '{"classes": [{"name": ..., "parents": [...]}]}'
@@ -150,7 +153,17 @@ class Hierarchy:
             raise BadInput(
                 f"{found} is not UTF-8 text; a class hierarchy (JSON) is expected"
             ) from None
-        return Hierarchy.from_json(text, str(found))
+        try:
+            return Hierarchy.from_json(text, str(found))
+        except BadInput as error:
+            named = str(found) in str(error)
+            raise (error if named else BadInput(f"{found}: {error}")) from None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def close(truth: Truth, hierarchy: Hierarchy) -> Truth:

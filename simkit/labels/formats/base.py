@@ -66,8 +66,8 @@ def reading(path: str | PathLike[str], what: str) -> Iterator[Path]:
     except BadInput as error:
         named = str(found) in str(error)
         raise (error if named else BadInput(f"{found}: {error}")) from None
-    except (MemoryError, OverflowError, RecursionError):
-        raise BadInput(f"{found} asks for more memory than it can need; {_AGAIN}") from None
+    except (MemoryError, RecursionError):
+        raise BadInput(f"{found} is nested too deeply or too large to be read; {_AGAIN}") from None
     except UnicodeError:
         raise BadInput(f"{found} is not UTF-8 text, but {what} is expected; {_AGAIN}") from None
     except PermissionError:
@@ -80,7 +80,7 @@ def reading(path: str | PathLike[str], what: str) -> Iterator[Path]:
 _AGAIN = "write it again or fetch it again"
 _BROKEN = (
     OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError,
-    NotImplementedError, BadZipFile, zlib.error,
+    NotImplementedError, OverflowError, BadZipFile, zlib.error,
 )  # fmt: skip
 
 
