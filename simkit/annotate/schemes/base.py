@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from simkit.annotate.crowd import Crowd
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.registry import Registry
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 class Scheme(Protocol):
@@ -16,12 +18,14 @@ class Scheme(Protocol):
     name    as users type it;  title  as the field writes it;  source  paper and section.
     amount  the one field that scales it, or None: only the number of images does. A larger amount
             asks for more and keeps what a smaller one found.
+    needs_hierarchy  whether it asks along a class hierarchy.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
     amount: ClassVar[str | None]
+    needs_hierarchy: ClassVar[bool]
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         """Put all questions to the crowd; a scheme sees the answers and nothing else."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import check_choice, check_count, check_share, register
 from simkit.chance import Chance
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -26,6 +28,7 @@ class FixedPerClass:
     title: ClassVar[str] = "FPC"
     source: ClassVar[str] = "paper 002 (Class-aware Selective Loss), section 4.1"
     amount: ClassVar[str | None] = "per_class"
+    needs_hierarchy: ClassVar[bool] = False
 
     per_class: int = field(
         default=100,  # the paper: 20 to 2,000 on COCO, and 1,000 in the code's own example

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import register
 from simkit.chance import Chance
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -19,6 +21,7 @@ class FullSubset:
     title: ClassVar[str] = "Full labels, fewer images"
     source: ClassVar[str] = "the usual way to label; baseline of Durand et al., CVPR 2019"
     amount: ClassVar[str | None] = None
+    needs_hierarchy: ClassVar[bool] = False
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         crowd.sweep(crowd.images)

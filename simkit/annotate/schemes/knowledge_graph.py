@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import check_choice, register
 from simkit.chance import Chance
 from simkit.errors import BadInput
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -24,6 +26,7 @@ class KnowledgeGraph:
     title: ClassVar[str] = "Knowledge graph"
     source: ClassVar[str] = "paper 003 (Soft Exposure), section 4.1.2"
     amount: ClassVar[str | None] = None
+    needs_hierarchy: ClassVar[bool] = True
 
     mode: Literal["verify"] = field(
         default="verify",  # the paper leaves open what becomes of classes beside the path

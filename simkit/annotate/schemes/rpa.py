@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import check_share, register
 from simkit.annotate.searching import spread
 from simkit.chance import Chance, threshold
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 # Up to so many places each one has its own number; above, only the kept ones are worked out.
 # The two give different labels, so this is part of the scheme: it depends on N x L alone.
@@ -29,6 +31,7 @@ class RandomPerAnnotation:
     title: ClassVar[str] = "RPA"
     source: ClassVar[str] = "paper 002 (Class-aware Selective Loss), section 4.1; its p is 1 - keep"
     amount: ClassVar[str | None] = "keep"
+    needs_hierarchy: ClassVar[bool] = False
 
     keep: float = field(
         default=0.1, metadata={"help": "share of all (image, class) pairs that are asked about"}

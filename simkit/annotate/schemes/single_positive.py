@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import register
 from simkit.chance import Chance
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -22,6 +24,7 @@ class SinglePositive:
     title: ClassVar[str] = "Single positive"
     source: ClassVar[str] = "Cole et al., CVPR 2021; papers 000, 001 and 004"
     amount: ClassVar[str | None] = None
+    needs_hierarchy: ClassVar[bool] = False
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         crowd.name(crowd.images, chance=chance)
