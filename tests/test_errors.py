@@ -1,0 +1,30 @@
+"""Bad input and unknown names."""
+
+import pytest
+
+from simkit.errors import BadInput, unknown
+
+
+def test_bad_input_is_a_value_error() -> None:
+    assert issubclass(BadInput, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("fcp", "no scheme is called 'fcp'; did you mean 'fpc'?"),
+        ("FPC", "no scheme is called 'FPC'; did you mean 'fpc'?"),
+        ("knowledge", "no scheme is called 'knowledge'; did you mean 'knowledge-graph'?"),
+        ("zzz", "no scheme is called 'zzz'; known are fpc, knowledge-graph, rpa"),
+        (None, "no scheme is called 'None'; known are fpc, knowledge-graph, rpa"),
+    ],
+)
+def test_an_unknown_name_comes_with_the_nearest_known_one(name: object, message: str) -> None:
+    error = unknown("scheme", name, ["rpa", "fpc", "knowledge-graph"])
+    assert isinstance(error, BadInput) and str(error) == message
+
+
+def test_names_may_come_from_anything_that_is_iterated_once() -> None:
+    assert str(unknown("class", "x", iter(["b", "a"]))) == (
+        "no class is called 'x'; known are a, b"
+    )

@@ -1,0 +1,126 @@
+"""Files appear whole or not at all."""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from simkit.errors import BadInput
+from simkit.files import readable, whole
+
+
+def _content(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_the_file_appears_when_the_block_ends(tmp_path: Path) -> None:
+    with whole(tmp_path / "a.txt") as part:
+        part.write_text("new")
+        assert part.parent == tmp_path and not (tmp_path / "a.txt").exists()
+    assert _content(tmp_path) == {"a.txt": "new"}
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, BadInput])
+def test_an_error_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, error: type[BaseException]
+) -> None:
+    (tmp_path / "a.txt").write_text("old")
+    with pytest.raises(error), whole(tmp_path / "a.txt") as part:
+        part.write_text("half")
+        raise error
+    assert _content(tmp_path) == {"a.txt": "old"}
+
+
+def test_an_error_leaves_no_file_where_there_was_none(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), whole(tmp_path / "a.txt") as part:
+        part.write_text("half")
+        raise KeyboardInterrupt
+    assert _content(tmp_path) == {}
+
+
+def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+    with whole(tmp_path / "b" / "c" / "a.txt") as part:
+        part.write_text("new")
+    assert (tmp_path / "b" / "c" / "a.txt").read_text() == "new"
+
+
+def test_the_file_has_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    with whole(tmp_path / "a.txt") as part:
+        part.write_text("")
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("usual", "a.txt")]
+    assert modes[0] == modes[1]
+
+
+def test_a_long_name_is_no_obstacle(tmp_path: Path) -> None:
+    with whole(tmp_path / ("a" * 250)) as part:
+        part.write_text("new")
+    assert _content(tmp_path) == {"a" * 250: "new"}
+
+
+def test_a_folder_is_no_target(tmp_path: Path) -> None:
+    message = f"{tmp_path} is a folder; give the name of a file to write"
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"), whole(tmp_path):
+        pytest.fail("the block was entered")
+
+
+def test_a_device_is_no_target() -> None:
+    message = "^/dev/null is no ordinary file; give the name of a file to write$"
+    with pytest.raises(BadInput, match=message), whole("/dev/null"):
+        pytest.fail("the block was entered")
+
+
+def test_an_unwritable_target_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    target = tmp_path / "file" / "a.txt"
+    with pytest.raises(BadInput) as caught, whole(target):
+        pytest.fail("the block was entered")
+    assert re.fullmatch(
+        re.escape(f"{target} cannot be written (") + r"[\w ]+\); choose another place",
+        str(caught.value),
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write it")
+def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(BadInput, match="cannot be written"), whole(tmp_path / "a.txt"):
+            pytest.fail("the block was entered")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    message = (
+        f"{tmp_path / 'a.txt'} cannot be written (No space left on device); choose another place"
+    )
+    with (
+        pytest.raises(BadInput, match=f"^{re.escape(message)}$"),
+        whole(tmp_path / "a.txt"),
+        open("/dev/full", "w") as stream,
+    ):
+        stream.write("x")
+    assert _content(tmp_path) == {}
+
+
+def test_other_errors_of_the_block_stay_what_they_are(tmp_path: Path) -> None:
+    with pytest.raises(PermissionError), whole(tmp_path / "a.txt"):
+        raise PermissionError(13, "Permission denied", "another file")
+
+
+def test_readable_gives_the_path_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("")
+    assert readable(str(tmp_path / "a"), "labels") == tmp_path / "a"
+
+
+def test_readable_names_folders_and_missing_files(tmp_path: Path) -> None:
+    folder = f"{tmp_path} is a folder, but a file with labels is expected"
+    with pytest.raises(BadInput, match=f"^{re.escape(folder)}$"):
+        readable(tmp_path, "labels")
+    missing = f"{tmp_path / 'x'} does not exist; give the path of a file with labels"
+    with pytest.raises(BadInput, match=f"^{re.escape(missing)}$"):
+        readable(tmp_path / "x", "labels")
