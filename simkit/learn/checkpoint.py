@@ -61,7 +61,9 @@ def load(folder: str | PathLike[str], *, backbone: nn.Module | None = None) -> T
             f"{folder} holds weights of another model than its model.json describes; save it again"
         )
     if facts["backbone"] and backbone is None:
-        raise BadInput(f"{folder} holds a fine-tuned model; give load(..., backbone=...) its backbone")
+        raise BadInput(
+            f"{folder} holds a fine-tuned model; give load(..., backbone=...) its backbone"
+        )
     head = Head(tensors["model.head.weight"], tensors["model.head.bias"])
     model = Model(head, backbone=backbone if facts["backbone"] else None)
     state = _as_state(_below(tensors, "state."))
@@ -101,7 +103,12 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
 
 
 def save_training(
-    path: str | PathLike[str], key: str, epoch: int, stack: Stack, optimiser: Optimizer, record: Record
+    path: str | PathLike[str],
+    key: str,
+    epoch: int,
+    stack: Stack,
+    optimiser: Optimizer,
+    record: Record,
 ) -> None:
     """Write everything that the epochs after `epoch` depend on; `key` says whose training it is.
 
@@ -204,7 +211,9 @@ def _facts(folder: Path) -> dict[str, Any]:
         if facts["form"] != _FORM:
             raise KeyError("form")
     except (ValueError, KeyError, TypeError):
-        raise BadInput(f"{path} does not describe a simkit model; train and save it again") from None
+        raise BadInput(
+            f"{path} does not describe a simkit model; train and save it again"
+        ) from None
     return facts
 
 

@@ -58,10 +58,16 @@ def check_shared(runs: Sequence[Run]) -> None:
     if not len(first.rows):
         raise BadInput("no image was asked about, so there is nothing to learn from; simulate more")
     for task, _ in runs[1:]:
-        if task.inputs is not first.inputs and (task.inputs is None or task.inputs.id != first.inputs.id):
-            raise BadInput("the runs of a stack have different inputs; train them in separate stacks")
+        if task.inputs is not first.inputs and (
+            task.inputs is None or task.inputs.id != first.inputs.id
+        ):
+            raise BadInput(
+                "the runs of a stack have different inputs; train them in separate stacks"
+            )
         if task.labels.classes != first.labels.classes:
-            raise BadInput("the runs of a stack have different classes; train them in separate stacks")
+            raise BadInput(
+                "the runs of a stack have different classes; train them in separate stacks"
+            )
         if not np.array_equal(task.labels.asked, first.labels.asked):
             raise BadInput(
                 "the runs of a stack ask about different images; train them in separate stacks"
@@ -116,7 +122,9 @@ def _check_validation(task: Task, validation: Validation) -> None:
             f"{validation.labels.shape[0]} images; give one row for each"
         )
     if validation.labels.classes != task.labels.classes:
-        raise BadInput("the validation labels have other classes than the task; use the same data set")
+        raise BadInput(
+            "the validation labels have other classes than the task; use the same data set"
+        )
     if validation.inputs.kind != task.inputs.kind:
         raise BadInput(
             f"validation inputs are {validation.inputs.kind} and those of the task "

@@ -81,9 +81,7 @@ def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
     return np.diff(_by_class(present, known).indptr).astype(np.int64)
 
 
-def _of_class(
-    ranked: NDArray[Any], found: NDArray[Any], convention: Convention
-) -> float:
+def _of_class(ranked: NDArray[Any], found: NDArray[Any], convention: Convention) -> float:
     """ranked: all scores ascending;  found: those of the present images in any order."""
     if len(ranked) and np.isnan(ranked[-1]):  # sorting puts nan last
         raise BadInput("the scores hold nan; the model that gave them has diverged, lower its lr")
@@ -128,6 +126,4 @@ def _check(scores: NDArray[Any], present: Any, known: Any, convention: str) -> N
                 f"{name} has shape {np.shape(given)} and the scores {scores.shape}; they must agree"
             )
     if convention not in CONVENTIONS:
-        raise BadInput(
-            f"convention is {convention!r}; it must be one of {', '.join(CONVENTIONS)}"
-        )
+        raise BadInput(f"convention is {convention!r}; it must be one of {', '.join(CONVENTIONS)}")

@@ -43,11 +43,17 @@ class Settings:
     def __post_init__(self) -> None:
         for key, low in (("epochs", 1), ("batch_size", 1), ("patience", 1)):
             value = getattr(self, key)
-            if value is not None and (isinstance(value, bool) or int(value) != value or value < low):
-                raise BadInput(f"training: {key} is {value}; a whole number from {low} on is expected")
+            if value is not None and (
+                isinstance(value, bool) or int(value) != value or value < low
+            ):
+                raise BadInput(
+                    f"training: {key} is {value}; a whole number from {low} on is expected"
+                )
         for key in ("lr", "head_ratio", "state_gb"):
             if not 0 < getattr(self, key) < math.inf:
-                raise BadInput(f"training: {key} is {getattr(self, key)}; a number above 0 is expected")
+                raise BadInput(
+                    f"training: {key} is {getattr(self, key)}; a number above 0 is expected"
+                )
         if not 0 <= self.weight_decay < math.inf:
             raise BadInput(
                 f"training: weight_decay is {self.weight_decay}; a number from 0 on is expected"

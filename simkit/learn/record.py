@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -50,7 +51,7 @@ class Record:
             score = validation.score(scores(model, method, state, validation.inputs).numpy())
             self.validation[run].append(score)
             if self.settings.select == "best":
-                self.selection.see(run, epoch, score, lambda r=run: self._keep(r, stack))
+                self.selection.see(run, epoch, score, partial(self._keep, run, stack))
 
     @property
     def over(self) -> bool:

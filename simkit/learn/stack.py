@@ -36,7 +36,7 @@ class Part:
 
     def batch(self, index: Tensor, place: Tensor, flips: Tensor | None) -> Batch:
         """The batch of all runs of this part."""
-        chosen = self.labels[:, place]
+        chosen = self.labels.index_select(1, place)
         return Batch(index, chosen.expand(len(self.runs), -1, -1), None, flips)
 
     @property
@@ -99,8 +99,12 @@ class Stack:
         torch.autograd.backward([loss.sum() for loss in losses])
         if self.backbone is not None:
             self.backbone.zero_grad(set_to_none=True)
-        below = zip((fed.pooled, fed.points), self.heads.backward(fed.pooled, fed.points), strict=True)
-        pairs = [(tensor, grad) for tensor, grad in below if tensor is not None and grad is not None]
+        below = zip(
+            (fed.pooled, fed.points), self.heads.backward(fed.pooled, fed.points), strict=True
+        )
+        pairs = [
+            (tensor, grad) for tensor, grad in below if tensor is not None and grad is not None
+        ]
         if pairs:
             torch.autograd.backward(*zip(*pairs, strict=True))
 
@@ -108,9 +112,7 @@ class Stack:
         """The model of one run, sharing memory with the stack."""
         part, k = self.place[run]
         head = type(part.share.head)(part.share.head.weight.data[k], part.share.head.bias.data[k])
-        return Model(
-            head, shift=self.feed.shift, scale=self.feed.scale, backbone=self.backbone
-        )
+        return Model(head, shift=self.feed.shift, scale=self.feed.scale, backbone=self.backbone)
 
     def state(self, run: int) -> nn.Module:
         """The state of one run, sharing memory with the stack."""

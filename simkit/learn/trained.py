@@ -92,7 +92,9 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 def _check(model: Model, inputs: Any) -> None:
     wanted = "pictures (ImageInputs)" if model.backbone is not None else "features (FeatureInputs)"
     if (inputs.kind == "images") != (model.backbone is not None):
-        raise BadInput(f"the model was trained on {wanted}, but {inputs.kind} came; bring the same kind")
+        raise BadInput(
+            f"the model was trained on {wanted}, but {inputs.kind} came; bring the same kind"
+        )
     width = model.head.weight.shape[-1]
     if model.backbone is None and inputs.width != width:
         raise BadInput(

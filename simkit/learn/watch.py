@@ -31,7 +31,9 @@ def show_batch(watch: Watch, epoch: int, part: Part, batch: Batch, out: Outputs)
         for watcher in watch.get(run, ()):
             seen = Batch(batch.index, batch.labels[k], batch.boxes, batch.flips)
             maps = None if out.maps is None else out.maps[k]
-            watcher(epoch, seen, Outputs(out.logits[k], maps, out.features), states.view(part.state, k))
+            watcher(
+                epoch, seen, Outputs(out.logits[k], maps, out.features), states.view(part.state, k)
+            )
 
 
 def show_epoch(watch: Watch, epoch: int, stack: Stack) -> None:

@@ -27,7 +27,9 @@ class Ignore(Method):
 
     name: ClassVar[str] = "ignore"
     title: ClassVar[str] = "Ignore"
-    source: ClassVar[str] = "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al. CVPR 2022 (002)"
+    source: ClassVar[str] = (
+        "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al. CVPR 2022 (002)"
+    )
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         unknown = batch.labels == UNKNOWN
