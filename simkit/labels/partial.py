@@ -66,9 +66,10 @@ class PartialLabels:
         names = tuple(f"class-{c}" for c in range(L)) if classes is None else tuple(classes)
         check_axes(ids, names, (N, L))
         known = np.diff(matrix.indptr) > 0
-        marked = known if asked is None else np.asarray(asked, bool) | known
-        if marked.shape != (N,):
-            raise BadInput(f"asked has shape {marked.shape}; ({N},) is expected")
+        given_asked = known if asked is None else np.asarray(asked, bool)
+        if given_asked.shape != (N,):
+            raise BadInput(f"asked has shape {given_asked.shape}; ({N},) is expected")
+        marked = given_asked | known
         return PartialLabels(
             frozen(matrix),
             locked(marked),

@@ -1,0 +1,105 @@
+"""The class hierarchy and the closure of truth under it."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy, close
+from simkit.labels.truth import Truth
+from tests.reference.damage import damaged_bytes, damaged_json
+
+# animal <- dog, cat;  pet <- dog, cat;  thing stands alone;  dog <- puppy
+NAMES = ["dog", "cat", "puppy", "animal", "pet", "thing"]
+EDGES = [("dog", "animal"), ("cat", "animal"), ("dog", "pet"), ("cat", "pet"), ("puppy", "dog")]
+TREE = Hierarchy.of(NAMES, EDGES, {"dog": "dog.n.01"})
+
+
+def test_relations_by_hand() -> None:
+    assert TREE.parents == ((3, 4), (3, 4), (0,), (), (), ())
+    assert TREE.children == ((2,), (), (), (0, 1), (0, 1), ())
+    assert TREE.roots.tolist() == [3, 4, 5] and TREE.leaves.tolist() == [1, 2, 5]
+    assert np.flatnonzero(TREE.above[2]).tolist() == [0, 2, 3, 4]
+    assert np.flatnonzero(TREE.above[5]).tolist() == [5]
+
+
+def test_a_hierarchy_survives_its_file(tmp_path: Path) -> None:
+    TREE.save(tmp_path / "tree.json")
+    again = Hierarchy.load(tmp_path / "tree.json")
+    assert again.id == TREE.id and again.synsets[0] == "dog.n.01"
+    assert (again.classes, again.parents) == (TREE.classes, TREE.parents)
+
+
+def test_closing_adds_ancestors() -> None:
+    truth = close(
+        Truth.of([[0, 0, 1], [1, 0, 0], [0, 1, 0]], None, ["cat", "thing", "puppy"]), TREE
+    )
+    assert truth.classes == tuple(NAMES)
+    assert truth.rows(range(3)).astype(int).tolist() == [
+        [1, 0, 1, 1, 1, 0],
+        [0, 1, 0, 1, 1, 0],
+        [0, 0, 0, 0, 0, 1],
+    ]
+
+
+def test_closing_twice_changes_nothing() -> None:
+    once = close(Truth.of(np.eye(3), None, ["cat", "thing", "puppy"]), TREE)
+    assert close(once, TREE).id == once.id
+
+
+def test_an_ancestor_is_known_where_it_follows() -> None:
+    # Of cat and puppy: both known absent; cat alone known absent; puppy present.
+    present = np.array([[0, 0], [0, 0], [0, 1]])
+    known = np.array([[1, 1], [1, 0], [0, 1]])
+    truth = close(Truth.of(present, None, ["cat", "puppy"], known), TREE)
+    assert truth.known is not None
+    #                                      dog cat puppy animal pet thing
+    assert truth.known.toarray().astype(int).tolist() == [
+        [1, 1, 1, 1, 1, 0],
+        [0, 1, 0, 0, 0, 0],
+        [1, 0, 1, 1, 1, 0],
+    ]
+
+
+def test_a_class_outside_the_hierarchy_is_named() -> None:
+    message = "class 'bird' is not in the hierarchy; add it or its synset to the mapping"
+    with pytest.raises(BadInput, match=f"^{message}$"):
+        close(Truth.of(np.eye(2), None, ["bird", "dog"]), TREE)
+
+
+@pytest.mark.parametrize(
+    ("names", "edges", "message"),
+    [
+        (["a", "a"], [], "the hierarchy names a class twice; give every class its own name"),
+        ([], [], "the hierarchy has no classes; give every class its own name"),
+        (["a"], [("a", "b")], "the hierarchy has an edge to 'b', which is not a class; add it"),
+        (["a", "b"], [("a", "b"), ("b", "a")],
+         "the hierarchy goes round in a circle: a -> b; remove one of these edges"),
+        (["a"], [("a", "a")], "the hierarchy goes round in a circle: a; remove one of these edges"),
+    ],
+)  # fmt: skip
+def test_no_hierarchy_without_order(names: Any, edges: Any, message: str) -> None:
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        Hierarchy.of(names, edges)
+
+
+def test_broken_files_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "tree.json"
+    TREE.save(path)
+    good = path.read_bytes()
+    texts = [
+        *damaged_bytes(good, 150),
+        *damaged_json(
+            {"classes": [{"name": "a", "parents": ["b"]}, {"name": "b", "parents": []}]}, 150
+        ),
+        b"[" * 100_000,
+    ]
+    for text in texts:
+        path.write_bytes(text)
+        try:
+            Hierarchy.load(path)
+        except BadInput as error:
+            assert str(error).startswith(str(path)) and "\n" not in str(error)

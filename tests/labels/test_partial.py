@@ -1,0 +1,98 @@
+"""Partial labels as a value."""
+
+import copy
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csr_array
+
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+
+CODES = np.array([[1, 0, -1], [0, 0, 0], [0, 0, 0], [-1, 1, 0]], np.int8)
+
+
+def test_counts_and_rows_by_hand() -> None:
+    labels = PartialLabels.of(CODES)
+    assert labels.counts() == {"present": 2, "absent": 2, "unknown": 8}
+    assert labels.per_class(1).tolist() == [1, 1, 0]
+    assert labels.per_class(-1).tolist() == [1, 0, 1]
+    assert labels.rows([3, 0]).tolist() == [[-1, 1, 0], [1, 0, -1]]
+    assert labels.rows([3]).dtype == np.int8
+
+
+def test_images_with_labels_were_asked_about() -> None:
+    assert PartialLabels.of(CODES).asked.tolist() == [True, False, False, True]
+    asked = [False, True, False, False]
+    assert PartialLabels.of(CODES, asked=asked).asked.tolist() == [True, True, False, True]
+
+
+def test_the_id_depends_on_labels_asked_images_ids_and_classes() -> None:
+    base = PartialLabels.of(CODES)
+    others = [
+        PartialLabels.of(-CODES),
+        PartialLabels.of(CODES, asked=np.ones(4, bool)),
+        PartialLabels.of(CODES, [1, 2, 3, 4]),
+        PartialLabels.of(CODES, None, ["a", "b", "c"]),
+    ]
+    assert len({base.id, *(other.id for other in others)}) == 5
+    assert PartialLabels.of(csr_array(CODES.astype(float))).id == base.id
+
+
+def test_stored_zeros_are_unknown() -> None:
+    stored = coo_array((np.array([0, 1]), ([0, 1], [0, 1])), shape=(2, 2))
+    labels = PartialLabels.of(stored)
+    assert labels.codes.nnz == 1 and labels.asked.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_arrays_are_read_only_also_in_copies(way: Any) -> None:
+    labels = way(PartialLabels.of(CODES))
+    assert labels.id == PartialLabels.of(CODES).id
+    codes = labels.codes
+    for array in (codes.data, codes.indices, codes.indptr, labels.asked, labels.images):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((CODES * 2,), "labels hold other values than +1, -1 and 0; translate them first"),
+        ((CODES * 0.5,), "labels hold other values than +1, -1 and 0; translate them first"),
+        ((CODES[0],), "labels have shape (3,); images x classes are expected"),
+        ((CODES, None, None, [True]), "asked has shape (1,); (4,) is expected"),
+        ((CODES, [1, 1, 2, 3]), "image id 1 occurs twice; give every image its own id"),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        PartialLabels.of(*arguments)
+
+
+def test_labels_know_their_data_set() -> None:
+    labels = PartialLabels.of(CODES, ["a", "b", "c", "d"])
+    labels.check_about(Truth.of(np.eye(4)[:, :3], ["a", "b", "c", "d"]))
+    start = "these labels (4 images x 3 classes) are labels of another data set than the one given"
+    end = "name the data set they were made from"
+    cases = [
+        (
+            Truth.of(np.eye(4)[:, :3]),
+            f"{start} (4 images x 3 classes): the image ids differ; {end}",
+        ),
+        (
+            Truth.of(np.eye(4), ["a", "b", "c", "d"]),
+            f"{start} (4 images x 4 classes): class 'class-3' is in one of them only; {end}",
+        ),
+        (
+            Truth.of(np.eye(4)[:, :3], None, ["class-1", "class-0", "class-2"]),
+            f"{start} (4 images x 3 classes): the order differs; {end}",
+        ),
+    ]
+    for truth, message in cases:
+        with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+            labels.check_about(truth)
