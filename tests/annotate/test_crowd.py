@@ -1,0 +1,164 @@
+"""The crowd: what it answers, and that everything is billed."""
+
+import numpy as np
+import pytest
+
+from simkit.annotate import crowd as module
+from simkit.annotate.crowd import Crowd
+from simkit.annotate.habits import Habits
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.history import History
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+
+ERRORS, CHANCE = Chance.seeded(0).of("errors"), Chance.seeded(0).of("choice")
+# Image 0 shows a and b, image 1 shows b, image 2 nothing.
+SMALL = Truth.of(np.array([[1, 1, 0], [0, 1, 0], [0, 0, 0]], bool), classes=("a", "b", "c"))
+
+
+def crowd_of(truth: Truth = SMALL, **settings) -> Crowd:
+    return Crowd(truth, chance=ERRORS, **settings)
+
+
+def labels_of(crowd: Crowd) -> PartialLabels:
+    return crowd.labels(History("test"))
+
+
+def test_verified_pairs_by_hand():
+    crowd = crowd_of()
+    assert crowd.verify([1, 0, 0], [1, 0, 2]).tolist() == [True, True, False]
+    labels = labels_of(crowd)
+    assert labels.codes.toarray().tolist() == [[1, 0, -1], [0, 1, 0], [0, 0, 0]]
+    assert labels.asked.tolist() == [True, True, False]
+    # One image was asked one question, one was asked two.
+    assert labels.effort.questions["verify"].tolist() == [0, 1, 1]
+
+
+def test_a_question_asked_twice_is_billed_twice_and_answered_alike():
+    crowd = crowd_of(habits=Habits(0.5, 0.5))
+    pairs = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
+    first, again = crowd.verify(*pairs), crowd.verify(*pairs)
+    assert np.array_equal(first, again)
+    assert labels_of(crowd).effort.count("verify") == 18
+
+
+def test_kinds_of_questions_are_kept_apart():
+    crowd = crowd_of()
+    crowd.verify([0], [0], kind="descend")
+    assert labels_of(crowd).effort.counts() == {"descend": 1, "workers": None, "dropped": 0}
+
+
+def test_naming_by_hand():
+    crowd = crowd_of()
+    named = crowd.name([0, 1, 2], chance=CHANCE, most=2)
+    assert sorted(named[0].tolist()) == [0, 1] and named[1:].tolist() == [[1, -1], [-1, -1]]
+    labels = labels_of(crowd)
+    assert labels.codes.toarray().tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
+    # Two names; a name and "nothing else"; "nothing". The empty image was asked all the same.
+    assert labels.effort.questions["name"].tolist() == [0, 1, 2]
+    assert labels.asked.all()
+
+
+def test_more_names_add_to_fewer(truth):
+    images = np.arange(truth.shape[0])
+    one = crowd_of(truth).name(images, chance=CHANCE)
+    three = crowd_of(truth).name(images, chance=CHANCE, most=3)
+    assert np.array_equal(three[:, :1], one)
+
+
+def test_sweeping_by_hand():
+    crowd = crowd_of()
+    crowd.sweep([0, 2], classes=[2, 0])
+    labels = labels_of(crowd)
+    assert labels.codes.toarray().tolist() == [[1, 0, -1], [0, 0, 0], [-1, 0, -1]]
+    assert labels.effort.questions["sweep"].tolist() == [0, 0, 2]
+    crowd.sweep([1])
+    assert labels_of(crowd).codes.toarray()[1].tolist() == [-1, 1, -1]
+
+
+def test_descending_needs_a_hierarchy():
+    with pytest.raises(BadInput) as error:
+        crowd_of().descend([0], chance=CHANCE)
+    assert str(error.value) == (
+        "asking down a hierarchy needs one; pass hierarchy=Hierarchy.load(FILE)"
+    )
+
+
+def test_descending_bills_the_name_and_the_branches(closed, diamond):
+    crowd = crowd_of(closed, hierarchy=diamond)
+    crowd.descend(np.arange(200), chance=CHANCE)
+    effort = labels_of(crowd).effort
+    assert effort.questions["name"].tolist() == [0, 200]
+    assert effort.count("descend") > 200 and effort.images("descend") == 200
+
+
+@pytest.mark.parametrize("dense", [1 << 21, 10])
+@pytest.mark.parametrize("habits", [Habits(), Habits(0.2, 0.1, workers=3)])
+def test_all_ways_of_asking_agree(closed, diamond, dense, habits, monkeypatch):
+    """Whoever says yes when verifying says yes in a sweep, in a search and when naming."""
+    monkeypatch.setattr(module, "DENSE", dense)
+    images, L = np.arange(0, 200, 3), len(diamond.classes)
+    rows, columns = np.repeat(images, L), np.tile(np.arange(L), len(images))
+    settings = {"images": images, "hierarchy": diamond, "habits": habits}
+    verified, swept, searched = (crowd_of(closed, **settings) for _ in range(3))
+    says = np.zeros(closed.shape, bool)
+    says[rows, columns] = verified.verify(rows, columns)
+    swept.sweep(images)
+    searched.search(
+        np.arange(L), chance=CHANCE, present=len(images), absent=len(images), keep_looks=True
+    )
+    ids = {labels_of(crowd).id for crowd in (verified, swept, searched)}
+    assert len(ids) == 1
+    named = crowd_of(closed, **settings).name(images, chance=CHANCE)[:, 0]
+    assert says[images[named >= 0], named[named >= 0]].all()
+    assert (~says[images[named < 0]]).all()
+    down = crowd_of(closed, **settings)
+    down.descend(images, chance=CHANCE)
+    codes = labels_of(down).codes
+    assert habits.perfect is False or (codes.toarray()[says] >= 0).all()
+
+
+def test_only_the_given_images_may_be_asked_about():
+    crowd = crowd_of(images=[2, 0])
+    assert crowd.images.tolist() == [0, 2]
+    for question in (
+        lambda: crowd.verify([0, 1], [0, 0]),
+        lambda: crowd.name([1], chance=CHANCE),
+        lambda: crowd.sweep([1]),
+    ):
+        with pytest.raises(BadInput) as error:
+            question()
+        assert str(error.value) == "image 1 is not among those this crowd is asked about"
+    assert not labels_of(crowd_of(images=[2, 0])).asked.any()
+
+
+def test_a_truth_known_in_part_is_refused():
+    known = np.ones((3, 3), bool)
+    known[0, 0] = False
+    partial = Truth.of(SMALL.present, classes=SMALL.classes, known=known)
+    with pytest.raises(BadInput) as error:
+        crowd_of(partial)
+    assert str(error.value) == (
+        "this truth is known in part only; a crowd answers from a complete one, "
+        "so select images and classes that are fully known"
+    )
+
+
+def test_too_many_answers_are_refused_before_they_are_given(monkeypatch):
+    monkeypatch.setattr("simkit.annotate.ledger.LIMIT", 8)
+    with pytest.raises(
+        BadInput, match="^this would write down about 9 answers, and 8 are the limit"
+    ):
+        crowd_of().sweep([0, 1, 2])
+    with pytest.raises(BadInput, match="^this would write down about 1e\\+02 answers"):
+        crowd_of().expect(100)
+
+
+def test_the_truth_is_left_alone(truth):
+    before = truth.present.copy()
+    crowd = crowd_of(truth, habits=Habits(0.3, 0.3))
+    crowd.sweep(np.arange(300))
+    crowd.search(np.arange(12), chance=CHANCE, present=5, absent=5)
+    assert (before != truth.present).nnz == 0
+    assert not truth.present.data.flags.writeable

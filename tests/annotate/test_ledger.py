@@ -1,0 +1,75 @@
+"""The ledger: answers in any order, billed once each, as labels."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simkit.annotate import ledger as module
+from simkit.annotate.ledger import Ledger
+from simkit.errors import BadInput
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 6), st.booleans()))))
+def test_labels_are_the_answers_and_a_yes_outweighs_a_no(pieces):
+    ledger, expected = Ledger(10, 7), np.zeros((10, 7), int)
+    for piece in pieces:
+        rows, columns, yes = np.array(piece, int).reshape(-1, 3).T
+        ledger.record(rows, columns, yes > 0)
+        for n, c, answer in piece:
+            expected[n, c] = 1 if answer or expected[n, c] == 1 else -1
+    codes = ledger.codes()
+    assert np.array_equal(codes.toarray(), expected)
+    assert codes.dtype == np.int8 and codes.has_sorted_indices and (codes.data != 0).all()
+    assert np.array_equal(ledger.codes().toarray(), expected)  # asking again changes nothing
+
+
+def test_small_slices_give_the_same_labels(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, columns, yes = rng.integers(0, 40, 500), rng.integers(0, 9, 500), rng.random(500) < 0.5
+    made = []
+    for size in (1 << 15, 7):
+        monkeypatch.setattr(module, "SLICE", size)
+        ledger = Ledger(40, 9)
+        ledger.record(rows, columns, yes)
+        made.append(ledger.codes())
+    assert np.array_equal(made[0].indptr, made[1].indptr)
+    assert np.array_equal(made[0].indices, made[1].indices)
+    assert np.array_equal(made[0].data, made[1].data)
+
+
+def test_the_bill_counts_questions_by_image():
+    ledger = Ledger(6, 3)
+    ledger.bill("verify", np.array([1, 1, 4]))
+    ledger.bill("verify", np.array([4]))
+    ledger.bill("sweep", np.array([2, 5]), np.array([3, 2]))
+    ledger.bill("name", np.array([], int))
+    ledger.look(np.array([0, 2]), np.array([10, 5]))
+    ledger.look_at(np.array([0]))
+    effort = ledger.effort(workers=2)
+    # Two images with two verifications; one image swept for 3 classes, one for 2.
+    assert effort.questions["verify"].tolist() == [0, 0, 2]
+    assert effort.questions["sweep"].tolist() == [0, 0, 1, 1]
+    assert effort.looks.tolist() == [10, 0, 5]
+    assert effort.counts() == {"verify": 4, "search": 15, "sweep": 5, "workers": 2, "dropped": 0}
+    assert ledger.asked().tolist() == [True, True, True, False, True, True]
+    assert ledger.looked_at == 1
+
+
+def test_an_empty_ledger():
+    codes = Ledger(3, 2).codes()
+    assert codes.shape == (3, 2) and codes.nnz == 0
+
+
+def test_more_answers_than_fit_are_refused(monkeypatch):
+    monkeypatch.setattr(module, "LIMIT", 1000)
+    ledger = Ledger(100, 100)
+    ledger.record(np.arange(100), np.arange(100), True)
+    ledger.expect(900)
+    with pytest.raises(BadInput) as error:
+        ledger.expect(10_000)
+    assert str(error.value) == (
+        "this would write down about 1e+04 answers, and 1,000 are the limit; "
+        "ask about fewer images (the setting images) or choose a smaller amount"
+    )

@@ -1,0 +1,164 @@
+"""Searches against a person who walks through the images one by one."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simkit.annotate import searching
+from simkit.annotate.crowd import Crowd
+from simkit.annotate.habits import Habits
+from simkit.annotate.searching import groups, spread
+from simkit.chance import Chance
+from simkit.history import History
+from simkit.labels.truth import Truth
+from tests.annotate.conftest import random_truth
+from tests.reference.annotation import Notes, search_as_they_come, search_candidates
+
+CHANCE = Chance.seeded(2).of("search")
+ERRORS = Chance.seeded(2).of("errors")
+
+
+def fast(truth: Truth, images=None, habits=Habits(), **settings) -> tuple[Notes, np.ndarray]:
+    """A search by the crowd, as the slow twin's notes."""
+    crowd = Crowd(truth, chance=ERRORS, images=images, habits=habits)
+    found = crowd.search(np.arange(truth.shape[1]), chance=CHANCE, **settings)
+    labels = crowd.labels(History("test"))
+    dense = labels.codes.toarray()
+    answers = {
+        (int(n), int(c)): bool(dense[n, c] > 0) for n, c in zip(*dense.nonzero(), strict=True)
+    }
+    looks = dict(enumerate(labels.effort.looks.tolist()))
+    asked = set(np.flatnonzero(labels.asked).tolist())
+    return Notes(answers, looks, asked, labels.effort.dropped), found
+
+
+def slow(
+    truth: Truth, images=None, habits=Habits(), *, precision=None, keep_looks=False, **goals
+) -> Notes:
+    N, L = truth.shape
+    images = np.arange(N) if images is None else images
+    rows, columns = np.mgrid[:N, :L].reshape(2, -1)
+    present = truth.present.toarray()[rows, columns]
+    says = habits.answers(rows, columns, present, chance=ERRORS)
+    yes = {(int(n), int(c)) for n, c in zip(rows[says], columns[says], strict=True)}
+    notes = Notes()
+    for c in range(L):
+        order = images[CHANCE.permutation(len(images)).at(np.arange(len(images)), c)].tolist()
+        if precision is None:
+            search_as_they_come(notes, yes, order, c, keep=keep_looks, **goals)
+        else:
+            share = Fraction(str(precision))
+            search_candidates(notes, yes, order, c, precision=share, keep=keep_looks, **goals)
+    return notes
+
+
+CASES = [
+    {"precision": precision, "keep_looks": keep, "present": present, "absent": absent}
+    for precision in (None, 0.5, 0.3, 1.0)
+    for keep in (False, True)
+    for present, absent in ((1, 1), (5, 5), (5, 0), (0, 3), (40, 40), (1000, 1000))
+]
+
+
+@pytest.mark.parametrize("settings", CASES, ids=str)
+def test_search_equals_walking_through_the_images(settings, truth):
+    quick, found = fast(truth, **settings)
+    assert quick == slow(truth, **settings)
+    if not (settings["keep_looks"] and settings["precision"] is None):
+        assert found.tolist() == np.minimum(truth.counts, settings["present"]).tolist()
+
+
+@pytest.mark.parametrize("settings", CASES[::3], ids=str)
+def test_search_among_fewer_images_and_with_errors(settings, truth):
+    images, habits = np.arange(5, 300, 3), Habits(0.2, 0.1, workers=3)
+    assert fast(truth, images, habits, **settings)[0] == slow(truth, images, habits, **settings)
+
+
+@pytest.mark.parametrize("settings", CASES[::4], ids=str)
+def test_groups_of_any_size_give_the_same(settings, truth, monkeypatch):
+    whole = fast(truth, **settings)[0]
+    monkeypatch.setattr(searching, "GROUP", 1)
+    assert fast(truth, **settings)[0] == whole
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(1, 12),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.integers(0, 6),
+    st.integers(0, 6),
+    st.sampled_from([None, 0.5, 0.07]),
+    st.booleans(),
+    st.integers(0, 20),
+)
+def test_search_in_odd_matrices(N, L, share, present, absent, precision, keep, seed):
+    truth = Truth.of(np.random.default_rng(seed).random((N, L)) < share)
+    goals = {"present": present, "absent": absent, "precision": precision, "keep_looks": keep}
+    assert fast(truth, **goals)[0] == slow(truth, **goals)
+
+
+def test_candidates_by_hand():
+    # Ten images show the class and ninety do not. Finding 6 at precision 0.3 takes 20 looks, 14 of
+    # them false. With 4 absent ones wanted, 10 answers are dropped; with 20 wanted, none is, and 6
+    # more looks pay for the rest.
+    truth = Truth.of(np.arange(100)[:, None] < 10)
+    notes, _ = fast(truth, present=6, absent=4, precision=0.3)
+    assert (notes.looks[0], notes.dropped, len(notes.answers), len(notes.asked)) == (20, 10, 10, 20)
+    notes, _ = fast(truth, present=6, absent=20, precision=0.3)
+    assert (notes.looks[0], notes.dropped, len(notes.answers)) == (26, 0, 26)
+    # All ten found at precision 0.01 would take 1,000 candidates, but only 90 false ones exist.
+    notes, _ = fast(truth, present=50, absent=5, precision=0.01)
+    assert (notes.looks[0], notes.dropped) == (100, 85)
+
+
+def test_too_few_present_cost_a_look_at_everything():
+    truth = Truth.of(np.arange(100)[:, None] < 10)
+    notes, _ = fast(truth, present=11, absent=5)
+    assert (notes.looks[0], notes.dropped, len(notes.asked)) == (100, 85, 100)
+
+
+def test_the_first_found_are_uniform():
+    # One image of ten that show the class, over 8,000 classes: chi-square with 9 degrees of freedom
+    # exceeds 34 with probability 1e-4. The same for the first absent one of the thirty others.
+    L = 8000
+    truth = Truth.of(np.repeat(np.arange(40)[:, None] < 10, L, axis=1))
+    notes, _ = fast(truth, present=1, absent=1, precision=1.0)
+    for answer, first, count, limit in ((True, 0, 10, 34), (False, 10, 30, 66)):
+        images = [image for (image, _), yes in notes.answers.items() if yes is answer]
+        seen = np.bincount(images, minlength=40)[first : first + count]
+        assert seen.sum() == L
+        assert ((seen - L / count) ** 2 / (L / count)).sum() < limit
+
+
+def test_looks_have_the_expected_number():
+    # Finding one of m among n in random order takes (n + 1) / (m + 1) looks on average.
+    L, n, m = 4000, 60, 5
+    truth = Truth.of(np.repeat(np.arange(n)[:, None] < m, L, axis=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        notes, _ = fast(truth, present=1, absent=0)
+    looks = np.array(list(notes.looks.values()))
+    assert abs(looks.mean() - 61 / 6) < 4.5 * looks.std() / np.sqrt(L)
+
+
+def test_spread_and_groups():
+    owner, nth = spread(np.array([2, 0, 3]))
+    assert owner.tolist() == [0, 0, 2, 2, 2] and nth.tolist() == [0, 1, 0, 1, 2]
+    slices = list(groups(np.array([searching.GROUP, 1, 1, 1]), 2))
+    assert slices == [slice(0, 1), slice(1, 3), slice(3, 4)]
+
+
+def test_larger_searches_contain_smaller_ones():
+    truth = random_truth(N=500, L=6, seed=4)
+    for settings in CASES[:24:6]:
+        rest = {key: settings[key] for key in ("precision", "keep_looks")}
+        last: dict = {}
+        for k in (1, 3, 10, 60, 400):
+            notes, _ = fast(truth, present=k, absent=k, **rest)
+            assert last.items() <= notes.answers.items()
+            last = notes.answers

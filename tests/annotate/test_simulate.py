@@ -1,0 +1,178 @@
+"""From truth to labels: the same images, errors and ids whatever else happens."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simkit.annotate.habits import Habits
+from simkit.annotate.simulate import how_many, replay, simulate
+from simkit.errors import BadInput
+from simkit.history import History
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.truth import Truth
+from tests.annotate.conftest import random_truth
+
+
+def test_a_scheme_is_a_value_or_its_text(truth):
+    from simkit.annotate.schemes import make
+
+    assert simulate(truth, "rpa(keep=0.3)").id == simulate(truth, make("rpa", keep=0.3)).id
+
+
+def test_history_tells_everything(truth):
+    labels = simulate(truth, "rpa", images=0.5, habits=Habits(miss=0.1, workers=2), seed=4, draw=2)
+    history = labels.history
+    assert history.command == "simulate" and history.seed == 4
+    assert history.parents == (truth.id,)
+    assert dict(history.settings) == {
+        "scheme": "rpa(keep=0.1)",
+        "images": 0.5,
+        "habits": {"miss": 0.1, "false_alarm": 0.0, "workers": 2, "vote": "majority"},
+        "draw": 2,
+    }
+    assert labels.effort.workers == 2
+
+
+def test_replay_from_json_gives_the_same_id(closed, diamond):
+    habits = Habits(miss=tuple(np.linspace(0, 0.5, 9)), false_alarm=0.1, workers=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = simulate(
+            closed, "knowledge-graph", images=70, hierarchy=diamond, habits=habits, seed=3, draw=1
+        )
+        history = History.from_json(labels.history.to_json())
+        again = replay(history, closed, diamond)
+    assert again.id == labels.id
+    assert again.effort.to_json() == labels.effort.to_json()
+    assert json.loads(again.history.to_json()) == json.loads(labels.history.to_json())
+
+
+def test_replay_refuses_what_it_cannot_repeat(truth, closed, diamond):
+    history = simulate(truth, "rpa").history
+    with pytest.raises(BadInput) as error:
+        replay(History("train"), truth)
+    assert str(error.value) == "this history is of 'train'; only 'simulate' can be replayed"
+    with pytest.raises(BadInput) as error:
+        replay(history, closed)
+    assert str(error.value) == (
+        f"the labels were made with truth {truth.id}, but this is {closed.id}"
+    )
+    with pytest.raises(BadInput) as error:
+        replay(history, truth, diamond)
+    assert str(error.value) == (
+        f"the labels were made with hierarchy none, but this is {diamond.id}"
+    )
+
+
+def test_seeds_and_draws_give_other_labels(truth):
+    ids = {simulate(truth, "rpa", seed=s, draw=d).id for s in range(3) for d in range(3)}
+    assert len(ids) == 9
+
+
+def test_fewer_images_are_part_of_more_and_the_same_for_all_schemes(truth):
+    few, many = (simulate(truth, "full-subset", images=n) for n in (40, 0.5))
+    assert few.asked.sum() == 40 and many.asked.sum() == 150
+    assert (few.asked <= many.asked).all()
+    assert np.array_equal(simulate(truth, "single-positive", images=40).asked, few.asked)
+    assert many.shape == truth.shape and np.array_equal(many.images, truth.images)
+
+
+def test_all_images_in_any_spelling(truth):
+    ids = {simulate(truth, "rpa", images=n).id for n in (1.0, 300, np.int64(300), np.float32(1.0))}
+    assert len(ids) == 1
+
+
+@pytest.mark.parametrize("scheme", ["rpa(keep=0.4)", "single-positive"])
+def test_an_image_gets_the_same_labels_among_fewer_images(scheme, truth):
+    few, all_of_them = (simulate(truth, scheme, images=n) for n in (60, 1.0))
+    rows = np.flatnonzero(few.asked)
+    assert np.array_equal(few.rows(rows), all_of_them.rows(rows))
+
+
+def test_compared_schemes_meet_the_same_errors(truth):
+    habits = Habits(miss=0.4, false_alarm=0.1)
+    swept, verified = (
+        simulate(truth, scheme, habits=habits) for scheme in ("full-subset", "rpa(keep=0.5)")
+    )
+    both = verified.codes.toarray() != 0
+    assert np.array_equal(swept.codes.toarray()[both], verified.codes.toarray()[both])
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(1, 8),
+    st.integers(1, 6),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.sampled_from(
+        ["single-positive", "rpa(keep=0.5)", "rpa(keep=1)", "rpa(keep=0)", "fpc(per_class=2)",
+         "fpc(per_class=2,search=random,keep_looks=True)", "full-subset"]
+    ),
+    st.integers(0, 5),
+)  # fmt: skip
+def test_labels_never_contradict_the_truth_in_odd_matrices(N, L, share, scheme, seed):
+    present = np.random.default_rng(seed).random((N, L)) < share
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = simulate(Truth.of(present), scheme, seed=seed)
+    codes = labels.codes.toarray()
+    assert ((codes > 0) <= present).all() and ((codes < 0) <= ~present).all()
+    assert ((codes != 0).any(1) <= labels.asked).all()
+
+
+def test_images_without_a_present_class_are_warned_of():
+    present = random_truth(N=50, L=4).present.toarray()
+    present[[3, 8]] = False
+    with pytest.warns(UserWarning) as heard:
+        simulate(Truth.of(present), "single-positive")
+    assert [str(w.message) for w in heard] == [
+        "2 of 50 images show none of the 4 classes; "
+        "where a present class is asked for they get no label"
+    ]
+    assert heard[0].filename == __file__
+
+
+def test_a_truth_must_be_closed_under_the_hierarchy(diamond):
+    present = np.zeros((3, 9), bool)
+    present[1, diamond.classes.index("terrier")] = True
+    truth = Truth.of(present, images=[10, 20, 30], classes=diamond.classes)
+    with pytest.raises(BadInput) as error:
+        simulate(truth, "rpa", hierarchy=diamond)
+    assert str(error.value) == (
+        "image 20 shows something below 'pet dog' but not 'pet dog' itself; "
+        "call close(truth, hierarchy) from simkit.labels.hierarchy first"
+    )
+    with pytest.raises(BadInput) as error:
+        simulate(truth, "rpa", hierarchy=Hierarchy.of(["a", "b"], [("b", "a")]))
+    assert str(error.value) == (
+        "the truth has 9 classes and the hierarchy 2, or in another order; "
+        "call close(truth, hierarchy) from simkit.labels.hierarchy first"
+    )
+
+
+@pytest.mark.parametrize(
+    "images,message",
+    [
+        (0.0, "images is 0.0; a share above 0 and up to 1.0 or a whole number is expected"),
+        (1.5, "images is 1.5; a share above 0 and up to 1.0 or a whole number is expected"),
+        (
+            float("nan"),
+            "images is nan; a share above 0 and up to 1.0 or a whole number is expected",
+        ),
+        (0, "images is 0; a share up to 1.0 or a whole number from 1 on is expected"),
+        (True, "images is True; a share up to 1.0 or a whole number from 1 on is expected"),
+        ("all", "images is 'all'; a share up to 1.0 or a whole number from 1 on is expected"),
+        (301, "images is 301, but there are 300; ask for that many or for fewer"),
+    ],
+)
+def test_numbers_of_images_that_cannot_be(truth, images, message):
+    with pytest.raises(BadInput) as error:
+        simulate(truth, "rpa", images=images)
+    assert str(error.value) == message
+
+
+def test_a_tiny_share_is_one_image():
+    assert how_many(0.001, 10) == 1 and how_many(0.25, 10) == 2 and how_many(7, 10) == 7

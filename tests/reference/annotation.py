@@ -1,0 +1,141 @@
+"""The crowd at work, one image and one question at a time, with sets and loops.
+
+Everything takes the same keyed numbers as the fast code and gets there in the obvious way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import ceil
+
+from simkit.chance import Chance
+
+Place = tuple[int, int]
+
+
+@dataclass
+class Notes:
+    """Answers by place, looks by class, images asked, paid answers that were not kept."""
+
+    answers: dict[Place, bool] = field(default_factory=dict)
+    looks: dict[int, int] = field(default_factory=dict)
+    asked: set[int] = field(default_factory=set)
+    dropped: int = 0
+
+
+def says_yes(
+    place: Place,
+    truth: set[Place],
+    miss: float,
+    false_alarm: float,
+    people: int,
+    vote: str,
+    chance: Chance,
+) -> bool:
+    """The vote of `people` about one place; each has one number for it."""
+    count = 0
+    for person in range(people):
+        number = int(chance.of("person", person)([place[0]], [place[1]])[0])
+        wrong = Fraction(number, 2**64) < Fraction(miss if place in truth else false_alarm)
+        count += (place in truth) != wrong
+    return count > 0 if vote == "union" else count * 2 > people
+
+
+def search_as_they_come(
+    notes: Notes,
+    yes: set[Place],
+    order: list[int],
+    c: int,
+    *,
+    present: int,
+    absent: int,
+    keep: bool,
+) -> None:
+    """Look at images in `order` until both goals are met, and write down what was wanted."""
+    found = turned = looks = 0
+    for image in order:
+        if found >= present and turned >= absent:
+            break
+        looks += 1
+        notes.asked.add(image)
+        answer = (image, c) in yes
+        wanted = found < present if answer else turned < absent
+        if wanted or keep:
+            notes.answers[image, c] = answer
+        else:
+            notes.dropped += 1
+        found += answer
+        turned += not answer
+    notes.looks[c] = looks
+
+
+def search_candidates(
+    notes: Notes,
+    yes: set[Place],
+    order: list[int],
+    c: int,
+    *,
+    present: int,
+    absent: int,
+    precision: Fraction,
+    keep: bool,
+) -> None:
+    """Take the first present ones; so many candidates had to be looked at, and some were false."""
+    showing = [image for image in order if (image, c) in yes][:present]
+    others = [image for image in order if (image, c) not in yes]
+    false = min(ceil(len(showing) / precision) - len(showing), len(others))
+    seen = others[: max(false, min(absent, len(others)))]
+    kept = seen if keep else seen[:absent]
+    for image in showing:
+        notes.answers[image, c] = True
+    for image in kept:
+        notes.answers[image, c] = False
+    notes.asked |= {*showing, *seen}
+    notes.dropped += len(seen) - len(kept)
+    notes.looks[c] = len(showing) + len(seen)
+
+
+def named(image: int, present: list[int], most: int, chance: Chance) -> list[int]:
+    """Draw without replacement: number j of the image picks among those left."""
+    left, out = list(present), []
+    for j in range(min(most, len(left))):
+        number = int(chance([image], j)[0]) >> 32
+        pick = number * (len(left) - j) >> 32
+        left[j], left[j + pick] = left[j + pick], left[j]
+        out.append(left[j])
+    return out
+
+
+def descend(v: int, yes: set[int], parents: list[list[int]]) -> tuple[dict[int, bool], set[int]]:
+    """Labels of one image in which v was named (-1: nothing), and the classes asked about."""
+    L = len(parents)
+
+    def ancestors(c: int) -> set[int]:
+        return {a for p in parents[c] for a in {p} | ancestors(p)}
+
+    path = set() if v < 0 else {v} | ancestors(v)
+    asked = {c for c in range(L) if not parents[c] or any(p in path - {v} for p in parents[c])}
+    asked -= path
+    asked = {c for c in asked if v < 0 or v not in ancestors(c)}
+    labels = {c: True for c in path} | {c: c in yes for c in asked}
+    present = {c for c in asked if c in yes} | ({v} if v >= 0 else set())
+    denied = asked - yes
+    for c in range(L):
+        above = ancestors(c)
+        if c not in labels and above & denied and not above & present:
+            labels[c] = False
+    return labels, asked
+
+
+def binomial_quantile(number: int, trials: int, share: float) -> int:
+    """The smallest x with number / 2**64 < P(X <= x), all in fractions."""
+    p = Fraction(share)
+    total, mass, x = Fraction(0), (1 - p) ** trials, 0
+    while x < trials:
+        total += mass
+        if number < int(total * 2**64):
+            return x
+        mass = mass * p * (trials - x) / ((1 - p) * (x + 1)) if p < 1 else Fraction(0)
+        x += 1
+    return trials
