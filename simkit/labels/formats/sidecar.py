@@ -45,7 +45,7 @@ class Sidecar:
         if len(labelled) != np.count_nonzero(self.labelled):
             raise BadInput("rows were added, removed or moved after simkit wrote the file")
         if self.ranges is not None:
-            parts = [np.arange(start, stop) for start, stop in self.ranges]
+            parts = [start + np.arange(stop - start) for start, stop in self.ranges]
             return np.concatenate([np.zeros(0, np.int64), *parts])
         kind = labelled.dtype if len(labelled) else self.others.dtype
         if len(self.others):
