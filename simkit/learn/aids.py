@@ -1,4 +1,4 @@
-"""Side information that a method needs besides labels and pictures (a class prior, temperatures)."""
+"""Side information that a method needs besides labels and pictures, such as a class prior."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Aid(Protocol):
         ...
 
 
-def missing(needed: Iterable[type], given: Iterable[Any]) -> list[type]:
+def missing(needed: Iterable[type[Any]], given: Iterable[Any]) -> list[type[Any]]:
     """The needed kinds of aid of which `given` holds none, in order."""
     held = list(given)
     return [kind for kind in needed if not any(isinstance(aid, kind) for aid in held)]

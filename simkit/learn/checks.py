@@ -48,7 +48,7 @@ def check_training(
 
 
 def check_shared(runs: Sequence[Run]) -> None:
-    """Raise BadInput unless all runs have the same inputs, classes and asked images, at least one."""
+    """Raise BadInput unless all runs share inputs, classes and asked images, at least one."""
     first = runs[0][0]
     if first.inputs is None:
         raise BadInput(
@@ -89,8 +89,8 @@ def _check_method(task: Task, method: Method, fine_tuned: bool) -> None:
         )
     if needs.views and not fine_tuned:
         raise BadInput(
-            f"method {method.name!r} wants crops and mirrored pictures, which cached features do not "
-            "have; train it on ImageInputs with a backbone"
+            f"method {method.name!r} wants crops and mirrored pictures, which cached features do "
+            "not have; train it on ImageInputs with a backbone"
         )
     aids.check(method.name, needs.aids, task.aids)
 

@@ -79,7 +79,7 @@ class FeatureFeed:
         if self._maps:
             resident = self._points
             points = self._read(self._rows[place]) if resident is None else resident[index]
-        return Fed(self._pooled[index], points, shape)  # type: ignore[arg-type]
+        return Fed(self._pooled[index], points, shape)
 
     def _read(self, rows: NDArray[np.int64]) -> Tensor:
         values = standardised(self._inputs.batch(rows), self.shift, self.scale)
@@ -100,14 +100,14 @@ class PictureFeed:
     ) -> None:
         self._inputs, self._rows, self._backbone, self._maps = inputs, rows, backbone, maps
         self._chance = chance
-        self.width: int = backbone.width  # type: ignore[assignment]
+        self.width: int = backbone.width
         self.shift, self.scale = torch.zeros(self.width), torch.ones(self.width)
 
     def batch(self, place: NDArray[np.int64], *, epoch: int) -> Fed:
         rows = self._rows[place]
         flips = self._inputs.flips(rows, self._chance.of("flip", epoch))
         pictures = self._inputs.batch(rows, flips=flips)
-        maps = self._backbone(self._backbone.prepare(pictures))  # type: ignore[operator]
+        maps = self._backbone(self._backbone.prepare(pictures))
         points = maps.flatten(2).mT if self._maps else None
         mirrored = None if flips is None else torch.from_numpy(flips)
         return Fed(maps.mean((-2, -1)), points, tuple(maps.shape[-2:]), mirrored)

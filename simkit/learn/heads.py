@@ -71,9 +71,9 @@ class Model(nn.Module):
     def forward(self, x: Tensor, *, maps: bool = False) -> Outputs:
         """Outputs for features (b, D), (b, D, h, w), or pictures (b, 3, H, W) uint8."""
         if self.backbone is not None:
-            features = self.backbone(self.backbone.prepare(x))  # type: ignore[operator]
+            features = self.backbone(self.backbone.prepare(x))
         else:
-            features = standardised(x, self.shift, self.scale)  # type: ignore[arg-type]
+            features = standardised(x, self.shift, self.scale)
         return self.head(features, maps=maps)
 
 
@@ -108,6 +108,12 @@ class Share:
     head: Head
     out: Outputs | None = None
 
+    @property
+    def seen(self) -> Outputs:
+        """The outputs, once there are any."""
+        assert self.out is not None
+        return self.out
+
 
 class HeadStack:
     """The heads of R runs in one memory: one matrix product forward, one for their gradients.
@@ -135,7 +141,7 @@ class HeadStack:
         self.pooled_runs = sum(runs for runs, maps in shares if not maps)
 
     def forward(self, pooled: Tensor, points: Tensor | None, shape: tuple[int, int]) -> None:
-        """Set `out` of every share. pooled (b, D);  points (b, h * w, D) where a share sees maps."""
+        """Set `out` of every share. pooled (b, D);  points (b, h * w, D) if any sees maps."""
         pooled = pooled.detach()
         if self.pooled_runs:
             logits = self._product(pooled, slice(0, self.pooled_runs))
@@ -158,12 +164,12 @@ class HeadStack:
         """
         into_pooled = into_points = None
         if self.pooled_runs:
-            grads = [share.out.logits.grad.movedim(0, 1) for share in self._of_kind(False)]  # type: ignore[union-attr]
+            grads = [share.seen.logits.grad.movedim(0, 1) for share in self._of_kind(False)]
             grad = torch.cat(grads, 1) if len(grads) > 1 else grads[0]
             into_pooled = self._gradients(grad, pooled, slice(0, self.pooled_runs))
         for share in self._of_kind(True):
-            assert points is not None and share.out is not None and share.out.maps is not None
-            grad = share.out.maps.grad.permute(1, 3, 4, 0, 2).flatten(0, 2)  # type: ignore[union-attr]
+            assert points is not None and share.seen.maps is not None
+            grad = share.seen.maps.grad.permute(1, 3, 4, 0, 2).flatten(0, 2)
             rows = points.reshape(-1, points.shape[-1])
             found = self._gradients(grad, rows, slice(share.start, share.stop))
             if found is not None:
@@ -181,7 +187,7 @@ class HeadStack:
         return flat.view(len(rows), *bias.shape)
 
     def _gradients(self, grad: Tensor, rows: Tensor, runs: slice) -> Tensor | None:
-        """grad (n, r, L) of the outputs, rows (n, D): weight and bias in place, that of rows back."""
+        """Fill the gradients of weight and bias; grad (n, r, L), rows (n, D). Returns that of rows."""
         flat = grad.flatten(1)
         torch.mm(flat.T, rows.detach(), out=self.weight_grad[runs].flatten(0, 1))
         torch.sum(grad, 0, out=self.bias_grad[runs])

@@ -122,8 +122,8 @@ class ImageInputs:
             shapes = {picture.shape for picture in read}
             if len(shapes) > 1:
                 raise BadInput(
-                    f"pictures come in several sizes ({', '.join(map(str, sorted(shapes)))}); bring "
-                    "them to one size first"
+                    f"pictures come in several sizes ({', '.join(map(str, sorted(shapes)))}); "
+                    "bring them to one size first"
                 )
             found = np.ascontiguousarray(np.stack(read).transpose(0, 3, 1, 2))
         if flips is not None:

@@ -61,7 +61,7 @@ def average_precision(
 
 
 def mean_ap(ap: NDArray[np.float64]) -> float:
-    """mAP(C): the mean over the classes that are not nan; nan when all are. Tables print it x 100."""
+    """mAP(C): the mean over the classes that are not nan; nan when all are. Printed x 100."""
     valid = ap[~np.isnan(ap)]
     return float(valid.mean()) if len(valid) else float("nan")
 
@@ -112,13 +112,14 @@ def _by_class(present: Any, known: Any) -> csc_array:
 
 
 def _rows(matrix: csc_array, c: int) -> NDArray[np.integer]:
-    return matrix.indices[matrix.indptr[c] : matrix.indptr[c + 1]]  # type: ignore[no-any-return]
+    return matrix.indices[matrix.indptr[c] : matrix.indptr[c + 1]]
 
 
 def _check(scores: NDArray[Any], present: Any, known: Any, convention: str) -> None:
     if scores.ndim != 2 or scores.dtype.kind not in "fiu":
         raise BadInput(
-            f"scores have shape {scores.shape} of {scores.dtype}; numbers, images x classes, are expected"
+            f"scores have shape {scores.shape} of {scores.dtype}; numbers, images x classes, are "
+            "expected"
         )
     for name, given in (("present", present), ("known", known)):
         if given is not None and np.shape(given) != scores.shape:

@@ -17,6 +17,5 @@ def prepare(task: Task, method: Method, **training: Any) -> Task:
     takes them.
     """
     for kind in aids.missing(method.needs.aids, task.aids):
-        built = kind.build(task, train=partial(train, **training))  # type: ignore[attr-defined]
-        task = task.with_aids(built)
+        task = task.with_aids(kind.build(task, train=partial(train, **training)))
     return task

@@ -61,7 +61,8 @@ def train_stack(
 
     Raises BadInput for runs that do not fit together and for what a method lacks.
     """
-    rates = [settings.lr] * len(runs) if lrs is None else [float(lr) for lr in lrs]
+    common = settings.rate(backbone=backbone is not None)
+    rates = [common] * len(runs) if lrs is None else [float(lr) for lr in lrs]
     check_training(runs, rates, settings=settings, validation=validation, backbone=backbone)
     about = _histories(runs, rates, settings, seed, draw, validation, backbone)
     chance = Chance.seeded(seed).of("train", draw)

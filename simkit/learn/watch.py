@@ -14,7 +14,7 @@ from simkit.learn.stack import Part, Stack
 
 
 class Watcher(Protocol):
-    """Called in every step, once the gradients are known and before the state is brought up to date.
+    """Called in every step, after the optimiser and before the method's state is updated.
 
     It may also have `after_epoch(epoch, model, state)`, called when an epoch has ended.
     """

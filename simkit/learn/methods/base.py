@@ -9,7 +9,6 @@ result has a shape that depends on values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -120,7 +119,7 @@ class Needs:
     views: bool = False
     epoch_scores: bool = False
     labels: bool = False
-    aids: tuple[type, ...] = ()
+    aids: tuple[type[Any], ...] = ()
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -193,12 +192,12 @@ class Method:
 
         A head on a backbone learns `model.head_ratio` times as fast (10 in papers 000 and 001).
         """
-        head = {"params": list(model.head.parameters()), "lr": lr}  # type: ignore[union-attr,operator]
+        head = {"params": list(model.head.parameters()), "lr": lr}
         own = list(state.parameters())
         groups = [head, {"params": own, "lr": lr}] if own else [head]
         backbone = getattr(model, "backbone", None)
         if backbone is not None:
-            head["lr"] = lr * model.head_ratio  # type: ignore[operator]
+            head["lr"] = lr * model.head_ratio
             body = [p for p in backbone.parameters() if p.requires_grad]
             groups.append({"params": body, "lr": lr})
         return groups
@@ -259,7 +258,7 @@ class Around(Method):
 
 
 def _inner(state: nn.Module) -> nn.Module:
-    return state.inner  # type: ignore[return-value]
+    return state.inner
 
 
 methods: Registry[Method] = Registry("method", "simkit.learn.methods")
@@ -268,8 +267,3 @@ make = methods.make
 spell = methods.spell
 names = methods.names
 get = methods.__getitem__
-
-
-def settings_of(method: Method) -> Mapping[str, Any]:
-    """Name and complete spelling, for histories."""
-    return {"name": method.name, "spelled": spell(method)}

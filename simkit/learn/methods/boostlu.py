@@ -21,7 +21,7 @@ class BoostLU(Around):
 
     Works around any method; the paper's own uses are train=False around AN (boost at inference
     only), around AN, and around LL-R, LL-Ct or LL-Cp. The bias of the 1x1 convolution lies inside
-    the boost, as in the published code. At m = beta the derivative is 1 (code; the paper's is alpha).
+    the boost, as in the published code. At m = beta the derivative is 1 (the paper's is alpha).
     """
 
     alpha: float = 5.0
@@ -68,6 +68,6 @@ class BoostLU(Around):
             )
         gain: Tensor | float = self.alpha - 1
         if training and self._masks:
-            gain = gain * state.has_positive[..., None, :, None, None]  # type: ignore[index,operator]
+            gain = gain * state.has_positive[..., None, :, None, None]
         maps = out.maps + gain * torch.relu(out.maps - self.beta)
         return Outputs(maps.mean((-2, -1)), maps, out.features)

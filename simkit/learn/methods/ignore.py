@@ -17,8 +17,8 @@ from simkit.learn.methods.losses import Epsilon, bce, reduce
 class Ignore(Method):
     """Learn from what is known and from nothing else.
 
-    Trap: where only positives are known the best answer is "everything is present". Cole et al.'s
-    code stops when a batch lacks a positive or a negative; a small batch may lack one, so we do not.
+    Trap: where only positives are known the best answer is "everything is present". The code of
+    Cole et al. stops at a batch without a positive or without a negative; small batches may be so.
     """
 
     # mean_all: Cole et al.'s code; sum: 002's code; sum_classes: 003.

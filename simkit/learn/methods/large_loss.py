@@ -38,8 +38,8 @@ def end_epoch(state: nn.Module, epoch: int, delta: float) -> None:
     kept = 1.0
     for _ in range(epoch):
         kept -= delta / 100
-    state.epoch.fill_(epoch + 1)  # type: ignore[operator]
-    state.kept.fill_(kept)  # type: ignore[operator]
+    state.epoch.fill_(epoch + 1)
+    state.kept.fill_(kept)
 
 
 def growing_k(
@@ -55,12 +55,12 @@ def growing_k(
     available = unknown.sum((-2, -1))
     entries = unknown.shape[-2] * unknown.shape[-1]
     if reproduce in ("cvpr22", "cvpr23"):
-        k = torch.ceil(entries * (1 - state.kept)).long()  # type: ignore[operator]
+        k = torch.ceil(entries * (1 - state.kept)).long()
     else:
         share = Fraction(repr(delta)).limit_denominator(10**6)
         count = available if reproduce == "paper" or k_of == "unknown" else entries
         hundred = 100 * share.denominator
-        k = ((state.epoch - 1) * share.numerator * count + hundred - 1) // hundred  # type: ignore[operator]
+        k = ((state.epoch - 1) * share.numerator * count + hundred - 1) // hundred
     return torch.minimum(k.expand_as(available), available)
 
 
