@@ -135,7 +135,7 @@ def test_missing_weights_and_names_are_one_sentence(tmp_path: Path) -> None:
 
 
 def test_scenes_net_knows_the_pictures_of_scenes() -> None:
-    """A ridge regression on few pictures ranks frequent classes: weights and pixels fit together."""
+    """Ridge regression on few pictures finds frequent classes: weights and pixels fit together."""
     dataset, net = data.open("scenes:images=800,test=400"), backbone("scenes-net")
     means, present = {}, {}
     for split, n in (("train", 800), ("test", 400)):
