@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 @click.option("--scheme", required=True, help="Which questions to ask; see `simkit list schemes`.")
 @click.option("--data", "spec", default="scenes", show_default=True,
               help="scenes, coco:FILE, npz:FILE or a TOML file.")
-@click.option("--split", default="train", show_default=True, help="train, val or test.")
+@click.option("--split", help="train, val, test or train+val. [default: the training set; train+val "
+              "where val was held out of the file]")
 @click.option("--images", default="1.0", show_default=True, metavar="SHARE|NUMBER",
               help="How many of the images to ask about.")
 @click.option("--budget", type=float, metavar="AMOUNT",
@@ -92,16 +93,17 @@ def annotated(data: Dataset, scheme: Scheme, price_list: Prices, given: dict[str
     from simkit.annotate.crowd import Habits
     from simkit.annotate.simulate import simulate
 
-    if given["split"] not in data.truth:
+    split = given["split"] or data.to_label
+    if split not in data.truth:
         have = ", ".join(data.truth)
-        raise BadInput(f"{data.name} has no split {given['split']!r}; it has {have}")
+        raise BadInput(f"{data.name} has no split {split!r}; it has {have}")
     habits = Habits(
         miss=given["miss"],
         false_alarm=given["false_alarm"],
         workers=given["workers"],
         vote=given["vote"],
     )
-    truth = data.truth[given["split"]]
+    truth = data.truth[split]
     common: dict[str, Any] = {
         "images": images(given["images"]),
         "hierarchy": data.hierarchy,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.data.dataset import SPLITS, Boxes, Dataset
+from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset
 from simkit.data.pictures import FilePictures
 from simkit.data.split import published_split
 from simkit.errors import BadInput
@@ -46,6 +46,9 @@ class Part:
 def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str) -> Dataset:
     """A data set of the splits in `parts`; without "val" the published split of "train" makes one.
 
+    The undivided training set is then kept as the split "train+val": published partial labels were
+    drawn on it, before a part was held out.
+
     hierarchy: a JSON file, the name of a shipped one, or "" for none. There is a test split only
     where `parts` has one. Raises BadInput where splits differ in their classes.
     """
@@ -53,8 +56,8 @@ def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str)
     if "val" not in splits:
         train, val = published_split(splits["train"].truth.shape[0])
         whole = splits["train"]
-        splits |= {"train": whole.select(train), "val": whole.select(val)}
-    splits = {split: splits[split] for split in SPLITS if split in splits}
+        splits |= {"train": whole.select(train), "val": whole.select(val), WHOLE: whole}
+    splits = {split: splits[split] for split in (*SPLITS, WHOLE) if split in splits}
     _check_classes(splits)
     tree = _hierarchy(hierarchy)
 

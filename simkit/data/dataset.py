@@ -19,6 +19,7 @@ from simkit.labels.truth import Truth
 from simkit.registry import Registry, build
 
 SPLITS = ("train", "val", "test")
+WHOLE = "train+val"  # a training set before its validation part was held out
 
 
 class Pictures(Protocol):
@@ -70,6 +71,11 @@ class Dataset:
     def classes(self) -> tuple[str, ...]:
         """Names of the L classes, the same in every split."""
         return self.truth["train"].classes
+
+    @property
+    def to_label(self) -> str:
+        """The split that annotation is about: the training set, undivided where val is a part of it."""
+        return WHOLE if WHOLE in self.truth else "train"
 
     @property
     def leaves(self) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -113,19 +113,38 @@ class PartialLabels:
         return np.bincount(self.codes.indices[self.codes.data == code], minlength=self.shape[1])
 
     def check_about(self, truth: Truth, where: str = "these labels") -> None:
-        """Raise BadInput unless the labels are about the images and classes of `truth` in order."""
-        theirs = f"{truth.shape[0]} images x {truth.shape[1]} classes"
+        """Raise BadInput, naming the labels `where`, unless they are about this truth.
+
+        Images and classes must be the same, in the same order; and where the history says from
+        which truth they were simulated, it must be this one.
+        """
         if self.classes != truth.classes:
             odd = set(self.classes) ^ set(truth.classes)
-            detail = f"class {min(odd)!r} is in one of them only" if odd else "the order differs"
+            detail = (
+                f"class {min(odd)!r} is in one of them only" if odd else "the order differs"
+            )
         elif not np.array_equal(self.images, truth.images):
             detail = "the image ids differ"
+        elif self.history.command == "simulate" and self.history.parents[:1] != (truth.id,):
+            detail = "images and classes have the same names, but the truth behind them differs"
         else:
             return
-        own = f"{self.shape[0]} images x {self.shape[1]} classes"
+        own, theirs = (f"{N} images x {L} classes" for N, L in (self.shape, truth.shape))
         raise BadInput(
-            f"{where} ({own}) are labels of another data set than the one given ({theirs}): "
-            f"{detail}; name the data set they were made from"
+            f"{where} ({own}) are labels of another data set than the one given ({theirs}): {detail}; "
+            "name the data set they were made from"
+        )
+
+    def of_images(self, images: NDArray[Any]) -> PartialLabels:
+        """The labels of these image ids, all of which must be among `self.images`, in their order."""
+        order = np.argsort(self.images, kind="stable")
+        index = order[np.searchsorted(self.images, images, sorter=order)]
+        assert np.array_equal(self.images[index], images)
+        return replace(
+            self,
+            codes=frozen(csr_array(self.codes[index])),
+            asked=locked(self.asked[index]),
+            images=locked(images),
         )
 
     def save(self, path: str | PathLike[str]) -> None:

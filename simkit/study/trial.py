@@ -55,7 +55,7 @@ def trial(
     where there are neither pictures nor features.
     """
     opened = open_data(data)
-    labels.check_about(opened.truth["train"], where)
+    labels = _of_train(labels, opened, where)
     split = "test" if "test" in opened.truth else "val"
     net = load_backbone(backbone, weights or None) if fine_tune else None
     kind = kind_of(spell(method))
@@ -77,6 +77,17 @@ def trial(
     truth = opened.truth[split]
     ap = average_precision(trained.scores(inputs[split]), truth.present, material.known(split))
     return Trial(trained, split, truth.shape[0], mean_ap(ap[opened.leaves]), mean_ap(ap))
+
+
+def _of_train(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
+    """Labels of the train split; those of the undivided training set lose the held-out images."""
+    train = data.truth["train"]
+    whole = data.truth[data.to_label]
+    if len(labels.images) != len(whole.images):
+        labels.check_about(train, where)
+        return labels
+    labels.check_about(whole, where)
+    return labels.of_images(train.images)
 
 
 def _pictures(data: Dataset, split: str, size: int) -> ImageInputs:

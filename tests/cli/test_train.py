@@ -56,6 +56,10 @@ BAD = {
         ["--method", "an", "--labels", "full.parquet", "--data", "scenes:images=200"],
         "full.parquet (300 images x 52 classes) are labels of another data set",
     ),
+    "labels of another seed": (
+        ["--method", "an", "--labels", "full.parquet", "--data", SMALL + ",seed=1"],
+        "the truth behind them differs",
+    ),
     "unknown method": (["--method", "lr-r", "--labels", "full.parquet"], "did you mean 'll-r'?"),
     "unknown setting": (
         ["--method", "ll-r(detla=1)", "--labels", "full.parquet"],

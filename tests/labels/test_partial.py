@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import coo_array, csr_array
 
 from simkit.errors import BadInput
+from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
@@ -96,3 +97,21 @@ def test_labels_know_their_data_set() -> None:
     for truth, message in cases:
         with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
             labels.check_about(truth)
+
+
+def test_labels_know_the_truth_they_were_simulated_from() -> None:
+    truth, other = Truth.of(np.eye(3)), Truth.of(1 - np.eye(3))
+    history = History("simulate", {}, 0, (truth.id,))
+    labels = PartialLabels.of(np.eye(3, dtype=np.int8), history=history)
+    labels.check_about(truth)
+    with pytest.raises(BadInput, match="the truth behind them differs"):
+        labels.check_about(other)
+
+
+def test_labels_of_fewer_images_in_another_order() -> None:
+    labels = PartialLabels.of(CODES, ["a", "b", "c", "d"])
+    fewer = labels.of_images(np.array(["d", "a"]))
+    np.testing.assert_array_equal(fewer.rows([0, 1]), labels.rows([3, 0]))
+    assert fewer.images.tolist() == ["d", "a"]
+    assert fewer.asked.tolist() == labels.asked[[3, 0]].tolist()
+    assert not fewer.codes.data.flags.writeable
