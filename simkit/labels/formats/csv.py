@@ -68,6 +68,10 @@ class Csv:
                 )
             except KeyError:
                 raise BadInput("the first row must name image_id, class and state") from None
+            except pa.ArrowInvalid as error:
+                if "UTF8" not in str(error):
+                    raise
+                raise BadInput("it is not UTF-8 text; save it with that encoding") from None
             return _labels(table)
 
 

@@ -1,0 +1,52 @@
+"""Arrays out of npz files."""
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simkit.errors import BadInput
+from simkit.labels.formats.arrays import Arrays
+
+VALUES = {
+    "plain": np.arange(6, dtype=np.int16).reshape(2, 3),
+    "fortran": np.asfortranarray(np.arange(6).reshape(2, 3)),
+    "text": np.array(["a", "bcé"]),
+    "one": np.array("text"),
+    "none": np.zeros((0, 4)),
+    "bool": np.array([True, False]),
+    "big": np.arange(3, dtype=">i4"),
+    "objects": np.array([1, None], dtype=object),
+}
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> Arrays:
+    np.savez_compressed(tmp_path / "x.npz", **VALUES)  # type: ignore[arg-type]
+    return Arrays(zipfile.ZipFile(tmp_path / "x.npz"), tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("name", [name for name in VALUES if name != "objects"])
+def test_arrays_are_those_of_numpy(arrays: Arrays, name: str) -> None:
+    read = arrays[name]
+    assert name in arrays and read.dtype == VALUES[name].dtype
+    assert read.shape == VALUES[name].shape and (read == VALUES[name]).all()
+
+
+def test_kinds_are_checked(arrays: Arrays) -> None:
+    assert arrays.text("one") == "text"
+    assert arrays.whole("plain", 2).dtype == np.int64
+    assert arrays.whole("big").tolist() == [0, 1, 2]
+    messages = {
+        "plain": "plain is int16 with 2 dimensions; whole numbers with 1 are expected",
+        "bool": "bool is bool with 1 dimensions; whole numbers with 1 are expected",
+        "objects": "objects holds Python objects, which are not read; save plain arrays",
+    }
+    for name, message in messages.items():
+        with pytest.raises(BadInput, match=f"^{message}$"):
+            arrays.whole(name)
+    with pytest.raises(BadInput, match=r"^text is <U3 with 1 dimensions; one text is expected$"):
+        arrays.text("text")
+    with pytest.raises(BadInput, match=r"^the array 'x' is missing; the file holds big, bool, "):
+        arrays["x"]

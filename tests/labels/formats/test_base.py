@@ -1,0 +1,122 @@
+"""What all formats share."""
+
+import re
+from dataclasses import is_dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simkit.errors import BadInput
+from simkit.labels import formats
+from simkit.labels.formats.base import check_memory, complete, reading
+from simkit.labels.formats.base import formats as registry
+from simkit.labels.truth import Truth
+from tests.labels.formats.examples import labels
+
+WRITABLE = [name for name in formats.names() if name != "coco"]
+
+
+def test_every_format_says_what_it_is() -> None:
+    assert {"parquet", "npz", "coco", "csv"} <= set(formats.names())
+    for part in registry:
+        assert is_dataclass(part) and part() == part()
+        assert part.title and part.holds
+        assert all(re.fullmatch(r"\.[a-z]+", suffix) for suffix in part.suffixes)
+
+
+def test_a_suffix_belongs_to_one_format() -> None:
+    suffixes = [suffix for part in registry for suffix in part.suffixes]
+    assert len(set(suffixes)) == len(suffixes)
+    assert formats.for_path("a/b.PARQUET") == formats.make("parquet")
+    assert formats.for_path(Path("b.npz")) == formats.make("npz")
+
+
+@pytest.mark.parametrize("path", ["labels", "labels.txt", "labels.csv.gz"])
+def test_other_suffixes_are_refused(path: str) -> None:
+    suffix = Path(path).suffix
+    message = (
+        f"{path} has the ending {suffix!r}, which is of no label format; "
+        "known are .json, .csv, .npz, .parquet, .pq"
+    )
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        formats.for_path(path)
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_what_is_written_is_read_again_and_again(tmp_path: Path, name: str) -> None:
+    part = formats.make(name)
+    path = tmp_path / f"x{part.suffixes[0]}"
+    part.write(labels(), path)
+    once = part.read(path)
+    assert once.counts()["present"] == labels().counts()["present"]
+    assert once.counts()["absent"] == labels().counts()["absent"]
+    if part.holds == "everything":
+        assert once.id == labels().id
+    part.write(once, path)
+    assert part.read(path).id == once.id
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("name", formats.names())
+def test_missing_files_folders_and_empty_files_are_refused(tmp_path: Path, name: str) -> None:
+    part = formats.make(name)
+    (tmp_path / "empty").touch()
+    for path in (tmp_path / "none", tmp_path, tmp_path / "empty"):
+        with pytest.raises(BadInput, match=f"^{re.escape(str(path))}"):
+            part.read(path)
+
+
+@pytest.mark.parametrize("name", WRITABLE)
+def test_unwritable_targets_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "file" / "x"):
+        with pytest.raises(BadInput, match=f"^{re.escape(str(path))}"):
+            formats.make(name).write(labels(), path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (BadInput("x is odd; mend it"), "{path}: x is odd; mend it"),
+        (MemoryError(), "{path} is nested too deeply or too large to be read; {again}"),
+        (PermissionError(13, "no"), "{path} may not be read; change its permissions"),
+        (UnicodeDecodeError("utf-8", b"a", 0, 1, "no"), "{path} is not UTF-8 text, but labels is "
+         "expected; {again}"),
+        (ValueError("a\n  b."), "{path} cannot be read as labels (a b); {again}"),
+        (KeyError(), "{path} cannot be read as labels (KeyError); {again}"),
+    ],
+)  # fmt: skip
+def test_any_error_of_reading_becomes_one_sentence(
+    tmp_path: Path, error: Exception, message: str
+) -> None:
+    path = tmp_path / "x"
+    path.touch()
+    expected = message.format(path=path, again="write it again or fetch it again")
+    with pytest.raises(BadInput, match=f"^{re.escape(expected)}$"), reading(path, "labels"):
+        raise error
+
+
+def test_bugs_stay_bugs(tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
+    with pytest.raises(AssertionError), reading(tmp_path / "x", "labels"):
+        raise AssertionError
+
+
+def test_memory_is_measured_by_the_file(tmp_path: Path) -> None:
+    (tmp_path / "x").write_bytes(bytes(1 << 20))
+    check_memory(128 << 20, tmp_path / "x", "indices")
+    message = (
+        f"{tmp_path / 'x'}: indices would need 0.1 GB, more than such a file can hold; "
+        "write it again or fetch it again"
+    )
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        check_memory((128 << 20) + 1, tmp_path / "x", "indices")
+
+
+def test_a_complete_truth_by_hand() -> None:
+    truth = Truth.of(np.array([[1, 0], [0, 1]]), [5, 6], ["a", "b"], np.array([[1, 1], [0, 1]]))
+    full = complete(truth)
+    assert full.rows([0, 1]).tolist() == [[1, -1], [0, 1]]
+    assert full.images.tolist() == [5, 6] and full.classes == ("a", "b") and full.asked.all()

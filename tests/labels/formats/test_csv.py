@@ -1,0 +1,98 @@
+"""CSV."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simkit.errors import BadInput
+from simkit.labels.formats.csv import Csv
+from simkit.labels.partial import PartialLabels
+from tests.labels.formats.examples import gaps, labels
+
+CSV = Csv()
+
+
+def _read(folder: Path, text: str | bytes) -> PartialLabels:
+    path = folder / "x.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return CSV.read(path)
+
+
+def test_the_file_by_hand(tmp_path: Path) -> None:
+    codes = np.array([[1, -1], [0, 0], [0, 1]], np.int8)
+    CSV.write(PartialLabels.of(codes, [7, 8, 5], ["dog", "a, b"]), tmp_path / "x.csv")
+    text = 'image_id,class,state\n7,dog,1\n7,"a, b",-1\n5,"a, b",1\n'
+    assert (tmp_path / "x.csv").read_text() == text
+    read = CSV.read(tmp_path / "x.csv")
+    assert read.images.tolist() == [7, 5] and read.classes == ("dog", "a, b")
+    assert read.rows([0, 1]).tolist() == [[1, -1], [0, 1]]
+
+
+@pytest.mark.parametrize("ids", [None, gaps(60), np.char.zfill(np.arange(60).astype(str), 6)])
+def test_known_labels_come_back(tmp_path: Path, ids: np.ndarray | None) -> None:
+    given = labels(ids=ids)
+    CSV.write(given, tmp_path / "x.csv")
+    read = CSV.read(tmp_path / "x.csv")
+    rows = np.flatnonzero(np.diff(given.codes.indptr))
+    columns = [given.classes.index(name) for name in read.classes]
+    assert read.images.tolist() == given.images[rows].tolist()
+    assert (read.rows(range(len(rows))) == given.rows(rows)[:, columns]).all()
+
+
+def test_odd_names_come_back(tmp_path: Path) -> None:
+    names = ['"', "a\nb", "", " c ", "NULL", "é", "=1+1", "x" * 70_000]
+    ids = ["a", "007", "", "NaN", "b\r\nc", "true", "2024-01-01", "1e3"]
+    given = PartialLabels.of(np.eye(8, dtype=np.int8), ids, names)
+    CSV.write(given, tmp_path / "x.csv")
+    assert CSV.read(tmp_path / "x.csv").id == given.id
+    with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as stream:
+        assert [row[0] for row in csv.reader(stream)][1:] == ids
+
+
+def test_columns_may_stand_in_any_order_beside_others(tmp_path: Path) -> None:
+    read = _read(tmp_path, "state,who,class,image_id\r\n+1,x,a,3\r\n -1 ,y,b,3\r\n")
+    assert read.images.tolist() == [3] and read.rows([0]).tolist() == [[1, -1]]
+    assert _read(tmp_path, b"\xef\xbb\xbfimage_id,class,state\n1,a,1\n").classes == ("a",)
+
+
+def test_ids_are_numbers_where_all_of_them_are(tmp_path: Path) -> None:
+    head = "image_id,class,state\n"
+    assert _read(tmp_path, head + "-3,a,1\n0,a,1\n").images.tolist() == [-3, 0]
+    assert _read(tmp_path, head + "3,a,1\n03,a,1\n").images.tolist() == ["3", "03"]
+    assert _read(tmp_path, head + f"3,a,1\n{10**20},a,1\n").images.tolist() == ["3", str(10**20)]
+
+
+CODES = "write 1 for present, -1 for absent and no row for unknown"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", " cannot be read as labels (CSV with image_id, class, state) (Empty CSV file); "
+         "write it again or fetch it again"),
+        ("image,class,state\n1,a,1\n", ": the first row must name image_id, class and state"),
+        ("1,a,1\n", ": the first row must name image_id, class and state"),
+        ("image_id,class,state\n",
+         ": the labels have 0 images and 0 classes; at least one of each is needed"),
+        ("image_id,class,state\n1,a,2\n", f": state is '2'; {CODES}"),
+        ("image_id,class,state\n1,a,\n", f": state is ''; {CODES}"),
+        ("image_id,class,state\n1,a,0\n", f": state is '0'; {CODES}"),
+        ("image_id,class,state\n1,a,1\n1,a,-1\n",
+         ": image 1 and class 'a' occur together twice; keep one row"),
+        (b"image_id,class,state\n1,\xff,1\n",
+         ": it is not UTF-8 text; save it with that encoding"),
+    ],
+)  # fmt: skip
+def test_a_table_that_is_none_is_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
+    with pytest.raises(BadInput, match=f"^{re.escape(f'{tmp_path}/x.csv{message}')}$"):
+        _read(tmp_path, text)
+
+
+def test_a_name_that_is_no_utf8_is_not_written(tmp_path: Path) -> None:
+    values = PartialLabels.of(np.eye(2, dtype=np.int8), None, ["a", "\udc80"])
+    with pytest.raises(BadInput, match=r"^.*udc80.* cannot be written as UTF-8; rename it$"):
+        CSV.write(values, tmp_path / "x.csv")
+    assert list(tmp_path.iterdir()) == []
