@@ -61,8 +61,7 @@ def amount_for(
     ladder = _Ladder.of(part, how_many(images, truth.shape[0]), truth.shape[1])
     settings = {"hierarchy": hierarchy, "habits": habits, "seed": seed, "draw": draw}
     spend = _Buyer(truth, ladder, listed, unit, settings)
-    goal = budget * (1 + 1e-12)  # a bill of exactly the budget must not fail by its rounding
-    best, everything = _largest(spend, goal, ladder.steps)
+    best, everything = _largest(spend, budget, ladder.steps)
     if best is None or not best.bought.cost.lines:
         costs = "" if best else f", whose smallest amount costs {spend(1).spent:,.4g}"
         raise BadInput(

@@ -19,9 +19,10 @@ class Descent:
 
     v and its ancestors are present. Asked about are the other children of v's ancestors (the
     siblings of all classes on the path) and all classes at the top; never what stands below v.
-    "No" settles the whole branch as absent; "yes" leaves what is below open. Where a class has
-    several parents, a branch that was denied settles only what does not also stand below a class
-    known to be present. Source: paper 003, section 4.1.2, mode `verify`.
+    "No" settles the whole branch as absent; "yes" leaves what is below open. Where classes have
+    several parents, all parents of what is present are present too, and a branch that was denied
+    settles only what does not also stand below a class known to be present.
+    Source: paper 003, section 4.1.2, mode `verify`.
     """
 
     hierarchy: Hierarchy
@@ -56,11 +57,12 @@ class Descent:
         some = named >= 0
         path = self.hierarchy.above[named] & some[:, None]
         yes, no = asked & says_yes, asked & ~says_yes
-        known = yes.copy()
-        known[some, named[some]] = True
-        settled = self._below(no) & ~self._below(known) & ~asked & ~path
+        present = yes | (self._above(yes) & ~no & ~path)
+        open_below = present.copy()
+        open_below[some, named[some]] = True
+        settled = self._below(no) & ~self._below(open_below) & ~asked & ~path & ~present
         codes = np.zeros(asked.shape, np.int8)
-        codes[path | yes] = PRESENT
+        codes[path | present] = PRESENT
         codes[no | settled] = ABSENT
         return codes, asked
 
@@ -73,3 +75,13 @@ class Descent:
                 below[c] |= below[parent]
                 below[c] |= columns[parent]
         return below.T
+
+    def _above(self, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(b, L) classes with a marked class strictly below them."""
+        columns = np.ascontiguousarray(marked.T)
+        above = np.zeros_like(columns)
+        for c in reversed(self.order):
+            for parent in self.hierarchy.parents[c]:
+                above[parent] |= above[c]
+                above[parent] |= columns[c]
+        return above.T

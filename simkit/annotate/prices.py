@@ -127,8 +127,9 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str) -> Cost:
     workers = listed.workers if effort.workers is None else effort.workers
     lines = tuple(_line(effort, kind, listed, workers) for kind in effort.kinds())
     known = [line.seconds for line in lines if line.seconds is not None]
-    seconds = math.fsum(known) if len(known) == len(lines) else None
-    return Cost(seconds, math.fsum(line.dollars for line in lines), lines, workers, listed.name)
+    seconds = _clean(math.fsum(known)) if len(known) == len(lines) else None
+    dollars = _clean(math.fsum(line.dollars for line in lines))
+    return Cost(seconds, dollars, lines, workers, listed.name)
 
 
 def _named(given: Prices | str) -> Prices:
@@ -142,13 +143,18 @@ def _line(effort: Effort, kind: str, listed: Prices, workers: int) -> Line:
             f"price list {listed.name!r} has no price for {kind!r}; add a table [{kind}]"
         )
     units = rate.units(effort, kind) * workers
-    seconds = None if rate.seconds is None else units * rate.seconds
+    seconds = None if rate.seconds is None else _clean(units * rate.seconds)
     if rate.dollars is not None:
-        dollars = units * rate.dollars
+        dollars = _clean(units * rate.dollars)
     else:
         assert seconds is not None and listed.wage is not None
-        dollars = seconds * listed.wage / 3600
+        dollars = _clean(seconds * listed.wage / 3600)
     return Line(kind, effort.count(kind), seconds, dollars, rate.source)
+
+
+def _clean(amount: float) -> float:
+    """Without the noise of binary fractions: 200 looks at $0.035 are $7, not a hair more."""
+    return round(amount, 9)
 
 
 @lru_cache

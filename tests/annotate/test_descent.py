@@ -61,6 +61,19 @@ def test_a_branch_below_a_present_class_stays_open(diamond):
     }  # fmt: skip
 
 
+def test_a_verified_class_brings_all_its_parents(diamond):
+    # "car" was named in an image with a robot: robot is asked about, and as it is there, so is pet,
+    # its other parent, which nobody was asked about. What else is below pet stays open.
+    index = {name: c for c, name in enumerate(diamond.classes)}
+    yes = np.zeros((1, len(index)), bool)
+    yes[0, [index[name] for name in ("car", "machine", "robot", "pet", "thing")]] = True
+    codes, asked = Descent(diamond).reveal(np.array([index["car"]]), yes)
+    assert {diamond.classes[c] for c in np.flatnonzero(asked[0])} == {"thing", "robot"}
+    present = {diamond.classes[c] for c in np.flatnonzero(codes[0] == 1)}
+    assert present == {"car", "machine", "robot", "pet", "thing"}
+    assert (codes[0] >= 0).all()
+
+
 @pytest.mark.parametrize("consistent", [True, False])
 def test_labels_equal_the_walk_by_sets(closed, diamond, consistent):
     """Also where answers do not fit together, as people's errors make them."""

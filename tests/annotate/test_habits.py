@@ -57,7 +57,7 @@ def test_answers_equal_the_slow_vote():
     for people, vote in ((1, "majority"), (4, "majority"), (3, "union")):
         habits = Habits(0.3, 0.2, workers=people, vote=vote)
         fast = habits.answers(rows, columns, present, chance=CHANCE)
-        slow = [says_yes(place, truth, 0.3, 0.2, people, vote, CHANCE) for place in places]
+        slow = [says_yes(place, truth, (0.3, 0.2), people, vote, CHANCE) for place in places]
         assert fast.tolist() == slow
 
 

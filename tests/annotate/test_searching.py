@@ -64,25 +64,25 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("settings", CASES, ids=str)
-def test_search_equals_walking_through_the_images(settings, truth):
-    quick, found = fast(truth, **settings)
-    assert quick == slow(truth, **settings)
-    if not (settings["keep_looks"] and settings["precision"] is None):
-        assert found.tolist() == np.minimum(truth.counts, settings["present"]).tolist()
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_search_equals_walking_through_the_images(case, truth):
+    quick, found = fast(truth, **case)
+    assert quick == slow(truth, **case)
+    if not (case["keep_looks"] and case["precision"] is None):
+        assert found.tolist() == np.minimum(truth.counts, case["present"]).tolist()
 
 
-@pytest.mark.parametrize("settings", CASES[::3], ids=str)
-def test_search_among_fewer_images_and_with_errors(settings, truth):
+@pytest.mark.parametrize("case", CASES[::3], ids=str)
+def test_search_among_fewer_images_and_with_errors(case, truth):
     images, habits = np.arange(5, 300, 3), Habits(0.2, 0.1, workers=3)
-    assert fast(truth, images, habits, **settings)[0] == slow(truth, images, habits, **settings)
+    assert fast(truth, images, habits, **case)[0] == slow(truth, images, habits, **case)
 
 
-@pytest.mark.parametrize("settings", CASES[::4], ids=str)
-def test_groups_of_any_size_give_the_same(settings, truth, monkeypatch):
-    whole = fast(truth, **settings)[0]
+@pytest.mark.parametrize("case", CASES[::4], ids=str)
+def test_groups_of_any_size_give_the_same(case, truth, monkeypatch):
+    whole = fast(truth, **case)[0]
     monkeypatch.setattr(searching, "GROUP", 1)
-    assert fast(truth, **settings)[0] == whole
+    assert fast(truth, **case)[0] == whole
 
 
 @settings(deadline=None, max_examples=60)
@@ -155,8 +155,8 @@ def test_spread_and_groups():
 
 def test_larger_searches_contain_smaller_ones():
     truth = random_truth(N=500, L=6, seed=4)
-    for settings in CASES[:24:6]:
-        rest = {key: settings[key] for key in ("precision", "keep_looks")}
+    for case in CASES[:24:6]:
+        rest = {key: case[key] for key in ("precision", "keep_looks")}
         last: dict = {}
         for k in (1, 3, 10, 60, 400):
             notes, _ = fast(truth, present=k, absent=k, **rest)

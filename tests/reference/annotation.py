@@ -27,17 +27,16 @@ class Notes:
 def says_yes(
     place: Place,
     truth: set[Place],
-    miss: float,
-    false_alarm: float,
+    rates: tuple[float, float],
     people: int,
     vote: str,
     chance: Chance,
 ) -> bool:
-    """The vote of `people` about one place; each has one number for it."""
+    """The vote of `people` who miss and imagine at these `rates`, one number for each of them."""
     count = 0
     for person in range(people):
         number = int(chance.of("person", person)([place[0]], [place[1]])[0])
-        wrong = Fraction(number, 2**64) < Fraction(miss if place in truth else false_alarm)
+        wrong = Fraction(number, 2**64) < Fraction(rates[place not in truth])
         count += (place in truth) != wrong
     return count > 0 if vote == "union" else count * 2 > people
 
@@ -119,8 +118,10 @@ def descend(v: int, yes: set[int], parents: list[list[int]]) -> tuple[dict[int, 
     asked -= path
     asked = {c for c in asked if v < 0 or v not in ancestors(c)}
     labels = {c: True for c in path} | {c: c in yes for c in asked}
-    present = {c for c in asked if c in yes} | ({v} if v >= 0 else set())
     denied = asked - yes
+    present = {a for c in asked & yes for a in {c} | ancestors(c)} - denied - path
+    labels |= {c: True for c in present}
+    present |= {v} if v >= 0 else set()
     for c in range(L):
         above = ancestors(c)
         if c not in labels and above & denied and not above & present:

@@ -1,0 +1,181 @@
+"""The amount for a budget: the largest that fits, found in a few simulations."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from simkit.annotate import budget as module
+from simkit.annotate.budget import amount_for
+from simkit.annotate.habits import Habits
+from simkit.annotate.prices import cost, prices
+from simkit.annotate.schemes import make
+from simkit.annotate.simulate import simulate
+from simkit.errors import BadInput
+from simkit.labels.truth import Truth
+from tests.annotate.conftest import random_truth
+
+TRUTH = random_truth(N=400, L=10, seed=8)
+
+
+@pytest.fixture
+def simulations(monkeypatch) -> list[str]:
+    """Every simulation that a search for an amount makes."""
+    made: list[str] = []
+
+    def counting(truth, scheme, **settings):
+        made.append(str(scheme))
+        return simulate(truth, scheme, **settings)
+
+    monkeypatch.setattr(module, "simulate", counting)
+    return made
+
+
+def next_amount(bought, truth):
+    """The cost in dollars of the next larger amount."""
+    scheme, images = bought.scheme, bought.images
+    if scheme.amount == "per_class":
+        scheme = make("fpc", **{**vars(scheme), "per_class": scheme.per_class + 1})
+    elif scheme.amount == "keep":
+        scheme = make("rpa", keep=scheme.keep + 1e-4)
+    else:
+        images += 1
+    return cost(simulate(truth, scheme, images=images), bought.cost.prices).dollars
+
+
+@pytest.mark.filterwarnings("ignore:fpc")
+@pytest.mark.parametrize(
+    "scheme", ["rpa", "fpc", "fpc(search=random)", "single-positive", "full-subset"]
+)
+@pytest.mark.parametrize("name", ["openimages", "google", "aws"])
+@pytest.mark.parametrize("share", [0.05, 0.6])
+def test_the_largest_amount_that_fits(scheme, name, share, simulations):
+    everything = {"rpa": "rpa(keep=1)", "fpc": "fpc(per_class=400)"}.get(scheme, scheme)
+    budget = share * cost(simulate(TRUTH, everything), name).dollars
+    bought = amount_for(budget, TRUTH, scheme, name)
+    assert len(simulations) <= 20
+    assert bought.cost.dollars <= budget < next_amount(bought, TRUTH)
+    # What was bought is what the amount gives when it is simulated again.
+    again = simulate(TRUTH, bought.scheme, images=bought.images)
+    assert bought.labels.id == again.id
+    assert bought.cost == cost(again, name)
+
+
+def test_more_money_buys_more():
+    kept = [amount_for(b, TRUTH, "rpa", "openimages").scheme.keep for b in (1, 2, 4, 8, 16)]
+    assert kept == sorted(kept) and len(set(kept)) == 5
+    # A thousandth of a dollar in 4,000 labels at $0.0058: keep is the share that is paid for.
+    assert kept[3] == pytest.approx(8 / (4000 * 0.0058), abs=0.05)
+
+
+def test_by_hand():
+    # One pass of 10 classes is $0.035 an image at Google: $1 buys 28 images, and $0.98 exactly 28.
+    for budget in (1, 0.98):
+        bought = amount_for(budget, TRUTH, "full-subset", "google")
+        assert bought.images == 28 and bought.labels.asked.sum() == 28
+    # A person takes 10 s for an image: 95 s are 9 images.
+    bought = amount_for(95, TRUTH, "full-subset", "careful", unit="seconds")
+    assert bought.images == 9 and bought.cost.seconds == 90
+
+
+def test_settings_are_kept():
+    habits = Habits(miss=0.2, workers=3)
+    bought = amount_for(
+        10, TRUTH, "fpc(search=random)", "openimages", images=0.5, habits=habits, seed=4, draw=1
+    )
+    assert bought.scheme.search == "random" and bought.images == 200
+    labels = simulate(TRUTH, bought.scheme, images=200, habits=habits, seed=4, draw=1)
+    assert bought.labels.id == labels.id and bought.cost.workers == 3
+
+
+def test_the_number_of_images_is_an_upper_bound():
+    with pytest.warns(UserWarning, match="everything was bought$"):
+        bought = amount_for(1000, TRUTH, "single-positive", "aws", images=50)
+    assert bought.images == 50
+
+
+@pytest.mark.parametrize(
+    "scheme,amount", [("rpa", 1.0), ("fpc", 400), ("single-positive", None), ("full-subset", None)]
+)
+def test_more_than_the_scheme_can_spend_buys_everything(scheme, amount, simulations):
+    with pytest.warns(UserWarning) as heard:
+        bought = amount_for(5000, TRUTH, scheme, "careful")
+    spent = f"{bought.cost.dollars:,.2f}"
+    last = str(heard[-1].message)
+    assert last == f"{scheme} can spend {spent} of 5,000.00 dollars; everything was bought"
+    assert all(w.filename == __file__ for w in heard)
+    assert bought.images == 400
+    assert amount is None or getattr(bought.scheme, bought.scheme.amount) == amount
+    assert len(simulations) <= 20
+
+
+def test_only_the_warnings_of_what_was_bought_are_heard():
+    rare = np.zeros((100, 2), bool)
+    rare[:, 0] = True
+    rare[:3, 1] = True
+    # 172 looks are paid for. With k = 84 there are 84 at the first class, of which all candidates
+    # are true, and 3 + 84 at the second.
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        amount_for(1.0, Truth.of(rare), "fpc", "openimages")
+    assert [str(w.message) for w in heard] == [
+        "fpc: 1 of 2 classes are in fewer than 84 images; they keep all they have"
+    ]
+
+
+def test_a_share_is_found_in_short_spelling():
+    bought = amount_for(3, TRUTH, "rpa", "openimages")
+    assert len(str(bought.scheme.keep)) <= len("0.1234")
+
+
+@pytest.mark.parametrize(
+    "arguments,settings,message",
+    [
+        (
+            (0.01, "full-subset", "google"),
+            {},
+            "0.01 dollars do not buy anything of full-subset, whose smallest amount costs 0.035; "
+            "raise the budget",
+        ),
+        (
+            (0.001, "rpa", "openimages"),
+            {},
+            "0.001 dollars do not buy anything of rpa, whose smallest amount costs 0.0058; "
+            "raise the budget",
+        ),
+        (
+            (0, "fpc", "openimages"),
+            {},
+            "0 dollars do not buy anything of fpc, whose smallest amount costs 0.116; "
+            "raise the budget",
+        ),
+        ((-5, "rpa", "aws"), {}, "the budget is -5; a number of dollars from 0 on is expected"),
+        (
+            (float("nan"), "rpa", "aws"),
+            {},
+            "the budget is nan; a number of dollars from 0 on is expected",
+        ),
+        (("5", "rpa", "aws"), {}, "the budget is '5'; a number of dollars from 0 on is expected"),
+        (
+            (5, "rpa", "aws"),
+            {"unit": "euros"},
+            "the unit of the budget is 'euros'; it must be one of dollars, seconds",
+        ),
+        (
+            (5, "rpa", "aws"),
+            {"unit": "seconds"},
+            "price list 'aws' does not know the time; give a budget in dollars",
+        ),
+        ((5, "rpb", "aws"), {}, "no scheme is called 'rpb'; did you mean 'rpa'?"),
+    ],
+)
+def test_budgets_that_buy_nothing(arguments, settings, message):
+    budget, scheme, listed = arguments
+    with pytest.raises(BadInput) as error:
+        amount_for(budget, TRUTH, scheme, listed, **settings)
+    assert str(error.value) == message
+
+
+def test_a_price_list_as_a_value():
+    listed = prices("google")
+    assert amount_for(1, TRUTH, "full-subset", listed).images == 28
