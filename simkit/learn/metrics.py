@@ -48,7 +48,7 @@ def average_precision(
     ap = np.empty(L)
     width = max(1, _BLOCK_BYTES // max(1, N * scores.dtype.itemsize))
     for start in range(0, L, width):
-        block = np.ascontiguousarray(scores[:, start : start + width].T)
+        block = np.array(scores[:, start : start + width].T, order="C")  # sorted in place
         found = [block[c - start, _rows(positive, c)] for c in range(start, start + len(block))]
         if observed is None:
             block.sort(axis=1)

@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
+from sklearn.metrics import average_precision_score
+
+from simkit.errors import BadInput
+from simkit.learn.metrics import average_precision, mean_ap, overall_ap, present_counts
+from tests.reference import metrics as slow
+
+
+def test_three_images_by_hand():
+    scores = np.array([[0.9, 0.5], [0.8, 0.5], [0.1, 0.5]])
+    present = np.array([[1, 1], [0, 0], [1, 0]], bool)
+    # class 0: ranks 1 and 3, precisions 1 and 2/3; class 1: all three tie, precision 1/3
+    assert average_precision(scores, present) == pytest.approx([5 / 6, 1 / 3], abs=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_equal_to_scikit_learn_with_and_without_ties(dtype):
+    rng = np.random.default_rng(5)
+    present = rng.random((400, 12)) < np.linspace(0.01, 0.9, 12)
+    present[0] = True
+    for scores in (rng.standard_normal((400, 12)), rng.integers(0, 9, (400, 12)) / 4):
+        scores = scores.astype(dtype)
+        wanted = [average_precision_score(present[:, c], scores[:, c]) for c in range(12)]
+        assert np.abs(average_precision(scores, present) - wanted).max() < 1e-12
+
+
+@given(
+    arrays(np.int8, (7, 3), elements=st.integers(-3, 3)),
+    arrays(bool, (7, 3)),
+    arrays(bool, (7, 3)),
+)
+def test_equal_to_the_slow_loop_where_labels_are_masked(scores, present, known):
+    wanted = slow.average_precision(scores, present & known, known)
+    found = average_precision(scores, present, known)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_sparse_labels_and_blocks_of_classes_change_nothing(monkeypatch):
+    rng = np.random.default_rng(6)
+    scores, present = rng.random((50, 9)), rng.random((50, 9)) < 0.3
+    known = rng.random((50, 9)) < 0.7
+    whole = average_precision(scores, present, known)
+    monkeypatch.setattr("simkit.learn.metrics._BLOCK_BYTES", 50 * 8 * 2)
+    for p, k in ((present, csr_array(known)), (csr_array(present), known),
+                 (csr_array(present), csr_array(known))):  # fmt: skip
+        np.testing.assert_array_equal(average_precision(scores, p, k), whole)
+    np.testing.assert_array_equal(
+        average_precision(scores, csr_array(present)), average_precision(scores, present)
+    )
+
+
+def test_what_each_convention_gives_classes_of_one_kind():
+    scores = np.array([[0.1] * 4, [0.2] * 4, [0.3] * 4])
+    #                    both, no present, no absent, nothing known
+    codes = np.array([[1, -1, 1, 0], [-1, -1, 1, 0], [1, -1, 1, 0]])
+    present, known = codes == 1, codes != 0
+    both = (1 + 2 / 3) / 2
+    wanted = {
+        "nan": [both, np.nan, 1, np.nan],
+        "csl": [both, np.nan, np.nan, np.nan],
+        "cvpr22": [both, 0, 1, np.nan],
+        "spml": [both, 0, 1, 0],
+        "imcl": [both, 0, 1, 0],
+    }
+    for convention, ap in wanted.items():
+        found = average_precision(scores, present, known, convention=convention)
+        np.testing.assert_allclose(found, ap, rtol=1e-15, err_msg=convention)
+
+
+def test_one_class_leaves_the_scores_as_they_were():
+    scores = np.array([[0.3], [0.1], [0.2]])
+    average_precision(scores, np.ones((3, 1), bool))
+    assert scores.ravel().tolist() == [0.3, 0.1, 0.2]
+
+
+def test_means_leave_nan_out():
+    ap = np.array([0.5, np.nan, 1.0])
+    assert mean_ap(ap) == 0.75
+    assert overall_ap(ap, np.array([3, 0, 1])) == pytest.approx(0.625)
+    assert np.isnan(mean_ap(np.array([np.nan]))) and np.isnan(overall_ap(ap, np.zeros(3, int)))
+
+
+def test_counts_are_of_known_present_labels():
+    present = np.array([[1, 1], [1, 0]], bool)
+    known = np.array([[1, 0], [1, 1]], bool)
+    assert present_counts(present, known).tolist() == [2, 0]
+    assert present_counts(csr_array(present)).tolist() == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "message"),
+    [
+        (np.zeros(3), {}, "scores have shape (3,) of float64; numbers, images x classes, are expected"),
+        (np.zeros((3, 2)), {}, "present has shape (2, 2) and the scores (3, 2); they must agree"),
+        (np.full((2, 2), np.nan), {},
+         "the scores hold nan; the model that gave them has diverged, lower its lr"),
+        (np.zeros((2, 2)), {"convention": "voc"},
+         "convention is 'voc'; it must be one of nan, csl, spml, cvpr22, imcl"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_explained(scores, options, message):
+    with pytest.raises(BadInput) as error:
+        average_precision(scores, np.ones((2, 2), bool), **options)
+    assert str(error.value) == message
+
+
+def test_published_numbers_with_complete_labels(golden):
+    g = np.load(golden / "metrics.npz")
+    Y = g["Y"] == 1
+    has = Y.any(0)
+    tied = average_precision(g["scores"], Y)
+    np.testing.assert_allclose(tied[has], g["sklearn_ap_per_class"][has], rtol=1e-9)
+    assert np.isnan(tied[~has]).all()
+    zeros = average_precision(g["scores"], Y, convention="spml")
+    assert 100 * mean_ap(zeros) == pytest.approx(float(g["spml_map"]), rel=1e-9)
+    assert 100 * mean_ap(zeros) == pytest.approx(float(g["cvpr22_map"]), rel=1e-9)
+    np.testing.assert_allclose(100 * zeros, g["cvpr23_ap_times100"], rtol=1e-9, atol=1e-12)
+    apart = average_precision(g["scores_notie"], Y, convention="spml")
+    np.testing.assert_allclose(apart, g["notie_sklearn_ap_per_class"], rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(apart, g["notie_alibaba_ap_per_class"], rtol=1e-7, atol=1e-12)
+
+
+def test_published_numbers_with_partial_labels(golden):
+    g = np.load(golden / "metrics.npz")
+    scores, present, known = g["scores_notie"], g["Z"] == 1, g["Z"] != 0
+    csl = average_precision(scores, present, known, convention="csl")
+    wanted = g["partial_alibaba_ap_per_class_minus1_invalid"]
+    np.testing.assert_array_equal(np.isnan(csl), wanted == -1)
+    np.testing.assert_allclose(csl[wanted != -1], wanted[wanted != -1], rtol=1e-7)
+    assert 100 * mean_ap(csl) == pytest.approx(float(g["partial_alibaba_mAP_C"]), rel=1e-7)
+    overall = overall_ap(csl, present_counts(present, known))
+    assert 100 * overall == pytest.approx(float(g["partial_alibaba_mAP_O"]), rel=1e-7)
+    cvpr = average_precision(scores, present, known, convention="cvpr22")
+    assert 100 * mean_ap(cvpr) == pytest.approx(float(g["partial_cvpr22_openimages_map"]), rel=1e-9)
+    np.testing.assert_allclose(
+        cvpr[~np.isnan(cvpr)], g["partial_cvpr22_openimages_aps_skipping_unlabelled"], rtol=1e-9
+    )
+    imcl = average_precision(scores, present, known, convention="imcl")
+    np.testing.assert_allclose(imcl, g["partial_imcl_ap_per_class"], rtol=1e-9, atol=1e-12)
+
+
+def test_a_ranking_without_ties_is_the_mean_precision_at_its_hits():
+    rng = np.random.default_rng(9)
+    scores, present = rng.permutation(40).astype(float), rng.random(40) < 0.4
+    found = average_precision(scores[:, None], present[:, None])
+    assert found[0] == pytest.approx(slow.envelope(scores, present), abs=1e-14)
