@@ -55,13 +55,17 @@ print(f"{truth.counts.sum() / N:.1f} classes are present in a picture, {L} could
 # | `full-subset` | check every class, in some of the pictures |
 
 # %%
-asked = ["single-positive", "rpa(keep=0.2)", "fpc(per_class=40)", "knowledge-graph"]
-labelled = {spec.partition("(")[0]: simkit.simulate(truth, spec, hierarchy=scenes.hierarchy) for spec in asked}
-labelled["full-subset"] = simkit.simulate(truth, "full-subset", images=0.3, hierarchy=scenes.hierarchy)
-
+tree = scenes.hierarchy
+labelled = {
+    "single-positive": simkit.simulate(truth, "single-positive"),
+    "rpa": simkit.simulate(truth, "rpa(keep=0.2)"),
+    "fpc": simkit.simulate(truth, "fpc(per_class=40)"),
+    "knowledge-graph": simkit.simulate(truth, "knowledge-graph", hierarchy=tree),
+    "full-subset": simkit.simulate(truth, "full-subset", images=0.3),
+}
 for name, labels in labelled.items():
     known = labels.counts()
-    print(f"{name:16} {known['present']:7,} present {known['absent']:7,} absent {known['unknown']:7,} unknown")
+    print(f"{name:16}", *(f"{number:8,} {state}" for state, number in known.items()))
 
 # %% [markdown]
 # ## One picture
@@ -77,7 +81,7 @@ prices = simkit.prices("coco-tagging")
 image = int(truth.rows(range(200)).sum(1).argmax())
 table = revealed(truth, labelled, image, prices=prices)
 picture = scenes.pictures["train"].read([image])[0]
-simkit.figures.make("revealed")(table, picture=picture)
+simkit.figures.make("revealed", picture=picture)(table)
 
 # %% [markdown]
 # ## What it cost

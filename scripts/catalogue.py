@@ -1,6 +1,6 @@
 """Write the catalogue of schemes, methods and data sets into the README, from the registries.
 
-    python scripts/catalogue.py
+python scripts/catalogue.py
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Make the notebooks from their text: run every notebooks/NN_*.py and write its .ipynb with outputs.
+"""Make the notebooks from their text: run notebooks/NN_*.py, write NN_*.ipynb with outputs.
 
     python scripts/notebooks.py            # all, in the size SIMKIT_SIZE says (default full)
     python scripts/notebooks.py 01         # those whose name begins so
@@ -22,7 +22,10 @@ def execute(text: Path, timeout: int = 3600) -> nbformat.NotebookNode:
     """The notebook of this text file, executed; raises nbclient's CellExecutionError."""
     notebook = jupytext.read(text)
     NotebookClient(
-        notebook, timeout=timeout, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
+        notebook,
+        timeout=timeout,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(FOLDER)}},
     ).execute()
     return notebook
 

@@ -86,7 +86,9 @@ def test_no_vague_folders() -> None:
     assert not [p for p in ROOT.rglob("*") if p.stem in vague]
 
 
-@pytest.mark.parametrize("statement", ["import simkit", "import simkit.cli.main as m; m.code(['--help'])"])
+@pytest.mark.parametrize(
+    "statement", ["import simkit", "import simkit.cli.main as m; m.code(['--help'])"]
+)
 def test_neither_torch_nor_nltk_is_loaded(statement: str) -> None:
     program = (
         f"{statement}\nimport sys\n"

@@ -1,4 +1,4 @@
-"""The README cannot fall behind: its catalogue is generated, its Python runs, its commands exist."""
+"""The README keeps up: its catalogue is generated, its Python runs, its commands exist."""
 
 import importlib.util
 import re

@@ -11,9 +11,16 @@ from simkit.cli.report import print_json, progress
 
 @click.command(epilog="Example: simkit compare grid.toml --out runs/")
 @click.argument("grid_file", type=click.Path(path_type=Path), required=False, metavar="[GRID.toml]")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"),
-              show_default=True, help="Folder for all results; finished work in it is kept.")
-@click.option("--workers", type=click.IntRange(min=1), help="Processes at once. [default: one per core]")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder for all results; finished work in it is kept.",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), help="Processes at once. [default: one per core]"
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of all draws.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(

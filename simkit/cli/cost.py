@@ -11,8 +11,13 @@ from simkit.cli.report import cost_table, counts_line, print_json
 
 @click.command(epilog="Example: simkit cost fpc.parquet --prices google")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--prices", "price_list", default="coco-tagging", show_default=True,
-              help="A preset or a TOML file; see `simkit list prices`.")
+@click.option(
+    "--prices",
+    "price_list",
+    default="coco-tagging",
+    show_default=True,
+    help="A preset or a TOML file; see `simkit list prices`.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(file: Path, price_list: str, as_json: bool) -> None:
     """Say what the questions behind a label file cost at a price list."""  # fmt: skip

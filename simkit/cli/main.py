@@ -76,7 +76,7 @@ def code(arguments: Sequence[str] | None = None) -> int:
     # Warnings are for people: one line each, on stderr, without the line of code.
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        warnings.showwarning = _warn
+        warnings.showwarning = _warn  # type: ignore[assignment]
         try:
             result = main.main(arguments, prog_name="simkit", standalone_mode=False)
             return result if isinstance(result, int) else 0

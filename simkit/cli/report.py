@@ -26,7 +26,9 @@ def table(
     from rich.console import Console
     from rich.table import Table
 
-    drawn = Table(title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False)
+    drawn = Table(
+        title=title or None, title_justify="left", box=None, pad_edge=False, show_edge=False
+    )
     for place, name in enumerate(columns):
         drawn.add_column(name, justify="left" if place in words else "right", overflow="fold")
     for row in rows:
@@ -44,7 +46,8 @@ def counts_line(labels: PartialLabels) -> str:
     asked = int(labels.asked.sum())
     known = counts["present"] + counts["absent"]
     return (
-        f"{labels.history.settings.get('scheme', 'labels')}: {asked:,} of {N:,} images asked, {L} classes\n"
+        f"{labels.history.settings.get('scheme', 'labels')}: "
+        f"{asked:,} of {N:,} images asked, {L} classes\n"
         f"{known:,} labels known ({known / (N * L):.2%}): "
         f"{counts['present']:,} present, {counts['absent']:,} absent"
     )
@@ -67,7 +70,7 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
 
 @contextmanager
 def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr; what it hands out is called with (done, total). Silent where nobody watches."""
+    """A bar on stderr; what it hands out is called with (done, total). Silent in a pipe."""
     from rich.console import Console
     from rich.progress import Progress, TimeRemainingColumn
 

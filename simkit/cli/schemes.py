@@ -69,7 +69,9 @@ def chosen(spec: str, given: Mapping[str, Any]) -> Scheme:
         if key not in own:
             flag = f"--{key.replace('_', '-')}"
             theirs = [n for n in schemes.names() if key in _field_names(n)]
-            raise BadInput(f"{flag} is a setting of {', '.join(theirs)}, not of {name}; leave it out")
+            raise BadInput(
+                f"{flag} is a setting of {', '.join(theirs)}, not of {name}; leave it out"
+            )
     return schemes.make(spec, **settings)
 
 

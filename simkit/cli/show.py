@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(path: Path, as_json: bool) -> None:
-    """Show what a label file, a hierarchy, a trained model or a runs folder holds and its history."""
+    """Show what labels, a hierarchy, a model or a runs folder hold, and their history."""
     if not path.exists():
-        raise BadInput(f"{path} does not exist; give a label file, a hierarchy, a model or a runs folder")
+        raise BadInput(
+            f"{path} does not exist; give a label file, a hierarchy, a model or a runs folder"
+        )
     if path.is_dir():
         found = _folder(path)
     elif path.suffix == ".json":
@@ -69,7 +71,9 @@ def _hierarchy(path: Path) -> tuple[str, dict[str, Any]]:
     from simkit.labels.hierarchy import Hierarchy
 
     hierarchy = Hierarchy.load(path)
-    lines = [f"hierarchy of {len(hierarchy.classes)} classes, {len(hierarchy.leaves)} of them leaves"]
+    lines = [
+        f"hierarchy of {len(hierarchy.classes)} classes, {len(hierarchy.leaves)} of them leaves"
+    ]
 
     def write(c: int, depth: int) -> None:
         synset = f"  ({hierarchy.synsets[c]})" if hierarchy.synsets[c] else ""

@@ -24,29 +24,80 @@ if TYPE_CHECKING:
     epilog="Example: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
 )
 @click.option("--scheme", required=True, help="Which questions to ask; see `simkit list schemes`.")
-@click.option("--data", "spec", default="scenes", show_default=True,
-              help="scenes, coco:FILE, npz:FILE or a TOML file.")
-@click.option("--split", help="train, val, test or train+val. [default: the training set; train+val "
-              "where val was held out of the file]")
-@click.option("--images", default="1.0", show_default=True, metavar="SHARE|NUMBER",
-              help="How many of the images to ask about.")
-@click.option("--budget", type=float, metavar="AMOUNT",
-              help="Buy as much as this pays for, instead of a stated amount.")
-@click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
-              show_default=True, help="What --budget counts.")
-@click.option("--prices", "price_list", default="coco-tagging", show_default=True,
-              help="A preset or a TOML file; see `simkit list prices`.")
-@click.option("--workers", type=int, help="People who answer each question. [default: the price list's]")
-@click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
-              show_default=True, help="How their answers are joined.")
-@click.option("--miss", type=float, default=0.0, show_default=True, metavar="SHARE",
-              help="How often a person overlooks a class that is present.")
-@click.option("--false-alarm", type=float, default=0.0, show_default=True, metavar="SHARE",
-              help="How often a person sees a class that is absent.")
+@click.option(
+    "--data",
+    "spec",
+    default="scenes",
+    show_default=True,
+    help="scenes, coco:FILE, npz:FILE or a TOML file.",
+)
+@click.option(
+    "--split",
+    help="train, val, test or train+val. [default: the training set; train+val "
+    "where val was held out of the file]",
+)
+@click.option(
+    "--images",
+    default="1.0",
+    show_default=True,
+    metavar="SHARE|NUMBER",
+    help="How many of the images to ask about.",
+)
+@click.option(
+    "--budget",
+    type=float,
+    metavar="AMOUNT",
+    help="Buy as much as this pays for, instead of a stated amount.",
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["dollars", "hours"]),
+    default="dollars",
+    show_default=True,
+    help="What --budget counts.",
+)
+@click.option(
+    "--prices",
+    "price_list",
+    default="coco-tagging",
+    show_default=True,
+    help="A preset or a TOML file; see `simkit list prices`.",
+)
+@click.option(
+    "--workers", type=int, help="People who answer each question. [default: the price list's]"
+)
+@click.option(
+    "--vote",
+    type=click.Choice(["majority", "union"]),
+    default="majority",
+    show_default=True,
+    help="How their answers are joined.",
+)
+@click.option(
+    "--miss",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="How often a person overlooks a class that is present.",
+)
+@click.option(
+    "--false-alarm",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="SHARE",
+    help="How often a person sees a class that is absent.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same labels.")
-@click.option("--draw", type=int, default=0, show_default=True, help="Which repetition of the seed.")
-@click.option("--out", type=click.Path(path_type=Path),
-              help="Where to write; the ending says the format. [default: SCHEME.parquet]")
+@click.option(
+    "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Where to write; the ending says the format. [default: SCHEME.parquet]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(**given: Any) -> None:
     """Simulate partial labels of a data set and say what they cost.
@@ -87,7 +138,9 @@ def command(**given: Any) -> None:
     click.echo(f"wrote {out}  (content id {labels.id})")
 
 
-def annotated(data: Dataset, scheme: Scheme, price_list: Prices, given: dict[str, Any]) -> PartialLabels:
+def annotated(
+    data: Dataset, scheme: Scheme, price_list: Prices, given: dict[str, Any]
+) -> PartialLabels:
     """The labels of one split: for the stated amount, or for the budget where there is one."""
     from simkit.annotate.budget import amount_for
     from simkit.annotate.crowd import Habits
@@ -113,9 +166,11 @@ def annotated(data: Dataset, scheme: Scheme, price_list: Prices, given: dict[str
     }
     if given["budget"] is None:
         return simulate(truth, scheme, **common)
-    unit = "seconds" if given["unit"] == "hours" else "dollars"
-    budget = given["budget"] * (3600 if given["unit"] == "hours" else 1)
-    return amount_for(budget, truth, scheme, price_list, unit=unit, **common).labels
+    if given["unit"] == "hours":
+        return amount_for(
+            3600 * given["budget"], truth, scheme, price_list, unit="seconds", **common
+        ).labels
+    return amount_for(given["budget"], truth, scheme, price_list, **common).labels
 
 
 def images(text: str) -> float | int:
@@ -123,7 +178,9 @@ def images(text: str) -> float | int:
     try:
         return int(text) if text.strip().isdigit() and text.strip() != "1" else float(text)
     except ValueError:
-        raise BadInput(f"--images is {text!r}; a share such as 0.5 or a number of images is expected") from None
+        raise BadInput(
+            f"--images is {text!r}; a share such as 0.5 or a number of images is expected"
+        ) from None
 
 
 def _with_hierarchy(data: Dataset, scheme: Scheme) -> Dataset:

@@ -12,10 +12,20 @@ from simkit.cli.report import print_json, progress
 
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
 @click.option("--method", required=True, help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
-@click.option("--labels", "labels_file", type=click.Path(path_type=Path), required=True,
-              help="A label file of the training pictures, from `simkit simulate`.")
-@click.option("--data", "spec", default="scenes", show_default=True,
-              help="The data set that the labels are of.")
+@click.option(
+    "--labels",
+    "labels_file",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A label file of the training pictures, from `simkit simulate`.",
+)
+@click.option(
+    "--data",
+    "spec",
+    default="scenes",
+    show_default=True,
+    help="The data set that the labels are of.",
+)
 @click.option("--backbone", default="scenes-net", show_default=True, help="Gives the features.")
 @click.option("--weights", type=click.Path(path_type=Path), help="Weights file of the backbone.")
 @click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
@@ -23,11 +33,13 @@ from simkit.cli.report import print_json, progress
 @click.option("--batch-size", type=click.IntRange(min=1), help="Pictures in a step.")
 @click.option("--lr", type=float, help="Learning rate.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same model.")
-@click.option("--draw", type=int, default=0, show_default=True, help="Which repetition of the seed.")
+@click.option(
+    "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the trained model.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(**given: Any) -> None:
-    """Train one method on partial labels and score it on the test split (mAP, masked)."""  # fmt: skip
+    """Train one method on partial labels and score it on the test split (mAP, masked)."""
     from simkit.labels import formats
     from simkit.learn import methods
     from simkit.learn.optim import Settings

@@ -120,9 +120,7 @@ class PartialLabels:
         """
         if self.classes != truth.classes:
             odd = set(self.classes) ^ set(truth.classes)
-            detail = (
-                f"class {min(odd)!r} is in one of them only" if odd else "the order differs"
-            )
+            detail = f"class {min(odd)!r} is in one of them only" if odd else "the order differs"
         elif not np.array_equal(self.images, truth.images):
             detail = "the image ids differ"
         elif self.history.command == "simulate" and self.history.parents[:1] != (truth.id,):

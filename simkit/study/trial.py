@@ -59,7 +59,9 @@ def trial(
     split = "test" if "test" in opened.truth else "val"
     net = load_backbone(backbone, weights or None) if fine_tune else None
     kind = kind_of(spell(method))
-    files = Source(data, ("train", split), () if fine_tune else (kind,), backbone, weights, features)
+    files = Source(
+        data, ("train", split), () if fine_tune else (kind,), backbone, weights, features
+    )
     material = open_material(files, progress=progress)
     inputs = {
         name: _pictures(opened, name, net.size) if net else material.inputs(name, kind)

@@ -6,7 +6,9 @@ SMALL = "scenes:images=100,val=10,test=10"
 
 
 def test_same_bill_as_when_it_was_made(shell) -> None:
-    made = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--prices", "google", "--json").json
+    made = shell(
+        "simulate", "--scheme", "rpa", "--data", SMALL, "--prices", "google", "--json"
+    ).json
     done = shell("cost", "rpa.parquet", "--prices", "google", "--json")
     assert done.code == 0, done.err
     assert done.json["cost"] == made["cost"]

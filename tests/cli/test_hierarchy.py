@@ -8,16 +8,8 @@ import pytest
 from simkit.labels.hierarchy import Hierarchy
 
 needs_wordnet = pytest.mark.skipif(
-    "NLTK_DATA" not in os.environ and not os.environ.get("SIMKIT_DATA"), reason="WordNet is not here"
+    "NLTK_DATA" not in os.environ, reason="WordNet is not here: set NLTK_DATA"
 )
-
-
-@pytest.fixture(autouse=True)
-def wordnet(monkeypatch: pytest.MonkeyPatch) -> None:
-    if "NLTK_DATA" not in os.environ and os.environ.get("SIMKIT_DATA"):
-        import nltk
-
-        monkeypatch.setattr(nltk.data, "path", [os.environ["SIMKIT_DATA"] + "/nltk_data", *nltk.data.path])
 
 
 @needs_wordnet

@@ -29,7 +29,9 @@ def test_every_command_has_help_with_an_example_and_a_test(shell, verb: str) -> 
     assert (Path(__file__).parent / f"test_{verb}.py").is_file()
 
 
-@pytest.mark.parametrize("verb", [v for v in VERBS if v not in ("list", "show", "cost", "hierarchy")])
+@pytest.mark.parametrize(
+    "verb", [v for v in VERBS if v not in ("list", "show", "cost", "hierarchy")]
+)
 def test_seed_is_always_there(verb: str) -> None:
     command = main.get_command(click.Context(main), verb)
     assert any(p.name == "seed" for p in command.params)
@@ -56,7 +58,11 @@ def test_interrupt_gives_130_and_leaves_nothing(tmp_path) -> None:
         "run(['simulate', '--scheme', 'fpc'])\n"
     )
     child = subprocess.Popen(
-        [sys.executable, "-c", program], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert child.stdout.readline() == "ready\n"
     time.sleep(0.1)

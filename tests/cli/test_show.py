@@ -6,7 +6,9 @@ SMALL = "scenes:images=100,val=10,test=10"
 
 
 def test_labels(shell) -> None:
-    made = shell("simulate", "--scheme", "fpc", "--per-class", 5, "--data", SMALL, "--seed", 3, "--json").json
+    made = shell(
+        "simulate", "--scheme", "fpc", "--per-class", 5, "--data", SMALL, "--seed", 3, "--json"
+    ).json
     done = shell("show", "fpc.parquet")
     assert done.code == 0, done.err
     assert made["id"] in done.out
@@ -19,7 +21,9 @@ def test_labels(shell) -> None:
 def test_history_makes_the_same_labels_again(shell) -> None:
     from simkit import PartialLabels, data, replay
 
-    shell("simulate", "--scheme", "knowledge-graph", "--data", SMALL, "--images", "0.5", "--draw", 2)
+    shell(
+        "simulate", "--scheme", "knowledge-graph", "--data", SMALL, "--images", "0.5", "--draw", 2
+    )
     labels = PartialLabels.load("knowledge-graph.parquet")
     scenes = data.open(SMALL)
     assert replay(labels.history, scenes.truth["train"], scenes.hierarchy).id == labels.id
@@ -30,7 +34,12 @@ def test_hierarchy(shell) -> None:
 
     Hierarchy.of(["dog", "cat", "animal"], [("dog", "animal"), ("cat", "animal")]).save("h.json")
     done = shell("show", "h.json")
-    assert done.out.splitlines() == ["hierarchy of 3 classes, 2 of them leaves", "animal", "  dog", "  cat"]
+    assert done.out.splitlines() == [
+        "hierarchy of 3 classes, 2 of them leaves",
+        "animal",
+        "  dog",
+        "  cat",
+    ]
 
 
 def test_bad_input(shell) -> None:

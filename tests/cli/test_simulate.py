@@ -1,4 +1,4 @@
-"""`simkit simulate`: every scheme runs, the numbers agree with the file, bad input is one sentence."""
+"""`simkit simulate`: every scheme runs, numbers agree with the file, bad input is refused."""
 
 from pathlib import Path
 
@@ -33,7 +33,9 @@ def test_default_data_is_scenes(shell) -> None:
 
 
 def test_settings_of_the_scheme_and_out(shell) -> None:
-    done = shell("simulate", "--scheme", "fpc", "--per-class", 7, "--data", SMALL, "--out", "a.npz", "--json")
+    done = shell(
+        "simulate", "--scheme", "fpc", "--per-class", 7, "--data", SMALL, "--out", "a.npz", "--json"
+    )
     assert done.code == 0, done.err
     assert "per_class=7" in done.json["scheme"]
     assert Path("a.npz").is_file() and not Path("fpc.parquet").exists()
@@ -50,13 +52,26 @@ def test_same_seed_same_id_other_seed_other_id(shell) -> None:
 
 
 def test_budget_is_kept_and_nearly_spent(shell) -> None:
-    done = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--budget", 20, "--prices", "openimages", "--json")
+    done = shell(
+        "simulate",
+        "--scheme",
+        "rpa",
+        "--data",
+        SMALL,
+        "--budget",
+        20,
+        "--prices",
+        "openimages",
+        "--json",
+    )
     assert done.code == 0, done.err
     assert 19 < done.json["cost"]["dollars"] <= 20
 
 
 def test_budget_in_hours(shell) -> None:
-    done = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--budget", 1, "--unit", "hours", "--json")
+    done = shell(
+        "simulate", "--scheme", "rpa", "--data", SMALL, "--budget", 1, "--unit", "hours", "--json"
+    )
     assert 3400 < done.json["cost"]["seconds"] <= 3600
 
 
@@ -76,9 +91,15 @@ BAD = {
     ),
     "keep outside": (["--scheme", "rpa", "--keep", "1.5"], "keep is 1.5"),
     "negative amount": (["--scheme", "fpc", "--per-class", "-3"], "per_class is -3"),
-    "not a number": (["--scheme", "fpc", "--per-class", "many"], "per_class is 'many'; a whole number"),
+    "not a number": (
+        ["--scheme", "fpc", "--per-class", "many"],
+        "per_class is 'many'; a whole number",
+    ),
     "nan": (["--scheme", "rpa", "--keep", "nan"], "keep is 'nan'; a number is expected"),
-    "missing file": (["--scheme", "fpc", "--data", "npz:nowhere.npz"], "nowhere.npz does not exist"),
+    "missing file": (
+        ["--scheme", "fpc", "--data", "npz:nowhere.npz"],
+        "nowhere.npz does not exist",
+    ),
     "a folder": (["--scheme", "fpc", "--data", "npz:folder"], "folder is a folder"),
     "unknown data": (["--scheme", "fpc", "--data", "scene"], "no data set is called 'scene'"),
     "no split": (["--scheme", "fpc", "--split", "dev"], "has no split 'dev'"),

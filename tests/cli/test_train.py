@@ -15,7 +15,9 @@ def labels(shell) -> str:
 
 
 def train(shell, labels: str, *more: object, method: str = "an"):
-    return shell("train", "--method", method, "--labels", labels, "--data", SMALL, "--epochs", 3, *more)
+    return shell(
+        "train", "--method", method, "--labels", labels, "--data", SMALL, "--epochs", 3, *more
+    )
 
 
 def test_a_head_learns_and_is_written(shell, labels: str) -> None:
@@ -44,9 +46,7 @@ def test_every_method_runs(shell, labels: str) -> None:
 
 
 def test_fine_tuning_from_pixels(shell, labels: str) -> None:
-    done = shell(
-        "train", "--method", "ll-r", "--labels", labels, "--data", SMALL, "--fine-tune", "--epochs", 1, "--json"
-    )  # fmt: skip
+    done = train(shell, labels, "--fine-tune", "--json", method="ll-r")
     assert done.code == 0, done.err
     assert 0 < done.json["map"] < 1
 
@@ -66,7 +66,10 @@ BAD = {
         "no setting of method 'll-r' is called 'detla'; did you mean 'delta'?",
     ),
     "wrapper alone": (["--method", "boostlu", "--labels", "full.parquet"], "an+boostlu"),
-    "no labels": (["--method", "an", "--labels", "nowhere.parquet"], "nowhere.parquet does not exist"),
+    "no labels": (
+        ["--method", "an", "--labels", "nowhere.parquet"],
+        "nowhere.parquet does not exist",
+    ),
     "negative rate": (
         ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--lr", "-1"],
         "lr is -1",

@@ -32,7 +32,11 @@ def test_planted_features_are_learnt(planted) -> None:
     scenes = open(DATA)
     labels = simulate(scenes.truth["train"], "full-subset")
     done = trial(
-        labels, methods.make("full"), data=DATA, features=planted, settings=Settings(epochs=100, lr=0.05)
+        labels,
+        methods.make("full"),
+        data=DATA,
+        features=planted,
+        settings=Settings(epochs=100, lr=0.05),
     )
     assert (done.split, done.images) == ("test", 100)
     assert done.map > 0.8  # chance is 0.1; a few classes have no training image

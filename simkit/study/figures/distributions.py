@@ -34,13 +34,26 @@ class Distributions:
         ranks = np.arange(true.shape[1]) + 1
         with house_style():
             drawing, grid = plt.subplots(
-                rows, self.columns, figsize=(WIDTH, 2.4 * rows), sharex=True, sharey=True, squeeze=False
+                rows,
+                self.columns,
+                figsize=(WIDTH, 2.4 * rows),
+                sharex=True,
+                sharey=True,
+                squeeze=False,
             )
             for axes in grid.flat[len(schemes) :]:
                 axes.axis("off")
             for axes, scheme, before, after in zip(grid.flat, schemes, true, present, strict=False):
-                axes.bar(ranks, np.maximum(after, 0.5), width=0.8, color="#0072B2", label="labelled present")
-                axes.step(ranks, np.maximum(before, 0.5), where="mid", color=INK, lw=1.2, label="truth")
+                axes.bar(
+                    ranks,
+                    np.maximum(after, 0.5),
+                    width=0.8,
+                    color="#0072B2",
+                    label="labelled present",
+                )
+                axes.step(
+                    ranks, np.maximum(before, 0.5), where="mid", color=INK, lw=1.2, label="truth"
+                )
                 axes.set_yscale("log")
                 axes.set_ylim(0.8, before.max() * 1.6)
                 share = after.sum() / max(1, before.sum())

@@ -12,7 +12,9 @@ from simkit.labels.truth import Truth
 from simkit.study.analysis import revealed as module
 from simkit.study.analysis.revealed import revealed
 
-TRUTH = Truth.of(np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]]), classes=("cat", "dog", "cow"))
+TRUTH = Truth.of(
+    np.array([[1, 0, 1], [0, 1, 0], [1, 1, 0], [0, 0, 1]]), classes=("cat", "dog", "cow")
+)
 
 
 def test_complete_labels_reveal_everything_and_cost_their_price() -> None:
