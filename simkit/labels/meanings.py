@@ -21,7 +21,7 @@ from zipfile import BadZipFile
 from simkit.errors import BadInput
 from simkit.files import readable
 
-_SYNSET = re.compile(r"[^\s<]+\.[nvasr]\.\d\d?")
+_SYNSET = re.compile(r"[^\s<]+\.[nvasr]\.(?!00?$)\d\d?")
 _MOST = 8  # candidates reported for one name
 
 
