@@ -285,7 +285,6 @@ def test_the_spelling_gives_the_method_back(spec):
     assert copy.copy(method) == method
 
 
-@pytest.mark.slow
 @every
 def test_compiles_once_without_a_break(spec):
     method = make(spec)

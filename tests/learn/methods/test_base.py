@@ -1,0 +1,123 @@
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from simkit import methods
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.learn.heads import Head, Model
+from simkit.learn.methods.base import Around, Method, Needs, Sizes, Task
+
+
+def test_the_public_names_serve_a_loop_of_ones_own():
+    N, L = 6, 4
+    Z = torch.tensor([[1, 0, -1, 0]] * N)
+    m = methods.make("ll-r(delta=25)")
+    assert m == methods.make("ll-r", delta=25)
+    state = m.start(methods.Sizes(images=N, classes=L), None)
+    x = torch.randn(N, L, requires_grad=True)
+    batch = methods.Batch(index=torch.arange(N), labels=Z, boxes=None, flips=None)
+    out = methods.Outputs(logits=x, maps=None, features=None)
+    for epoch in (1, 2):
+        loss = m.loss(batch, out, state)
+        loss.backward()
+        m.after_batch(batch, out, state)
+        m.after_epoch(epoch, None, state)
+    assert loss.shape == () and m.selected(batch, out, state).sum() == 12
+
+
+def test_wrappers_are_written_behind_a_plus_and_spelled_completely():
+    m = methods.make("ll-r(delta=0.5)+boostlu(alpha=5)")
+    assert methods.spell(m) == (
+        "ll-r(delta=0.5, k_of='batch', reproduce=None, epsilon=None)"
+        "+boostlu(alpha=5.0, beta=0.0, train=True, eval=True, zero_positive='plain')"
+    )
+    assert methods.make(methods.spell(m)) == m
+
+
+def test_a_task_takes_arrays_and_tensors():
+    Z = np.array([[1, 0], [0, 0], [-1, 1]])
+    for given in (Z, torch.tensor(Z), PartialLabels.of(Z)):
+        task = Task(given)
+        assert task.sizes == Sizes(3, 2) and task.rows.tolist() == [0, 2]
+
+
+def test_inputs_must_have_a_row_for_each_image():
+    with pytest.raises(BadInput) as error:
+        Task(np.eye(3, dtype=int), inputs=[1, 2])
+    assert str(error.value) == (
+        "the inputs hold 2 images and the labels 3; give one input for each image of the labels, "
+        "in the same order"
+    )
+
+
+@dataclass(frozen=True)
+class Hint:
+    value: int
+
+
+@dataclass(frozen=True)
+class Other:
+    value: int
+
+
+def test_a_new_aid_replaces_one_of_its_kind():
+    task = Task(np.eye(2, dtype=int), aids=(Hint(1), Other(2))).with_aids(Hint(3))
+    assert task.aids == (Other(2), Hint(3)) and task.aid(Hint) == Hint(3)
+
+
+def test_needs_join():
+    joined = Needs(maps=True, aids=(Hint,)) | Needs(labels=True, aids=(Hint, Other))
+    assert joined == Needs(maps=True, labels=True, aids=(Hint, Other))
+
+
+@dataclass(frozen=True)
+class Half(Method):
+    name: ClassVar[str] = "half"
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(aids=(Hint,))
+
+    def loss(self, batch, out, state):
+        return out.logits.mean((-2, -1))
+
+
+@dataclass(frozen=True)
+class PlusOne(Around):
+    name: ClassVar[str] = "plus-one"
+    own_needs: ClassVar[Needs] = Needs(epoch_scores=True)
+
+    def extra(self, batch, out, state):
+        return 1.0
+
+
+def test_a_method_without_its_aid_says_so():
+    for task in (Sizes(2, 2), Task(np.eye(2, dtype=int))):
+        with pytest.raises(BadInput) as error:
+            Half().start(task)
+        assert str(error.value) == (
+            "method 'half' needs Hint, which this task does not carry; `prepare(task, method)` "
+            "builds it, or pass one with task.with_aids(...)"
+        )
+
+
+def test_a_wrapper_joins_needs_and_adds_to_the_loss():
+    method = PlusOne(Half())
+    assert method.needs == Needs(epoch_scores=True, aids=(Hint,))
+    state = method.start(Task(np.eye(2, dtype=int), aids=(Hint(1),)))
+    batch = methods.Batch(torch.arange(2), torch.eye(2))
+    assert method.loss(batch, methods.Outputs(torch.full((2, 2), 3.0)), state).item() == 4.0
+
+
+def test_a_head_on_a_backbone_learns_faster():
+    head, backbone = Head(torch.zeros(2, 3), torch.zeros(2)), torch.nn.Linear(4, 3)
+    method = methods.make("an")
+    (only,) = method.groups(Model(head), torch.nn.Module(), 0.1)
+    assert only["lr"] == 0.1 and only["params"] == [head.weight, head.bias]
+    model = Model(head, backbone=backbone, head_ratio=10)
+    rates = [(g["lr"], len(g["params"])) for g in method.groups(model, torch.nn.Module(), 0.1)]
+    assert rates == [(1.0, 2), (0.1, 2)]

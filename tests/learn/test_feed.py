@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+import torch
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.learn import feed as feeds
+from simkit.learn.feed import FeatureFeed, PictureFeed, moments
+from simkit.learn.inputs import FeatureInputs, ImageInputs
+
+PLACE = np.array([4, 0, 7])
+
+
+def test_pooled_features_lie_ready(maps):
+    rows = np.arange(10, 40)
+    found = FeatureFeed(FeatureInputs(maps), rows, maps=False, standardise=False).batch(PLACE, epoch=1)
+    wanted = maps[rows[PLACE]].astype(np.float32).mean((2, 3))
+    np.testing.assert_allclose(found.pooled, wanted, rtol=1e-6)
+    assert found.points is None and found.flips is None
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 30])
+def test_points_are_the_maps_place_by_place(maps, monkeypatch, limit):
+    monkeypatch.setattr(feeds, "_RESIDENT_BYTES", limit)
+    rows = np.arange(10, 40)
+    found = FeatureFeed(FeatureInputs(maps), rows, maps=True, standardise=True)
+    fed = found.batch(PLACE, epoch=1)
+    assert fed.shape == (3, 3) and fed.points.shape == (3, 9, 6)
+    torch.testing.assert_close(fed.points.mean(1), fed.pooled, atol=1e-5, rtol=1e-5)
+
+
+def test_standardised_over_the_asked_images_alone(maps):
+    rows = np.arange(0, 90, 2)
+    feed = FeatureFeed(FeatureInputs(maps), rows, maps=False, standardise=True)
+    everything = feed.batch(np.arange(len(rows)), epoch=1).pooled
+    torch.testing.assert_close(everything.mean(0), torch.zeros(6), atol=1e-5, rtol=0)
+    torch.testing.assert_close(everything.std(0, correction=0), torch.ones(6), atol=1e-4, rtol=0)
+
+
+def test_a_feature_that_does_not_vary_keeps_its_scale():
+    mean, deviation = moments(torch.tensor([[1.0, 2.0], [1.0, 4.0]]))
+    assert mean.tolist() == [1.0, 3.0] and deviation.tolist() == [1.0, 1.0]
+
+
+def test_nan_is_refused():
+    with pytest.raises(BadInput) as error:
+        moments(torch.tensor([[1.0], [float("nan")]]))
+    assert str(error.value) == (
+        "the features hold nan or infinity; compute them again or clean them first"
+    )
+
+
+class Doubling(torch.nn.Module):
+    width = 3
+
+    def prepare(self, pictures):
+        return pictures.float()
+
+    def forward(self, x):
+        return 2 * x
+
+
+def test_pictures_pass_through_the_backbone():
+    pictures = np.random.default_rng(0).integers(0, 256, (9, 3, 2, 4), np.uint8)
+    feed = PictureFeed(ImageInputs(pictures), np.arange(9), Doubling(), maps=True, chance=Chance.seeded(0))
+    fed = feed.batch(PLACE, epoch=1)
+    torch.testing.assert_close(fed.pooled, 2 * torch.tensor(pictures[PLACE]).float().mean((2, 3)))
+    assert fed.points.shape == (3, 8, 3) and fed.shape == (2, 4) and fed.flips.shape == (3,)

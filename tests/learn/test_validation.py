@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.validation import Selection, Validation
+
+PRESENT = np.array([[1, 0], [0, 1], [1, 1]], bool)
+SCORES = np.array([[0.9, 0.1], [0.5, 0.2], [0.1, 0.3]], np.float32)
+
+
+def test_what_the_labels_are_is_said():
+    truth, partial = Truth.of(PRESENT), PartialLabels.of(np.where(PRESENT, 1, -1))
+    masked = Truth.of(PRESENT, known=np.ones((3, 2), bool))
+    kinds = [Validation(None, labels).kind for labels in (truth, partial, masked, None)]
+    assert kinds == ["complete", "partial", "partial", "none"]
+    assert Validation(None, truth).id == truth.id and Validation(None).id is None
+
+
+def test_scored_on_what_is_known():
+    complete = Validation(None, Truth.of(PRESENT)).score(SCORES)
+    assert complete == pytest.approx(((1 + 2 / 3) / 2 + 1) / 2)
+    codes = np.where(PRESENT, 1, -1)
+    codes[1, 0] = 0  # without the image between the two hits
+    assert Validation(None, PartialLabels.of(codes)).score(SCORES) == 1.0
+
+
+def test_the_first_of_equals_is_kept_and_patience_ends_a_run():
+    chosen, kept = Selection(2, patience=2), []
+    for epoch, score in enumerate([0.3, 0.5, 0.5, 0.4, 0.9], 1):
+        chosen.see(0, epoch, score, lambda e=epoch: kept.append(e))
+    assert kept == [1, 2] and chosen.epoch == [2, 0] and chosen.stopped == [True, False]
+
+
+def test_nan_scores_keep_the_first_epoch():
+    chosen, kept = Selection(1, None), []
+    for epoch in (1, 2):
+        chosen.see(0, epoch, float("nan"), lambda e=epoch: kept.append(e))
+    assert kept == [1]
