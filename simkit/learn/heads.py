@@ -187,7 +187,7 @@ class HeadStack:
         return flat.view(len(rows), *bias.shape)
 
     def _gradients(self, grad: Tensor, rows: Tensor, runs: slice) -> Tensor | None:
-        """Fill those of weight and bias from grad (n, r, L) and rows (n, D); return that of rows."""
+        """Fill those of weight and bias from grad (n, r, L), rows (n, D); return that of rows."""
         flat = grad.flatten(1)
         torch.mm(flat.T, rows.detach(), out=self.weight_grad[runs].flatten(0, 1))
         torch.sum(grad, 0, out=self.bias_grad[runs])

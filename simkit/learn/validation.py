@@ -67,6 +67,7 @@ class Selection:
         """Take note of a score; `keep` is called when this epoch is the best one yet."""
         if self.stopped[run]:
             return
+        score = float("-inf") if np.isnan(score) else score
         if score > self.best[run] or self.epoch[run] == 0:
             self.best[run], self.epoch[run] = score, epoch
             keep()

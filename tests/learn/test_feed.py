@@ -13,7 +13,9 @@ PLACE = np.array([4, 0, 7])
 
 def test_pooled_features_lie_ready(maps):
     rows = np.arange(10, 40)
-    found = FeatureFeed(FeatureInputs(maps), rows, maps=False, standardise=False).batch(PLACE, epoch=1)
+    found = FeatureFeed(FeatureInputs(maps), rows, maps=False, standardise=False).batch(
+        PLACE, epoch=1
+    )
     wanted = maps[rows[PLACE]].astype(np.float32).mean((2, 3))
     np.testing.assert_allclose(found.pooled, wanted, rtol=1e-6)
     assert found.points is None and found.flips is None
@@ -62,7 +64,9 @@ class Doubling(torch.nn.Module):
 
 def test_pictures_pass_through_the_backbone():
     pictures = np.random.default_rng(0).integers(0, 256, (9, 3, 2, 4), np.uint8)
-    feed = PictureFeed(ImageInputs(pictures), np.arange(9), Doubling(), maps=True, chance=Chance.seeded(0))
+    feed = PictureFeed(
+        ImageInputs(pictures), np.arange(9), Doubling(), maps=True, chance=Chance.seeded(0)
+    )
     fed = feed.batch(PLACE, epoch=1)
     torch.testing.assert_close(fed.pooled, 2 * torch.tensor(pictures[PLACE]).float().mean((2, 3)))
     assert fed.points.shape == (3, 8, 3) and fed.shape == (2, 4) and fed.flips.shape == (3,)

@@ -60,7 +60,9 @@ def test_gradients_are_those_of_autograd(frozen):
     stack = HeadStack(random(L, D, seed=1), random(L, seed=2), shares)
     pooled, points = maps.mean((-2, -1)), maps.flatten(2).mT
     stack.forward(pooled, points, (h, w))
-    loss = sum((share.out.logits**2).sum() + (share.out.logits[0] ** 3).sum() for share in stack.shares)
+    loss = sum(
+        (share.out.logits**2).sum() + (share.out.logits[0] ** 3).sum() for share in stack.shares
+    )
     loss.backward()
     below = stack.backward(pooled, points)
     if frozen:
@@ -69,7 +71,9 @@ def test_gradients_are_those_of_autograd(frozen):
         torch.autograd.backward([pooled, points], list(below))
 
     twin = random(b, D, h, w).requires_grad_()
-    plain = [Head(s.head.weight.detach().clone(), s.head.bias.detach().clone()) for s in stack.shares]
+    plain = [
+        Head(s.head.weight.detach().clone(), s.head.bias.detach().clone()) for s in stack.shares
+    ]
     outs = [head(twin, maps=m) for head, (_, m) in zip(plain, shares, strict=True)]
     sum((o.logits**2).sum() + (o.logits[0] ** 3).sum() for o in outs).backward()
     for share, head in zip(stack.shares, plain, strict=True):

@@ -23,7 +23,8 @@ def test_maps_have_four_dimensions():
     with pytest.raises(BadInput) as error:
         FeatureInputs(np.zeros((2, 4, 3), np.float32))
     assert str(error.value) == (
-        "features have shape (2, 4, 3) of float32; floats of shape (N, D) or (N, D, h, w) are expected"
+        "features have shape (2, 4, 3) of float32; floats of shape (N, D) or "
+        "(N, D, h, w) are expected"
     )
 
 
@@ -64,7 +65,10 @@ def test_which_pictures_are_mirrored_depends_on_place_and_epoch():
     assert 430 < flips.sum() < 570
     np.testing.assert_array_equal(inputs.flips(index[500:], Chance.seeded(0).of(1)), flips[500:])
     assert (inputs.flips(index, Chance.seeded(0).of(2)) != flips).any()
-    assert ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), flip=False).flips(index, Chance.seeded(0)) is None
+    assert (
+        ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), flip=False).flips(index, Chance.seeded(0))
+        is None
+    )
 
 
 def test_pictures_of_a_data_set():

@@ -95,7 +95,8 @@ def test_counts_are_of_known_present_labels():
 @pytest.mark.parametrize(
     ("scores", "options", "message"),
     [
-        (np.zeros(3), {}, "scores have shape (3,) of float64; numbers, images x classes, are expected"),
+        (np.zeros(3), {},
+         "scores have shape (3,) of float64; numbers, images x classes, are expected"),
         (np.zeros((3, 2)), {}, "present has shape (2, 2) and the scores (3, 2); they must agree"),
         (np.full((2, 2), np.nan), {},
          "the scores hold nan; the model that gave them has diverged, lower its lr"),

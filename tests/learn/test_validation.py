@@ -32,8 +32,8 @@ def test_the_first_of_equals_is_kept_and_patience_ends_a_run():
     assert kept == [1, 2] and chosen.epoch == [2, 0] and chosen.stopped == [True, False]
 
 
-def test_nan_scores_keep_the_first_epoch():
+def test_an_epoch_without_a_score_is_kept_only_until_there_is_one():
     chosen, kept = Selection(1, None), []
-    for epoch in (1, 2):
-        chosen.see(0, epoch, float("nan"), lambda e=epoch: kept.append(e))
-    assert kept == [1]
+    for epoch, score in enumerate([float("nan"), float("nan"), 0.1], 1):
+        chosen.see(0, epoch, score, lambda e=epoch: kept.append(e))
+    assert kept == [1, 3]

@@ -218,11 +218,10 @@ class Watched(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if any(word in str(func) for word in self.waiting):
             self.found.append(str(func))
-        boolean = [
-            i for i in (args[1] if "index" in str(func) and len(args) > 1 and isinstance(args[1], list | tuple) else [])
-            if isinstance(i, torch.Tensor) and i.dtype in (torch.bool, torch.uint8)
-        ]  # fmt: skip
-        self.found += [f"{func} by a mask" for _ in boolean]
+        indices = args[1] if "index" in str(func) and len(args) > 1 else ()
+        for given in indices if isinstance(indices, list | tuple) else ():
+            if isinstance(given, torch.Tensor) and given.dtype in (torch.bool, torch.uint8):
+                self.found.append(f"{func} by a mask")
         return func(*args, **(kwargs or {}))
 
 

@@ -1,0 +1,123 @@
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import torch
+
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.inputs import FeatureInputs, ImageInputs
+from simkit.learn.methods import Needs, Task, make
+from simkit.learn.methods.an import AssumeNegative
+from simkit.learn.optim import Settings
+from simkit.learn.train import train, train_stack
+from simkit.learn.validation import Validation
+
+AN = make("an")
+
+
+@dataclass(frozen=True)
+class Large(AssumeNegative):
+    name: ClassVar[str] = "large"
+
+    def state_bytes(self, sizes):
+        return 6_000_000_000
+
+
+@dataclass(frozen=True)
+class Views(AssumeNegative):
+    name: ClassVar[str] = "views"
+
+    @property
+    def needs(self):
+        return Needs(views=True)
+
+
+def refused(*runs, **options) -> str:
+    with pytest.raises(BadInput) as error:
+        train_stack(list(runs), **options)
+    return str(error.value)
+
+
+def test_runs_must_fit_together(task, pooled, complete):
+    assert refused() == "there is nothing to train; give at least one (task, method)"
+    assert refused((task, AN), lrs=[0.1, 0.1]) == (
+        "2 learning rates came for 1 runs; give one for each"
+    )
+    assert refused((task, AN), lrs=[-1]) == "a learning rate is -1.0; a number above 0 is expected"
+    assert refused((task, AN), (pooled, AN)) == (
+        "the runs of a stack have different inputs; train them in separate stacks"
+    )
+    codes = task.labels.rows(np.arange(90))
+    other = Task(
+        PartialLabels.of(codes, classes=list("abcde"), asked=np.ones(90, bool)), task.inputs
+    )
+    assert refused((task, AN), (other, AN)) == (
+        "the runs of a stack have different classes; train them in separate stacks"
+    )
+    fewer = Task(PartialLabels.of(codes * (np.arange(90) < 9)[:, None]), task.inputs)
+    assert refused((task, AN), (fewer, AN)) == (
+        "the runs of a stack ask about different images; train them in separate stacks"
+    )
+
+
+def test_there_must_be_something_to_learn_from(task):
+    assert refused((Task(task.labels), AN)) == (
+        "the task has no inputs to train on; give Task(labels, FeatureInputs(...)) or "
+        "Task(labels, ImageInputs(...))"
+    )
+    nothing = Task(PartialLabels.of(np.zeros((90, 5), int)), task.inputs)
+    assert refused((nothing, AN)) == (
+        "no image was asked about, so there is nothing to learn from; simulate more"
+    )
+
+
+def test_methods_must_get_what_they_look_at(pooled):
+    assert refused((pooled, make("an+boostlu"))) == (
+        "method 'boostlu' looks at class maps, but the features are pooled; compute features of "
+        'kind "maps"'
+    )
+    assert refused((pooled, Views())) == (
+        "method 'views' wants crops and mirrored pictures, which cached features do not have; "
+        "train it on ImageInputs with a backbone"
+    )
+    pictures = ImageInputs(np.zeros((90, 3, 2, 2), np.uint8))
+    assert refused((Task(pooled.labels, pictures), AN)) == (
+        "pictures (ImageInputs) are trained with a backbone and features without one; give "
+        "backbone=... for pictures, or FeatureInputs"
+    )
+    run = (Task(pooled.labels, pictures), AN)
+    assert refused(run, run, backbone=torch.nn.Identity()) == (
+        "2 runs cannot share a backbone that learns; train them one at a time"
+    )
+
+
+def test_states_that_are_too_large_are_refused_before_they_are_made(pooled):
+    message = refused((pooled, Large()), (pooled, AN), (pooled, Large()))
+    assert message == (
+        "the states of all 3 runs take 12.0 GB (large(pos_weight=1.0, reduction='mean_all', "
+        "epsilon=None) alone 6.0 GB) and the limit is 8 GB; train fewer runs at once, or raise "
+        "state_gb"
+    )
+    train(pooled, Large(), settings=Settings(epochs=1))
+
+
+def test_validation_must_fit(task, present, maps):
+    assert refused((task, AN), settings=Settings(select="best")) == (
+        "select is 'best', but there are no validation labels to choose by; give "
+        "validation=Validation(inputs, labels), or select='last'"
+    )
+    truth = Truth.of(present)
+    assert refused((task, AN), validation=Validation(FeatureInputs(maps[:3]), truth)) == (
+        "validation has 3 inputs and labels of 90 images; give one row for each"
+    )
+    flat = FeatureInputs(maps.astype(np.float32).mean((2, 3)))
+    assert refused((task, AN), validation=Validation(flat, truth)) == (
+        "validation inputs are pooled and those of the task maps; bring the same kind"
+    )
+    other = Truth.of(present, classes=list("abcde"))
+    assert refused((task, AN), validation=Validation(task.inputs, other)) == (
+        "the validation labels have other classes than the task; use the same data set"
+    )
