@@ -79,15 +79,15 @@ class Ranking:
 
 def interval(values: Sequence[float] | NDArray[np.floating], *, level: float = 0.95) -> Interval:
     """The mean of `values` (n,), one per draw, with its interval."""
-    values = np.asarray(values, float)
-    mean = float(values.mean())
-    if len(values) < 2:
-        return Interval(mean, None, None, len(values))
-    if len(values) < BOOTSTRAP_FROM:
-        reach = float(stats.t.ppf((1 + level) / 2, len(values) - 1)) * _error(values)
-        return Interval(mean, mean - reach, mean + reach, len(values))
-    reach = float(np.quantile(_resampled_t(values), level)) * _error(values)
-    return Interval(mean, mean - reach, mean + reach, len(values))
+    scores: NDArray[np.float64] = np.asarray(values, np.float64)
+    mean, n = float(scores.mean()), len(scores)
+    if n < 2:
+        return Interval(mean, None, None, n)
+    if n < BOOTSTRAP_FROM:
+        reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * _error(scores)
+    else:
+        reach = float(np.quantile(_resampled_t(scores), level)) * _error(scores)
+    return Interval(mean, mean - reach, mean + reach, n)
 
 
 def p_value(differences: Sequence[float] | NDArray[np.floating]) -> float | None:

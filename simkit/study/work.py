@@ -38,7 +38,7 @@ def run(bundle: Bundle) -> list[Row]:
                 "the data or features changed since the comparison was planned; start it again"
             )
         bought = buy(bundle, material)
-        rows = {}
+        rows: dict[str, Row] = {}
         for kind in bundle.source.kinds:
             chosen = [spec for spec in bundle.methods if kind_of(spec) == kind]
             if chosen:
@@ -93,7 +93,7 @@ def _row(
         "absent": counts["absent"],
         "unknown": asked * labels.shape[1] - counts["present"] - counts["absent"],
         "epochs": trained.epoch,
-        "lr": bundle.train.lr,
+        "lr": trained.history.settings["lr"],
         "select": bundle.train.select,
         "validation": bundle.validation,
         "labels_id": labels.id,

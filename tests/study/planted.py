@@ -17,7 +17,20 @@ LEAD = {  # points over AN
 
 def row(**values):
     blank = dict.fromkeys(runs.SCHEMA.names)
-    return blank | {"reference": False, "seed": 0, "key": "k", "ap": [0.5, None], "notes": []} | values
+    return (
+        blank
+        | {
+            "reference": False,
+            "seed": 0,
+            "key": "k",
+            "images": 20,
+            "dollars": 9.5,
+            "seconds": 1800.0,
+            "ap": [0.5, None],
+            "notes": [],
+        }
+        | values
+    )
 
 
 def rows(

@@ -51,7 +51,9 @@ def test_whatever_decides_the_result_changes_the_key(change):
 
 
 def test_where_files_lie_does_not_change_the_key():
-    elsewhere = dataclasses.replace(BUNDLE.source, data="scenes:images=3000", weights="moved.safetensors")
+    elsewhere = dataclasses.replace(
+        BUNDLE.source, data="scenes:images=3000", weights="moved.safetensors"
+    )
     assert dataclasses.replace(BUNDLE, source=elsewhere).key == BUNDLE.key
     assert pickle.loads(pickle.dumps(BUNDLE)).key == BUNDLE.key
 

@@ -52,7 +52,7 @@ def test_validation_that_uses_up_the_budget_is_refused(small):
 
 
 def test_partial_validation_labels_come_from_the_scheme_in_proportion(small):
-    found, bundle = bought(small(validation="partial", budgets=[40], schemes=["full-subset"]))
+    found, _ = bought(small(validation="partial", budgets=[40], schemes=["full-subset"]))
     assert found.validation_dollars == pytest.approx(40 * 40 / 160, rel=0.1)
     assert found.dollars <= 40
     assert found.seconds == pytest.approx(found.dollars / 15 * 3600)

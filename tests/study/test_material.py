@@ -44,7 +44,11 @@ def test_features_may_be_brought_along(tmp_path):
     ("arrays", "kinds", "told"),
     [
         ({"train": (40, 3)}, ("pooled",), 'no file for the test split; add test = "FILE.npz"'),
-        ({"train": (39, 3), "test": (20, 3)}, ("pooled",), "has features of 39 images, but train has 40"),
+        (
+            {"train": (39, 3), "test": (20, 3)},
+            ("pooled",),
+            "has features of 39 images, but train has 40",
+        ),
         ({"train": (40, 3), "test": (20, 3)}, ("maps",), "holds pooled features .* needs maps"),
     ],
 )
@@ -61,5 +65,7 @@ def test_a_split_that_is_missing_is_named(tmp_path):
     path = tmp_path / "labels.npz"
     np.savez(path, indptr=truth.indptr, indices=truth.indices, shape=truth.shape,
              class_names=np.array(["a", "b", "c"]), image_ids=np.arange(6))  # fmt: skip
-    with pytest.raises(BadInput, match="has no test split, which a comparison needs here; give one"):
+    with pytest.raises(
+        BadInput, match="has no test split, which a comparison needs here; give one"
+    ):
         open_material(Source(f"npz:{path}", ("train", "test"), ("pooled",), "scenes-net"))

@@ -114,8 +114,8 @@ def _line(axes: Axes, cells: list[Cell], name: str, style: Look) -> None:
 def _outside(drawing: Drawing, grid: list[Axes], panels: int, columns: int) -> None:
     handles: dict[str, Any] = {}
     for place, axes in enumerate(grid[:panels]):
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
         if place + columns >= panels:  # the lowest of its column
             axes.tick_params(labelbottom=True)
             axes.set_xlabel("dollars of annotation, log axis")

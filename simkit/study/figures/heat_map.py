@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -88,7 +88,7 @@ def _cells(axes: Axes, rows: list[Line], methods: list[str], against: str) -> No
 
 def _write(axes: Axes, place: tuple[int, int], cell: Cell, *, bold: bool, small: bool) -> None:
     x, y = place
-    middle = {"ha": "center", "va": "center"}
+    middle: dict[str, Any] = {"ha": "center", "va": "center"}
     mean, half = f"{100 * cell.score.mean:.1f}", cell.score.half
     weight = "bold" if bold else "normal"
     axes.text(x, y - 0.14, mean, fontsize=10.5 if small else 13, fontweight=weight, **middle)
@@ -102,7 +102,9 @@ def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    slanted = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if len(methods) > 6 else {}
+    slanted: dict[str, Any] = (
+        {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if len(methods) > 6 else {}
+    )
     axes.set_xticks(range(len(methods)), [label(m) for m in methods], fontsize=11, **slanted)
     axes.set_yticks(range(len(rows)), [row.scheme for row in rows], fontsize=11)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)

@@ -1,0 +1,49 @@
+import matplotlib as mpl
+import pytest
+
+from simkit.errors import BadInput
+from simkit.learn import methods
+from simkit.study import figures
+from simkit.study.figures.base import house_style, label, look
+
+
+def test_figures_are_found_by_name():
+    assert {"heat-map", "cost-curve"} <= set(figures.names())
+    assert figures.make("heat-map", budget=100).budget == 100.0
+    spelled = figures.spell(figures.make("cost-curve(panels=method)"))
+    assert spelled.startswith("cost-curve(panels='method'")
+    with pytest.raises(BadInput, match="no figure is called 'heatmap'; did you mean 'heat-map'"):
+        figures.make("heatmap")
+
+
+def test_every_figure_has_a_title():
+    assert all(figures.get(name).title for name in figures.names())
+
+
+def test_a_method_looks_the_same_everywhere_and_apart_from_others():
+    known = ["an", "ignore", "ll-r", "csl", "se", "role", "en", "full"]
+    assert len({look(m).color for m in known}) == len(known)
+    assert len({look(m).marker for m in known}) == len(known)
+    assert look("ll-r(delta=0.2)") == look("ll-r")
+    assert look("brand-new") == look("brand-new")
+
+
+def test_a_wrapped_method_keeps_colour_and_marker_but_is_dashed_and_hollow():
+    plain, wrapped = look("ll-r"), look("ll-r+boostlu(alpha=5)")
+    assert (wrapped.color, wrapped.marker) == (plain.color, plain.marker)
+    assert (plain.dashes, plain.hollow, wrapped.dashes, wrapped.hollow) == ("-", False, "--", True)
+    assert wrapped.line()["markerfacecolor"] == "white"
+
+
+def test_labels_are_the_fields_names():
+    assert label("ll-r+boostlu") == "LL-R + BoostLU"
+    assert label("ll-r(delta=0.2)") == "LL-R(delta=0.2)"
+    assert label("from-elsewhere") == "from-elsewhere"
+    assert all(label(name) == methods.get(name).title for name in methods.names())
+
+
+def test_the_users_own_style_comes_back():
+    before = mpl.rcParams["font.size"]
+    with house_style():
+        assert mpl.rcParams["font.size"] == 10
+    assert mpl.rcParams["font.size"] == before

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from matplotlib.patches import Rectangle
+
+from simkit.errors import BadInput
+from simkit.study import runs
+from simkit.study.figures.heat_map import HeatMap
+from tests.study import planted
+
+
+def drawn(table, **options):
+    drawing = HeatMap(**options)(table)
+    axes = drawing.axes[0]
+    texts = {tuple(round(x) for x in t.get_position()): [] for t in axes.texts}
+    for text in axes.texts:
+        x, y = text.get_position()
+        texts[round(x), round(y)].append(text.get_text())
+    frames = [p for p in axes.patches if isinstance(p, Rectangle)]
+    framed = {(round(f.get_x() + 0.46), round(f.get_y() + 0.45)) for f in frames}
+    return drawing, axes, texts, framed
+
+
+def test_cells_show_mean_interval_and_draws():
+    table = runs.tidy(
+        [
+            planted.row(scheme="fpc", method="an", draw=d, map=m, dollars=9.0, budget=10.0)
+            for d, m in enumerate([0.4, 0.5, 0.6])
+        ],
+        classes=(),
+    )
+    _, axes, texts, frames = drawn(table)
+    # half = t(0.975, 2) * 0.1 / sqrt(3) = 0.248
+    assert texts == {(0, 0): ["50.0", "±24.8, n=3"]} and frames == set()
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["AN"]
+
+
+def test_winners_are_framed_and_noise_is_named():
+    drawing, axes, _, frames = drawn(planted.table(), budget=150)
+    order = ["an", "ignore", "ll-r", "an+boostlu", "ll-r+boostlu"]
+    assert (order.index("ignore"), 1) in frames and (order.index("ll-r+boostlu"), 0) in frames
+    assert not any(row == 4 for _, row in frames)
+    verdicts = [t.get_text() for t in axes.child_axes[0].get_yticklabels()]
+    assert verdicts[1].startswith("Ignore wins:\n+4.8 over")
+    assert verdicts[4] == "no difference\nbeyond noise"
+    assert drawing.get_suptitle().endswith("which scheme, for $150 of annotation each?")
+
+
+def test_colour_is_the_difference_to_an():
+    _, axes, _, _ = drawn(planted.table(), budget=150)
+    gaps = np.asarray(axes.images[0].get_array())
+    assert gaps[:, 0] == pytest.approx([0] * 5)
+    assert gaps[1, 1] == pytest.approx(9, abs=0.5) and gaps[0, 1] == pytest.approx(-18, abs=0.5)
+
+
+def test_the_middle_budget_is_shown_unless_another_is_asked_for():
+    assert "$150" in HeatMap()(planted.table()).get_suptitle()
+    with pytest.raises(BadInput) as caught:
+        HeatMap(budget=7)(planted.table())
+    assert str(caught.value) == (
+        "heat-map: no runs at the budget 7; budgets in the table are $50, $150, $450"
+    )
+
+
+def test_unspent_budgets_are_told():
+    rows = [row | {"dollars": 100.0} if row["scheme"] == "rpa" else row for row in planted.rows()]
+    title = HeatMap(budget=150)(runs.tidy(rows, classes=())).get_suptitle()
+    assert title.endswith("Up to $150 of annotation ($100 to $148 spent)")
+
+
+def test_a_missing_run_leaves_a_gap():
+    rows = [r for r in planted.rows() if not (r["scheme"] == "fpc" and r["method"] == "ll-r")]
+    _, _, texts, _ = drawn(runs.tidy(rows, classes=()), budget=150)
+    assert texts[2, 2] == ["no run"]
+
+
+def test_one_draw_frames_nothing():
+    _, axes, texts, frames = drawn(planted.table(draws=1), budget=150)
+    assert frames == set() and texts[0, 0][1] == "n=1"
+    assert axes.child_axes[0].get_yticklabels()[0].get_text() == "one draw:\ncannot tell"
+
+
+def test_many_methods_fit():
+    many = [f"m{i}" for i in range(12)]
+    rows = [
+        planted.row(scheme="fpc", method=m, draw=d, map=0.5 + 0.01 * d, dollars=9.0)
+        for m in many
+        for d in range(3)
+    ]
+    drawing, axes, *_ = drawn(runs.tidy(rows, classes=()))
+    assert axes.get_xticklabels()[0].get_rotation() == 35
+    drawing.canvas.draw()
+    assert drawing.get_suptitle().endswith("Amounts as written, costs differ")

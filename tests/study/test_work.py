@@ -1,0 +1,112 @@
+import dataclasses
+import math
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import average_precision_score
+
+from simkit.errors import BadInput
+from simkit.learn import methods
+from simkit.learn.methods import Task
+from simkit.learn.train import train
+from simkit.study import runs
+from simkit.study.buying import buy
+from simkit.study.compare import plan, source_of
+from simkit.study.material import opened
+from simkit.study.work import run
+
+
+def first(grid, place=0):
+    material = opened(source_of(grid))
+    return plan(grid, material)[place], material
+
+
+def without_times(rows):
+    return [{k: v for k, v in row.items() if k not in runs.MEASURED} for row in rows]
+
+
+def test_one_row_for_each_method_in_the_grids_order(small):
+    bundle, _ = first(small(methods=["an+boostlu", "ignore", "an"]))
+    rows = run(bundle)
+    assert [row["method"] for row in rows] == ["an+boostlu", "ignore", "an"]
+    for row in rows:
+        assert set(row) == set(runs.SCHEMA.names)
+        assert row["key"] == bundle.key and row["budget"] == 10 and row["draw"] == 0
+        assert row["present"] + row["absent"] + row["unknown"] == row["images"] * 52
+        assert row["scheme_spec"] == "single-positive" and row["present"] == row["images"]
+        assert row["train_seconds"] > 0 and row["peak_memory_mb"] > 10
+    assert rows[1]["method_spec"].startswith("ignore(")
+
+
+def test_the_same_bundle_gives_the_same_bits(small):
+    bundle, _ = first(small())
+    assert without_times(run(bundle)) == without_times(run(pickle.loads(pickle.dumps(bundle))))
+
+
+def test_threads_are_as_before(small):
+    before = torch.get_num_threads()
+    run(first(small())[0])
+    assert torch.get_num_threads() == before
+
+
+def test_scores_are_those_of_a_training_by_hand(small):
+    grid = small(methods=["an", "ignore"], schemes=["full-subset"], budgets=[])
+    bundle, material = first(grid)
+    labels = buy(bundle, material).train
+    task = Task(labels=labels, inputs=material.inputs("train", "pooled"))
+    trained = train(task, methods.make("an"), settings=grid.train, seed=0, draw=0)
+    scores = trained.scores(material.inputs("test", "pooled"))
+    present = material.truth("test").present.toarray()
+    by_class = [
+        average_precision_score(present[:, c], scores[:, c]) if present[:, c].any() else None
+        for c in range(52)
+    ]
+    row = run(bundle)[0]
+    assert [ap is None for ap in row["ap"]] == [ap is None for ap in by_class]
+    valid = [c for c in range(52) if by_class[c] is not None]
+    # The stack trains with others; that changes nothing but the last bits, which may swap ranks.
+    assert np.allclose([row["ap"][c] for c in valid], [by_class[c] for c in valid], atol=2e-3)
+    leaves = [by_class[c] for c in material.data.leaves if by_class[c] is not None]
+    assert row["map"] == pytest.approx(np.mean(leaves), abs=1e-3)
+    assert row["map_all"] == pytest.approx(np.mean([by_class[c] for c in valid]), abs=1e-3)
+    counts = present.sum(0)
+    own = [c for c in material.data.leaves if by_class[c] is not None]
+    weighted = sum(by_class[c] * counts[c] for c in own) / sum(counts[c] for c in own)
+    assert row["map_o"] == pytest.approx(weighted, abs=1e-3)
+
+
+def test_methods_see_the_same_labels_and_differ(small):
+    rows = run(first(small(methods=["an", "ignore"], schemes=["rpa"], budgets=[30]))[0])
+    assert rows[0]["labels_id"] == rows[1]["labels_id"]
+    assert rows[0]["map"] != rows[1]["map"]
+
+
+def test_labels_that_choose_the_epoch_are_recorded(small):
+    grid = small(validation="complete", budgets=[60], train={"epochs": 3, "select": "best"})
+    for row in run(first(grid)[0]):
+        assert row["validation"] == "complete" and row["select"] == "best"
+        assert 1 <= row["epochs"] <= 3 and row["validation_dollars"] > 20
+        assert row["dollars"] <= 60
+
+
+def test_what_annotation_warned_about_is_noted(small):
+    grid = small(schemes=["full-subset"], budgets=[1000])
+    (note,) = run(first(grid)[0])[0]["notes"]
+    assert note.startswith("full-subset can spend 62.63 of 1,000.00 dollars; everything was bought")
+
+
+def test_a_bundle_of_other_data_is_refused(small):
+    bundle, _ = first(small())
+    other = dataclasses.replace(bundle, ids={**bundle.ids, "truth train": "another"})
+    with pytest.raises(
+        BadInput, match=r"^the data or features changed since the comparison was planned"
+    ):
+        run(other)
+
+
+def test_a_class_that_is_present_nowhere_has_no_ap(small):
+    rows = run(first(small(data="scenes:images=60,val=10,test=4"))[0])
+    missing = [ap for ap in rows[0]["ap"] if ap is None]
+    assert missing and not math.isnan(rows[0]["map"])
