@@ -221,7 +221,7 @@ def main() -> None:
     if given.one:
         print(json.dumps(one_large(given.input, given.one)))
         return
-    rows, equal = coco_size(2 if given.quick else 5)
+    rows, equal = coco_size(3 if given.quick else 7)
     if os.environ.get("SIMKIT_DATA"):
         rows += real_labels(Path(os.environ["SIMKIT_DATA"]))
     if given.size == "large":

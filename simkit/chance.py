@@ -57,7 +57,7 @@ class Chance:
         return out.reshape(shape)
 
     def block(self, start: int, stop: int, width: int, bits: int = 32) -> NDArray[Any]:
-        """Numbers of 16, 32 or 64 `bits` for all places of rows start..stop: (stop - start, width).
+        """Numbers of 8, 16, 32 or 64 `bits` for all of rows start..stop: (stop - start, width).
 
         Several times as fast per number as `__call__`, for whole rows; its numbers are its own. A
         row's numbers do not depend on which rows are asked for with it.

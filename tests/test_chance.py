@@ -56,7 +56,7 @@ def test_numbers_are_known():
     assert ROOT.of("x").permutation(10).at(np.arange(10), 3).tolist() == KNOWN_ORDER
 
 
-@pytest.mark.parametrize("bits", [16, 32, 64])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
 @pytest.mark.parametrize("width", [1, 5, 8, 83])
 def test_rows_of_a_block_do_not_depend_on_the_block(bits, width):
     whole = ROOT.block(0, 40, width, bits)
@@ -65,7 +65,7 @@ def test_rows_of_a_block_do_not_depend_on_the_block(bits, width):
     assert np.array_equal(np.concatenate(parts), whole)
 
 
-@pytest.mark.parametrize("bits", [16, 32, 64])
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_blocks_are_uniform_and_rows_differ(bits):
     numbers = ROOT.block(0, 1000, 64, bits)
     top = (numbers >> numbers.dtype.type(bits - 4)).ravel()
@@ -73,7 +73,7 @@ def test_blocks_are_uniform_and_rows_differ(bits):
     expected = top.size / 16
     # Chi-square with 15 degrees of freedom exceeds 45 with probability 8e-5.
     assert ((counts - expected) ** 2 / expected).sum() < 45
-    assert len(np.unique(numbers[:, :8].view(f"V{bits}"), axis=0)) == 1000
+    assert len(np.unique(numbers[:, :32].view(f"V{bits * 4}"), axis=0)) == 1000
 
 
 def test_numbers_of_neighbouring_places_are_unrelated():

@@ -177,6 +177,8 @@ class Crowd:
     @cached_property
     def _yes(self) -> csr_array:
         """(n, L) where the crowd would say yes; row i is about `images[i]`."""
+        imagined = float(np.max(self.habits.false_alarm))
+        self._ledger.expect(len(self.images) * self.shape[1] * imagined)
         present = self._truth.present if self._all else csr_array(self._truth.present[self.images])
         return answered(present, self.images, self.habits, self._chance)
 

@@ -49,8 +49,10 @@ class Ledger:
         self.expect(len(images))
         keys = images.astype(np.uint64)
         keys <<= self._shift
-        keys |= classes.astype(np.uint64) << np.uint64(1)
-        keys |= np.asarray(yes, np.uint64)
+        low = classes.astype(np.uint64)
+        low <<= np.uint64(1)
+        low |= np.asarray(yes, np.uint64)
+        keys |= low
         self._answers.append(keys)
         self._written += len(keys)
 

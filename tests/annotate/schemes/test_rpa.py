@@ -77,24 +77,24 @@ def test_every_place_by_whole_numbers(keep):
     kept = set(zip(*(a.tolist() for a in kept_places(images, L, keep, CHANCE)), strict=True))
     expected = set()
     for image in images.tolist():
-        leading = CHANCE.block(image, image + 1, L, bits=16)[0]
+        leading = CHANCE.block(image, image + 1, L, bits=8)[0]
         for c in range(L):
-            rest = int(CHANCE([image], c)[0]) >> 16
-            if (int(leading[c]) << 48) + rest < threshold(keep):
+            rest = int(CHANCE([image], c)[0]) >> 8
+            if (int(leading[c]) << 56) + rest < threshold(keep):
                 expected.add((image, c))
     assert kept == expected
 
 
 def test_leading_bits_that_do_not_decide(monkeypatch):
-    """All leading bits equal those of the limit: then the other 48 decide everywhere."""
+    """All leading bits equal those of the limit: then the other 56 decide everywhere."""
     keep = 0.3
-    top = threshold(keep) >> 48
+    top = threshold(keep) >> 56
     monkeypatch.setattr(
-        Chance, "block", lambda self, a, b, width, bits: np.full((b - a, width), top, np.uint16)
+        Chance, "block", lambda self, a, b, width, bits: np.full((b - a, width), top, np.uint8)
     )
     rows, columns = kept_places(np.arange(500), L, keep, CHANCE)
-    rest = CHANCE(np.arange(500)[:, None], np.arange(L)) >> np.uint64(16)
-    expected = rest < threshold(keep) % 2**48
+    rest = CHANCE(np.arange(500)[:, None], np.arange(L)) >> np.uint64(8)
+    expected = rest < threshold(keep) % 2**56
     assert 0 < expected.mean() < 1
     assert np.array_equal(np.stack([rows, columns]), np.nonzero(expected))
 
