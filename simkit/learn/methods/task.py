@@ -1,0 +1,121 @@
+"""What a method is given: the task, batches of it, the model's outputs; and what it can ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.learn import aids as aid_checks
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many images and classes there are: enough to start a method that needs no labels."""
+
+    images: int
+    classes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is learned from: partial labels, inputs with a row for each of their images, aids.
+
+    labels: PartialLabels, or an (N, L) array or tensor of +1 present, -1 absent, 0 unknown.
+    There is no place for truth; only asked images enter training.
+    """
+
+    labels: PartialLabels
+    inputs: Any = None
+    aids: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.labels, PartialLabels):
+            given = self.labels.cpu() if isinstance(self.labels, Tensor) else self.labels
+            object.__setattr__(self, "labels", PartialLabels.of(np.asarray(given)))
+        N = self.labels.shape[0]
+        if self.inputs is not None and len(self.inputs) != N:
+            raise BadInput(
+                f"the inputs hold {len(self.inputs)} images and the labels {N}; "
+                "give one input for each image of the labels, in the same order"
+            )
+        object.__setattr__(self, "aids", tuple(self.aids))
+
+    @property
+    def sizes(self) -> Sizes:
+        """Images and classes of the labels."""
+        return Sizes(*self.labels.shape)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows of the asked images: those that enter training."""
+        return np.flatnonzero(self.labels.asked)
+
+    def with_aids(self, *aids: Any) -> Task:
+        """The same task with these aids added; a new one replaces an older one of its kind."""
+        kept = tuple(old for old in self.aids if type(old) not in {type(aid) for aid in aids})
+        return replace(self, aids=(*kept, *aids))
+
+    def aid(self, kind: type[A]) -> A:
+        """The aid of this kind. Raises BadInput when the task carries none."""
+        aid_checks.check("this", (kind,), self.aids)
+        return next(aid for aid in self.aids if isinstance(aid, kind))
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """One step's images.
+
+    index (b,) int64 rows of the task;  labels (..., b, L) int8;  boxes (b, 4) float crops as shares
+    of the picture (y0, x0, y1, x1) or None;  flips (b,) bool, mirrored left to right, or None.
+    """
+
+    index: Tensor
+    labels: Tensor
+    boxes: Tensor | None = None
+    flips: Tensor | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """What the model says about a batch.
+
+    logits (..., b, L), the means of the class maps;  maps (..., b, L, h, w) or None;
+    features (b, D), pooled, or None.
+    """
+
+    logits: Tensor
+    maps: Tensor | None = None
+    features: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a method cannot do without; `a | b` joins two.
+
+    maps: Outputs.maps in every step.  views: Batch.boxes and Batch.flips.  epoch_scores: logits of
+    all images at the end of every epoch.  labels: the whole label matrix at the start.
+    aids: kinds of side information.
+    """
+
+    maps: bool = False
+    views: bool = False
+    epoch_scores: bool = False
+    labels: bool = False
+    aids: tuple[type[Any], ...] = ()
+
+    def __or__(self, other: Needs) -> Needs:
+        return Needs(
+            self.maps or other.maps,
+            self.views or other.views,
+            self.epoch_scores or other.epoch_scores,
+            self.labels or other.labels,
+            (*self.aids, *(kind for kind in other.aids if kind not in self.aids)),
+        )

@@ -1,0 +1,45 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.learn.methods.task import Needs, Sizes, Task
+
+
+@dataclass(frozen=True)
+class Hint:
+    value: int
+
+
+@dataclass(frozen=True)
+class Other:
+    value: int
+
+
+def test_a_task_takes_arrays_and_tensors():
+    Z = np.array([[1, 0], [0, 0], [-1, 1]])
+    for given in (Z, torch.tensor(Z), PartialLabels.of(Z)):
+        task = Task(given)
+        assert task.sizes == Sizes(3, 2) and task.rows.tolist() == [0, 2]
+
+
+def test_inputs_must_have_a_row_for_each_image():
+    with pytest.raises(BadInput) as error:
+        Task(np.eye(3, dtype=int), inputs=[1, 2])
+    assert str(error.value) == (
+        "the inputs hold 2 images and the labels 3; give one input for each image of the labels, "
+        "in the same order"
+    )
+
+
+def test_a_new_aid_replaces_one_of_its_kind():
+    task = Task(np.eye(2, dtype=int), aids=(Hint(1), Other(2))).with_aids(Hint(3))
+    assert task.aids == (Other(2), Hint(3)) and task.aid(Hint) == Hint(3)
+
+
+def test_needs_join():
+    joined = Needs(maps=True, aids=(Hint,)) | Needs(labels=True, aids=(Hint, Other))
+    assert joined == Needs(maps=True, labels=True, aids=(Hint, Other))
