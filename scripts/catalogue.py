@@ -34,9 +34,15 @@ def _table(kind: str, package: str) -> Iterable[str]:
         part = parts.get(name)
         fields = dataclasses.fields(part) if dataclasses.is_dataclass(part) else ()
         settings = ", ".join(f"`{_setting(f)}`" for f in fields if f.name != "inner")
-        row = f"| `{name}` | {part.title} | {settings} |"
+        row = f"| `{name}` | {_what(part)} | {settings} |"
         yield row + (f" {part.source} |" if sourced else "")
     yield ""
+
+
+def _what(part: type) -> str:
+    """The title, and the first line of the docstring where it says more."""
+    first = (part.__doc__ or "").strip().splitlines()[0].rstrip(".")
+    return f"**{part.title}**: {first[0].lower()}{first[1:]}" if first else f"**{part.title}**"
 
 
 def _setting(f: dataclasses.Field[object]) -> str:

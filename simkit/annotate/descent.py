@@ -22,7 +22,7 @@ class Descent:
     "No" settles the whole branch as absent; "yes" leaves what is below open. Where classes have
     several parents, all parents of what is present are present too, and a branch that was denied
     settles only what does not also stand below a class known to be present.
-    Source: paper 003, section 4.1.2, mode `verify`.
+    Source: Soft Exposure, section 4.1.2, mode `verify`.
     """
 
     hierarchy: Hierarchy

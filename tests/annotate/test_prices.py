@@ -69,7 +69,7 @@ def test_every_preset_prices_every_question_and_names_its_source(name):
     assert bill.dollars == pytest.approx(sum(line.dollars for line in bill.lines))
     assert all(line.dollars > 0 and line.source for line in bill.lines)
     assert listed.workers_source and (listed.wage is None or listed.wage_source)
-    published = ("Lin et al.", "Bearman et al.", "Google", "AWS", "paper 003")
+    published = ("Lin et al.", "Bearman et al.", "Google", "AWS", "Soft Exposure")
     for rate in listed.rates.values():
         assert rate.source.startswith(("assumption: ", *published))
 

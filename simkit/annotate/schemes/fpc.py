@@ -26,7 +26,7 @@ class FixedPerClass:
 
     name: ClassVar[str] = "fpc"
     title: ClassVar[str] = "FPC"
-    source: ClassVar[str] = "paper 002 (Class-aware Selective Loss), section 4.1"
+    source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1"
     amount: ClassVar[str | None] = "per_class"
     needs_hierarchy: ClassVar[bool] = False
 

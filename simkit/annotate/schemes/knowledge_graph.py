@@ -24,7 +24,7 @@ class KnowledgeGraph:
 
     name: ClassVar[str] = "knowledge-graph"
     title: ClassVar[str] = "Knowledge graph"
-    source: ClassVar[str] = "paper 003 (Soft Exposure), section 4.1.2"
+    source: ClassVar[str] = "Soft Exposure, section 4.1.2"
     amount: ClassVar[str | None] = None
     needs_hierarchy: ClassVar[bool] = True
 

@@ -29,7 +29,7 @@ class RandomPerAnnotation:
 
     name: ClassVar[str] = "rpa"
     title: ClassVar[str] = "RPA"
-    source: ClassVar[str] = "paper 002 (Class-aware Selective Loss), section 4.1; its p is 1 - keep"
+    source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1; its p is 1 - keep"
     amount: ClassVar[str | None] = "keep"
     needs_hierarchy: ClassVar[bool] = False
 

@@ -22,7 +22,7 @@ class SinglePositive:
 
     name: ClassVar[str] = "single-positive"
     title: ClassVar[str] = "Single positive"
-    source: ClassVar[str] = "Cole et al., CVPR 2021; papers 000, 001 and 004"
+    source: ClassVar[str] = "Cole et al., CVPR 2021"
     amount: ClassVar[str | None] = None
     needs_hierarchy: ClassVar[bool] = False
 

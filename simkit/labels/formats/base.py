@@ -42,6 +42,7 @@ class Format(Protocol):
 formats: Registry[Format] = Registry("format", "simkit.labels.formats")
 register = formats.register
 names = formats.names
+get = formats.__getitem__
 make = formats.make
 
 
@@ -65,7 +66,8 @@ def reading(path: str | PathLike[str], what: str) -> Iterator[Path]:
         yield found
     except BadInput as error:
         named = str(found) in str(error)
-        raise (error if named else BadInput(f"{found}: {error}")) from None
+        sentence = " ".join(str(error).split())  # ids and names may hold line breaks
+        raise (error if named else BadInput(f"{found}: {sentence}")) from None
     except (MemoryError, RecursionError):
         raise BadInput(f"{found} is nested too deeply or too large to be read; {_AGAIN}") from None
     except UnicodeError:

@@ -21,13 +21,13 @@ class AssumeNegative(Method):
     Paper 001 prints a weight of 0 for assumed negatives, a misprint for 1.
     """
 
-    pos_weight: float = 1.0  # 5 makes it the FE of paper 003
+    pos_weight: float = 1.0  # 5 makes it the FE of Soft Exposure
     reduction: Literal["mean_all", "sum", "sum_classes"] = "mean_all"  # sum_classes: 003
     epsilon: Epsilon | None = None
 
     name: ClassVar[str] = "an"
     title: ClassVar[str] = "AN"
-    source: ClassVar[str] = "Cole et al. CVPR 2021, eq. 3; naive AN of Kim et al. CVPR 2022 (001)"
+    source: ClassVar[str] = "Cole et al. CVPR 2021, eq. 3; naive AN of Kim et al., CVPR 2022"
 
     def __post_init__(self) -> None:
         if not self.pos_weight > 0:

@@ -33,7 +33,7 @@ class BoostLU(Around):
 
     name: ClassVar[str] = "boostlu"
     title: ClassVar[str] = "BoostLU"
-    source: ClassVar[str] = "Kim et al. CVPR 2023 (000), eq. 3"
+    source: ClassVar[str] = "Kim et al., CVPR 2023, eq. 3"
 
     def __post_init__(self) -> None:
         if not self.alpha > 0:

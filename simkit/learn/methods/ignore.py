@@ -1,4 +1,4 @@
-"""Ignore unknown labels (NE in paper 003, IU in Cole et al., Ignore in 002)."""
+"""Ignore unknown labels (NE in Soft Exposure, IU in Cole et al., Ignore in Ben-Baruch et al.)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class Ignore(Method):
     Cole et al. stops at a batch without a positive or without a negative; small batches may be so.
     """
 
-    # mean_all: Cole et al.'s code; sum: 002's code; sum_classes: 003.
+    # mean_all: code of Cole et al.; sum: code of Ben-Baruch et al.; sum_classes: Soft Exposure.
     reduction: Literal["mean_all", "mean_observed", "sum", "sum_classes"] = "mean_all"
     epsilon: Epsilon | None = None
 
     name: ClassVar[str] = "ignore"
     title: ClassVar[str] = "Ignore"
     source: ClassVar[str] = (
-        "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al. CVPR 2022 (002)"
+        "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al., CVPR 2022"
     )
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

@@ -34,13 +34,13 @@ class LargeLossRejection(Method):
     """
 
     delta: float = 0.5  # percent per epoch: 000 on single positives; 001 searches 0.1 to 0.5
-    k_of: KOf = "batch"  # what the percentage is of: 001's code; the paper says "unknown"
+    k_of: KOf = "batch"  # what the percentage is of: the published code; the paper says "unknown"
     reproduce: Reproduce | None = None  # "paper": k_of unknown; the others: rates as their floats
     epsilon: Epsilon | None = None
 
     name: ClassVar[str] = "ll-r"
     title: ClassVar[str] = "LL-R"
-    source: ClassVar[str] = "Kim et al. CVPR 2022 (001), eq. 4-6"
+    source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 4-6"
 
     def __post_init__(self) -> None:
         if not 0 <= self.delta <= 100:

@@ -30,7 +30,7 @@ def reduce(values: Tensor, how: str, counted: Tensor | None = None) -> Tensor:
     """(..., b, L) losses to one for each run, (...).
 
     mean_all: mean over all b * L entries, unknown ones included in the denominator (spml, LL).
-    sum_classes: sum over classes, mean over images (papers 002's prose and 003).
+    sum_classes: sum over classes, mean over images (Soft Exposure).
     sum: sum over everything (the code of 002 and of ASL).
     mean_observed: mean over `counted` entries; 0 where there is none.
     """
