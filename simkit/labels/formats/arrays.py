@@ -28,11 +28,15 @@ class Arrays:
     def __getitem__(self, name: str) -> NDArray[Any]:
         """The array `name`, read-only. Raises BadInput where it is missing or is no plain array."""
         if name not in self:
-            has = ", ".join(sorted(self._names)[:12]) or "nothing"
+            shown = [each if each.isprintable() else repr(each) for each in sorted(self._names)]
+            has = ", ".join(shown[:12]) or "nothing"
             raise BadInput(f"the array {name!r} is missing; the file holds {has}")
         entry = self._archive.getinfo(f"{name}.npy")
         check_memory(entry.file_size, self._path, name)
-        return _parse(self._archive.read(entry), name)
+        try:
+            return _parse(self._archive.read(entry), name)
+        except RuntimeError:  # zipfile's way to say so
+            raise BadInput(f"{name} is encrypted; save it without a password") from None
 
     def whole(self, name: str, dimensions: int = 1) -> NDArray[np.int64]:
         """An array of whole numbers as int64. Raises BadInput for other kinds and dimensions."""

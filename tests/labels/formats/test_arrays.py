@@ -50,3 +50,14 @@ def test_kinds_are_checked(arrays: Arrays) -> None:
         arrays.text("text")
     with pytest.raises(BadInput, match=r"^the array 'x' is missing; the file holds big, bool, "):
         arrays["x"]
+
+
+def test_an_encrypted_array_is_named(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", one=np.arange(3))
+    content = bytearray((tmp_path / "x.npz").read_bytes())
+    for magic, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        content[content.index(magic) + place] |= 1
+    (tmp_path / "x.npz").write_bytes(content)
+    arrays = Arrays(zipfile.ZipFile(tmp_path / "x.npz"), tmp_path / "x.npz")
+    with pytest.raises(BadInput, match=r"^one is encrypted; save it without a password$"):
+        arrays["one"]

@@ -1,0 +1,118 @@
+"""The data source coco."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from simkit import data
+from simkit.data.dataset import WHOLE
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+
+
+def _write(folder: Path, name: str, count: int, start: int = 0, **changed: Any) -> Path:
+    """Image i shows class i % 3 (none where that is 2) in a picture of shade start + i."""
+    (folder / "pictures").mkdir(exist_ok=True)
+    for i in range(count):
+        shade = Image.new("RGB", (8 + i, 6), (start + i, 0, 0))
+        shade.save(folder / "pictures" / f"{start + i}.png")
+    values = {
+        "images": [{"id": start + i, "file_name": f"{start + i}.png"} for i in range(count)],
+        "annotations": [
+            {"image_id": start + i, "category_id": 1 + i % 3, "bbox": [1, 1, 2, 3]}
+            for i in range(count)
+            if i % 3 < 2
+        ],
+        "categories": [{"id": c + 1, "name": name} for c, name in enumerate(["cat", "car", "dog"])],
+    }
+    (folder / name).write_text(json.dumps(values | changed))
+    return folder / name
+
+
+def test_truth_boxes_and_pictures_go_together(tmp_path: Path) -> None:
+    train, test = _write(tmp_path, "train.json", 20), _write(tmp_path, "test.json", 6, 50)
+    opened = data.open(f"coco:{train},test={test},images={tmp_path / 'pictures'}")
+    assert {split: truth.shape for split, truth in opened.truth.items()} == {
+        "train": (16, 3),
+        "val": (4, 3),
+        "test": (6, 3),
+        WHOLE: (20, 3),
+    }
+    assert opened.name == "train" and opened.hierarchy is None
+    for split, truth in opened.truth.items():
+        shades = [
+            picture[0, 0, 0] for picture in opened.pictures[split].read(range(truth.shape[0]))
+        ]
+        assert shades == truth.images.tolist()
+        boxes = opened.boxes[split]
+        assert np.array_equal(
+            np.flatnonzero(truth.present.toarray()), boxes.images * 3 + boxes.classes
+        )
+        assert (boxes.corners == [1, 1, 3, 4]).all()
+
+
+def test_pictures_are_optional_and_may_lie_in_several_folders(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    train = _write(tmp_path, "train.json", 10)
+    val = _write(tmp_path / "other", "val.json", 4, 30)
+    assert not data.open(f"coco:{train},val={val}").pictures
+    own, other = tmp_path / "pictures", tmp_path / "other" / "pictures"
+    opened = data.open(f"coco:{train},val={val},images={own},val_images={other}")
+    assert opened.pictures["val"].read([1])[0][0, 0, 0] == 31
+    assert data.open(opened.spec).pictures["val"].id == opened.pictures["val"].id
+
+
+def test_empty_images_are_kept_unless_dropped(tmp_path: Path) -> None:
+    train, val = _write(tmp_path, "train.json", 9), _write(tmp_path, "val.json", 3)
+    pictures = tmp_path / "pictures"
+    opened = data.open(f"coco:{train},val={val},images={pictures},drop_empty=yes")
+    assert opened.truth["train"].images.tolist() == [0, 1, 3, 4, 6, 7]
+    assert opened.pictures["train"].read([2])[0][0, 0, 0] == 3
+    assert data.open(f"coco:{train},val={val}").truth["train"].shape == (9, 3)
+    assert data.open(opened.spec).truth["train"].id == opened.truth["train"].id
+
+
+def test_a_hierarchy_closes_truth_boxes_and_difficult_objects(tmp_path: Path) -> None:
+    tree = Hierarchy.of(["animal", "cat", "dog", "car"], [("cat", "animal"), ("dog", "animal")])
+    tree.save(tmp_path / "tree.json")
+    listed = [
+        {"id": 0, "difficult_category_ids": [3]},
+        {"id": 1, "difficult_category_ids": [3]},
+        {"id": 2},
+    ]
+    train = _write(tmp_path, "train.json", 3, images=listed)
+    opened = data.open(f"coco:{train},val={train},hierarchy={tmp_path / 'tree.json'}")
+    assert opened.classes == tree.classes and opened.leaves.tolist() == [1, 2, 3]
+    # Image 0 shows a cat and a difficult dog, image 1 a car and a difficult dog.
+    assert opened.truth["train"].rows(range(3)).astype(int).tolist() == [
+        [1, 1, 0, 0],
+        [0, 0, 0, 1],
+        [0, 0, 0, 0],
+    ]
+    assert opened.difficult["train"].toarray().astype(int).tolist() == [
+        [0, 0, 1, 0],
+        [1, 0, 1, 0],
+        [0, 0, 0, 0],
+    ]
+    assert opened.boxes["train"].classes.tolist() == [1, 3]
+
+
+def test_missing_pictures_are_named_when_the_set_is_opened(tmp_path: Path) -> None:
+    train = _write(tmp_path, "train.json", 10)
+    (tmp_path / "pictures" / "4.png").unlink()
+    message = (
+        f"{tmp_path}/pictures/4.png does not exist (1 of 10 pictures are missing); "
+        "give the folder that holds them"
+    )
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        data.open(f"coco:{train},images={tmp_path / 'pictures'}")
+
+
+def test_a_file_is_needed() -> None:
+    with pytest.raises(BadInput, match=r"^coco needs an instances file; write coco:FILE$"):
+        data.open("coco")

@@ -1,0 +1,137 @@
+"""Opening data sets by their text or by a TOML file."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from simkit import data
+from simkit.data.dataset import Boxes, Dataset, sources
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.truth import Truth
+
+
+@pytest.fixture(autouse=True)
+def toy() -> Iterator[None]:
+    """A source whose data set says in its name how it was opened."""
+    names = sources.names()
+
+    @data.register
+    @dataclass(frozen=True)
+    class Toy:
+        name: ClassVar[str] = "toy"
+        title: ClassVar[str] = "Toy"
+        example: ClassVar[str] = "toy:file"
+        paths: ClassVar[tuple[str, ...]] = ("file", "folder")
+        file: str = ""
+        folder: str = ""
+        size: int = 2
+        flag: bool = False
+
+        def open(self) -> Dataset:
+            spelled = f"{self.file}|{self.folder}|{self.size}|{self.flag}"
+            return Dataset(spelled, {"train": Truth.of(np.eye(self.size))}, spec="toy")
+
+    yield
+    sources._found.pop("toy")
+    assert sources.names() == names
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [
+        ("toy", "||2|False"),
+        ("toy:", "||2|False"),
+        (" toy :a/b.c", "a/b.c||2|False"),
+        ("toy:file=x,size=3,flag=yes", "x||3|True"),
+        ("toy:a=b,folder=C:/x=y", "a=b|C:/x=y|2|False"),
+    ],
+)
+def test_text_sets_the_fields_of_the_source(spec: str, name: str) -> None:
+    assert data.open(spec).name == name
+
+
+KEYS = "key=value; keys are file, folder, size, flag"
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("tov", "no data set is called 'tov'; did you mean 'toy'?"),
+        ("toy:a,b", f"'b' in 'toy:a,b' is not {KEYS}"),
+        ("toy:a,siz=3", f"'siz=3' in 'toy:a,siz=3' is not {KEYS}"),
+        ("toy:a,file=b", "file is given twice in 'toy:a,file=b'; keep one of them"),
+        ("toy:a,size=two", "toy: size is 'two'; a whole number is expected"),
+    ],
+)  # fmt: skip
+def test_other_text_is_refused(spec: str, message: str) -> None:
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        data.open(spec)
+
+
+def test_a_toml_file_names_source_and_settings(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('source = "toy"\nfile = "a,b.json"\nfolder = "here"\nsize = 3\nflag = true\n')
+    (tmp_path / "here").mkdir()
+    opened = data.open(str(path))
+    assert opened.name == f"a,b.json|{tmp_path / 'here'}|3|True"
+    assert opened.spec == str(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b'file = "x"', '{0} names no data set; add a line such as source = "coco"'),
+        (b"source = 3", '{0} names no data set; add a line such as source = "coco"'),
+        (b'source = "tov"', "no data set is called 'tov'; did you mean 'toy'?"),
+        (b'source = "toy"\nsiez = 3',
+         "no setting of data set 'toy' is called 'siez'; did you mean 'size'?"),
+        (b'source = "toy"\nsize = "x"', "toy: size is 'x'; a whole number is expected"),
+        (b'source = "toy"\nfile = 3', "toy: file is 3; text is expected"),
+    ],
+)  # fmt: skip
+def test_a_toml_file_that_is_none_is_refused(tmp_path: Path, text: bytes, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(text)
+    with pytest.raises(BadInput, match=f"^{re.escape(message.format(path))}$"):
+        data.open(str(path))
+
+
+@pytest.mark.parametrize("text", [b"source = ", b"\xff", b"a = 1\na = 2"])
+def test_broken_toml_is_named(tmp_path: Path, text: bytes) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(text)
+    with pytest.raises(BadInput, match=f"^{re.escape(str(path))} cannot be read as TOML \\("):
+        data.open(str(path))
+    path.unlink()
+    message = f"{path} does not exist; give the path of a file with a data set (TOML)"
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        data.open(str(path))
+
+
+def test_every_source_says_what_it_is() -> None:
+    assert {"scenes", "npz", "coco"} <= set(sources.names())
+    for source in sources:
+        assert source.title and source.example.partition(":")[0] == source.name
+
+
+def test_a_hierarchy_may_be_given_later() -> None:
+    tree = Hierarchy.of(["pet", "cat", "dog"], [("cat", "pet"), ("dog", "pet")])
+    opened = Dataset(
+        "x",
+        {"train": Truth.of([[1, 0], [0, 0]], None, ["dog", "cat"])},
+        boxes={"train": Boxes(np.array([0]), np.array([0]), np.zeros((1, 4), np.float32))},
+        difficult={"train": csr_array(np.array([[0, 1], [0, 1]], bool))},
+    )
+    closed = opened.closed_under(tree)
+    assert closed.truth["train"].rows([0, 1]).astype(int).tolist() == [[1, 0, 1], [0, 0, 0]]
+    # In image 0 the pet is there anyway; in image 1 it is as difficult as the cat.
+    assert closed.difficult["train"].toarray().astype(int).tolist() == [[0, 1, 0], [1, 1, 0]]
+    assert closed.boxes["train"].classes.tolist() == [2]
+    assert closed.leaves.tolist() == [1, 2] and opened.leaves.tolist() == [0, 1]

@@ -1,0 +1,149 @@
+"""Picture files."""
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from simkit.data.pictures import FilePictures, decode
+from simkit.errors import BadInput
+from tests.reference.damage import damaged_bytes
+
+RGB = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
+GREY = RGB[:, :, 0]
+
+
+def _saved(path: Path, image: Image.Image, **options: Any) -> np.ndarray:
+    image.save(path, **options)
+    read = decode(path)
+    assert read.dtype == np.uint8 and read.ndim == 3 and read.shape[2] == 3
+    return read
+
+
+def test_colour_is_read_as_it_is(tmp_path: Path) -> None:
+    assert (_saved(tmp_path / "x.png", Image.fromarray(RGB)) == RGB).all()
+    assert _saved(tmp_path / "x.jpg", Image.fromarray(RGB), quality=95).shape == (5, 7, 3)
+
+
+@pytest.mark.parametrize("mode", ["L", "LA", "1", "P", "RGBA", "CMYK", "YCbCr", "I", "F"])
+def test_every_mode_becomes_rgb(tmp_path: Path, mode: str) -> None:
+    flat = Image.new("RGB", (7, 5), (255, 255, 255)).convert(mode)
+    read = _saved(tmp_path / "x.tiff", flat)
+    assert read.shape == (5, 7, 3) and (read == 255).all()
+
+
+def test_grey_is_repeated(tmp_path: Path) -> None:
+    read = _saved(tmp_path / "x.png", Image.fromarray(GREY))
+    assert (read == GREY[:, :, None]).all()
+
+
+def test_sixteen_bits_are_cut_to_eight(tmp_path: Path) -> None:
+    deep = GREY.astype(np.uint16) * 256 + 77
+    read = _saved(tmp_path / "x.png", Image.fromarray(deep))
+    assert (read == GREY[:, :, None]).all()
+
+
+def test_palettes_and_transparent_parts_keep_their_colours(tmp_path: Path) -> None:
+    red = Image.new("RGB", (7, 5), (200, 10, 10))
+    palette = _saved(tmp_path / "x.gif", red.quantize(4))
+    assert np.abs(palette.astype(int) - [200, 10, 10]).max() <= 8
+    red.putalpha(0)
+    assert (_saved(tmp_path / "x.png", red) == [200, 10, 10]).all()
+
+
+def test_pictures_stand_upright(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera lay on its side: turn clockwise
+    read = _saved(tmp_path / "x.png", Image.fromarray(RGB), exif=exif)
+    assert (read == np.rot90(RGB, -1)).all()
+
+
+def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.jpg").write_text("no picture")
+    message = (
+        f"{tmp_path / 'x.jpg'} cannot be read as a picture "
+        f"(cannot identify image file '{tmp_path / 'x.jpg'}'"
+    )
+    with pytest.raises(BadInput, match=f"^{re.escape(message[:110])}"):
+        decode(tmp_path / "x.jpg")
+    missing = f"{tmp_path / 'y.jpg'} does not exist; give the path of a file with a picture"
+    with pytest.raises(BadInput, match=f"^{re.escape(missing)}$"):
+        decode(tmp_path / "y.jpg")
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "png", "webp", "gif", "tiff", "bmp"])
+def test_damaged_pictures_are_named(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"x.{kind}"
+    Image.fromarray(RGB).save(path)
+    for text in damaged_bytes(path.read_bytes(), 140):
+        path.write_bytes(text)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                decode(path)
+        except BadInput as error:
+            assert str(error).startswith(str(path)) and "\n" not in str(error)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    for name, shade in (("a.png", 10), ("in/b.jpg", 20), ("c.bmp", 30)):
+        Image.new("RGB", (120, 90), (shade, 0, 0)).save(tmp_path / name)
+    return tmp_path
+
+
+def test_pictures_of_a_folder(folder: Path) -> None:
+    pictures = FilePictures.of(folder, ["a.png", "in/b.jpg", "c.bmp"])
+    assert len(pictures) == 3
+    read = pictures.read([2, 0])
+    assert [each[0, 0].tolist() for each in read] == [[30, 0, 0], [10, 0, 0]]
+    assert pictures.select([2]).read(np.array([0]))[0][0, 0].tolist() == [30, 0, 0]
+
+
+def test_the_id_follows_content_and_order_not_names(folder: Path) -> None:
+    one = FilePictures.of(folder, ["a.png", "in/b.jpg", "c.bmp"])
+    (folder / "copy.png").write_bytes((folder / "a.png").read_bytes())
+    same = FilePictures.of(folder, ["copy.png", "in/b.jpg", "c.bmp"])
+    assert one.id == same.id
+    assert one.id != one.select([1, 0, 2]).id != one.select([0, 1]).id
+    for name in ("a.png", "in/b.jpg", "c.bmp"):
+        before = FilePictures(folder, one.files).id
+        noisy = np.random.default_rng(1).integers(0, 256, (90, 120, 3), dtype=np.uint8)
+        Image.fromarray(noisy).save(folder / name)
+        assert FilePictures(folder, one.files).id != before
+
+
+def test_one_pixel_in_the_middle_of_a_bitmap_counts(folder: Path) -> None:
+    one = FilePictures(folder, ("c.bmp",)).id
+    content = bytearray((folder / "c.bmp").read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / "c.bmp").write_bytes(content)
+    assert FilePictures(folder, ("c.bmp",)).id != one
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (["a.png", "x.png", "y.png"],
+         "{0}/x.png does not exist (2 of 3 pictures are missing); give the folder that holds them"),
+        (["../a.png"], "picture file name '../a.png' does not lie inside {0}; correct it"),
+        (["/etc/passwd"], "picture file name '/etc/passwd' does not lie inside {0}; correct it"),
+        (["a.png", ""], "picture file name '' does not lie inside {0}; correct it"),
+    ],
+)  # fmt: skip
+def test_files_are_checked_when_the_folder_is_given(
+    folder: Path, files: list[str], message: str
+) -> None:
+    with pytest.raises(BadInput, match=f"^{re.escape(message.format(folder))}$"):
+        FilePictures.of(folder, files)
+
+
+def test_a_folder_must_be_there(tmp_path: Path) -> None:
+    message = f"{tmp_path}/x is no folder; give the folder that holds the picture files"
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        FilePictures.of(tmp_path / "x", [])

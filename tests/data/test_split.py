@@ -1,0 +1,61 @@
+"""The published split."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simkit.data.split import published_split
+from simkit.errors import BadInput
+
+GOLDEN = Path(os.environ.get("SIMKIT_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
+needs_golden = pytest.mark.skipif(
+    not (GOLDEN / "schemes.npz").is_file(), reason="SIMKIT_GOLDEN names no golden vectors"
+)
+
+
+def test_both_parts_are_ascending_and_cover_everything() -> None:
+    train, val = published_split(101)
+    assert len(val) == 20 and len(train) == 81
+    assert (np.diff(train) > 0).all() and (np.diff(val) > 0).all()
+    assert sorted([*train, *val]) == list(range(101))
+    assert published_split(101)[1].tolist() == val.tolist()
+
+
+def test_global_random_numbers_are_left_alone() -> None:
+    before = np.random.get_state()[1].tolist()  # type: ignore[index, union-attr]
+    published_split(10)
+    assert np.random.get_state()[1].tolist() == before  # type: ignore[index, union-attr]
+
+
+@needs_golden
+@pytest.mark.parametrize(
+    ("n", "share", "seed"), [(300, 0.2, 1200), (300, 0.2, 7), (103, 0.25, 1200)]
+)
+def test_it_is_that_of_the_published_code(n: int, share: float, seed: int) -> None:
+    golden = np.load(GOLDEN / "schemes.npz")
+    train, val = published_split(n, share=share, seed=seed)
+    assert np.array_equal(train, golden[f"split_n{n}_frac{share}_seed{seed}_train"])
+    assert np.array_equal(val, golden[f"split_n{n}_frac{share}_seed{seed}_val"])
+
+
+@needs_golden
+@pytest.mark.parametrize("name", ["voc12", "coco14", "cub"])
+def test_it_has_the_published_sizes(name: str) -> None:
+    golden = np.load(GOLDEN / "schemes.npz")
+    images, *sizes = golden[f"split_{name}_sizes"].tolist()
+    train, val = published_split(images)
+    assert [len(train), len(val)] == sizes
+    assert np.array_equal(val[:20], golden[f"split_{name}_val_first20"])
+    assert val.sum() == golden[f"split_{name}_val_sum"]
+
+
+@pytest.mark.parametrize("images", [0, 1, 2])
+def test_too_few_images_are_not_split(images: int) -> None:
+    with pytest.raises(BadInput) as caught:
+        published_split(images)
+    assert str(caught.value) == (
+        f"{images} images cannot be split into training and validation (20%); "
+        "name a file for validation"
+    )
