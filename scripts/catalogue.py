@@ -42,7 +42,9 @@ def _table(kind: str, package: str) -> Iterable[str]:
 def _what(part: type) -> str:
     """The title, and the first line of the docstring where it says more."""
     first = (part.__doc__ or "").strip().splitlines()[0].rstrip(".")
-    return f"**{part.title}**: {first[0].lower()}{first[1:]}" if first else f"**{part.title}**"
+    if first[1:2].islower() or first[1:2] == " ":
+        first = first[0].lower() + first[1:]
+    return f"**{part.title}**: {first}" if first else f"**{part.title}**"
 
 
 def _setting(f: dataclasses.Field[object]) -> str:
