@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from simkit.annotate import schemes
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.files import whole
@@ -101,6 +102,7 @@ def compare(
     with whole(folder / "grid.toml") as part:
         part.write_text(grid.to_toml(), encoding="utf-8")
     material = open_material(source_of(grid))
+    _check(grid, material)
     bundles = plan(grid, material)
     done, failures = _finish(bundles, folder / "bundles", executor, workers, progress)
     rows = [row for bundle in bundles for row in done.get(bundle.key, [])]
@@ -166,6 +168,17 @@ def source_of(grid: Grid) -> Source:
         grid.weights,
         tuple(sorted(grid.features.items())),
     )
+
+
+def _check(grid: Grid, material: Material) -> None:
+    """Raise BadInput for what no bundle of a scheme could use."""
+    for spec in grid.schemes:
+        if schemes.make(spec).needs_hierarchy and material.hierarchy is None:
+            raise BadInput(
+                f"schemes lists {spec!r}, which asks along a class hierarchy, and {grid.data!r} has "
+                "none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or leave the "
+                "scheme out"
+            )
 
 
 def _finish(

@@ -70,8 +70,9 @@ class Material:
 
     @property
     def ids(self) -> dict[str, str]:
-        """Content ids of everything here."""
-        names = {f"truth {split}": truth.id for split, truth in self.data.truth.items()}
+        """Content ids of the splits that are used."""
+        splits = dict.fromkeys(split for split, _ in self.features)
+        names = {f"truth {split}": self.truth(split).id for split in splits}
         names |= {f"features {split} {kind}": f.id for (split, kind), f in self.features.items()}
         if self.hierarchy is not None:
             names["hierarchy"] = self.hierarchy.id

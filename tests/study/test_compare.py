@@ -1,7 +1,9 @@
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.study import runs
@@ -112,6 +114,32 @@ def test_a_file_in_place_of_the_folder_is_refused(small, tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(BadInput, match=r"out is a file; give a folder for the results$"):
         compare(small(), out=tmp_path / "out")
+
+
+def test_a_scheme_that_needs_a_hierarchy_is_refused_before_any_work(tmp_path):
+    train, val, test = (written(tmp_path, place) for place in range(3))
+    data = f"npz:{train},val={val},test={test}"
+    np.savez(tmp_path / "f.npz", features=np.eye(6, 4))
+    features = {split: str(tmp_path / "f.npz") for split in ("train", "test")}
+    grid = Grid(("knowledge-graph",), ("an",), data=data, features=features)
+    with pytest.raises(
+        BadInput, match=r"^schemes lists 'knowledge-graph', which asks along a class"
+    ):
+        compare(grid, out=tmp_path / "out")
+
+
+def written(folder, place):
+    truth = csr_array(np.eye(6, 3, dtype=bool))
+    path = folder / f"labels-{place}.npz"
+    np.savez(
+        path,
+        indptr=truth.indptr,
+        indices=truth.indices,
+        shape=truth.shape,
+        class_names=np.array(["a", "b", "c"]),
+        image_ids=np.arange(6) + 6 * place,
+    )
+    return path
 
 
 def test_an_interruption_leaves_what_is_finished(small, tmp_path):

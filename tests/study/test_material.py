@@ -23,7 +23,7 @@ def test_features_of_both_kinds_belong_to_the_same_pictures():
     assert pooled.id == material.ids["features test pooled"]
     assert set(material.ids) == {
         "hierarchy",
-        *(f"truth {split}" for split in ("train", "val", "test")),
+        *(f"truth {split}" for split in ("train", "test")),
         *(f"features {split} {kind}" for split in ("train", "test") for kind in ("pooled", "maps")),
     }
 
