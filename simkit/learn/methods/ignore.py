@@ -27,9 +27,7 @@ class Ignore(Method):
 
     name: ClassVar[str] = "ignore"
     title: ClassVar[str] = "Ignore"
-    source: ClassVar[str] = (
-        "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al., CVPR 2022"
-    )
+    source: ClassVar[str] = "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al., CVPR 2022"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         unknown = batch.labels == UNKNOWN
