@@ -1,4 +1,4 @@
-"""Data sets by name: `open("scenes")`, `open("coco:train.json,val=val.json")`, `open("npz:FILE")`."""
+"""Data sets by name: `open("scenes")`, `open("coco:a.json,val=b.json")`, `open("npz:FILE")`."""
 
 from simkit.data.dataset import Dataset, Pictures, get, names, open, register
 

@@ -129,12 +129,12 @@ class PartialLabels:
             return
         own, theirs = (f"{N} images x {L} classes" for N, L in (self.shape, truth.shape))
         raise BadInput(
-            f"{where} ({own}) are labels of another data set than the one given ({theirs}): {detail}; "
-            "name the data set they were made from"
+            f"{where} ({own}) are labels of another data set than the one given ({theirs}): "
+            f"{detail}; name the data set they were made from"
         )
 
     def of_images(self, images: NDArray[Any]) -> PartialLabels:
-        """The labels of these image ids, all of which must be among `self.images`, in their order."""
+        """The labels of these image ids, all of them among `self.images`, in their order."""
         order = np.argsort(self.images, kind="stable")
         index = order[np.searchsorted(self.images, images, sorter=order)]
         assert np.array_equal(self.images[index], images)
