@@ -74,7 +74,7 @@ class Dataset:
 
     @property
     def to_label(self) -> str:
-        """The split that annotation is about: the training set, with val where that is part of it."""
+        """The split that annotation is about: the training set, with val if that is part of it."""
         return WHOLE if WHOLE in self.truth else "train"
 
     @property
