@@ -1,4 +1,6 @@
-"""Build simkit/data/scenes.json from WordNet: `NLTK_DATA=... python scripts/scenes_hierarchy.py`.
+"""Build simkit/labels/hierarchies/scenes.json from WordNet.
+
+    NLTK_DATA=... python scripts/scenes_hierarchy.py
 
 The leaves are the classes of `scenes`. An ancestor becomes a class when it has at least two leaves
 below it, no deeper ancestor has the same leaves, and some image may lack it (every image has an
@@ -7,12 +9,14 @@ object and so a colour: what stands above all colours is everywhere and teaches 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
 
+import simkit.labels
 from simkit.data.scene_layout import COLOURS, LEAVES
-from simkit.data.scenes import HIERARCHY, SYNSETS
+from simkit.data.scenes import SYNSETS
 from simkit.labels.hierarchy import Hierarchy
 
 
@@ -42,4 +46,4 @@ def build() -> Hierarchy:
 
 
 if __name__ == "__main__":
-    build().save(HIERARCHY)
+    build().save(Path(simkit.labels.__file__).parent / "hierarchies" / "scenes.json")

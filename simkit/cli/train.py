@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from simkit.cli.report import print_json, progress
+from simkit.errors import BadInput
 
 
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
@@ -28,6 +29,12 @@ from simkit.cli.report import print_json, progress
 )
 @click.option("--backbone", default="scenes-net", show_default=True, help="Gives the features.")
 @click.option("--weights", type=click.Path(path_type=Path), help="Weights file of the backbone.")
+@click.option(
+    "--features",
+    multiple=True,
+    metavar="SPLIT=FILE",
+    help="An npz file with an array `features`, one row per picture, instead of a backbone.",
+)
 @click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
 @click.option("--epochs", type=click.IntRange(min=1), help="Passes over the asked pictures.")
 @click.option("--batch-size", type=click.IntRange(min=1), help="Pictures in a step.")
@@ -58,6 +65,7 @@ def command(**given: Any) -> None:
             data=given["spec"],
             backbone=given["backbone"],
             weights=str(given["weights"] or ""),
+            features=_pairs(given["features"]),
             fine_tune=given["fine_tune"],
             settings=settings,
             seed=given["seed"],
@@ -78,3 +86,12 @@ def command(**given: Any) -> None:
                f"classes ({done.split} split, {done.images:,} pictures)")  # fmt: skip
     if given["out"] is not None:
         click.echo(f"wrote {given['out']}/")
+
+
+def _pairs(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    for text in texts:
+        if "=" not in text:
+            raise BadInput(
+                f"--features is {text!r}; write a split and a file, as in train=FILE.npz"
+            )
+    return tuple((split, file) for split, _, file in (text.partition("=") for text in texts))

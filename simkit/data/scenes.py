@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -19,8 +18,8 @@ from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close
 from simkit.labels.truth import Truth
+from simkit.labels.wordnet import shipped
 
-HIERARCHY = Path(__file__).with_name("scenes.json")  # written by scripts/scenes_hierarchy.py
 VERSION = 1  # of the pixels; a test compares them with a digest
 _CHUNK = 20_000
 
@@ -104,7 +103,7 @@ class Scenes:
         """The data set; its pictures are drawn only when they are read."""
         sizes = {"train": self.images, "val": self.val, "test": self.test}
         pictures = {split: ScenePictures(self.seed, split, n) for split, n in sizes.items()}
-        hierarchy = Hierarchy.load(HIERARCHY)
+        hierarchy = shipped("scenes")  # built by scripts/scenes_hierarchy.py
         contents = {split: _content(part, hierarchy) for split, part in pictures.items()}
         settings = ",".join(
             f"{key}={getattr(self, key)}" for key in ("images", "seed", "val", "test")

@@ -102,7 +102,7 @@ def features(
     pictures = dataset.pictures[split]
     parents = (pictures.id, backbone.id)
     key = content_id("features", *parents, kind)
-    settings = {"data": dataset.spec, "split": split, "backbone": backbone.name, "kind": kind}
+    settings = {"data": dataset.name, "split": split, "backbone": backbone.name, "kind": kind}
     path = (cache_folder() if cache is None else Path(cache)) / "features" / f"{key}.npy"
     values = _cached(path, len(pictures))
     if values is None:

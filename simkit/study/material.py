@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from simkit.data import Dataset
 from simkit.data import open as open_data
+from simkit.data.dataset import WHOLE
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
@@ -118,20 +119,33 @@ def _features(
             progress=progress,
         )
     files = dict(source.features)
-    if split not in files:
+    held_out = split not in files and "train" in files and WHOLE in data.truth
+    if split not in files and not held_out:
         raise BadInput(f'features names no file for the {split} split; add {split} = "FILE.npz"')
-    found = read_features(files[split])
+    file = files["train" if held_out else split]
+    found = _rows(read_features(file), data, split, file)
     if found.kind == "pooled" and kind == "maps":
         raise BadInput(
-            f"{files[split]} holds pooled features (N, D), but a method here needs maps "
+            f"{file} holds pooled features (N, D), but a method here needs maps "
             "(N, D, h, w); give maps or leave that method out"
-        )
-    images = data.truth[split].shape[0]
-    if len(found.values) != images:
-        raise BadInput(
-            f"{files[split]} has features of {len(found.values):,} images, but {split} has "
-            f"{images:,}; give one row for each, in the same order"
         )
     if found.kind == kind:
         return found
     return Features.of(found.values.astype(np.float32).mean((2, 3)))
+
+
+def _rows(found: Features, data: Dataset, split: str, file: str) -> Features:
+    """One row for each image of the split; a file of the undivided training set serves its parts."""
+    from simkit.embed.features import Features
+
+    images = data.truth[split].images
+    if len(found.values) == len(images):
+        return found
+    whole = data.truth[WHOLE].images if WHOLE in data.truth else images
+    if split == "test" or len(found.values) != len(whole):
+        raise BadInput(
+            f"{file} has features of {len(found.values):,} images, but {split} has "
+            f"{len(images):,}; give one row for each, in the same order"
+        )
+    order = np.argsort(whole, kind="stable")
+    return Features.of(found.values[order[np.searchsorted(whole, images, sorter=order)]])

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from simkit import data
-from simkit.data.scenes import HIERARCHY, SYNSETS, Scenes, scenes
+from simkit.data.scenes import SYNSETS, Scenes, scenes
 from simkit.errors import BadInput
-from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.wordnet import shipped
 
 ROOT = Path(__file__).parents[2]
 
@@ -114,7 +114,7 @@ def test_nothing_is_drawn_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_every_leaf_has_a_synset() -> None:
-    hierarchy = Hierarchy.load(HIERARCHY)
+    hierarchy = shipped("scenes")
     assert dict(zip(hierarchy.classes, hierarchy.synsets, strict=True)).items() >= SYNSETS.items()
     assert all(hierarchy.synsets)
 
@@ -130,7 +130,7 @@ def test_the_hierarchy_is_what_wordnet_says() -> None:
         built = script.build()
     except LookupError:
         pytest.skip("WordNet is not installed here")
-    assert built.to_json() == Hierarchy.load(HIERARCHY).to_json()
+    assert built.to_json() == shipped("scenes").to_json()
 
 
 def test_all_pictures_differ(dataset: data.Dataset) -> None:

@@ -69,3 +69,23 @@ def test_a_split_that_is_missing_is_named(tmp_path):
         BadInput, match="has no test split, which a comparison needs here; give one"
     ):
         open_material(Source(f"npz:{path}", ("train", "test"), ("pooled",), "scenes-net"))
+
+
+def test_features_of_an_undivided_training_set_serve_both_parts(tmp_path):
+    rows = np.arange(10)
+    np.savez(
+        tmp_path / "labels.npz",
+        indptr=np.arange(11),
+        indices=rows % 3,
+        shape=np.array([10, 3]),
+        class_names=np.array(["a", "b", "c"]),
+        image_ids=rows[::-1] + 100,
+    )
+    files = brought(tmp_path, train=np.stack([rows[::-1] + 100, rows], 1).astype(np.float32))
+    source = Source(f"npz:{tmp_path / 'labels.npz'}", ("train", "val"), ("pooled",), features=files)
+    material = open_material(source)
+    for split, images in (("train", 8), ("val", 2)):
+        values = material.inputs(split, "pooled").values
+        assert values.shape == (images, 2)
+        # The first feature of every row is the id of its image.
+        np.testing.assert_array_equal(values[:, 0], material.truth(split).images)
