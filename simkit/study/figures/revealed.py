@@ -98,7 +98,7 @@ def _cells(
                 ink = "white" if state > 0 else INK
                 axes.text(x, y, sign, ha="center", va="center", color=ink, weight="bold")
         if not column.any():
-            nothing = axes.text(x, (len(column) - 1) / 2, "nothing was asked of this picture")
+            nothing = axes.text(x, (len(column) - 1) / 2, "nothing is known of this picture")
             nothing.set(rotation=90, ha="center", va="center", color=PALE)
     axes.axvline(0.5, color=INK, lw=1)
     axes.set_xlim(-0.5, len(heads) - 0.5)

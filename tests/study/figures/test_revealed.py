@@ -28,7 +28,7 @@ def test_signs_heads_and_rows() -> None:
     drawn = texts(drawing)
     # Truth: one present, one absent; scheme a knows both; b knows nothing and says so.
     assert drawn.count("+") == 2 and drawn.count("−") == 2
-    assert "nothing was asked of this picture" in drawn
+    assert "nothing is known of this picture" in drawn
     assert "1 more absent" in drawn and drawn.count("0 known") == 2
 
 
