@@ -1,3 +1,6 @@
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 import torch
@@ -6,7 +9,8 @@ from torch import nn
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
-from simkit.learn.methods import Task, make
+from simkit.learn.methods import Needs, Task, make
+from simkit.learn.methods.an import AssumeNegative
 from simkit.learn.metrics import average_precision, mean_ap
 from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
@@ -183,6 +187,46 @@ def test_torchs_own_random_numbers_are_left_alone(pictures):
     before = torch.get_rng_state()
     train(task, make("an"), settings=Settings(epochs=1), backbone=backbone)
     assert torch.equal(before, torch.get_rng_state())
+
+
+@dataclass(frozen=True)
+class Stateful(AssumeNegative):
+    """Counts visits of every image, learns a parameter whose gradient is 1, keeps epoch scores."""
+
+    name: ClassVar[str] = "stateful"
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(epoch_scores=True)
+
+    def start(self, task, chance=None):
+        state = super().start(task, chance)
+        state.register_buffer("visits", torch.zeros(task.sizes.images, dtype=torch.int64))
+        state.register_buffer("scores", torch.zeros(task.sizes.images, task.sizes.classes))
+        state.theta = nn.Parameter(torch.zeros(1))
+        return state
+
+    def loss(self, batch, out, state):
+        return super().loss(batch, out, state) + state.theta.sum(-1)
+
+    def after_batch(self, batch, out, state):
+        state.visits[..., batch.index] += 1
+
+    def after_epoch(self, epoch, scores, state):
+        state.scores.copy_(scores)
+
+
+def test_states_are_trained_counted_and_given_scores(task, complete):
+    method = Stateful()
+    settings = Settings(epochs=3, batch_size=32, lr=0.01, optimiser="sgd", momentum=0.0)
+    both = train_stack([(task, method), (complete, method), (task, make("an"))], settings=settings)
+    for found in both[:2]:
+        assert (found.state.visits == 3).all()
+        assert found.state.theta.item() == pytest.approx(-0.01 * 9)  # 3 epochs of 3 steps
+        np.testing.assert_allclose(found.state.scores, found.scores(task.inputs), atol=1e-6)
+    np.testing.assert_allclose(  # the state's own part of the loss leaves the head alone
+        both[0].scores(task.inputs), both[2].scores(task.inputs), atol=1e-5
+    )
 
 
 def test_progress_counts_epochs(pooled):
