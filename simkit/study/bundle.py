@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -14,6 +15,7 @@ from simkit.annotate.habits import Habits
 from simkit.annotate.prices import Prices
 from simkit.history import content_id, versions
 from simkit.learn import methods
+from simkit.learn.methods import Around
 from simkit.learn.optim import Settings
 from simkit.study.material import Source
 
@@ -62,6 +64,22 @@ class Bundle:
     def __str__(self) -> str:
         money = "" if self.budget is None else f", budget {self.budget:g}"
         return f"{self.scheme}{money}, draw {self.draw}"
+
+
+def ceilings(specs: Iterable[str]) -> tuple[str, ...]:
+    """What complete labels are trained with: `full`, alone and in each wrapper that changes the
+    model's outputs, since such a wrapper makes another model (`an+boostlu`: `full+boostlu`)."""
+    found = ["full"]
+    for spec in specs:
+        _, *texts = re.split(r"\+(?![^(]*\))", spec)
+        made, around = methods.make(spec), []
+        for text in reversed(texts):
+            if isinstance(made, Around):
+                if type(made).changed is not Around.changed:
+                    around.append(text.strip())
+                made = made.inner
+        found.append("+".join(["full", *reversed(around)]))
+    return tuple(dict.fromkeys(found))
 
 
 def kind_of(method: str) -> str:

@@ -18,7 +18,7 @@ from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.study import figures, runs, summary
-from simkit.study.bundle import Bundle, kind_of
+from simkit.study.bundle import Bundle, ceilings, kind_of
 from simkit.study.grid import Grid
 from simkit.study.material import Material, Source, open_material
 from simkit.study.runs import Row
@@ -143,7 +143,7 @@ def plan(grid: Grid, material: Material) -> list[Bundle]:
         made += [
             Bundle(
                 scheme="full-subset",
-                methods=("full",),
+                methods=ceilings(grid.methods),
                 budget=None,
                 draw=draw,
                 images=1.0,
@@ -175,9 +175,9 @@ def _check(grid: Grid, material: Material) -> None:
     for spec in grid.schemes:
         if schemes.make(spec).needs_hierarchy and material.hierarchy is None:
             raise BadInput(
-                f"schemes lists {spec!r}, which asks along a class hierarchy, and {grid.data!r} has "
-                "none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or leave the "
-                "scheme out"
+                f"schemes lists {spec!r}, which asks along a class hierarchy, and {grid.data!r} "
+                "has none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or leave "
+                "the scheme out"
             )
 
 

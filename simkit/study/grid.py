@@ -39,7 +39,8 @@ class Grid:
     validation  none: the last epoch is scored. complete: the validation split is labelled
                 completely; partial: it is labelled by the scheme itself. Both are charged to the
                 budget and choose the epoch.
-    reference   one more run for each draw: all labels of all images, method `full`, at its cost.
+    reference   for each draw, all labels of all images trained with `full`, at their own cost; with
+                `full+boostlu` too where boostlu is among the methods, as it makes another model.
     habits      how people err; the default never does.
     train       settings of the training.
 

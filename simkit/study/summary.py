@@ -50,10 +50,13 @@ def lines(runs: pa.Table, *, metric: str = "map") -> list[Line]:
     return [_line(scheme, budget, group, metric) for (scheme, budget), group in groups.items()]
 
 
-def reference(runs: pa.Table, *, metric: str = "map") -> Cell | None:
-    """Everything labelled completely, trained with `full`; None where the table has no such run."""
-    rows = [row for row in _rows(runs, metric) if row["reference"]]
-    return _cell(rows[0]["scheme"], rows[0]["method"], None, rows, metric) if rows else None
+def references(runs: pa.Table, *, metric: str = "map") -> list[Cell]:
+    """Everything labelled completely: a cell for `full` and for each wrapper around it."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in _rows(runs, metric):
+        if row["reference"]:
+            groups.setdefault(row["method"], []).append(row)
+    return [_cell(rows[0]["scheme"], m, None, rows, metric) for m, rows in groups.items()]
 
 
 def budgets(runs: pa.Table) -> list[float]:
@@ -126,9 +129,10 @@ def sentence(line: Line) -> str:
 def sentences(runs: pa.Table, *, metric: str = "map") -> list[str]:
     """One sentence for each scheme and budget, then what labelling everything gives."""
     told = [sentence(line) for line in lines(runs, metric=metric)]
-    full = reference(runs, metric=metric)
-    if full is not None:
-        told.append(f"Labelling everything gives {percent(full.score)} for ${full.dollars:,.0f}.")
+    full = references(runs, metric=metric)
+    if full:
+        reached = ", ".join(f"{percent(cell.score)} with {cell.method}" for cell in full)
+        told.append(f"Labelling everything costs {money(full[0].dollars)} and gives {reached}.")
     return told
 
 
@@ -162,9 +166,7 @@ def markdown(runs: pa.Table, *, metric: str = "map") -> str:
     head = "| " + " | ".join(columns) + " |"
     rule = "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"
     rows = [_row(cell, line) for line in lines(runs, metric=metric) for cell in line.cells]
-    full = reference(runs, metric=metric)
-    if full is not None:
-        rows.append(_row(full, None))
+    rows += [_row(cell, None) for cell in references(runs, metric=metric)]
     return "\n".join(
         [
             "# Which method wins under which scheme, and is it noise?",

@@ -6,7 +6,7 @@ import pytest
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import prices
 from simkit.learn.optim import Settings
-from simkit.study.bundle import Bundle, kind_of
+from simkit.study.bundle import Bundle, ceilings, kind_of
 from simkit.study.material import Source
 
 BUNDLE = Bundle(
@@ -65,6 +65,12 @@ def test_prices_of_other_content_change_the_key():
 
 def test_methods_that_look_at_maps_are_told_apart():
     assert [kind_of(m) for m in ("an", "ll-r", "an+boostlu")] == ["pooled", "pooled", "maps"]
+
+
+def test_complete_labels_are_trained_with_the_same_models():
+    assert ceilings(["an", "ll-r"]) == ("full",)
+    assert ceilings(["an+boostlu", "ll-r(delta=0.1)+boostlu"]) == ("full", "full+boostlu")
+    assert ceilings(["an+boostlu(alpha=1e+1)"]) == ("full", "full+boostlu(alpha=1e+1)")
 
 
 def test_a_bundle_names_itself():

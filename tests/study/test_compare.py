@@ -31,7 +31,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
     assert len(list((tmp_path / "bundles").iterdir())) == 2 * 2 * 2 + 2
     assert seen == [(done, 10) for done in range(11)]
-    assert result.failures == () and len(result.table) == 8 * 2 + 2
+    assert result.failures == () and len(result.table) == 8 * 2 + 2 * 2
     assert Grid.load(tmp_path / "grid.toml") == grid
     assert runs.table(tmp_path).equals(result.table)
     assert len(runs.class_names(result.table)) == 52
@@ -62,13 +62,13 @@ def test_a_wider_grid_in_the_same_folder_keeps_what_is_there(small, tmp_path):
     compare(wider, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
     assert seen[0] == (3, 10)
     compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
-    assert len(runs.table(tmp_path)) == 2 * 2 + 1  # of this grid alone
+    assert len(runs.table(tmp_path)) == 2 * 2 + 2  # of this grid alone
 
 
 def test_a_failing_bundle_does_not_stop_the_others(small, tmp_path):
     grid = small(budgets=[0.001, 10], draws=1)
     result = compare(grid, out=tmp_path, workers=1)
-    assert len(result.table) == 2 * 2 + 1
+    assert len(result.table) == 2 * 2 + 2
     told = [failure.split(": ")[0] for failure in result.failures]
     assert told == [
         "single-positive, budget 0.001, draw 0",
@@ -103,7 +103,7 @@ def test_the_result_tells_its_story(small, tmp_path):
         ("fpc(per_class=10)", 10.0),
     ]
     facts = json.loads(json.dumps(result.to_json(), allow_nan=False))
-    assert len(facts["cells"]) == 4 and facts["runs"] == 10
+    assert len(facts["cells"]) == 4 and facts["runs"] == 12
     assert facts["cells"][0]["scheme"] == "single-positive" and facts["cells"][0]["draws"] == 2
     assert result.text().splitlines()[0].startswith("single-positive at $10: ")
     assert "note: fpc(per_class=10): fpc: " in result.text()

@@ -80,10 +80,12 @@ def test_the_planted_winners_are_found():
 
 def test_the_reference_stands_apart():
     table = planted.table()
-    full = summary.reference(table)
+    (full,) = summary.references(table)
     assert full.score.mean == pytest.approx(0.8, abs=0.01) and full.dollars == 1650
-    assert summary.sentences(table)[-1].startswith("Labelling everything gives 80.")
-    assert summary.reference(planted.table(reference=False)) is None
+    assert summary.sentences(table)[-1].startswith(
+        "Labelling everything costs $1,650 and gives 80."
+    )
+    assert summary.references(planted.table(reference=False)) == []
 
 
 def test_markdown_has_every_cell():

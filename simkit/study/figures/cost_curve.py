@@ -12,7 +12,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from simkit.errors import BadInput
 from simkit.study.figures.base import PALE, WIDTH, Look, house_style, label, look, register
-from simkit.study.summary import Cell, lines, money, reference
+from simkit.study.summary import Cell, lines, money, references
 
 _COLUMNS = 3
 _SCHEME_LOOKS = [
@@ -44,7 +44,7 @@ class CostCurve:
         cells = [cell for line in lines(table, metric=self.metric) for cell in line.cells]
         if not cells:
             raise BadInput("cost-curve: the table holds no runs; run a comparison first")
-        whole = reference(table, metric=self.metric)
+        whole = references(table, metric=self.metric)
         panels = list(dict.fromkeys(_group(cell, self.panels) for cell in cells))
         columns = min(_COLUMNS, len(panels))
         rows = -(-len(panels) // columns)
@@ -59,21 +59,21 @@ class CostCurve:
             _outside(drawing, list(grid), len(panels), columns)
         return drawing
 
-    def _panel(self, axes: Axes, shown: list[Cell], cells: list[Cell], whole: Cell | None) -> None:
+    def _panel(self, axes: Axes, shown: list[Cell], cells: list[Cell], whole: list[Cell]) -> None:
         other = "method" if self.panels == "scheme" else "scheme"
         names = list(dict.fromkeys(_group(cell, other) for cell in cells))
         for name in names:
             mine = sorted((c for c in shown if _group(c, other) == name), key=lambda c: c.dollars)
             style = look(name) if other == "method" else _scheme_look(names, name)
             _line(axes, mine, _shown(name, other), style)
-        if whole is not None:
+        for cell in whole:
             axes.axhline(
-                100 * whole.score.mean,
+                100 * cell.score.mean,
                 color=PALE,
                 linewidth=1.2,
-                linestyle=(0, (1, 1.5)),
+                linestyle=(0, (5, 2)) if "+" in cell.method else (0, (1, 1.5)),
                 zorder=1,
-                label=f"everything labelled, {money(whole.dollars)}",
+                label=f"{label(cell.method)}, {money(cell.dollars)}",
             )
         axes.set_xscale("log")
         axes.margins(x=0.08)

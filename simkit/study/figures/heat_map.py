@@ -14,11 +14,11 @@ from matplotlib.patches import Rectangle
 
 from simkit.errors import BadInput
 from simkit.study.figures.base import INK, PALE, WIDTH, house_style, label, register
-from simkit.study.summary import Cell, Line, budgets, lines, money, percent, reference
+from simkit.study.summary import Cell, Line, budgets, lines, money, percent, references
 
 # No red against green, and light enough at both ends for dark text.
 _SHADES = LinearSegmentedColormap.from_list("gap", ["#F0A04B", "#FFFFFF", "#6FA8DC"])
-_FULL = 6.0  # points at which the colour is full: the same in every figure, whatever lies beyond
+_FULL = 10.0  # points at which the colour is full: the same in every figure, whatever lies beyond
 
 
 @register
@@ -155,9 +155,8 @@ def _note(table: pa.Table, against: str, metric: str) -> str:
         f"(blue) or worse (orange) than {label(against)}, full at {_FULL:.0f} points.\n"
         "Frame: beats others beyond noise (paired by draw, Holm's correction), and none beats it."
     )
-    full = reference(table, metric=metric)
-    return (
-        note
-        if full is None
-        else f"{note} Everything labelled: {percent(full.score)} for {money(full.dollars)}."
-    )
+    full = references(table, metric=metric)
+    if not full:
+        return note
+    reached = ", ".join(f"{label(cell.method)} {percent(cell.score)}" for cell in full)
+    return f"{note}\nEverything labelled, for {money(full[0].dollars)}: {reached}."

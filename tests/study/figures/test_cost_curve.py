@@ -20,7 +20,7 @@ def test_a_panel_for_each_scheme_and_a_line_for_each_method():
     assert list(drawn) == planted.SCHEMES
     found = lines(drawn["rpa"])
     assert list(found) == ["AN", "Ignore", "LL-R", "AN + BoostLU", "LL-R + BoostLU",
-                           "everything labelled, $1,650"]  # fmt: skip
+                           "Full labels, $1,650"]  # fmt: skip
     assert list(found["AN"].get_xdata()) == pytest.approx([49.5, 148.5, 445.5])
     assert found["AN"].get_color() == look("an").color
     assert drawn["rpa"].get_xscale() == "log" and len(drawn["rpa"].collections) == 5
