@@ -27,7 +27,7 @@ class Settings:
         gains 2 on scenes, and it hides how `ignore` collapses where only positives are known.
     select: which epoch's model is kept; "best" by mAP on the validation labels.
     patience: with "best", stop after so many epochs without a better one; None: never.
-    head_ratio: with a backbone, how much faster the head learns (Kim et al., CVPR 2022 and 2023: 10).
+    head_ratio: with a backbone, how much faster the head learns (Kim et al., CVPR 2022: 10).
     state_gb: the most that the states of all runs may take together.
     """
 

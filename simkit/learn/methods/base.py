@@ -81,7 +81,7 @@ class Method:
     def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
         """Parameter groups for an optimiser; `model` has a `head` and perhaps a `backbone`.
 
-        A head on a backbone learns `model.head_ratio` times as fast (10 in Kim et al., CVPR 2022 and 2023).
+        A head on a backbone learns `model.head_ratio` times as fast (10 in Kim et al., CVPR 2022).
         """
         head = {"params": list(model.head.parameters()), "lr": lr}
         own = list(state.parameters())
