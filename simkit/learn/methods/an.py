@@ -18,11 +18,11 @@ from simkit.learn.methods.losses import Epsilon, bce, reduce
 class AssumeNegative(Method):
     """Take every unknown label for absent.
 
-    Paper 001 prints a weight of 0 for assumed negatives, a misprint for 1.
+    Kim et al. CVPR 2022 print a weight of 0 for assumed negatives, a misprint for 1.
     """
 
     pos_weight: float = 1.0  # 5 makes it the FE of Soft Exposure
-    reduction: Literal["mean_all", "sum", "sum_classes"] = "mean_all"  # sum_classes: 003
+    reduction: Literal["mean_all", "sum", "sum_classes"] = "mean_all"  # sum_classes: Soft Exposure
     epsilon: Epsilon | None = None
 
     name: ClassVar[str] = "an"

@@ -33,7 +33,8 @@ class LargeLossRejection(Method):
     a batch that is split over devices selects otherwise.
     """
 
-    delta: float = 0.5  # percent per epoch: 000 on single positives; 001 searches 0.1 to 0.5
+    # Percent per epoch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to 0.5.
+    delta: float = 0.5
     k_of: KOf = "batch"  # what the percentage is of: the published code; the paper says "unknown"
     reproduce: Reproduce | None = None  # "paper": k_of unknown; the others: rates as their floats
     epsilon: Epsilon | None = None

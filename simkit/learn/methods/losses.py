@@ -31,7 +31,7 @@ def reduce(values: Tensor, how: str, counted: Tensor | None = None) -> Tensor:
 
     mean_all: mean over all b * L entries, unknown ones included in the denominator (spml, LL).
     sum_classes: sum over classes, mean over images (Soft Exposure).
-    sum: sum over everything (the code of 002 and of ASL).
+    sum: sum over everything (the code of Ben-Baruch et al. 2022 and of ASL).
     mean_observed: mean over `counted` entries; 0 where there is none.
     """
     if how == "mean_all":
