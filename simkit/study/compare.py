@@ -99,11 +99,11 @@ def compare(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; give a folder for the results")
-    with whole(folder / "grid.toml") as part:
-        part.write_text(grid.to_toml(), encoding="utf-8")
     material = open_material(source_of(grid))
     _check(grid, material)
     bundles = plan(grid, material)
+    with whole(folder / "grid.toml") as part:
+        part.write_text(grid.to_toml(), encoding="utf-8")
     done, failures = _finish(bundles, folder / "bundles", executor, workers, progress)
     rows = [row for bundle in bundles for row in done.get(bundle.key, [])]
     if not rows:
@@ -176,8 +176,8 @@ def _check(grid: Grid, material: Material) -> None:
         if schemes.make(spec).needs_hierarchy and material.hierarchy is None:
             raise BadInput(
                 f"schemes lists {spec!r}, which asks along a class hierarchy, and {grid.data!r} "
-                "has none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or leave "
-                "the scheme out"
+                "has none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
+                "leave the scheme out"
             )
 
 

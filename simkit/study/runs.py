@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -135,11 +136,12 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     """Facts about a comparison's folder, and as `text` what a person wants to read."""
     place = Path(folder)
     runs = table(place)
+    compared = runs.filter(pc.invert(runs["reference"]))  # references are not what is compared
     facts: dict[str, Any] = {
         "runs": len(runs),
-        "schemes": runs["scheme"].unique().to_pylist(),
-        "methods": runs["method"].unique().to_pylist(),
-        "budgets": [b for b in runs["budget"].unique().to_pylist() if b is not None],
+        "schemes": compared["scheme"].unique().to_pylist(),
+        "methods": compared["method"].unique().to_pylist(),
+        "budgets": [b for b in compared["budget"].unique().to_pylist() if b is not None],
         "draws": len(runs["draw"].unique()),
     }
     lines = [

@@ -126,6 +126,7 @@ def test_a_scheme_that_needs_a_hierarchy_is_refused_before_any_work(tmp_path):
         BadInput, match=r"^schemes lists 'knowledge-graph', which asks along a class"
     ):
         compare(grid, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def written(folder, place):

@@ -84,6 +84,6 @@ def test_describe_counts_and_tells_the_summary(tmp_path):
     runs.write(planted.table(), tmp_path)
     (tmp_path / "summary.md").write_text("what it says", encoding="utf-8")
     facts = runs.describe(tmp_path)
-    assert facts["text"] == "380 runs: 5 schemes, 6 methods, 5 draws\nwhat it says"
+    assert facts["text"] == "380 runs: 5 schemes, 5 methods, 5 draws\nwhat it says"
     assert facts["budgets"] == [50.0, 150.0, 450.0]
     json.dumps(facts)
