@@ -135,7 +135,7 @@ def _features(
 
 
 def _rows(found: Features, data: Dataset, split: str, file: str) -> Features:
-    """One row for each image of the split; a file of the undivided training set serves its parts."""
+    """One row for each image of the split; a file of the whole training set serves its parts."""
     from simkit.embed.features import Features
 
     images = data.truth[split].images
