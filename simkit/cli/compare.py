@@ -21,10 +21,10 @@ from simkit.cli.report import print_json, progress
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Processes at once. [default: one per core]"
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all draws.")
+@click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(
-    grid_file: Path | None, out: Path, workers: int | None, seed: int, as_json: bool
+    grid_file: Path | None, out: Path, workers: int | None, seed: int | None, as_json: bool
 ) -> int:
     """Train every method on every scheme at equal cost and tell which suits which.
 

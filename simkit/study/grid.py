@@ -159,7 +159,7 @@ class Grid:
         return "\n".join(lines) + "\n"
 
 
-def demo(*, seed: int = 0) -> Grid:
+def demo(*, seed: int | None = None) -> Grid:
     """The grid that ships with simkit: it needs no data and takes minutes on two cores."""
     return Grid.load(DEMO, seed=seed)
 

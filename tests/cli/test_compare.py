@@ -38,6 +38,16 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
     assert shell("show", "runs").code == 0
 
 
+def test_the_seed_of_the_file_counts_unless_another_is_given(shell) -> None:
+    Path("grid.toml").write_text("seed = 7\n" + GRID.replace("draws = 2", "draws = 1"))
+    for options, seed in (((), "7"), (("--seed", 9), "9")):
+        out = f"runs{seed}"
+        done = shell("compare", "grid.toml", "--out", out, "--workers", 1, *options)
+        assert done.code == 0, done.err
+        with open(f"{out}/table.csv") as file:
+            assert {row["seed"] for row in csv.DictReader(file)} == {seed}
+
+
 BAD = {
     "unknown scheme": ('schemes = ["fcp"]\nmethods = ["an"]', "did you mean 'fpc'?"),
     "unknown key": ('scheme = ["fpc"]', "did you mean 'schemes'?"),

@@ -18,7 +18,7 @@ from simkit.study.figures.base import INK, WIDTH, house_style, register
 class Distributions:
     """One panel for each scheme: images per class in truth (line) and labelled present (bars).
 
-    columns: panels in a row.  Called with the table of `study.analysis.distributions.distributions`.
+    columns: panels in a row.  Called with the table of `study.analysis.distributions`.
     """
 
     name: ClassVar[str] = "distributions"
