@@ -22,10 +22,16 @@ from simkit.cli.report import cost_table, counts_line, print_json
 def command(file: Path, price_list: str, as_json: bool) -> None:
     """Say what the questions behind a label file cost at a price list."""  # fmt: skip
     from simkit.annotate.prices import cost, prices
+    from simkit.errors import BadInput
     from simkit.labels import formats
 
     chosen = prices(price_list)
     labels = formats.for_path(file).read(file)
+    if not labels.effort.kinds():
+        raise BadInput(
+            f"{file} does not say what people were asked, so it has no price; give the parquet or npz "
+            "file that `simkit simulate` wrote"
+        )
     bill = cost(labels, chosen)
     if as_json:
         lines = [

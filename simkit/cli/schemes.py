@@ -72,6 +72,8 @@ def chosen(spec: str, given: Mapping[str, Any]) -> Scheme:
             raise BadInput(
                 f"{flag} is a setting of {', '.join(theirs)}, not of {name}; leave it out"
             )
+        if f"{key}=" in spec.replace(" ", ""):
+            raise BadInput(f"{key} is given in {spec!r} and as an option; leave one of them out")
     return schemes.make(spec, **settings)
 
 

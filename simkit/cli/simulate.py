@@ -114,8 +114,11 @@ def command(**given: Any) -> None:
     price_list = prices(given["price_list"])
     out = given["out"] or Path(f"{scheme.name}.parquet")
     form = formats.for_path(out)
+    _check_amounts(scheme, given)
     labels = annotated(_with_hierarchy(open(given["spec"]), scheme), scheme, price_list, given)
     form.write(labels, out)
+    if form.holds != "everything":
+        warnings.warn(f"{out} holds {form.holds}", stacklevel=1)
     bill = cost(labels, price_list)
     if given["as_json"]:
         print_json(
@@ -173,10 +176,23 @@ def annotated(
     return amount_for(given["budget"], truth, scheme, price_list, **common).labels
 
 
+def _check_amounts(scheme: Scheme, given: dict[str, Any]) -> None:
+    """Raise BadInput for options that contradict each other."""
+    amount = scheme.amount
+    written = amount and (given[amount] is not None or f"{amount}=" in given["scheme"])
+    if given["budget"] is not None and written:
+        raise BadInput(
+            f"--budget looks for the {amount} of {scheme.name} that it pays for, but {amount} is "
+            "given too; leave one of them out"
+        )
+    if given["budget"] is None and given["unit"] == "hours":
+        raise BadInput("--unit says what --budget counts, but there is no --budget; add one")
+
+
 def images(text: str) -> float | int:
-    """`0.5` is half of the images, `500` is five hundred of them."""
+    """`0.5` is half of the images and `1.0` all; `500` is five hundred of them and `1` is one."""
     try:
-        return int(text) if text.strip().isdigit() and text.strip() != "1" else float(text)
+        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
     except ValueError:
         raise BadInput(
             f"--images is {text!r}; a share such as 0.5 or a number of images is expected"

@@ -54,6 +54,8 @@ def command(**given: Any) -> None:
     from simkit.study.trial import trial
 
     method = methods.make(given["method"])
+    if given["out"] is not None and given["out"].exists() and not given["out"].is_dir():
+        raise BadInput(f"{given['out']} is a file, but a model is a folder; give another --out")
     chosen = {k: given[k] for k in ("epochs", "batch_size", "lr") if given[k] is not None}
     settings = build(Settings, chosen, "training")
     file = given["labels_file"]

@@ -46,14 +46,14 @@ class Part:
 def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str) -> Dataset:
     """A data set of the splits in `parts`; without "val" the published split of "train" makes one.
 
-    The undivided training set is then kept as the split "train+val": published partial labels were
+    One or two images are not divided. The undivided training set is then kept as the split "train+val": published partial labels were
     drawn on it, before a part was held out.
 
     hierarchy: a JSON file, the name of a shipped one, or "" for none. There is a test split only
     where `parts` has one. Raises BadInput where splits differ in their classes.
     """
     splits = dict(parts)
-    if "val" not in splits:
+    if "val" not in splits and splits["train"].truth.shape[0] > 2:
         train, val = published_split(splits["train"].truth.shape[0])
         whole = splits["train"]
         splits |= {"train": whole.select(train), "val": whole.select(val), WHOLE: whole}

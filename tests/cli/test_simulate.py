@@ -81,6 +81,14 @@ def test_csv_by_its_ending(shell) -> None:
     first, *rest = Path("labels.csv").read_text().splitlines()
     assert first == "image_id,class,state"
     assert len(rest) == 300
+    assert "simkit: note: labels.csv holds " in done.err
+
+
+def test_one_image_is_one_and_all_is_a_share(shell) -> None:
+    for given, asked in (("1", 1), ("1.0", 300), ("7", 7), ("0.5", 150)):
+        done = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--images", given, "--json")
+        assert done.json["asked"] <= asked
+        assert done.json["asked"] >= 0.9 * asked
 
 
 BAD = {
@@ -110,6 +118,16 @@ BAD = {
     "images": (["--scheme", "rpa", "--images", "lots"], "--images is 'lots'"),
     "images share": (["--scheme", "rpa", "--images", "-0.5"], "images is -0.5"),
     "unknown option": (["--scheme", "fpc", "--colour", "red"], "--colour"),
+    "budget and amount": (
+        ["--scheme", "rpa", "--keep", "0.9", "--budget", "10"],
+        "--budget looks for the keep of rpa that it pays for, but keep is given too",
+    ),
+    "unit alone": (["--scheme", "rpa", "--unit", "hours"], "there is no --budget"),
+    "setting twice": (
+        ["--scheme", "rpa(keep=0.2)", "--keep", "0.3"],
+        "keep is given in 'rpa(keep=0.2)' and as an option",
+    ),
+    "no images": (["--scheme", "rpa", "--images", "0"], "images is 0"),
     "no scheme": ([], "--scheme"),
     "miss": (["--scheme", "fpc", "--miss", "2"], "miss is 2"),
 }

@@ -30,6 +30,15 @@ def test_a_head_learns_and_is_written(shell, labels: str) -> None:
     assert shown.code == 0 and "an" in shown.out
 
 
+def test_a_plain_table_trains_the_same_head(shell, labels: str) -> None:
+    shell("simulate", "--scheme", "full-subset", "--data", SMALL, "--out", "full.csv")
+    shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "rpa.csv")
+    shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "rpa.parquet")
+    for name in ("full", "rpa"):
+        one, other = (train(shell, f"{name}.{end}", "--json").json for end in ("csv", "parquet"))
+        assert one["map"] == pytest.approx(other["map"], abs=1e-5)
+
+
 def test_same_seed_same_model(shell, labels: str) -> None:
     ids = [train(shell, labels, "--seed", seed, "--json").json["id"] for seed in (0, 0, 1)]
     assert ids[0] == ids[1] != ids[2]
