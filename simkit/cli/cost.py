@@ -29,8 +29,8 @@ def command(file: Path, price_list: str, as_json: bool) -> None:
     labels = formats.for_path(file).read(file)
     if not labels.effort.kinds():
         raise BadInput(
-            f"{file} does not say what people were asked, so it has no price; give the parquet or npz "
-            "file that `simkit simulate` wrote"
+            f"{file} does not say what people were asked, so it has no price; give the parquet or "
+            "npz file that `simkit simulate` wrote"
         )
     bill = cost(labels, chosen)
     if as_json:

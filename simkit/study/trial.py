@@ -111,8 +111,8 @@ def _aligned(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
         strange = [name for name in names if name not in known]
         if strange:
             raise BadInput(
-                f"{where} is about {what} {strange[0]!r}, which the data set does not have; name the "
-                "data set the labels are of"
+                f"{where} is about {what} {strange[0]!r}, which the data set does not have; "
+                "name the data set the labels are of"
             )
     place = np.array([rows[name] for name in np.asarray(labels.images).tolist()])
     found = labels.codes.tocoo()
