@@ -55,17 +55,23 @@ class Ranking:
     best         the name with the highest mean.
     ranks        1 + how many others are better beyond noise: ties share a rank.
     differences  for every pair, the one with the higher mean first.
+    wins         those that are beyond noise, the better one first.
     """
 
     best: str
     ranks: Mapping[str, int]
     differences: tuple[Difference, ...]
+    wins: tuple[Difference, ...] = ()
 
     @property
     def winners(self) -> tuple[str, ...]:
-        """Names that nobody beats, or none where no one is beaten: then all of it is noise."""
-        top = tuple(name for name, rank in self.ranks.items() if rank == 1)
-        return top if len(top) < len(self.ranks) else ()
+        """Names that beat another beyond noise and that nobody beats; none: nothing is told."""
+        beating = {d.first for d in self.wins}
+        return tuple(name for name, rank in self.ranks.items() if rank == 1 and name in beating)
+
+    def beaten_by(self, name: str) -> tuple[str, ...]:
+        """Names that this one beats beyond noise."""
+        return tuple(d.second for d in self.wins if d.first == name)
 
     def difference(self, first: str, second: str) -> Difference:
         """The pair in the order asked for."""
@@ -128,12 +134,13 @@ def rank(
     for place, p in zip(tested, holm([found[t].p or 0.0 for t in tested]), strict=True):
         d = found[place]
         found[place] = Difference(d.first, d.second, d.interval, d.p, p)
-    ranks = {name: 1 for name in scores}
-    for d in found:
-        sure = d.adjusted is not None and d.adjusted < 1 - level
-        if sure and abs(d.interval.mean) >= smallest:
-            ranks[d.second if d.interval.mean > 0 else d.first] += 1
-    return Ranking(ordered[0], ranks, tuple(found))
+    wins = tuple(
+        d if d.interval.mean > 0 else _turned(d)
+        for d in found
+        if d.adjusted is not None and d.adjusted < 1 - level and abs(d.interval.mean) >= smallest
+    )
+    ranks = {name: 1 + sum(d.second == name for d in wins) for name in scores}
+    return Ranking(ordered[0], ranks, tuple(found), wins)
 
 
 def _compare(a: str, b: str, scores: Mapping[str, Mapping[int, float]], level: float) -> Difference:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from simkit.study.statistics import Interval, Ranking, interval, rank
+from simkit.study.statistics import Difference, Interval, Ranking, interval, rank
 
 SMALLEST = 0.0005  # a gap of less than 0.05 points reads as 0.0: a tie however sure it is
 
@@ -38,6 +38,22 @@ class Line:
     def cell(self, method: str) -> Cell | None:
         """The cell of one method, or None where it has no finished run here."""
         return next((cell for cell in self.cells if cell.method == method), None)
+
+    @property
+    def lead(self) -> Difference | None:
+        """What may be said of the best: of the winners the highest, over the highest it beats."""
+        means = {cell.method: cell.score.mean for cell in self.cells}
+        if not self.ranking.winners:
+            return None
+        best = max(self.ranking.winners, key=lambda method: means[method])
+        second = max(self.ranking.beaten_by(best), key=lambda method: means[method])
+        return self.ranking.difference(best, second)
+
+    @property
+    def shared(self) -> tuple[int, int]:
+        """The fewest and the most draws over which two methods were compared."""
+        draws = [d.interval.draws for d in self.ranking.differences]
+        return min(draws, default=0), max(draws, default=0)
 
 
 def lines(runs: pa.Table, *, metric: str = "map") -> list[Line]:
@@ -108,22 +124,29 @@ def sentence(line: Line) -> str:
     """Which method wins under this scheme, and is it noise?"""
     scores = {cell.method: cell.score for cell in line.cells}
     where = f"{line.scheme}{at(line.budget)}"
-    best, winners = line.ranking.best, line.ranking.winners
+    best, lead = line.ranking.best, line.lead
     if len(scores) == 1:
         return f"{where}: {best} reaches {percent(scores[best])}."
-    if scores[best].draws < 2:
+    if lead is None and line.shared[1] < 2:
         return f"{where}: {best} is highest with {percent(scores[best])}, but one draw cannot tell."
-    if not winners:
+    if lead is None:
         spread = f"{100 * min(s.mean for s in scores.values()):.1f} to {percent(scores[best])}"
-        return f"{where}: no method can be told from another ({spread}); that is noise."
-    beaten = [m for m in scores if m not in winners]
-    runner_up = max(beaten, key=lambda m: scores[m].mean)
-    gap = line.ranking.difference(best, runner_up).interval
-    lead = f"{100 * gap.mean:+.1f} points{span(gap)} over {runner_up}"
-    if len(winners) == 1:
-        return f"{where}: {best} wins with {percent(scores[best])}, {lead}."
-    others = ", ".join(w for w in sorted(winners, key=lambda m: -scores[m].mean) if w != best)
-    return f"{where}: {best} leads with {percent(scores[best])}, {lead}; {others} may be as good."
+        return f"{where}: the methods cannot be told apart with {draws(line)} ({spread})."
+    best, gap = lead.first, lead.interval
+    beaten = line.ranking.beaten_by(best)
+    others = sorted(set(scores) - {best, *beaten}, key=lambda m: -scores[m].mean)
+    verb = "leads" if others else "wins"
+    told = (
+        f"{where}: {best} {verb} with {percent(scores[best])}, "
+        f"{100 * gap.mean:+.1f} points{span(gap)} over {lead.second}"
+    )
+    return f"{told}; {', '.join(others)} cannot be told from it." if others else f"{told}."
+
+
+def draws(line: Line) -> str:
+    """ "5 draws", or "4 to 5 draws" where some pairs of methods share fewer."""
+    few, many = line.shared
+    return f"{many} draws" if few == many else f"{few} to {many} draws"
 
 
 def sentences(runs: pa.Table, *, metric: str = "map") -> list[str]:
@@ -186,7 +209,7 @@ def markdown(runs: pa.Table, *, metric: str = "map") -> str:
 _NOTE = (
     "mAP is the mean over leaf classes on the test split, in points. Intervals are at 95 % over "
     "draws; methods are compared draw by draw, all pairs of a line together with Holm's "
-    "correction, and methods that share a rank cannot be told apart."
+    "correction. A rank is one more than the number of methods that are better beyond noise."
 )
 
 

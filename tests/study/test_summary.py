@@ -49,15 +49,38 @@ def test_a_winner_is_named_with_its_lead():
     assert told == "fpc at $300: ll-r wins with 51.0 ±2.4 mAP, +10.0 points (9.8 to 10.2) over an."
 
 
-def test_noise_is_called_noise():
+def test_methods_that_are_not_told_apart_are_not_called_equal():
     told = only(few({"an": [0.40, 0.50, 0.42], "ll-r": [0.45, 0.41, 0.47]}))
-    assert told == "fpc: no method can be told from another (44.0 to 44.3 ±7.6 mAP); that is noise."
+    assert told == (
+        "fpc: the methods cannot be told apart with 3 draws (44.0 to 44.3 ±7.6 mAP)."
+    )
+    told = only(few({"an": [0.4, 0.5, 0.42], "ll-r": [0.45, 0.41, 0.47], "csl": [0.44, 0.43]}))
+    assert "cannot be told apart with 2 to 3 draws (" in told
+
+
+UNSURE = {  # a is highest but jumps about; only b and c are told apart
+    "a": [0.10, 0.90, 0.70],
+    "b": [0.50, 0.51, 0.52],
+    "c": [0.40, 0.411, 0.419],
+}
+
+
+def test_only_a_lead_beyond_noise_is_quoted():
+    (line,) = summary.lines(few(UNSURE))
+    assert line.ranking.best == "a" and line.ranking.winners == ("b",)
+    assert (line.lead.first, line.lead.second) == ("b", "c") and line.lead.adjusted < 0.05
+    told = only(few(UNSURE))
+    # differences 0.1, 0.099, 0.101: as above
+    assert told == (
+        "fpc: b leads with 51.0 ±2.5 mAP, +10.0 points (9.8 to 10.2) over c; "
+        "a cannot be told from it."
+    )
 
 
 def test_those_who_share_the_lead_are_named():
     told = only(few({"an": [0.1, 0.1, 0.1], "ll-r": [0.5, 0.52, 0.54], "csl": [0.51, 0.5, 0.54]}))
     assert told.startswith("fpc: ll-r leads with 52.0 ±5.0 mAP, +42.0 points (")
-    assert told.endswith(") over an; csl may be as good.")
+    assert told.endswith(") over an; csl cannot be told from it.")
 
 
 def test_one_draw_cannot_tell():
@@ -67,7 +90,7 @@ def test_one_draw_cannot_tell():
 
 def test_a_gap_that_would_print_as_zero_is_no_win():
     told = only(few({"an": [0.4, 0.5], "ignore": [0.4001, 0.5001]}))
-    assert told.endswith("that is noise.")
+    assert told.startswith("fpc: the methods cannot be told apart with 2 draws (")
 
 
 def test_the_planted_winners_are_found():

@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from simkit.errors import BadInput
 from simkit.study.figures.base import INK, PALE, WIDTH, house_style, label, register
-from simkit.study.summary import Cell, Line, budgets, lines, money, percent, references
+from simkit.study.summary import Cell, Line, budgets, draws, lines, money, percent, references
 
 # No red against green, and light enough at both ends for dark text.
 _SHADES = LinearSegmentedColormap.from_list("gap", ["#F0A04B", "#FFFFFF", "#6FA8DC"])
@@ -123,18 +123,19 @@ def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
 
 
 def _verdict(row: Line) -> str:
-    winners = row.ranking.winners
-    if row.cells[0].score.draws < 2:
+    lead = row.lead
+    if len(row.cells) == 1:
+        return "one method"
+    if lead is None and row.shared[1] < 2:
         return "one draw:\ncannot tell"
-    if not winners:
-        return "no difference\nbeyond noise"
-    best = row.ranking.best
-    rest = [cell.method for cell in row.cells if cell.method not in winners]
-    runner_up = max(rest, key=lambda method: row.cell(method).score.mean)  # type: ignore[union-attr]
-    gap = row.ranking.difference(best, runner_up).interval
-    if len(winners) == 1:
-        return f"{label(best)} wins:\n{100 * gap.mean:+.1f} over {label(runner_up)}"
-    return f"{len(winners)} share the lead:\n{100 * gap.mean:+.1f} over {label(runner_up)}"
+    if lead is None:
+        return f"not told apart\nwith {draws(row)}"
+    gap = f"{100 * lead.interval.mean:+.1f} over {label(lead.second)}"
+    framed = len(row.ranking.winners)
+    if framed > 1:
+        return f"{framed} share the lead:\n{label(lead.first)} {gap}"
+    alone = len(row.ranking.beaten_by(lead.first)) == len(row.cells) - 1
+    return f"{label(lead.first)} {'wins' if alone else 'leads'}:\n{gap}"
 
 
 def _title(rows: list[Line], budget: float | None) -> str:
@@ -153,7 +154,8 @@ def _note(table: pa.Table, against: str, metric: str) -> str:
     note = (
         "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better "
         f"(blue) or worse (orange) than {label(against)}, full at {_FULL:.0f} points.\n"
-        "Frame: beats others beyond noise (paired by draw, Holm's correction), and none beats it."
+        "Frame: beats at least one other beyond noise (paired by draw, Holm's correction), and none "
+        "beats it."
     )
     full = references(table, metric=metric)
     if not full:

@@ -41,8 +41,21 @@ def test_winners_are_framed_and_noise_is_named():
     assert not any(row == 4 for _, row in frames)
     verdicts = [t.get_text() for t in axes.child_axes[0].get_yticklabels()]
     assert verdicts[1].startswith("Ignore wins:\n+4.8 over")
-    assert verdicts[4] == "no difference\nbeyond noise"
+    assert verdicts[4] == "not told apart\nwith 5 draws"
     assert drawing.get_suptitle().endswith("which scheme, for $150 of annotation each?")
+
+
+def test_frame_and_verdict_are_about_what_is_beyond_noise():
+    scores = {"an": [0.10, 0.90, 0.70], "ll-r": [0.50, 0.51, 0.52], "csl": [0.40, 0.411, 0.419]}
+    rows = [
+        planted.row(scheme="fpc", method=method, draw=draw, map=score)
+        for method, values in scores.items()
+        for draw, score in enumerate(values)
+    ]
+    _, axes, _, frames = drawn(runs.tidy(rows, classes=()))
+    assert frames == {(1, 0)}  # not AN, whose mean is highest but which beats nobody
+    verdict = axes.child_axes[0].get_yticklabels()[0].get_text()
+    assert verdict == "LL-R leads:\n+10.0 over csl"
 
 
 def test_colour_is_the_difference_to_an():
