@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from simkit.history import content_id
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.metrics import average_precision, mean_ap
@@ -22,10 +25,14 @@ class Validation:
 
     labels: Truth (complete, or with `known`), partial labels (scored on what is known), or None.
     What kind it was is recorded with every result, because complete labels cost money too.
+    known: (N, L) bool, or None for all: entries that may count where the labels know them.
+    classes: indices of those that the mean is over, or None for all.
     """
 
     inputs: Any
     labels: Truth | PartialLabels | None = None
+    known: NDArray[np.bool_] | None = None
+    classes: NDArray[np.int64] | None = None
 
     @property
     def kind(self) -> Honesty:
@@ -37,17 +44,32 @@ class Validation:
 
     @property
     def id(self) -> str | None:
-        """Content id of the labels."""
-        return None if self.labels is None else self.labels.id
+        """Content id of the labels, and of what counts of them where that is not everything."""
+        if self.labels is None or (self.known is None and self.classes is None):
+            return None if self.labels is None else self.labels.id
+        counts = [np.zeros(0) if a is None else np.asarray(a) for a in (self.known, self.classes)]
+        return content_id("validation", self.labels.id, *counts)
 
     def score(self, scores: NDArray[np.float32]) -> float:
         """mAP(C) in [0, 1] of scores (N, L); nan where there is nothing to score by."""
-        if isinstance(self.labels, Truth):
-            return mean_ap(average_precision(scores, self.labels.present, self.labels.known))
+        present, known = self._reference
+        chosen = slice(None) if self.classes is None else self.classes
+        return mean_ap(average_precision(scores[:, chosen], present, known))
+
+    @cached_property
+    def _reference(self) -> tuple[csr_array, csr_array | None]:
+        """What is present and what is known of the classes that count; all of it: None."""
         assert self.labels is not None
-        codes = self.labels.codes
-        known = codes.astype(bool)
-        return mean_ap(average_precision(scores, codes == PRESENT, known))
+        if isinstance(self.labels, Truth):
+            present, known = self.labels.present, self.labels.known
+        else:
+            present, known = self.labels.codes == PRESENT, self.labels.codes.astype(bool)
+        if self.known is not None:
+            counts = csr_array(self.known)
+            known = counts if known is None else csr_array(known.multiply(counts))
+        if self.classes is None:
+            return present, known
+        return present[:, self.classes], None if known is None else known[:, self.classes]
 
 
 class Selection:

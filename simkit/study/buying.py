@@ -10,7 +10,6 @@ from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth
 from simkit.study.bundle import Bundle
 from simkit.study.material import Material
 
@@ -25,16 +24,16 @@ class Bought:
     train: PartialLabels
     dollars: float
     seconds: float | None
-    validation: Truth | PartialLabels | None = None
+    validation: PartialLabels | None = None
     validation_dollars: float = 0.0
 
 
 def buy(bundle: Bundle, material: Material) -> Bought:
     """The labels of a bundle: for its budget, or for the amounts as written.
 
-    Validation labels come out of the same budget: all of the validation split ("complete"), or a
-    part in proportion to its size, asked about by the scheme itself ("partial"). Raises BadInput
-    where they would use it up.
+    Validation labels come out of the same budget and from the same people: all of the validation
+    split ("complete"), or a part in proportion to its size, asked about by the scheme itself
+    ("partial"). Raises BadInput where they would use it up.
     """
     held, bill = _validation(bundle, material)
     price = bill.dollars if bill else 0.0
@@ -51,15 +50,13 @@ def buy(bundle: Bundle, material: Material) -> Bought:
     return Bought(labels, main.dollars + price, total, held, price)
 
 
-def _validation(
-    bundle: Bundle, material: Material
-) -> tuple[Truth | PartialLabels | None, Cost | None]:
+def _validation(bundle: Bundle, material: Material) -> tuple[PartialLabels | None, Cost | None]:
     if bundle.validation == "none":
         return None, None
     if bundle.validation == "complete":
         truth = material.truth("val")
         everything = simulate(truth, "full-subset", **_common(bundle, material))
-        return truth, cost(everything, bundle.prices)
+        return everything, cost(everything, bundle.prices)
     sizes = [material.truth(split).shape[0] for split in ("train", "val")]
     money = None if bundle.budget is None else bundle.budget * sizes[1] / sum(sizes)
     return _asked(bundle, material, "val", money)
@@ -70,8 +67,8 @@ def _asked(
 ) -> tuple[PartialLabels, Cost]:
     """Labels of one split for this money, or for the amount as written, and what they cost."""
     truth, images, common = material.truth(split), bundle.images, _common(bundle, material)
-    if isinstance(images, int):
-        images = min(images, truth.shape[0])
+    if split != "train" and isinstance(images, int):  # the same share of them
+        images = images / material.truth("train").shape[0]
     if money is None:
         labels = simulate(truth, bundle.scheme, images=images, **common)
         return labels, cost(labels, bundle.prices)

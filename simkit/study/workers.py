@@ -31,12 +31,17 @@ def outcomes(
     this process itself.
     """
     if executor is not None:
-        yield from _through(executor, run, jobs)
+        futures = _submitted(executor, run, jobs)
+        try:
+            yield from _ended(futures)
+        finally:
+            for future in futures:
+                future.cancel()
         return
     count = min(workers or usable_cores(), len(jobs))
     if count > 1:
         with local_workers(count) as pool:
-            yield from _through(pool, run, jobs)
+            yield from _ended(_submitted(pool, run, jobs))
         return
     for job in jobs:
         try:
@@ -45,19 +50,19 @@ def outcomes(
             yield job, error
 
 
-def _through(
+def _submitted(
     executor: Executor, run: Callable[[Job], Result], jobs: Sequence[Job]
-) -> Iterator[tuple[Job, Result | Exception]]:
-    futures: dict[Future[Result], Job] = {executor.submit(run, job): job for job in jobs}
-    try:
-        for future in as_completed(futures):
-            error = future.exception()
-            if error is not None and not isinstance(error, Exception):
-                raise error
-            yield futures[future], error or future.result()
-    finally:
-        for future in futures:
-            future.cancel()
+) -> dict[Future[Result], Job]:
+    with _interrupts_wait():
+        return {executor.submit(run, job): job for job in jobs}
+
+
+def _ended(futures: dict[Future[Result], Job]) -> Iterator[tuple[Job, Result | Exception]]:
+    for future in as_completed(futures):
+        error = future.exception()
+        if error is not None and not isinstance(error, Exception):
+            raise error
+        yield futures[future], error or future.result()
 
 
 @contextmanager
@@ -73,13 +78,29 @@ def local_workers(count: int) -> Iterator[Executor]:
         try:
             yield pool
         except BaseException:
-            # No public call stops running work before Python 3.14.
+            # No public call stops running work before Python 3.14. Nothing is cancelled: the pool
+            # sees that a worker is gone and fails all that is left, and could not if some of it
+            # were cancelled already.
             processes = list((getattr(pool, "_processes", None) or {}).values())
-            pool.shutdown(wait=False, cancel_futures=True)
             for process in processes:
                 process.terminate()
+            pool.shutdown(wait=bool(processes))
             raise
         pool.shutdown()
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Ctrl-C is heard when the block ends, and not at all by processes that begin in it: one that
+    is interrupted before it is up would print a traceback of its own."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def usable_cores() -> int:

@@ -25,6 +25,22 @@ def test_scored_on_what_is_known():
     assert Validation(None, PartialLabels.of(codes)).score(SCORES) == 1.0
 
 
+def test_only_what_counts_is_scored():
+    truth, partial = Truth.of(PRESENT), PartialLabels.of(np.where(PRESENT, 1, -1))
+    counts = np.ones((3, 2), bool)
+    counts[1, 0] = False
+    for labels in (truth, partial):
+        assert Validation(None, labels, known=counts).score(SCORES) == 1.0
+        first = Validation(None, labels, classes=np.array([0]))
+        assert first.score(SCORES) == pytest.approx((1 + 2 / 3) / 2)
+        assert Validation(None, labels, counts, np.array([0])).score(SCORES) == 1.0
+        ids = {Validation(None, labels, known, classes).id
+               for known in (None, counts) for classes in (None, np.array([0]))}  # fmt: skip
+        assert len(ids) == 4
+    masked = Truth.of(PRESENT, known=~np.eye(3, 2, dtype=bool))
+    assert Validation(None, masked, known=counts).score(SCORES) == 1.0
+
+
 def test_the_first_of_equals_is_kept_and_patience_ends_a_run():
     chosen, kept = Selection(2, patience=2), []
     for epoch, score in enumerate([0.3, 0.5, 0.5, 0.4, 0.9], 1):

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from simkit.annotate.prices import cost
@@ -40,6 +41,25 @@ def test_complete_validation_labels_are_charged(small):
     assert 0.85 * 40 < found.dollars <= 40
     assert cost(found.train, bundle.prices).dollars == pytest.approx(found.dollars - val)
     assert found.validation.shape == (40, 52)
+    truth = opened(source_of(small(validation="complete"))).truth("val")
+    given = found.validation.codes.toarray()
+    assert (np.abs(given) == 1).all() and ((given == 1) == truth.present.toarray()).all()
+
+
+def test_validation_labels_come_from_the_people_who_err(small):
+    grid = small(validation="complete", budgets=[40], habits={"miss": 0.3, "false_alarm": 0.1})
+    found, _ = bought(grid)
+    truth = opened(source_of(grid)).truth("val").present.toarray()
+    given = found.validation.codes.toarray()
+    assert (np.abs(given) == 1).all()
+    assert (given[truth] == -1).mean() == pytest.approx(0.3, abs=0.08)
+    assert (given[~truth] == 1).mean() == pytest.approx(0.1, abs=0.04)
+
+
+def test_partial_validation_asks_about_the_same_share_of_images(small):
+    grid = small(validation="partial", budgets=[], schemes=["full-subset"], images=30)
+    found, _ = bought(grid)
+    assert found.train.asked.sum() == 30 and found.validation.asked.sum() == 10
 
 
 def test_validation_that_uses_up_the_budget_is_refused(small):

@@ -50,6 +50,31 @@ def test_an_interruption_is_not_taken_for_a_failure():
         list(outcomes(interrupt, [1], workers=1))
 
 
+CANCELLED = """
+import os, threading, time
+from simkit.study.workers import outcomes
+def sleep(number):
+    time.sleep(60 if number else 0)
+if __name__ == "__main__":
+    try:
+        for _ in outcomes(sleep, list(range(40)), workers=2):
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        print("stopped with", threading.active_count(), "thread")
+"""
+
+
+def test_an_interruption_leaves_no_thread_and_no_traceback(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(CANCELLED)
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, str(path)], capture_output=True, text=True, env=environment, timeout=60
+        )
+        assert (done.stdout, done.stderr) == ("stopped with 1 thread\n", "")
+
+
 PROGRAM = """
 import time
 from simkit.study.workers import outcomes
