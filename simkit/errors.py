@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class BadInput(ValueError):
@@ -20,3 +22,13 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> BadInput:
     near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else "known are " + ", ".join(names)
     return BadInput(f"no {kind} is called {str(name)!r}; {hint}")
+
+
+def whole_number(value: Any, what: str) -> int:
+    """`value`, a whole number of any kind, as int. Raises BadInput naming `what` for the rest."""
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    raise BadInput(f"{what} is {value!r}; a whole number is expected")

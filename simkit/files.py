@@ -20,10 +20,6 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     `path` is a folder or its folder cannot be written.
     """
     target = Path(path)
-    if target.is_dir():
-        raise BadInput(f"{target} is a folder; give the name of a file to write")
-    if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
-        raise BadInput(f"{target} is no ordinary file; give the name of a file to write")
     temporary = _beside(target)
     try:
         yield temporary
@@ -44,10 +40,16 @@ _CANNOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQ
 
 def _beside(target: Path) -> Path:
     try:
+        if target.is_dir():
+            raise BadInput(f"{target} is a folder; give the name of a file to write")
+        if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
+            raise BadInput(f"{target} is no ordinary file; give the name of a file to write")
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
             prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
         )
+    except BadInput:
+        raise
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         reason = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
@@ -66,8 +68,14 @@ def _umask() -> int:
 def readable(path: str | os.PathLike[str], what: str) -> Path:
     """`path` as a Path, known to be a file. Raises BadInput naming it and `what` it should be."""
     found = Path(path)
-    if found.is_dir():
+    try:
+        folder, file = found.is_dir(), found.is_file()
+    except OSError as error:  # such as a name that is too long
+        raise BadInput(
+            f"{found} cannot be read ({error.strerror}); give the path of a file with {what}"
+        ) from None
+    if folder:
         raise BadInput(f"{found} is a folder, but a file with {what} is expected")
-    if not found.is_file():
+    if not file:
         raise BadInput(f"{found} does not exist; give the path of a file with {what}")
     return found

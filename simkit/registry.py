@@ -16,6 +16,8 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
+import numpy as np
+
 from simkit.errors import BadInput, unknown
 
 T = TypeVar("T")
@@ -79,7 +81,7 @@ class Registry(Generic[T]):
         settings = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}  # type: ignore[arg-type]
         inner = settings.pop("inner", None)
         name: str = part.name  # type: ignore[attr-defined]
-        inside = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+        inside = ", ".join(f"{key}={_plain(value)!r}" for key, value in settings.items())
         text = f"{name}({inside})" if inside else name
         return text if inner is None else f"{self.spell(inner)}+{text}"
 
@@ -132,38 +134,69 @@ def _fields(part: type) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
 
 
-def convert(value: Any, kind: Any, where: str) -> Any:
-    """`value`, perhaps text from a shell, as the type `kind`; `where` names it in the error."""
+def settle(part: Any, called: str = "") -> None:
+    """Turn every field of a new `part` into its declared type, numpy's numbers into Python's.
+
+    Called at the start of `__post_init__`. Raises BadInput for a value that is of another type;
+    text counts as no number here. called: the part in errors, its `name` where none is given.
+    """
+    for key, kind in _fields(type(part)).items():
+        where = f"{called or part.name}: {key}"
+        value = convert(getattr(part, key), kind, where, spelled=False)
+        object.__setattr__(part, key, value)
+
+
+def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
+    """`value` as the type `kind`; `where` names it in the error. Raises BadInput.
+
+    spelled: text from a shell, such as "3" or "yes", counts as what it spells.
+    """
+    value = _plain(value)
     if get_origin(kind) in (typing.Union, types.UnionType):
-        if value is None or (isinstance(value, str) and value.lower() == "none"):
+        if value is None or (spelled and isinstance(value, str) and value.lower() == "none"):
             if type(None) in get_args(kind):
                 return None
+        if isinstance(value, list | tuple | np.ndarray):
+            (several, *_) = [*(k for k in get_args(kind) if get_origin(k) is tuple), None]
+            if several is not None:
+                one = get_args(several)[0]
+                return tuple(convert(each, one, where, spelled=spelled) for each in value)
         (kind, *_) = [k for k in get_args(kind) if k is not type(None)]
     if get_origin(kind) is Literal:
-        if value in get_args(kind):
+        if any(isinstance(value, type(known)) and value == known for known in get_args(kind)):
             return value
         raise BadInput(
             f"{where} is {value!r}; it must be one of {', '.join(map(str, get_args(kind)))}"
         )
     if kind is bool:
-        return _as_bool(value, where)
+        return _as_bool(value, where, spelled)
     if kind in (int, float):
+        if isinstance(value, str) and not spelled:
+            raise BadInput(f"{where} is {value!r}; {_WANTED[kind]} is expected")
         return _as_number(value, kind, where)
     if kind is str and not isinstance(value, str):
         raise BadInput(f"{where} is {value!r}; text is expected")
     return value
 
 
-def _as_bool(value: Any, where: str) -> bool:
-    if isinstance(value, str) and value.lower() in ("true", "yes", "1", "false", "no", "0"):
-        return value.lower() in ("true", "yes", "1")
+_TRUE, _FALSE = {"true", "yes", "1"}, {"false", "no", "0"}
+_WANTED = {int: "a whole number", float: "a number"}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_bool(value: Any, where: str, spelled: bool) -> bool:
+    if spelled and isinstance(value, str) and value.lower() in _TRUE | _FALSE:
+        return value.lower() in _TRUE
     if not isinstance(value, bool):
         raise BadInput(f"{where} is {value!r}; true or false is expected")
     return value
 
 
 def _as_number(value: Any, kind: type, where: str) -> Any:
-    wanted = "a whole number" if kind is int else "a number"
+    wanted = _WANTED[kind]
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise BadInput(f"{where} is {value!r}; {wanted} is expected")
     try:

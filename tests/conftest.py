@@ -1,7 +1,23 @@
-"""WordNet comes with the optional data of SIMKIT_DATA; tests that need either skip without it."""
+"""Optional data: reference vectors, and WordNet.
+
+WordNet comes with the optional data of SIMKIT_DATA; tests that need either skip without it.
+"""
 
 import os
+from pathlib import Path
+
+import pytest
 
 if os.environ.get("SIMKIT_DATA"):
     # Before nltk is imported: it reads the variable once.
     os.environ.setdefault("NLTK_DATA", os.path.join(os.environ["SIMKIT_DATA"], "nltk_data"))
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """The folder with reference vectors; tests that need it are skipped where it is not there."""
+    beside = Path(__file__).parents[2] / "shared" / "golden"
+    folder = Path(os.environ.get("SIMKIT_GOLDEN", beside))
+    if not folder.is_dir():
+        pytest.skip("no reference vectors; set SIMKIT_GOLDEN to their folder")
+    return folder

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from simkit import chance as module
 from simkit.chance import Chance, below, threshold
+from simkit.errors import BadInput
 
 ROOT = Chance.seeded(7)
 KNOWN_NUMBERS = [4873257585026597643, 851000911117019736]
@@ -137,3 +138,18 @@ def test_seeds_for_libraries_are_stable_and_differ():
     assert 0 <= ROOT.seed() < 2**63
     first, again = (ROOT.of("x").torch().initial_seed() for _ in range(2))
     assert first == again == ROOT.of("x").seed()
+
+
+def test_equal_names_are_the_same_name_whatever_their_type():
+    assert ROOT.of("a", np.int64(1)) == ROOT.of(np.str_("a"), np.uint8(1)) == ROOT.of("a", 1)
+    assert Chance.seeded(np.int64(7)) == ROOT
+
+
+@pytest.mark.parametrize("name", [True, 1.0, None, b"a", np.float64(1), np.True_, ("a",)])
+def test_other_names_are_refused(name):
+    with pytest.raises(BadInput) as error:
+        ROOT.of(name)
+    assert str(error.value) == f"a name of random numbers is {name!r}; a whole number is expected"
+    with pytest.raises(BadInput) as error:
+        Chance.seeded(name)
+    assert str(error.value) == f"the seed is {name!r}; a whole number is expected"

@@ -1,8 +1,9 @@
 """Bad input and unknown names."""
 
+import numpy as np
 import pytest
 
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput, unknown, whole_number
 
 
 def test_bad_input_is_a_value_error() -> None:
@@ -28,3 +29,15 @@ def test_names_may_come_from_anything_that_is_iterated_once() -> None:
     assert str(unknown("class", "x", iter(["b", "a"]))) == (
         "no class is called 'x'; known are a, b"
     )
+
+
+def test_whole_numbers_of_any_kind_become_int() -> None:
+    for value in (3, np.int8(3), np.uint64(3), np.array(3)):
+        assert whole_number(value, "it") == 3 and type(whole_number(value, "it")) is int
+
+
+@pytest.mark.parametrize("value", [1.0, "1", True, np.True_, None, np.float64(2)])
+def test_anything_else_is_no_whole_number(value: object) -> None:
+    with pytest.raises(BadInput) as error:
+        whole_number(value, "draw")
+    assert str(error.value) == f"draw is {value!r}; a whole number is expected"

@@ -124,3 +124,13 @@ def test_readable_names_folders_and_missing_files(tmp_path: Path) -> None:
     missing = f"{tmp_path / 'x'} does not exist; give the path of a file with labels"
     with pytest.raises(BadInput, match=f"^{re.escape(missing)}$"):
         readable(tmp_path / "x", "labels")
+
+
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 300)
+    message = f"{path} cannot be written (File name too long); choose another place"
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"), whole(path):
+        pytest.fail("the block was entered")
+    message = f"{path} cannot be read (File name too long); give the path of a file with labels"
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        readable(path, "labels")

@@ -128,3 +128,7 @@ def test_every_file_has_its_test() -> None:
         if path.name != "__init__.py" and f"test_{path.stem}" not in named and not direct:
             lonely.append(str(own))
     assert not lonely, f"neither a test file of their name nor a test that imports them: {lonely}"
+
+
+def test_dir_lists_the_public_names_once() -> None:
+    assert dir(simkit) == sorted(simkit.__all__)

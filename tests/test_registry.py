@@ -5,12 +5,13 @@ import string
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simkit.errors import BadInput
-from simkit.registry import Registry, build, convert
+from simkit.registry import Registry, build, convert, settle
 
 
 class Part(Protocol):
@@ -196,3 +197,47 @@ def test_spelling_is_complete() -> None:
 def test_values_become_the_type_of_their_field(value: Any, kind: Any, expected: Any) -> None:
     got = convert(value, kind, "here")
     assert got == expected and type(got) is type(expected)
+
+
+@dataclass(frozen=True)
+class Settled:
+    name: ClassVar[str] = "settled"
+    count: int | None = None
+    shares: float | tuple[float, ...] = 0.0
+    on: bool = False
+    of: Literal["batch", "unknown"] = "batch"
+
+    def __post_init__(self) -> None:
+        settle(self)
+
+
+def test_fields_settle_to_their_types() -> None:
+    part = Settled(np.int32(3), np.array([0, 1]), np.False_, np.str_("unknown"))  # type: ignore[arg-type]
+    assert repr(part) == repr(Settled(3, (0.0, 1.0), False, "unknown"))
+    assert type(Settled(shares=1).shares) is float
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("count", "3", "a whole number is expected"),
+        ("count", "none", "a whole number is expected"),
+        ("count", [3], "a whole number is expected"),
+        ("shares", "0.5", "a number is expected"),
+        ("shares", None, "a number is expected"),
+        ("on", "no", "true or false is expected"),
+        ("of", np.array(["batch"]), "it must be one of batch, unknown"),
+    ],
+)
+def test_fields_of_other_types_are_refused(field: str, value: Any, expected: str) -> None:
+    with pytest.raises(
+        BadInput, match=f"^{re.escape(f'settled: {field} is {value!r}; {expected}')}$"
+    ):
+        Settled(**{field: value})
+
+
+def test_numbers_of_numpy_are_spelled_plainly() -> None:
+    part = Plain(np.int64(4), np.float64(0.1), text=np.str_("a"))  # type: ignore[arg-type]
+    assert (
+        parts.spell(part) == "plain(count=4, share=0.1, on=False, of='batch', text='a', most=None)"
+    )

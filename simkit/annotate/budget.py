@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints
 
-from simkit.annotate import schemes
+from simkit.annotate import ledger, schemes
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
@@ -52,8 +52,8 @@ def amount_for(
     Sought is the scheme's amount field (a share in steps as fine as one label), or, for a scheme
     without one, the number of images, up to `images`. Larger amounts contain smaller ones, so cost
     only grows; about ten simulations enclose the answer. Warns when the budget is more than the
-    scheme can spend. Raises BadInput when not even the smallest amount fits, and when `unit` is
-    seconds and the price list does not know the time.
+    scheme can spend, or than can be written down (`ledger.LIMIT`). Raises BadInput when not even
+    the smallest amount fits, and when `unit` is seconds and the price list does not know the time.
     """
     _check(budget, unit)
     part = schemes.make(scheme) if isinstance(scheme, str) else scheme
@@ -61,27 +61,36 @@ def amount_for(
     ladder = _Ladder.of(part, how_many(images, truth.shape[0]), truth.shape[1])
     settings = {"hierarchy": hierarchy, "habits": habits, "seed": seed, "draw": draw}
     spend = _Buyer(truth, ladder, listed, unit, settings)
-    best, everything = _largest(spend, budget, ladder.steps)
-    if best is None or not best.bought.cost.lines:
+    best, above = _largest(spend, budget, ladder.steps)
+    if best is None and above is not None and above.refused is not None:
+        raise above.refused
+    if best is None or best.bought is None or not best.bought.cost.lines:
         costs = "" if best else f", whose smallest amount costs {spend(1).spent:,.4g}"
         raise BadInput(
             f"{budget:,g} {unit} do not buy anything of {part.name}{costs}; raise the budget"
         )
-    texts = list(best.heard)
-    if everything and best.spent < budget:
-        spent = f"{best.spent:,.2f} of {budget:,.2f} {unit}"
-        texts.append(f"{part.name} can spend {spent}; everything was bought")
-    for text in texts:
+    spent = f"{part.name} can spend {best.spent:,.2f} of {budget:,.2f} {unit}"
+    for text in (*best.heard, *_unspent(spent, best.spent < budget, above)):
         warnings.warn(text, stacklevel=2)
     return best.bought
+
+
+def _unspent(spent: str, left: bool, above: _Trial | None) -> Iterator[str]:
+    """Why money is left."""
+    if above is None and left:
+        yield f"{spent}; everything was bought"
+    if above is not None and above.refused is not None:
+        yield f"{spent}; more than {ledger.LIMIT:,} answers cannot be written down"
 
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
     step: int
     spent: float
-    bought: Bought
-    heard: tuple[str, ...]
+    bought: Bought | None = None
+    heard: tuple[str, ...] = ()
+    # Too many answers: nothing is bought, and `spent` is infinite.
+    refused: ledger.TooManyAnswers | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +107,10 @@ class _Buyer:
         scheme, images = self.ladder.at(step)
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
-            labels = simulate(self.truth, scheme, images=images, **self.settings)
+            try:
+                labels = simulate(self.truth, scheme, images=images, **self.settings)
+            except ledger.TooManyAnswers as refused:
+                return _Trial(step, math.inf, refused=refused)
         bill = cost(labels, self.prices)
         spent = getattr(bill, self.unit)
         if spent is None:
@@ -146,8 +158,9 @@ def _check(budget: float, unit: str) -> None:
 
 def _largest(
     spend: Callable[[int], _Trial], budget: float, steps: int
-) -> tuple[_Trial | None, bool]:
-    """The trial with the largest affordable step (None: not even 1), and whether it is the last.
+) -> tuple[_Trial | None, _Trial | None]:
+    """The trial with the largest affordable step (None: not even 1), and the one of the next step
+    (None: there is none).
 
     Secant steps first enclose the answer from both sides; then regula falsi (Illinois form) closes
     in, with a bisection whenever that did not halve the interval.
@@ -160,28 +173,30 @@ def _largest(
         if trial.spent > budget:
             break
         if guess == steps:
-            return trial, True
+            return trial, None
         slope = (trial.spent - low_spent) / (guess - low) or slope
         best, low, low_spent = trial, guess, trial.spent
         ahead = OVERSHOOT * (budget - low_spent) / slope if slope else math.inf
         guess = int(min(max(low + 1 + ahead, low * 1.02), low * FIRST_FACTOR + 1, steps))
-    return _between(spend, budget, low=low, best=best, above=trial), False
+    return _between(spend, budget, low=low, best=best, above=trial)
 
 
 def _between(
     spend: Callable[[int], _Trial], budget: float, *, low: int, best: _Trial | None, above: _Trial
-) -> _Trial | None:
-    """The last affordable step between `low`, which is affordable, and `above`, which is not."""
+) -> tuple[_Trial | None, _Trial]:
+    """The last affordable step from `low`, which is affordable, to `above`, which is not; and the
+    first that is not."""
     high = above.step
     short, over = budget - (best.spent if best else 0.0), above.spent - budget
     halve = False
     while high - low > 1:
         width = high - low
+        halve |= math.isinf(over)
         guess = low + (width // 2 if halve else int(width * short / (short + over)))
         trial = spend(min(max(guess, low + 1), high - 1))
         if trial.spent <= budget:
             best, low, short, over = trial, trial.step, budget - trial.spent, over / 2
         else:
-            high, over, short = trial.step, trial.spent - budget, short / 2
+            high, over, short, above = trial.step, trial.spent - budget, short / 2, trial
         halve = high - low > width / 2
-    return best
+    return best, above

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from simkit.chance import Chance, threshold
 from simkit.errors import BadInput
+from simkit.registry import settle
 
 Share = float | tuple[float, ...]
-VOTES = ("majority", "union")
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,16 @@ class Habits:
     )
 
     def __post_init__(self) -> None:
+        settle(self, "habits")
         for name in ("miss", "false_alarm"):
             share = getattr(self, name)
-            if isinstance(share, list):
-                object.__setattr__(self, name, tuple(share))
-            for value in share if isinstance(share, list | tuple) else (share,):
-                if isinstance(value, str) or not 0 <= value <= 1:
+            for value in share if isinstance(share, tuple) else (share,):
+                if not 0 <= value <= 1:
                     raise BadInput(f"habits: {name} is {value!r}; a share from 0 to 1 is expected")
-        if self.workers is not None and (self.workers != int(self.workers) or self.workers < 1):
+        if self.workers is not None and self.workers < 1:
             raise BadInput(
                 f"habits: workers is {self.workers!r}; a whole number from 1 on is expected"
             )
-        if self.vote not in VOTES:
-            raise BadInput(f"habits: vote is {self.vote!r}; it must be one of {', '.join(VOTES)}")
 
     @property
     def sees_ghosts(self) -> bool:

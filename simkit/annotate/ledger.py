@@ -16,6 +16,10 @@ LIMIT = 400_000_000  # answers; they take 13 bytes each while they are sorted in
 SLICE = 1 << 15  # answers decoded at a time: temporaries stay in the cache
 
 
+class TooManyAnswers(BadInput):
+    """More answers than can be written down."""
+
+
 class Ledger:
     """Answers about N images and L classes, in any order, and the bill.
 
@@ -34,10 +38,10 @@ class Ledger:
         self.dropped = 0
 
     def expect(self, answers: float) -> None:
-        """Raise BadInput when this many answers more would not fit."""
+        """Raise TooManyAnswers when this many answers more would not fit."""
         total = self._written + answers
         if total > LIMIT:
-            raise BadInput(
+            raise TooManyAnswers(
                 f"this would write down about {total:.2g} answers, and {LIMIT:,} are the limit; "
                 "ask about fewer images (the setting images) or choose a smaller amount"
             )

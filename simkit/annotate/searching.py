@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.chance import Permutation
+from simkit.errors import BadInput
 
+LEAST_PRECISION = 1e-6  # precisions are fractions with denominators up to its inverse
 GROUP = 1 << 20  # present images and wanted answers worked on at a time; changes no result
 
 
@@ -124,8 +126,13 @@ def through_candidates(
 ) -> Bill:
     """Look at a machine's candidates, of which the share `precision` shows the class.
 
-    Finding f takes ceil(f / precision) looks; the false candidates are absent answers.
+    Finding f takes ceil(f / precision) looks; the false candidates are absent answers. Raises
+    BadInput for a precision below LEAST_PRECISION.
     """
+    if not LEAST_PRECISION <= precision <= 1:
+        raise BadInput(
+            f"precision is {precision}; a share from {LEAST_PRECISION:f} to 1 is expected"
+        )
     found, turned = np.minimum(order.present, present), np.minimum(order.absent, absent)
     share = Fraction(repr(float(precision))).limit_denominator(10**6)
     candidates = -(-found * share.denominator // share.numerator)

@@ -14,7 +14,7 @@ from simkit.annotate.crowd import Crowd
 from simkit.annotate.habits import Habits
 from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
-from simkit.errors import BadInput
+from simkit.errors import BadInput, whole_number
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
@@ -44,6 +44,7 @@ def simulate(
     part = schemes.make(scheme) if isinstance(scheme, str) else scheme
     if hierarchy is not None:
         check_closed(truth, hierarchy)
+    seed, draw = whole_number(seed, "seed"), whole_number(draw, "draw")
     root = Chance.seeded(seed).of("draw", draw)
     asked = chosen_images(truth, images, root)
     _warn_of_empty(truth, asked)
@@ -53,10 +54,10 @@ def simulate(
         "scheme": schemes.spell(part),
         "images": float(images) if isinstance(images, float | np.floating) else int(images),
         "habits": habits.to_json(),
-        "draw": int(draw),
+        "draw": draw,
     }
     parents = (truth.id,) if hierarchy is None else (truth.id, hierarchy.id)
-    return crowd.labels(History("simulate", settings, int(seed), parents))
+    return crowd.labels(History("simulate", settings, seed, parents))
 
 
 def replay(history: History, truth: Truth, hierarchy: Hierarchy | None = None) -> PartialLabels:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
+from simkit.labels.truth import locked
 
 QUESTIONS = {
     "verify": "is this class in this image? yes or no",
@@ -34,12 +35,22 @@ class Effort:
     looks      (L,) int64: images looked at in search of each class (kind `search`).
     workers    how many people answered each question; None: not stated, the price list has its own.
     dropped    answers (of the crowd, not of each worker) that were paid for and not kept.
+    The arrays are read-only copies, also after pickling and copying.
     """
 
     questions: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
     looks: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     workers: int | None = None
     dropped: int = 0
+
+    def __post_init__(self) -> None:
+        locked_ones = {kind: locked(counted) for kind, counted in self.questions.items()}
+        object.__setattr__(self, "questions", locked_ones)
+        object.__setattr__(self, "looks", locked(self.looks))
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
     def count(self, kind: str) -> int:
         """How many questions of this kind were asked."""

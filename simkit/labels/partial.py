@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +16,16 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.history import History, content_id
 from simkit.labels.effort import Effort
-from simkit.labels.truth import Truth, check_axes, frozen, image_ids, locked
+from simkit.labels.truth import (
+    Truth,
+    check_axes,
+    class_names,
+    frozen,
+    image_ids,
+    locked,
+    matrix_of,
+    sealed,
+)
 
 PRESENT, ABSENT, UNKNOWN = 1, -1, 0
 
@@ -51,19 +61,19 @@ class PartialLabels:
         """From a dense or sparse matrix (N, L) of +1, -1 and 0, checked.
 
         `asked` defaults to the images that carry a label. Raises BadInput for other codes, for
-        duplicate ids or names, and for sizes that do not fit.
+        duplicate entries, ids or names, and for sizes that do not fit.
         """
-        if isinstance(codes, np.ndarray) and codes.ndim != 2:
-            raise BadInput(f"labels have shape {codes.shape}; images x classes are expected")
-        given = csr_array(codes)
+        given = matrix_of(codes)
         if not np.isin(given.data, (-1, 0, 1)).all():
             raise BadInput("labels hold other values than +1, -1 and 0; translate them first")
-        matrix = given.astype(np.int8)
+        matrix = csr_array(given.astype(np.int8))
         matrix.sum_duplicates()
+        if matrix.nnz != given.nnz:
+            raise BadInput("the labels name a class twice in one image; keep one of them")
         matrix.eliminate_zeros()
         N, L = matrix.shape
         ids = image_ids(np.arange(N) if images is None else images)
-        names = tuple(f"class-{c}" for c in range(L)) if classes is None else tuple(classes)
+        names = class_names(classes, L)
         check_axes(ids, names, (N, L))
         known = np.diff(matrix.indptr) > 0
         given_asked = known if asked is None else np.asarray(asked, bool)
@@ -94,7 +104,7 @@ class PartialLabels:
             self.codes.data,
             self.asked,
             self.images,
-            "\n".join(self.classes),
+            json.dumps(self.classes),
         )
 
     def rows(self, index: Any) -> NDArray[np.int8]:
@@ -162,4 +172,4 @@ class PartialLabels:
         self.__dict__.update(state)
         frozen(self.codes)
         for array in (self.asked, self.images):
-            array.flags.writeable = False
+            sealed(array)

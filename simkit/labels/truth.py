@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from simkit.errors import BadInput
 from simkit.history import content_id
@@ -23,6 +24,7 @@ class Truth:
     known   (N, L) bool CSR, or None: where even the reference is partial (OpenImages, LVIS); None
             says that every entry is known.
     images  (N,) ids, int64 or text, all different;  classes: L names, all different.
+    All arrays are read-only, also after pickling and copying.
     """
 
     present: csr_array
@@ -40,12 +42,13 @@ class Truth:
         """From a dense 0/1 array or any scipy sparse matrix (N, L), checked.
 
         `images` defaults to 0..N-1 and `classes` to class-0, class-1 ... Raises BadInput for
-        duplicate ids or names, sizes that do not fit, no images or no classes.
+        other values than 0 and 1, duplicate ids or names, sizes that do not fit, no images or no
+        classes.
         """
         matrix = _bool_csr(present)
         N, L = matrix.shape
         ids = image_ids(np.arange(N) if images is None else images)
-        names = tuple(f"class-{c}" for c in range(L)) if classes is None else tuple(classes)
+        names = class_names(classes, L)
         check_axes(ids, names, (N, L))
         reference = None if known is None else _bool_csr(known)
         if reference is not None and reference.shape != matrix.shape:
@@ -71,13 +74,13 @@ class Truth:
             self.present.indices,
             *known,
             self.images,
-            "\n".join(self.classes),
+            json.dumps(self.classes),
         )
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """(L,) in how many images each class is present."""
-        return np.bincount(self.present.indices, minlength=self.shape[1])
+        return sealed(np.bincount(self.present.indices, minlength=self.shape[1]))
 
     @cached_property
     def by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
@@ -85,7 +88,8 @@ class Truth:
         N, _ = self.shape
         rows = np.repeat(np.arange(N, dtype=np.int64), np.diff(self.present.indptr))
         order = np.sort(self.present.indices.astype(np.int64) * N + rows)
-        return np.concatenate([[0], np.cumsum(self.counts)]), (order % N).astype(np.int32)
+        pointers = np.concatenate([[0], np.cumsum(self.counts)])
+        return sealed(pointers), sealed((order % N).astype(np.int32))
 
     def rows(self, index: Any) -> NDArray[np.bool_]:
         """(b, L) bool for these images."""
@@ -97,6 +101,15 @@ class Truth:
         known = None if self.known is None else frozen(csr_array(self.known[index]))
         chosen = frozen(csr_array(self.present[index]))
         return Truth(chosen, locked(self.images[index]), self.classes, known)
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        for matrix in (self.present, self.known):
+            if matrix is not None:
+                frozen(matrix)
+        sealed(self.images)
+        for derived in ("counts", "by_class"):  # made anew when they are asked for
+            self.__dict__.pop(derived, None)
 
 
 def image_ids(values: Any) -> NDArray[Any]:
@@ -111,6 +124,16 @@ def image_ids(values: Any) -> NDArray[Any]:
     if ids.dtype.kind != "U":
         raise BadInput(f"image ids are {ids.dtype}; whole numbers or text are expected")
     return ids
+
+
+def class_names(names: Any, L: int) -> tuple[str, ...]:
+    """Names as plain text, class-0, class-1 ... for None. Raises BadInput for anything else."""
+    if names is None:
+        return tuple(f"class-{c}" for c in range(L))
+    for name in names:
+        if not isinstance(name, str):
+            raise BadInput(f"class {name!r} is no text; give every class a name")
+    return tuple(map(str, names))
 
 
 def check_axes(images: NDArray[Any], classes: tuple[str, ...], shape: tuple[int, ...]) -> None:
@@ -142,10 +165,37 @@ def _first_repeat(values: NDArray[Any]) -> Any:
     return ordered[same[0]] if len(same) else None
 
 
+def matrix_of(values: Any) -> Any:
+    """A sparse matrix (CSR or coordinates) from a dense or sparse one, every stored entry of which
+    still stands by itself in `data`. Raises BadInput for what is no matrix of numbers.
+    """
+    if issparse(values):
+        given = values if values.format == "csr" else values.tocoo()
+        shape = given.shape
+    else:
+        try:
+            given = np.asarray(values)
+        except (ValueError, TypeError):
+            raise BadInput("labels have rows of different lengths; give every image one") from None
+        shape = given.shape
+    if len(shape) != 2:
+        raise BadInput(f"labels have shape {shape}; images x classes are expected")
+    if given.dtype.kind not in "biuf":
+        raise BadInput(f"labels are {given.dtype}; numbers, images x classes, are expected")
+    return given if issparse(given) else csr_array(given)
+
+
 def _bool_csr(values: Any) -> csr_array:
-    if isinstance(values, np.ndarray) and values.ndim != 2:
-        raise BadInput(f"labels have shape {values.shape}; images x classes are expected")
-    matrix = csr_array(values).astype(bool)
+    given = matrix_of(values)
+    if given.dtype != bool:
+        strange = given.data[(given.data != 0) & (given.data != 1)]
+        if len(strange):
+            raise BadInput(
+                f"a truth holds 0 (absent) and 1 (present), and {strange[0]} came; translate it, "
+                "and give entries that are not known in `known`"
+            )
+        given = given.astype(bool)  # before entries that stand twice are added up
+    matrix = csr_array(given).astype(bool)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
@@ -160,6 +210,10 @@ def frozen(matrix: csr_array) -> csr_array:
 
 def locked(array: NDArray[Any]) -> NDArray[Any]:
     """A read-only copy; the caller's own array stays writable."""
-    array = np.array(array)
+    return sealed(np.array(array))
+
+
+def sealed(array: NDArray[Any]) -> NDArray[Any]:
+    """The same array, made read-only."""
     array.flags.writeable = False
     return array

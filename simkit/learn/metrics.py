@@ -45,7 +45,7 @@ def average_precision(
     _check(scores, present, known, convention)
     N, L = scores.shape
     positive = _by_class(present, known)
-    observed = None if known is None else csc_array(known)
+    observed = None if known is None else _by_class(known, None)
     ap = np.empty(L)
     width = max(1, _BLOCK_BYTES // max(1, N * scores.dtype.itemsize))
     for start in range(0, L, width):

@@ -1,8 +1,5 @@
 """Truths that all tests of annotation share."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -50,13 +47,3 @@ def closed(diamond: Hierarchy) -> Truth:
     rng = np.random.default_rng(3)
     present = rng.random((200, len(diamond.classes))) < 0.12
     return close(Truth.of(present, classes=diamond.classes), diamond)
-
-
-@pytest.fixture(scope="session")
-def golden() -> Path:
-    """The folder with reference vectors; tests that need it are skipped where it is not there."""
-    beside = Path(__file__).parents[2].parent / "shared" / "golden"
-    folder = Path(os.environ.get("SIMKIT_GOLDEN", beside))
-    if not folder.is_dir():
-        pytest.skip("no reference vectors; set SIMKIT_GOLDEN to their folder")
-    return folder

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simkit.annotate import budget as module
+from simkit.annotate import ledger
 from simkit.annotate.budget import amount_for
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import cost, prices
@@ -178,3 +179,21 @@ def test_budgets_that_buy_nothing(arguments, settings, message):
 def test_a_price_list_as_a_value():
     listed = prices("google")
     assert amount_for(1, TRUTH, "full-subset", listed).images == 28
+
+
+@pytest.mark.parametrize("scheme", ["rpa", "fpc", "full-subset"])
+def test_more_than_can_be_written_down_is_not_bought(scheme, monkeypatch):
+    monkeypatch.setattr(ledger, "LIMIT", 300)
+    with pytest.warns(UserWarning) as heard:
+        bought = amount_for(5000, TRUTH, scheme, "careful")
+    assert 250 < bought.labels.codes.nnz <= 300
+    assert str(heard[-1].message) == (
+        f"{scheme} can spend {bought.cost.dollars:,.2f} of 5,000.00 dollars; "
+        "more than 300 answers cannot be written down"
+    )
+
+
+def test_what_cannot_be_written_down_at_all_is_refused(monkeypatch):
+    monkeypatch.setattr(ledger, "LIMIT", 5)
+    with pytest.raises(BadInput, match=r"^this would write down about 10 answers, and 5 are"):
+        amount_for(5000, TRUTH, "full-subset", "careful")

@@ -1,5 +1,7 @@
 """People who err: rates, votes, and errors that belong to places."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -82,11 +84,18 @@ def test_errors_are_nested_in_the_rate_and_do_not_depend_on_order():
     "settings,message",
     [
         ({"miss": 1.5}, "habits: miss is 1.5; a share from 0 to 1 is expected"),
-        ({"miss": float("nan")}, "habits: miss is nan; a share from 0 to 1 is expected"),
-        ({"miss": "much"}, "habits: miss is 'much'; a share from 0 to 1 is expected"),
-        ({"false_alarm": (0.1, -1)}, "habits: false_alarm is -1; a share from 0 to 1 is expected"),
+        ({"miss": float("nan")}, "habits: miss is nan; a number is expected"),
+        ({"miss": "much"}, "habits: miss is 'much'; a number is expected"),
+        (
+            {"false_alarm": (0.1, -0.2)},
+            "habits: false_alarm is -0.2; a share from 0 to 1 is expected",
+        ),
+        ({"false_alarm": (0.1, None)}, "habits: false_alarm is None; a number is expected"),
+        ({"miss": None}, "habits: miss is None; a number is expected"),
+        ({"workers": "a"}, "habits: workers is 'a'; a whole number is expected"),
+        ({"workers": float("nan")}, "habits: workers is nan; a whole number is expected"),
         ({"workers": 0}, "habits: workers is 0; a whole number from 1 on is expected"),
-        ({"workers": 1.5}, "habits: workers is 1.5; a whole number from 1 on is expected"),
+        ({"workers": 1.5}, "habits: workers is 1.5; a whole number is expected"),
         ({"vote": "chief"}, "habits: vote is 'chief'; it must be one of majority, union"),
     ],
 )
@@ -106,3 +115,11 @@ def test_rates_must_fit_the_classes():
 def test_habits_read_back():
     habits = Habits((0.1, 0.2), 0.3, workers=5, vote="union")
     assert Habits.from_json(habits.to_json()) == habits
+
+
+def test_numbers_of_numpy_are_plain_numbers():
+    habits = Habits(np.linspace(0, 0.5, 3), np.float32(0.25), workers=np.int64(3))
+    assert habits == Habits((0.0, 0.25, 0.5), 0.25, workers=3)
+    text = '{"miss": [0.0, 0.25, 0.5], "false_alarm": 0.25, "workers": 3, "vote": "majority"}'
+    assert json.dumps(habits.to_json()) == text
+    assert type(Habits(workers=3.0).workers) is int

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.annotate.habits import Habits
+from simkit.annotate.schemes import make
 from simkit.annotate.simulate import how_many, replay, simulate
 from simkit.errors import BadInput
 from simkit.history import History
@@ -18,8 +19,6 @@ from tests.annotate.conftest import random_truth
 
 
 def test_a_scheme_is_a_value_or_its_text(truth):
-    from simkit.annotate.schemes import make
-
     assert simulate(truth, "rpa(keep=0.3)").id == simulate(truth, make("rpa", keep=0.3)).id
 
 
@@ -176,3 +175,20 @@ def test_numbers_of_images_that_cannot_be(truth, images, message):
 
 def test_a_tiny_share_is_one_image():
     assert how_many(0.001, 10) == 1 and how_many(0.25, 10) == 2 and how_many(7, 10) == 7
+
+
+@pytest.mark.parametrize("value", [1.7, "1", True, None, np.float64(1)])
+@pytest.mark.parametrize("setting", ["seed", "draw"])
+def test_seeds_and_draws_are_whole_numbers(truth, setting, value):
+    with pytest.raises(BadInput) as error:
+        simulate(truth, "rpa", **{setting: value})
+    assert str(error.value) == f"{setting} is {value!r}; a whole number is expected"
+
+
+def test_numbers_of_numpy_give_the_same_labels_and_can_be_replayed(truth):
+    keep = make("rpa", keep=0.1).__class__(keep=np.float64(0.1))
+    habits = Habits(miss=np.float64(0.2), workers=np.int64(3))
+    plain = simulate(truth, "rpa(keep=0.1)", habits=Habits(0.2, workers=3), seed=1, draw=2)
+    numpys = simulate(truth, keep, habits=habits, seed=np.int64(1), draw=np.uint8(2))
+    assert numpys.id == plain.id and numpys.history.to_json() == plain.history.to_json()
+    assert replay(History.from_json(numpys.history.to_json()), truth).id == plain.id

@@ -1,6 +1,8 @@
 """Effort: how often each question was asked."""
 
+import copy
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -51,3 +53,16 @@ def test_other_values_are_no_effort(changed: dict[str, Any]) -> None:
     message = str(caught.value)
     assert message.startswith("the effort in this file cannot be read (")
     assert message.endswith("); write the file again")
+
+
+@pytest.mark.parametrize(
+    "way", [lambda x: x, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_counts_are_read_only_and_the_callers_are_not(way: Any) -> None:
+    asked, looks = np.array([0, 2]), np.array([0, 7])
+    effort = way(Effort({"verify": asked}, looks))
+    for array in (effort.questions["verify"], effort.looks):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    asked[1] = looks[1] = 9
+    assert effort.counts() == {"verify": 2, "search": 7, "workers": None, "dropped": 0}

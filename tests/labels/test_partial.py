@@ -14,6 +14,7 @@ from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
+TWICE = "the labels name a class twice in one image; keep one of them"
 CODES = np.array([[1, 0, -1], [0, 0, 0], [0, 0, 0], [-1, 1, 0]], np.int8)
 
 
@@ -39,8 +40,10 @@ def test_the_id_depends_on_labels_asked_images_ids_and_classes() -> None:
         PartialLabels.of(CODES, asked=np.ones(4, bool)),
         PartialLabels.of(CODES, [1, 2, 3, 4]),
         PartialLabels.of(CODES, None, ["a", "b", "c"]),
+        PartialLabels.of(CODES, None, ["a\nb", "c", "d"]),
+        PartialLabels.of(CODES, None, ["a", "b\nc", "d"]),
     ]
-    assert len({base.id, *(other.id for other in others)}) == 5
+    assert len({base.id, *(other.id for other in others)}) == 7
     assert PartialLabels.of(csr_array(CODES.astype(float))).id == base.id
 
 
@@ -65,6 +68,11 @@ def test_arrays_are_read_only_also_in_copies(way: Any) -> None:
     [
         ((CODES * 2,), "labels hold other values than +1, -1 and 0; translate them first"),
         ((CODES * 0.5,), "labels hold other values than +1, -1 and 0; translate them first"),
+        ((csr_array(([1, 1], [2, 2], [0, 2]), shape=(1, 3)),), TWICE),
+        ((csr_array(([1, -1], [2, 2], [0, 2]), shape=(1, 3)),), TWICE),
+        ((coo_array(([1, 0], ([0, 0], [1, 1])), shape=(1, 3)),), TWICE),
+        ((np.array([["a"]]),), "labels are <U1; numbers, images x classes, are expected"),
+        ((CODES, None, ("a", None, "c")), "class None is no text; give every class a name"),
         ((CODES[0],), "labels have shape (3,); images x classes are expected"),
         ((CODES, None, None, [True]), "asked has shape (1,); (4,) is expected"),
         ((CODES, [1, 1, 2, 3]), "image id 1 occurs twice; give every image its own id"),

@@ -1,5 +1,6 @@
 """Truth: complete reference labels."""
 
+import copy
 import pickle
 import re
 from typing import Any
@@ -12,6 +13,10 @@ from simkit.errors import BadInput
 from simkit.labels.truth import Truth, image_ids
 
 NEEDED = "at least one of each is needed"
+ONLY = (
+    "a truth holds 0 (absent) and 1 (present), and {} came; translate it, "
+    "and give entries that are not known in `known`"
+)
 DENSE = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1]])
 
 
@@ -60,7 +65,30 @@ def test_arrays_are_read_only_and_the_callers_are_not() -> None:
     ids[0] = 9
     given.data[0] = False
     assert truth.images[0] == 0 and truth.present.data.all()
-    assert pickle.loads(pickle.dumps(truth)).id == truth.id
+
+
+@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_everything_is_read_only_also_in_copies(way: Any) -> None:
+    given = Truth.of(DENSE, known=np.ones((3, 3)))
+    truth = (given.by_class, way(given))[1]
+    assert truth.id == given.id
+    derived = (truth.counts, *truth.by_class)
+    for array in (
+        truth.present.data,
+        truth.present.indptr,
+        truth.known.data,
+        truth.images,
+        *derived,
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+def test_names_with_line_breaks_are_not_confused() -> None:
+    ids = {Truth.of(DENSE, None, names).id for names in (["a\nb", "c", "d"], ["a", "b\nc", "d"])}
+    assert len(ids) == 2
+    named = Truth.of(DENSE, None, np.array(["a", "b", "c"]))
+    assert all(type(name) is str for name in named.classes)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +103,16 @@ def test_arrays_are_read_only_and_the_callers_are_not() -> None:
         ((np.zeros(3),), "labels have shape (3,); images x classes are expected"),
         ((DENSE, None, None, np.ones((2, 3))),
          "known has shape (2, 3), present (3, 3); they must agree"),
+        ((np.array([[1, -1]]),), ONLY.format(-1)),
+        ((np.array([[1, np.nan]]),), ONLY.format(np.nan)),
+        (([[1, 0.3]],), ONLY.format(0.3)),
+        ((csr_array(np.array([[1, 2]])),), ONLY.format(2)),
+        ((coo_array(([2, -1], ([0, 0], [1, 1])), shape=(1, 2)),), ONLY.format(2)),
+        ((DENSE, None, None, DENSE * 3), ONLY.format(3)),
+        ((np.array([["a"]]),), "labels are <U1; numbers, images x classes, are expected"),
+        (([[1, 0], [1]],), "labels have rows of different lengths; give every image one"),
+        ((DENSE, None, ("a", None, "c")), "class None is no text; give every class a name"),
+        ((DENSE, None, ("a", 1, "c")), "class 1 is no text; give every class a name"),
         ((DENSE, [0.5, 1, 2]), "image ids are float64; whole numbers or text are expected"),
         ((DENSE, [b"a", b"b", b"c"]), "image ids are |S1; whole numbers or text are expected"),
     ],

@@ -1,8 +1,5 @@
 """Small tasks that all tests of learning share."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -18,16 +15,6 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="session")
-def golden() -> Path:
-    """The folder with reference vectors; tests that need it are skipped where it is not there."""
-    beside = Path(__file__).parents[2].parent / "shared" / "golden"
-    folder = Path(os.environ.get("SIMKIT_GOLDEN", beside))
-    if not folder.is_dir():
-        pytest.skip("no reference vectors; set SIMKIT_GOLDEN to their folder")
-    return folder
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csc_array, csr_array
 from sklearn.metrics import average_precision_score
 
 from simkit.errors import BadInput
@@ -150,3 +150,25 @@ def test_a_ranking_without_ties_is_the_mean_precision_at_its_hits():
     scores, present = rng.permutation(40).astype(float), rng.random(40) < 0.4
     found = average_precision(scores[:, None], present[:, None])
     assert found[0] == pytest.approx(slow.envelope(scores, present), abs=1e-14)
+
+
+@pytest.mark.parametrize("form", [csr_array, csc_array, coo_array])
+def test_stored_zeros_are_neither_present_nor_known(form):
+    rng = np.random.default_rng(4)
+    scores, present, known = (
+        rng.random((30, 3)),
+        rng.random((30, 3)) < 0.4,
+        rng.random((30, 3)) < 0.6,
+    )
+    full = form(np.ones((30, 3), bool))
+    sparse = []
+    for values in (present, known):
+        matrix = form(full, copy=True)
+        places = matrix.tocoo()
+        matrix.data = values[places.row, places.col]
+        sparse.append(matrix)
+    stored = [matrix.nnz for matrix in sparse]
+    np.testing.assert_array_equal(
+        average_precision(scores, *sparse), average_precision(scores, present, known)
+    )
+    assert [matrix.nnz for matrix in sparse] == stored == [90, 90]

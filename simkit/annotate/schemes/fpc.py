@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from simkit.annotate.schemes.base import check_choice, check_count, check_share, register
+from simkit.annotate.schemes.base import check_count, check_share, register
+from simkit.annotate.searching import LEAST_PRECISION
 from simkit.chance import Chance
+from simkit.registry import settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -48,9 +50,9 @@ class FixedPerClass:
     )
 
     def __post_init__(self) -> None:
+        settle(self)
         check_count(self, "per_class")
-        check_choice(self, "search", ("proposals", "random"))
-        check_share(self, "precision", above_zero=True)
+        check_share(self, "precision", least=LEAST_PRECISION)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         classes = np.arange(crowd.shape[1])

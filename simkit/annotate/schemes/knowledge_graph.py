@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simkit.annotate.schemes.base import check_choice, register
+from simkit.annotate.schemes.base import register
 from simkit.chance import Chance
 from simkit.errors import BadInput
+from simkit.registry import settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -34,7 +35,7 @@ class KnowledgeGraph:
     )
 
     def __post_init__(self) -> None:
-        check_choice(self, "mode", ("verify",))
+        settle(self)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         if crowd.hierarchy is None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simkit.annotate.schemes.base import check_share, register
 from simkit.annotate.searching import spread
 from simkit.chance import Chance, threshold
+from simkit.registry import settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -38,6 +39,7 @@ class RandomPerAnnotation:
     )
 
     def __post_init__(self) -> None:
+        settle(self)
         check_share(self, "keep")
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:

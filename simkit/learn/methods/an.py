@@ -30,6 +30,7 @@ class AssumeNegative(Method):
     source: ClassVar[str] = "Cole et al. CVPR 2021, eq. 3; naive AN of Kim et al., CVPR 2022"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.pos_weight > 0:
             raise BadInput(f"an: pos_weight is {self.pos_weight}; a number above 0 is expected")
 

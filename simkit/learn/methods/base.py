@@ -19,7 +19,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn import aids as aid_checks
 from simkit.learn.methods.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Registry
+from simkit.registry import Registry, settle
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Method:
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Turn the fields into their types. Raises BadInput; checks of one's own come after it."""
+        settle(self)
 
     @property
     def needs(self) -> Needs:

@@ -36,6 +36,7 @@ class BoostLU(Around):
     source: ClassVar[str] = "Kim et al., CVPR 2023, eq. 3"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.alpha > 0:
             raise BadInput(f"boostlu: alpha is {self.alpha}; a number above 0 is expected")
 

@@ -44,6 +44,7 @@ class LargeLossRejection(Method):
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 4-6"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.delta <= 100:
             raise BadInput(f"ll-r: delta is {self.delta}; a percentage from 0 to 100 is expected")
 

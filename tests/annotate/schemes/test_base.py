@@ -1,5 +1,6 @@
 """Schemes by name."""
 
+import numpy as np
 import pytest
 
 from simkit.annotate import schemes
@@ -31,7 +32,12 @@ def test_settings_are_spelled_out():
         ("fpc(per_class=-5)", "fpc: per_class is -5; a whole number from 1 on is expected"),
         ("fpc(per_class=2.5)", "fpc: per_class is 2.5; a whole number is expected"),
         ("fpc(search=magic)", "fpc: search is 'magic'; it must be one of proposals, random"),
-        ("fpc(precision=0)", "fpc: precision is 0.0; a share above 0 and up to 1 is expected"),
+        ("fpc(precision=0)", "fpc: precision is 0.0; a share from 0.000001 to 1 is expected"),
+        ("fpc(precision=1e-7)", "fpc: precision is 1e-07; a share from 0.000001 to 1 is expected"),
+        (
+            "fpc(per_class=9223372036854775808)",
+            "fpc: per_class is 9223372036854775808; at most 1,000,000,000,000,000 is expected",
+        ),
         (
             "knowledge-graph(mode=truth)",
             "knowledge-graph: mode is 'truth'; it must be one of verify",
@@ -45,11 +51,29 @@ def test_settings_that_cannot_be(spec, message):
 
 
 def test_values_are_checked_as_well_as_text():
-    for settings, message in (
-        ({"per_class": 2.5}, "fpc: per_class is 2.5; a whole number from 1 on is expected"),
-        ({"per_class": "2"}, "fpc: per_class is '2'; a whole number from 1 on is expected"),
-        ({"search": "magic"}, "fpc: search is 'magic'; it must be one of proposals, random"),
+    whole, share = "a whole number is expected", "a number is expected"
+    for name, settings, message in (
+        ("fpc", {"per_class": 2.5}, f"per_class is 2.5; {whole}"),
+        ("fpc", {"per_class": "2"}, f"per_class is '2'; {whole}"),
+        ("fpc", {"per_class": float("nan")}, f"per_class is nan; {whole}"),
+        ("fpc", {"per_class": float("inf")}, f"per_class is inf; {whole}"),
+        ("fpc", {"per_class": None}, f"per_class is None; {whole}"),
+        ("fpc", {"search": "magic"}, "search is 'magic'; it must be one of proposals, random"),
+        ("fpc", {"search": [1]}, "search is [1]; it must be one of proposals, random"),
+        ("fpc", {"keep_looks": "no"}, "keep_looks is 'no'; true or false is expected"),
+        ("rpa", {"keep": None}, f"keep is None; {share}"),
+        ("rpa", {"keep": [1]}, f"keep is [1]; {share}"),
+        ("rpa", {"keep": np.ones(1)}, f"keep is array([1.]); {share}"),
     ):
         with pytest.raises(BadInput) as error:
-            schemes.schemes["fpc"](**settings)
-        assert str(error.value) == message
+            schemes.get(name)(**settings)
+        assert str(error.value) == f"{name}: {message}"
+
+
+def test_numbers_of_numpy_are_numbers():
+    scheme = schemes.get("fpc")(
+        per_class=np.int64(7), precision=np.float32(0.25), keep_looks=np.True_
+    )
+    spelled = "fpc(per_class=7, search='proposals', precision=0.25, keep_looks=True)"
+    assert schemes.spell(scheme) == spelled
+    assert schemes.make(spelled) == scheme

@@ -60,3 +60,15 @@ def test_kept_labels_are_a_uniform_choice():
     for code, rows, share in ((1, slice(0, 20), 1 / 4), (-1, slice(20, 60), 1 / 8)):
         kept = (codes[rows] == code).sum(1) / L
         assert np.abs(kept - share).max() < 4.5 * np.sqrt(share * (1 - share) / L)
+
+
+def test_lower_precision_costs_more():
+    # One found by each of 30 looks more or all images: 2,000 images, 40 of which show the class.
+    truth = Truth.of(np.arange(2000)[:, None] < 40)
+    precisions = (1, 0.5, 0.1, 0.02, 0.001, 1e-5, 1e-6)
+    looks = [
+        simulate(truth, f"fpc(per_class=10, precision={p!r})").effort.count("search")
+        for p in precisions
+    ]
+    # At 1 the ten absent labels are looks of their own; from 0.001 on nothing is left to look at.
+    assert looks == [20, 20, 100, 500, 1970, 1970, 1970]

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from simkit.errors import BadInput
-from simkit.learn.methods import make
+from simkit.learn.methods import get, make, spell
 from simkit.learn.methods.large_loss import growing_k
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
 from tests.reference import methods as slow
@@ -68,3 +68,16 @@ def test_reference_vectors(golden, variant):
                     gradient, g[f"{key}_official_grad"][e], rtol=1e-9, atol=1e-12
                 )
             method.after_epoch(e + 1, None, state)
+
+
+def test_numbers_of_numpy_are_numbers():
+    method = get("ll-r")(delta=np.float64(3))
+    assert spell(method) == spell(make("ll-r", delta=3))
+    Z = np.zeros((10, 10), int)
+    _, state = started(method, Z)
+    at_epoch(method, state, 3)
+    assert method.selected(batch_of(Z), plain(np.zeros((10, 10))), state).all()  # all tie
+    assert growing_k(state, torch.as_tensor(Z == 0), method.delta, "batch", None) == 6
+    with pytest.raises(BadInput) as error:
+        get("ll-r")(delta=None)
+    assert str(error.value) == "ll-r: delta is None; a number is expected"
