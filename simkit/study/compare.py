@@ -8,20 +8,19 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from simkit.annotate import schemes
-from simkit.annotate.prices import prices
 from simkit.errors import BadInput
-from simkit.files import whole
 from simkit.study import figures, runs, summary
-from simkit.study.bundle import Bundle, ceilings, kind_of
+from simkit.study.agenda import check, plan, source_of
+from simkit.study.bundle import Bundle
 from simkit.study.grid import Grid
-from simkit.study.material import Material, Source, open_material
-from simkit.study.runs import Row
+from simkit.study.material import open_material
+from simkit.study.runs import Done, Row, told
 from simkit.study.work import run
 from simkit.study.workers import outcomes
 
@@ -34,7 +33,7 @@ class Comparison:
     """All finished runs of a grid.
 
     table     one row for each run; columns are those of `study.runs.SCHEMA`.
-    failures  one sentence for each bundle that failed; the others are complete.
+    failures  one sentence for each bundle, or method of a bundle, that failed.
     notes     what was odd, such as a budget that a scheme could not spend.
     """
 
@@ -87,98 +86,35 @@ def compare(
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Progress = lambda done, of: None,
+    preparing: Progress = lambda done, of: None,
 ) -> Comparison:
     """Work through a grid and leave everything in the folder `out`.
 
     Finished bundles in `out` are kept and not run again, so the same call goes on where an earlier
     one stopped. A bundle that fails is named in `failures`; the others run on. executor: any of
     concurrent.futures, whose workers see the same files; else `workers` local processes (by
-    default one for each core; 1 works in this process). progress gets (bundles done, bundles).
-    Raises BadInput for what no bundle could use.
+    default one for each core; 1 works in this process). progress gets (bundles done, bundles), and
+    before that, where features are computed, preparing gets (pictures done, pictures).
+
+    Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
+    comparison. Raises BadInput for what no bundle could use, and where only references finish.
     """
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; give a folder for the results")
-    material = open_material(source_of(grid))
-    _check(grid, material)
-    bundles = plan(grid, material)
-    with whole(folder / "grid.toml") as part:
-        part.write_text(grid.to_toml(), encoding="utf-8")
+    material = open_material(source_of(grid), progress=preparing)
+    check(grid, material)
+    bundles, classes = plan(grid, material), material.data.classes
+    runs.begin(folder, grid=grid.to_toml(), keys=[b.key for b in bundles], classes=classes)
     done, failures = _finish(bundles, folder / "bundles", executor, workers, progress)
-    rows = [row for bundle in bundles for row in done.get(bundle.key, [])]
-    if not rows:
+    rows = [row for bundle in bundles if bundle.key in done for row in done[bundle.key].rows]
+    if all(row["reference"] for row in rows):
+        (folder / runs.PLAN).unlink(missing_ok=True)
         raise BadInput(f"every run failed; the first one said: {failures[0]}")
-    table = runs.tidy(rows, classes=material.data.classes)
-    result = Comparison(table, grid, tuple(failures), _notes(rows))
-    _write(result, folder)
+    result = Comparison(runs.tidy(rows, classes=classes), grid, tuple(failures), _notes(rows))
+    runs.write(_files(result), folder)
+    (folder / runs.PLAN).unlink(missing_ok=True)
     return result
-
-
-def plan(grid: Grid, material: Material) -> list[Bundle]:
-    """The bundles of a grid, in the order of its schemes, budgets and draws; references last."""
-    common: dict[str, Any] = {
-        "source": source_of(grid),
-        "seed": grid.seed,
-        "habits": grid.habits,
-        "train": grid.train,
-        "prices": prices(grid.prices),
-        "ids": material.ids,
-    }
-    made = [
-        Bundle(
-            scheme=scheme,
-            methods=grid.methods,
-            budget=budget,
-            draw=draw,
-            images=grid.images,
-            validation=grid.validation,
-            reference=False,
-            **common,
-        )
-        for scheme in grid.schemes
-        for budget in grid.budgets or (None,)
-        for draw in range(grid.draws)
-    ]
-    if grid.reference:
-        made += [
-            Bundle(
-                scheme="full-subset",
-                methods=ceilings(grid.methods),
-                budget=None,
-                draw=draw,
-                images=1.0,
-                validation=grid.validation,
-                reference=True,
-                **common,
-            )
-            for draw in range(grid.draws)
-        ]
-    return made
-
-
-def source_of(grid: Grid) -> Source:
-    """Which truth and features a grid works on."""
-    kinds = {kind_of(spec) for spec in grid.methods} | ({"pooled"} if grid.reference else set())
-    splits = ("train", "test") if grid.validation == "none" else ("train", "val", "test")
-    return Source(
-        grid.data,
-        splits,
-        tuple(sorted(kinds, reverse=True)),
-        "" if grid.features else grid.backbone,
-        grid.weights,
-        tuple(sorted(grid.features.items())),
-    )
-
-
-def _check(grid: Grid, material: Material) -> None:
-    """Raise BadInput for what no bundle of a scheme could use."""
-    for spec in grid.schemes:
-        if schemes.make(spec).needs_hierarchy and material.hierarchy is None:
-            raise BadInput(
-                f"schemes lists {spec!r}, which asks along a class hierarchy, and {grid.data!r} "
-                "has none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
-                "leave the scheme out"
-            )
 
 
 def _finish(
@@ -187,25 +123,46 @@ def _finish(
     executor: Executor | None,
     workers: int | None,
     progress: Progress,
-) -> tuple[dict[str, list[Row]], list[str]]:
-    """Rows by key of all bundles that are or become finished; a sentence for each that fails."""
-    done: dict[str, list[Row]] = {}
-    for bundle in bundles:
-        rows = runs.load(folder, bundle.key)
-        if rows is not None:
-            done[bundle.key] = rows
-    left = [bundle for bundle in bundles if bundle.key not in done]
-    failures: list[str] = []
+) -> tuple[dict[str, Done], list[str]]:
+    """By key all bundles that are or become finished; a sentence for each failure, in their order.
+
+    Those of the references come last, as their bundles do.
+    """
+    done, failures = _stored(bundles, folder)
+    left = [b for b in bundles if b.key not in done and b.key not in failures]
     progress(len(bundles) - len(left), len(bundles))
     for place, (bundle, outcome) in enumerate(
         outcomes(run, left, executor=executor, workers=workers), 1
     ):
         if isinstance(outcome, Exception):
-            failures.append(f"{bundle}: {_told(outcome)}")
+            failures[bundle.key] = _told(outcome)
         else:
-            runs.save(outcome, folder=folder, key=bundle.key)
+            if outcome.lasting:
+                runs.save(outcome, folder=folder, key=bundle.key)
             done[bundle.key] = outcome
         progress(len(bundles) - len(left) + place, len(bundles))
+    sentences = []
+    for bundle in bundles:
+        if bundle.key in failures:
+            sentences.append(f"{bundle}: {failures[bundle.key]}")
+        elif bundle.key in done:
+            failed = done[bundle.key].failures.items()
+            sentences += [f"{bundle}, {spec}: {why}" for spec, why in failed]
+    return done, sentences
+
+
+def _stored(bundles: Sequence[Bundle], folder: Path) -> tuple[dict[str, Done], dict[str, str]]:
+    """What is finished already, and why a bundle's file cannot even be written."""
+    done: dict[str, Done] = {}
+    failures: dict[str, str] = {}
+    for bundle in bundles:
+        try:
+            found = runs.load(folder, bundle.key)
+        except BadInput as error:
+            failures[bundle.key] = str(error)
+            continue
+        if found is not None:
+            done[bundle.key] = found
     return done, failures
 
 
@@ -214,28 +171,38 @@ def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
     found = {}
     for row in rows:
         for note in row["notes"]:
-            found[row["scheme"], re.sub(r"[\d.,]+", "", note)] = f"{row['scheme']}: {note}"
+            scheme = row["scheme"]
+            name = scheme.partition("(")[0]
+            # Some notes name their scheme, though never with its settings.
+            text = re.sub(rf"^{re.escape(name)}(: | (?=can spend ))", "", note)
+            found[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
     return tuple(found.values())
 
 
 def _told(error: Exception) -> str:
-    if isinstance(error, BadInput):
-        return str(error)
     if isinstance(error, BrokenProcessPool):
         return (
             "a worker process ended before its work did; it may have run out of memory (fewer "
             'workers help), or a script calls compare without `if __name__ == "__main__":`'
         )
-    return f"{type(error).__name__}: {error}"
+    return told(error)
 
 
-def _write(result: Comparison, folder: Path) -> None:
-    runs.write(result.table, folder)
-    with whole(folder / "summary.md") as part:
-        notes = [f"- {note}" for note in result.notes]
-        told = ["", "## Notes", "", *notes, ""] if notes else []
-        part.write_text("\n".join([summary.markdown(result.table), *told]), encoding="utf-8")
+def _files(result: Comparison) -> dict[str, Callable[[Path], object]]:
+    """The files of a comparison by name, and what writes each of them."""
+    notes = [f"- {note}" for note in result.notes]
+    more = ["", "## Notes", "", *notes, ""] if notes else []
+    texts = {
+        "grid.toml": result.grid.to_toml(),
+        "summary.md": "\n".join([summary.markdown(result.table), *more]),
+    }
+    found = runs.writers(result.table)
+    for name, text in texts.items():
+        found[name] = partial(_write_text, text=text)
     for file, name in _PICTURES.items():
-        drawing = figures.make(name)(result.table)
-        with whole(folder / file) as part:
-            drawing.savefig(part, format="png")
+        found[file] = partial(figures.make(name)(result.table).savefig, format="png")
+    return found
+
+
+def _write_text(path: Path, *, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import tomllib
 import typing
 from collections.abc import Mapping, Sequence
@@ -13,11 +14,13 @@ from typing import Any, Literal, get_args
 
 from simkit.annotate import schemes
 from simkit.annotate.habits import Habits
+from simkit.annotate.simulate import how_many
 from simkit.errors import BadInput, unknown
 from simkit.files import readable
 from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.registry import convert
+from simkit.study.toml import text_of
 
 Validation = Literal["none", "complete", "partial"]
 DEMO = Path(__file__).with_name("demo.toml")
@@ -34,8 +37,9 @@ class Grid:
     features    or features from elsewhere: for each split an npz file with an array `features`.
     budgets     dollars for all annotation; none: the schemes' amounts as written.
     prices      a preset or a TOML file.
-    images      the share (or number) of the images that may be asked about. Schemes without an
-                amount of their own spend a budget on as many of these images as it pays for.
+    images      which share of the images may be asked about (a float: 1.0 is all), or how many (a
+                whole number: 1 is one). Schemes without an amount of their own spend a budget on
+                as many of these images as it pays for.
     validation  none: the last epoch is scored. complete: the validation split is labelled
                 completely; partial: it is labelled by the scheme itself. Both are charged to the
                 budget and choose the epoch.
@@ -73,7 +77,12 @@ class Grid:
         _expect(
             _whole(self.draws) and self.draws >= 1, "draws", self.draws, "a whole number from 1 on"
         )
-        _expect(_whole(self.seed), "seed", self.seed, "a whole number")
+        _expect(
+            _whole(self.seed) and -(2**63) <= self.seed < 2**63,
+            "seed",
+            self.seed,
+            "a whole number from -2**63 to 2**63 - 1",
+        )
         _expect(isinstance(self.reference, bool), "reference", self.reference, "true or false")
         choices = get_args(Validation)
         _expect(
@@ -82,13 +91,7 @@ class Grid:
             self.validation,
             f"one of {', '.join(choices)}",
         )
-        share = isinstance(self.images, float) and 0 < self.images <= 1
-        _expect(
-            share or (_whole(self.images) and self.images >= 1),
-            "images",
-            self.images,
-            "a share above 0 and up to 1.0, or a whole number,",
-        )
+        how_many(self.images, sys.maxsize)  # how many there are is not known yet
         if self.validation == "none" and self.train.select == "best":
             raise BadInput(
                 "train.select is 'best', which needs labels to choose by; set validation to "
@@ -146,7 +149,7 @@ class Grid:
         if self.features:
             tables["features"] = dict(self.features)
         lines = [
-            f"{name} = {_toml(value)}"
+            f"{name} = {text_of(value)}"
             for name, value in plain.items()
             if name not in ("train", "habits", "features")
         ]
@@ -154,7 +157,7 @@ class Grid:
             lines += ["", f"[{name}]"]
             # TOML has no word for nothing: what is None is left out, and None again when read.
             lines += [
-                f"{key} = {_toml(value)}" for key, value in table.items() if value is not None
+                f"{key} = {text_of(value)}" for key, value in table.items() if value is not None
             ]
         return "\n".join(lines) + "\n"
 
@@ -225,20 +228,3 @@ def _whole(value: Any) -> bool:
 def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:
     if not holds:
         raise BadInput(f"{name} is {value!r}; {wanted} is expected")
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        escaped = "".join(
-            _ESCAPES.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 32 or ord(c) == 127 else c)
-            for c in value
-        )
-        return f'"{escaped}"'
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(_toml(one) for one in value) + "]"
-    return repr(value)
-
-
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,20 @@ from simkit.files import readable, whole
 from simkit.history import content_id
 
 Row = dict[str, Any]
+PLAN = "plan.json"  # what is under way in a folder; gone once its results are written
+
+
+@dataclass(frozen=True)
+class Done:
+    """The rows of a bundle, and a sentence for each of its methods that failed.
+
+    lasting: those would fail again; otherwise the bundle is not kept as finished.
+    """
+
+    rows: list[Row]
+    failures: Mapping[str, str] = field(default_factory=dict)
+    lasting: bool = True
+
 
 SCHEMA = pa.schema(
     [
@@ -58,17 +74,25 @@ SCHEMA = pa.schema(
 MEASURED = ("train_seconds", "peak_memory_mb")  # all other columns repeat bit for bit
 
 
-def save(rows: Sequence[Row], *, folder: Path, key: str) -> None:
+def told(error: Exception) -> str:
+    """An error as one sentence; what is no fault of the input has its type in front."""
+    return str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
+
+
+def save(done: Done, *, folder: Path, key: str) -> None:
     """Write one finished bundle as `folder/KEY.json`; the file appears whole."""
-    record = {"key": key, "rows": list(rows), "check": _check(rows)}
+    content = {"rows": list(done.rows), "failures": dict(done.failures)}
+    record = {"key": key, **content, "check": _check(content)}
     with whole(folder / f"{key}.json") as part:
         part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
 
 
-def load(folder: Path, key: str) -> list[Row] | None:
-    """The rows of a finished bundle; None where there is none, or a warning and None where the
-    file is damaged: then its bundle runs again."""
+def load(folder: Path, key: str) -> Done | None:
+    """A finished bundle; None where there is none, or a warning and None where the file is
+    damaged: then its bundle runs again. Raises BadInput for a folder of that name."""
     path = folder / f"{key}.json"
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder where a file with results belongs; move it away")
     if not path.is_file():
         return None
     try:
@@ -78,38 +102,61 @@ def load(folder: Path, key: str) -> list[Row] | None:
         return None
 
 
-def _read(path: Path) -> list[Row]:
+def _read(path: Path) -> Done:
     record = json.loads(path.read_text(encoding="utf-8"))
-    rows: list[Row] = record["rows"]
-    if record["key"] != path.stem or record["check"] != _check(rows):
+    content = {name: record[name] for name in ("rows", "failures")}
+    if record["key"] != path.stem or record["check"] != _check(content):
         raise ValueError("the content is not what was written")
-    return rows
+    return Done(**content)
 
 
-def _check(rows: Sequence[Row]) -> str:
-    return content_id("rows", json.dumps(rows, sort_keys=True))
+def _check(content: Mapping[str, Any]) -> str:
+    return content_id("bundle", json.dumps(content, sort_keys=True))
+
+
+def begin(folder: Path, *, grid: str, keys: Sequence[str], classes: Sequence[str]) -> None:
+    """Note what is under way in a folder: the grid as TOML and the keys of its bundles."""
+    with whole(folder / PLAN) as part:
+        plan = {"grid": grid, "keys": list(keys), "classes": list(classes)}
+        part.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _under_way(folder: Path) -> dict[str, Any]:
+    try:
+        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
+        return {"grid": plan["grid"], "keys": plan["keys"], "classes": plan["classes"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"grid": "", "keys": [], "classes": []}
 
 
 def table(folder: str | PathLike[str]) -> pa.Table:
     """All runs of a comparison's folder, one row each; the columns are those of `SCHEMA`.
 
-    Reads the table that `compare` left, or, where it did not come to its end, the bundles that
-    are there. Raises BadInput where the folder holds neither.
+    Reads the table that `compare` left, or, where none came to its end yet, the finished bundles
+    of the grid that is under way. Raises BadInput where there is neither.
     """
     place = Path(folder)
     if (place / "table.parquet").is_file():
-        return pyarrow.parquet.read_table(place / "table.parquet")
+        return _stored(place / "table.parquet")
     if not place.is_dir():
         raise BadInput(f"{place} is not a folder; give the folder that `simkit compare` wrote to")
-    found = (
-        load(place / "bundles", path.stem) for path in sorted((place / "bundles").glob("*.json"))
-    )
-    rows = [row for one in found if one for row in one]
+    plan = _under_way(place)
+    found = (load(place / "bundles", key) for key in plan["keys"])
+    rows = [row for done in found if done for row in done.rows]
     if not rows:
         raise BadInput(
             f"{place} holds no finished runs; give the folder that `simkit compare` wrote to"
         )
-    return tidy(rows, classes=())
+    return tidy(rows, classes=plan["classes"])
+
+
+def _stored(path: Path) -> pa.Table:
+    try:
+        return pyarrow.parquet.read_table(path)
+    except (OSError, pa.ArrowException):
+        raise BadInput(
+            f"{path} cannot be read as the table of a comparison; remove it and compare again"
+        ) from None
 
 
 def tidy(rows: Iterable[Row], *, classes: Sequence[str]) -> pa.Table:
@@ -124,12 +171,20 @@ def class_names(runs: pa.Table) -> tuple[str, ...]:
     return tuple(json.loads(stored.get(b"classes", b"[]")))
 
 
-def write(runs: pa.Table, folder: Path) -> None:
-    """Write table.parquet, and table.csv without the lists: notes and the AP of each class."""
-    with whole(folder / "table.parquet") as part:
-        pyarrow.parquet.write_table(runs, part, compression="zstd")
-    with whole(folder / "table.csv") as part:
-        pyarrow.csv.write_csv(runs.drop_columns(["ap", "notes"]), part)
+def writers(runs: pa.Table) -> dict[str, Callable[[Path], object]]:
+    """What writes table.parquet, and table.csv without the lists: notes and AP of each class."""
+    flat = runs.drop_columns(["ap", "notes"])
+    return {
+        "table.parquet": lambda at: pyarrow.parquet.write_table(runs, at, compression="zstd"),
+        "table.csv": lambda at: pyarrow.csv.write_csv(flat, at),
+    }
+
+
+def write(files: Mapping[str, Callable[[Path], object]], folder: Path) -> None:
+    """Write files that belong together: none is put in place before all of them are ready."""
+    with ExitStack() as ready:
+        for name, writer in files.items():
+            writer(ready.enter_context(whole(folder / name)))
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:
@@ -144,10 +199,16 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
         "budgets": [b for b in compared["budget"].unique().to_pylist() if b is not None],
         "draws": len(runs["draw"].unique()),
     }
+    plan, finished = _under_way(place), place / "grid.toml"
+    if plan["grid"] and not (finished.is_file() and finished.read_text("utf-8") == plan["grid"]):
+        there = sum((place / "bundles" / f"{key}.json").is_file() for key in plan["keys"])
+        facts["unfinished"] = f"{there} of {len(plan['keys'])} bundles"
     lines = [
         f"{facts['runs']} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} methods, "
         f"{facts['draws']} draws"
     ]
+    if "unfinished" in facts:
+        lines.append(f"a comparison did not come to its end here: {facts['unfinished']} are there")
     if (place / "summary.md").is_file():
         lines.append(readable(place / "summary.md", "a summary").read_text(encoding="utf-8"))
     return facts | {"text": "\n".join(lines)}

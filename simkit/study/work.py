@@ -20,31 +20,52 @@ from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from simkit.study.bundle import Bundle, kind_of
 from simkit.study.buying import Bought, buy
-from simkit.study.material import Material, opened
-from simkit.study.runs import Row
+from simkit.study.material import Material, opened_as
+from simkit.study.runs import Done, Row, told
 
 
-def run(bundle: Bundle) -> list[Row]:
+def run(bundle: Bundle) -> Done:
     """Annotate, train and score; one row for each method. Any executor can call this.
 
-    It uses one thread, so that any number of processes gives the same bits. Raises BadInput where
-    the data are not those the bundle was planned for.
+    It uses one thread, so that any number of processes gives the same bits. A method that cannot
+    work with these labels fails alone. Raises BadInput where the data are not those the bundle was
+    planned for, and the error of the first method where all of them fail.
     """
     with _one_thread(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        material = opened(bundle.source)
-        if material.ids != dict(bundle.ids):
-            raise BadInput(
-                "the data or features changed since the comparison was planned; start it again"
-            )
+        material = opened_as(bundle.source, bundle.ids)
         bought = buy(bundle, material)
-        rows: dict[str, Row] = {}
+        found: dict[str, Row | Exception] = {}
         for kind in bundle.source.kinds:
             chosen = [spec for spec in bundle.methods if kind_of(spec) == kind]
             if chosen:
-                rows |= _stack(bundle, material, bought, kind, chosen)
-    heard = dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning)
-    return [rows[spec] | {"notes": list(heard)} for spec in bundle.methods]
+                found |= _each(bundle, material, bought, kind, chosen)
+    errors = {spec: one for spec in bundle.methods if isinstance(one := found[spec], Exception)}
+    if len(errors) == len(bundle.methods):
+        raise errors[bundle.methods[0]]
+    heard = list(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
+    rows = [
+        row | {"notes": heard} for spec in bundle.methods if isinstance(row := found[spec], dict)
+    ]
+    lasting = all(isinstance(error, BadInput) for error in errors.values())
+    return Done(rows, {spec: told(error) for spec, error in errors.items()}, lasting)
+
+
+def _each(
+    bundle: Bundle, material: Material, bought: Bought, kind: str, chosen: list[str]
+) -> dict[str, Row | Exception]:
+    """A row or an error for each method: a stack that fails is halved until it is one method."""
+    try:
+        return dict(_stack(bundle, material, bought, kind, chosen))
+    except Exception as error:
+        if len(chosen) == 1:
+            return {chosen[0]: error}
+    half = len(chosen) // 2
+    return {
+        spec: one
+        for part in (chosen[:half], chosen[half:])
+        for spec, one in _each(bundle, material, bought, kind, part).items()
+    }
 
 
 def _stack(
@@ -53,7 +74,12 @@ def _stack(
     inputs = material.inputs("train", kind)
     held = None
     if bundle.validation != "none":
-        held = Validation(material.inputs("val", kind), bought.validation)
+        held = Validation(
+            material.inputs("val", kind),
+            bought.validation,
+            known=material.known("val"),
+            classes=material.data.leaves,
+        )
     made = [methods.make(spec) for spec in chosen]
     runs = [(Task(labels=bought.train, inputs=inputs, aids=()), method) for method in made]
     start = time.perf_counter()

@@ -3,8 +3,8 @@ import pytest
 
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
+from simkit.study.agenda import plan, source_of
 from simkit.study.buying import buy
-from simkit.study.compare import plan, source_of
 from simkit.study.material import opened
 
 

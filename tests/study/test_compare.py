@@ -1,4 +1,5 @@
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -7,8 +8,10 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.study import runs
+from simkit.study.agenda import plan, source_of
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
+from simkit.study.material import open_material
 
 FILES = [
     "bundles",
@@ -106,8 +109,90 @@ def test_the_result_tells_its_story(small, tmp_path):
     assert len(facts["cells"]) == 4 and facts["runs"] == 12
     assert facts["cells"][0]["scheme"] == "single-positive" and facts["cells"][0]["draws"] == 2
     assert result.text().splitlines()[0].startswith("single-positive at $10: ")
-    assert "note: fpc(per_class=10): fpc: " in result.text()
+    notes = [line for line in result.text().splitlines() if line.startswith("note: fpc")]
+    assert notes and all(re.match(r"note: fpc\(per_class=10\): \d+ of", note) for note in notes)
     assert "## Notes" in (tmp_path / "summary.md").read_text()
+
+
+def test_where_only_references_finish_the_reason_is_named(small, tmp_path):
+    with pytest.raises(BadInput) as caught:
+        compare(small(budgets=[0.00001], draws=1), out=tmp_path, workers=1)
+    told = str(caught.value)
+    assert told.startswith(
+        "every run failed; the first one said: single-positive, budget 1e-05, draw 0: 1e-05 dollars"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["bundles"]
+    assert len(list((tmp_path / "bundles").iterdir())) == 1
+
+
+def test_one_method_that_fails_is_told_again_and_not_run_again(small, tmp_path):
+    grid = small(methods=["an", "full"], schemes=["rpa"], budgets=[10], draws=1)
+    first = compare(grid, out=tmp_path, workers=1)
+    (told,) = first.failures
+    assert told.startswith("rpa, budget 10, draw 0, full: method 'full' needs complete labels")
+    assert first.table["method"].to_pylist() == ["an", "full"]  # the latter is the reference
+    seen = []
+    again = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    assert seen == [(2, 2)] and again.failures == first.failures
+
+
+def test_an_interrupted_comparison_leaves_the_results_of_the_one_before(small, tmp_path):
+    def stop(done, of):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    other = small(budgets=[10], draws=1, train={"epochs": 1})
+    with pytest.raises(KeyboardInterrupt):
+        compare(small(budgets=[10, 20], draws=2), out=tmp_path, workers=1, progress=stop)
+    assert before.items() <= {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}.items()
+    facts = runs.describe(tmp_path)
+    assert facts["runs"] == 6 and facts["unfinished"] == "4 of 10 bundles"
+    compare(other, out=tmp_path, workers=1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == FILES
+    assert Grid.load(tmp_path / "grid.toml") == other
+    assert set(runs.table(tmp_path)["epochs"].to_pylist()) == {1}
+    assert "unfinished" not in runs.describe(tmp_path)
+
+
+def test_a_folder_in_place_of_a_bundle_stops_that_bundle_alone(small, tmp_path):
+    grid = small(budgets=[10], draws=1)
+    bundle = plan(grid, open_material(source_of(grid)))[0]
+    (tmp_path / "bundles" / f"{bundle.key}.json").mkdir(parents=True)
+    result = compare(grid, out=tmp_path, workers=1)
+    (told,) = result.failures
+    assert told.startswith("single-positive, budget 10, draw 0: ")
+    assert told.endswith(".json is a folder where a file with results belongs; move it away")
+    assert len(result.table) == 2 + 2
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        (
+            {"habits": {"miss": [0.1, 0.2]}},
+            "habits: miss has 2 shares for 52 classes; give one for each class",
+        ),
+        (
+            {"images": 100_000},
+            "images is 100000, but there are 120; ask for that many or for fewer",
+        ),
+    ],
+)
+def test_what_no_bundle_could_use_is_refused_before_any_work(small, tmp_path, values, told):
+    with pytest.raises(BadInput) as caught:
+        compare(small(**values), out=tmp_path / "out", workers=1)
+    assert str(caught.value) == told
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_making_of_features_is_told(small, tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
+    seen = []
+    grid = small(budgets=[10], draws=1, methods=["an"], reference=False)
+    compare(grid, out=tmp_path / "out", workers=1, preparing=lambda *at: seen.append(at))
+    assert seen[-1] == (80, 80) and (120, 120) in seen
 
 
 def test_a_file_in_place_of_the_folder_is_refused(small, tmp_path):

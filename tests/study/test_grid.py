@@ -94,12 +94,20 @@ def test_unknown_names_come_with_the_nearest():
         ({"budgets": ["x"]}, "budgets is 'x'; a number is expected"),
         ({"budgets": [10, 10]}, "budgets is [10, 10], which names one twice; leave one out"),
         ({"draws": 1.5}, "draws is 1.5; a whole number from 1 on is expected"),
-        ({"seed": True}, "seed is True; a whole number is expected"),
+        ({"seed": True}, "seed is True; a whole number from -2**63 to 2**63 - 1 is expected"),
+        (
+            {"seed": 99999999999999999999},
+            "seed is 99999999999999999999; a whole number from -2**63 to 2**63 - 1 is expected",
+        ),
         ({"reference": "no"}, "reference is 'no'; true or false is expected"),
         ({"validation": "all"}, "validation is 'all'; one of none, complete, partial is expected"),
         (
             {"images": 1.5},
-            "images is 1.5; a share above 0 and up to 1.0, or a whole number, is expected",
+            "images is 1.5; a share above 0 and up to 1.0 or a whole number is expected",
+        ),
+        (
+            {"images": 0},
+            "images is 0; a share up to 1.0 or a whole number from 1 on is expected",
         ),
         ({"data": 3}, "data is 3; text is expected"),
         ({"train": 3}, "train is 3; a table such as [train] is expected"),

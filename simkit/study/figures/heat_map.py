@@ -57,9 +57,12 @@ class HeatMap:
         return drawing
 
     def _rows(self, table: pa.Table) -> tuple[float | None, list[Line]]:
+        everything = lines(table, metric=self.metric)
+        if not everything:
+            raise BadInput("heat-map: the table holds no runs; run a comparison first")
         have = budgets(table)
         chosen = self.budget if self.budget is not None or not have else have[len(have) // 2]
-        rows = [row for row in lines(table, metric=self.metric) if row.budget == chosen]
+        rows = [row for row in everything if row.budget == chosen]
         if not rows:
             known = ", ".join(money(b) for b in have) or "none: amounts are as written"
             raise BadInput(
@@ -154,7 +157,7 @@ def _note(table: pa.Table, against: str, metric: str) -> str:
     note = (
         "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better "
         f"(blue) or worse (orange) than {label(against)}, full at {_FULL:.0f} points.\n"
-        "Frame: beats at least one other beyond noise (paired by draw, Holm's correction), and none "
+        "Frame: beats another method beyond noise (paired by draw, Holm's correction), and none "
         "beats it."
     )
     full = references(table, metric=metric)

@@ -74,6 +74,13 @@ def test_the_middle_budget_is_shown_unless_another_is_asked_for():
     )
 
 
+def test_a_table_of_references_alone_is_refused():
+    alone = runs.tidy([row for row in planted.rows() if row["reference"]], classes=())
+    with pytest.raises(BadInput) as caught:
+        HeatMap()(alone)
+    assert str(caught.value) == "heat-map: the table holds no runs; run a comparison first"
+
+
 def test_unspent_budgets_are_told():
     rows = [row | {"dollars": 100.0} if row["scheme"] == "rpa" else row for row in planted.rows()]
     title = HeatMap(budget=150)(runs.tidy(rows, classes=())).get_suptitle()
