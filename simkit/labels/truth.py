@@ -130,10 +130,11 @@ def class_names(names: Any, L: int) -> tuple[str, ...]:
     """Names as plain text, class-0, class-1 ... for None. Raises BadInput for anything else."""
     if names is None:
         return tuple(f"class-{c}" for c in range(L))
-    for name in names:
+    given = tuple(names)
+    for name in given:
         if not isinstance(name, str):
             raise BadInput(f"class {name!r} is no text; give every class a name")
-    return tuple(map(str, names))
+    return tuple(map(str, given))
 
 
 def check_axes(images: NDArray[Any], classes: tuple[str, ...], shape: tuple[int, ...]) -> None:

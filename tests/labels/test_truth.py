@@ -89,6 +89,7 @@ def test_names_with_line_breaks_are_not_confused() -> None:
     assert len(ids) == 2
     named = Truth.of(DENSE, None, np.array(["a", "b", "c"]))
     assert all(type(name) is str for name in named.classes)
+    assert Truth.of(DENSE, None, (name for name in "abc")).id == named.id  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
