@@ -44,7 +44,7 @@ def test_commands_have_these_options(line: str) -> None:
 
 def test_every_command_is_shown() -> None:
     shown = {shlex.split(line)[1] for line in COMMANDS}
-    assert shown >= set(VERBS) - {"hierarchy"}
+    assert shown >= set(VERBS)
 
 
 def test_linked_files_exist() -> None:
