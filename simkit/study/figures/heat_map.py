@@ -108,7 +108,8 @@ def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
     slanted: dict[str, Any] = (
         {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if len(methods) > 6 else {}
     )
-    axes.set_xticks(range(len(methods)), [label(m) for m in methods], fontsize=11, **slanted)
+    names = [label(m) if slanted else label(m).replace(" + ", "\n+ ") for m in methods]
+    axes.set_xticks(range(len(methods)), names, fontsize=11, **slanted)
     axes.set_yticks(range(len(rows)), [row.scheme for row in rows], fontsize=11)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     axes.set_xticks(np.arange(1, len(methods)) - 0.5, minor=True)
@@ -136,7 +137,7 @@ def _verdict(row: Line) -> str:
     gap = f"{100 * lead.interval.mean:+.1f} over {label(lead.second)}"
     framed = len(row.ranking.winners)
     if framed > 1:
-        return f"{framed} share the lead:\n{label(lead.first)} {gap}"
+        return f"{framed} share the lead:\n{label(lead.first)}\n{gap}"
     alone = len(row.ranking.beaten_by(lead.first)) == len(row.cells) - 1
     return f"{label(lead.first)} {'wins' if alone else 'leads'}:\n{gap}"
 
