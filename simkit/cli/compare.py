@@ -36,8 +36,8 @@ def command(
     from simkit.study.grid import Grid, demo
 
     grid = demo(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
-    with progress("comparing", quiet=as_json) as advance:
-        result = compare(grid, out=out, workers=workers, progress=advance)
+    with progress("computing features", "comparing", quiet=as_json) as (preparing, advance):
+        result = compare(grid, out=out, workers=workers, progress=advance, preparing=preparing)
     if as_json:
         print_json(result.to_json())
     else:

@@ -69,22 +69,29 @@ def cost_table(bill: Cost, price_list: Prices) -> None:
 
 
 @contextmanager
-def progress(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
-    """A bar on stderr; what it hands out is called with (done, total). Silent in a pipe."""
+def progress(*labels: str, quiet: bool = False) -> Iterator[list[Callable[[int, int], None]]]:
+    """A bar on stderr for each label; what is handed out is called with (done, total).
+
+    A bar appears when it is first called. Silent in a pipe.
+    """
     from rich.console import Console
     from rich.progress import Progress, TimeRemainingColumn
 
     console = Console(stderr=True)
-    bar = Progress(
+    bars = Progress(
         *Progress.get_default_columns()[:-1],
         TimeRemainingColumn(),
         console=console,
         transient=True,
         disable=quiet or not console.is_terminal,
     )
-    with bar:
-        task = bar.add_task(label, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+    def bar(label: str) -> Callable[[int, int], None]:
+        task = bars.add_task(label, total=None, visible=False)
+        return lambda done, total: bars.update(task, completed=done, total=total, visible=True)
+
+    with bars:
+        yield [bar(label) for label in labels]
 
 
 def hours(seconds: float | None) -> str:

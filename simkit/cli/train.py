@@ -60,7 +60,7 @@ def command(**given: Any) -> None:
     settings = build(Settings, chosen, "training")
     file = given["labels_file"]
     labels = formats.for_path(file).read(file)
-    with progress("training", quiet=given["as_json"]) as advance:
+    with progress("training", quiet=given["as_json"]) as (advance,):
         done = trial(
             labels,
             method,

@@ -37,7 +37,8 @@ def test_counts_line_by_hand() -> None:
 
 
 def test_progress_is_silent_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress("working") as advance:
+    with progress("preparing", "working") as (prepare, advance):
+        prepare(1, 1)
         advance(1, 2)
         advance(2, 2)
     captured = capsys.readouterr()
