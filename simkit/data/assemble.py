@@ -46,8 +46,8 @@ class Part:
 def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str) -> Dataset:
     """A data set of the splits in `parts`; without "val" the published split of "train" makes one.
 
-    One or two images are not divided. The undivided training set is then kept as the split "train+val": published partial labels were
-    drawn on it, before a part was held out.
+    One or two images are not divided. The undivided training set is then kept as the split
+    "train+val": published partial labels were drawn on it, before a part was held out.
 
     hierarchy: a JSON file, the name of a shipped one, or "" for none. There is a test split only
     where `parts` has one. Raises BadInput where splits differ in their classes.
