@@ -4,9 +4,14 @@ WordNet comes with the optional data of SIMKIT_DATA; tests that need either skip
 """
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A suite started in the background hands its deafness for Ctrl-C on to the programs it tests.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if os.environ.get("SIMKIT_DATA"):
     # Before nltk is imported: it reads the variable once.
