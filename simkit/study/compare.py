@@ -22,6 +22,7 @@ from simkit.study.grid import Grid
 from simkit.study.material import open_material
 from simkit.study.runs import Done, Row, told
 from simkit.study.work import run
+from simkit.study.verdict import verdicts
 from simkit.study.workers import outcomes
 
 Progress = Callable[[int, int], None]
@@ -49,7 +50,11 @@ class Comparison:
     def text(self) -> str:
         """The sentences that a person wants to read."""
         return "\n".join(
-            [*summary.sentences(self.table), *(f"note: {note}" for note in self.notes)]
+            [
+                *summary.sentences(self.table),
+                *verdicts(self.table),
+                *(f"note: {note}" for note in self.notes),
+            ]
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -73,6 +78,7 @@ class Comparison:
         return {
             "cells": cells,
             "sentences": summary.sentences(self.table),
+            "verdicts": verdicts(self.table),
             "runs": len(self.table),
             "failures": list(self.failures),
             "notes": list(self.notes),
@@ -151,6 +157,12 @@ def _finish(
     return done, sentences
 
 
+def _bought(table: pa.Table) -> list[str]:
+    """The verdicts as a chapter of the summary, where there are any."""
+    told = [f"- {text}" for text in verdicts(table)]
+    return ["# What to buy", "", *told, ""] if told else []
+
+
 def _stored(bundles: Sequence[Bundle], folder: Path) -> tuple[dict[str, Done], dict[str, str]]:
     """What is finished already, and why a bundle's file cannot even be written."""
     done: dict[str, Done] = {}
@@ -194,7 +206,7 @@ def _files(result: Comparison) -> dict[str, Callable[[Path], object]]:
     more = ["", "## Notes", "", *notes, ""] if notes else []
     texts = {
         "grid.toml": result.grid.to_toml(),
-        "summary.md": "\n".join([summary.markdown(result.table), *more]),
+        "summary.md": "\n".join([*_bought(result.table), summary.markdown(result.table), *more]),
     }
     found = runs.writers(result.table)
     for name, text in texts.items():
