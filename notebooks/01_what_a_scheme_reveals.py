@@ -76,10 +76,13 @@ for name, labels in labelled.items():
 # ignore the blanks, some take them for negatives, some try to find out which of them are wrong.
 
 # %%
+import numpy as np
+
 from simkit.study.analysis.revealed import revealed
 
 prices = simkit.prices("coco-tagging")
-image = int(truth.rows(range(200)).sum(1).argmax())
+asked = np.all([labels.asked for labels in labelled.values()], axis=0)  # by every scheme
+image = int((truth.rows(range(N)).sum(1) * asked).argmax())
 table = revealed(truth, labelled, image, prices=prices)
 picture = scenes.pictures["train"].read([image])[0]
 simkit.figures.make("revealed", picture=picture)(table)
@@ -159,8 +162,6 @@ simkit.figures.make("heat-map")(comparison.table)
 # The claims above, checked.
 
 # %%
-import numpy as np
-
 perfect = truth.rows(range(N))
 for name, labels in labelled.items():
     codes = labels.rows(range(N))

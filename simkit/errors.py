@@ -19,7 +19,7 @@ class BadInput(ValueError):
 def unknown(kind: str, name: object, known: Iterable[str]) -> BadInput:
     """The error for a name that nobody has, with the nearest known name when one is near."""
     names = sorted(known)
-    near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.5)
+    near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]!r}?" if near else "known are " + ", ".join(names)
     return BadInput(f"no {kind} is called {str(name)!r}; {hint}")
 

@@ -3,6 +3,7 @@
 import importlib.util
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from simkit.cli.main import VERBS, main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+GRIDS = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
 SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 COMMANDS = [
     line.partition("#")[0].strip()
@@ -28,8 +30,16 @@ def test_catalogue_is_current() -> None:
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
-def test_python_runs(snippet: str) -> None:
+def test_python_runs(snippet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     exec(compile(snippet, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("text", GRIDS, ids=range(len(GRIDS)))
+def test_grids_are_grids(text: str) -> None:
+    from simkit.study.grid import Grid
+
+    assert Grid.of(tomllib.loads(text)).budgets
 
 
 @pytest.mark.parametrize("line", COMMANDS)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from simkit.cli.report import print_json, progress
+
+if TYPE_CHECKING:
+    from simkit.study.grid import Grid
 
 
 @click.command(epilog="Example: simkit compare grid.toml --out runs/")
@@ -36,6 +41,7 @@ def command(
     from simkit.study.grid import Grid, demo
 
     grid = demo(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
+    _warn_of_another(grid, out)
     with progress("computing features", "comparing", quiet=as_json) as (preparing, advance):
         result = compare(grid, out=out, workers=workers, progress=advance, preparing=preparing)
     if as_json:
@@ -46,3 +52,14 @@ def command(
     for failure in result.failures:
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0
+
+
+def _warn_of_another(grid: Grid, out: Path) -> None:
+    """Say so when the folder shows the results of another grid: they give way to this one's."""
+    shown = out / "grid.toml"
+    if shown.is_file() and shown.read_text(encoding="utf-8") != grid.to_toml():
+        warnings.warn(
+            f"{out} shows the results of another grid; its finished work is kept, but tables and "
+            "pictures will be those of this grid (another --out keeps both)",
+            stacklevel=1,
+        )

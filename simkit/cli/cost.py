@@ -42,4 +42,4 @@ def command(file: Path, price_list: str, as_json: bool) -> None:
         print_json({"id": labels.id, "prices": chosen.name, "lines": lines, "cost": total})
         return
     click.echo(counts_line(labels))
-    cost_table(bill, chosen)
+    cost_table(bill, chosen, labels.effort.workers)

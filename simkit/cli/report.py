@@ -53,17 +53,22 @@ def counts_line(labels: PartialLabels) -> str:
     )
 
 
-def cost_table(bill: Cost, price_list: Prices) -> None:
-    """Questions, hours and dollars by kind of question, and where each price comes from."""
+def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> None:
+    """Questions, hours and dollars by kind of question, and where each price comes from.
+
+    asked_workers: people per question that the labels say; None: the price list's own number.
+    """
     rows = [
         [line.kind, f"{line.questions:,}", hours(line.seconds), f"{line.dollars:,.2f}", line.source]
         for line in bill.lines
     ]
+    workers = price_list.workers if asked_workers is None else asked_workers
+    people = "1 person" if workers == 1 else f"{workers} people"
     total = ["total", "", hours(bill.seconds), f"{bill.dollars:,.2f}", ""]
     table(
         ["question", "asked", "hours", "$", "source of the price"],
         [*rows, total],
-        title=f"cost at {price_list.name} prices",
+        title=f"cost at {price_list.name} prices, {people} for each question",
         words=(0, 4),
     )
 

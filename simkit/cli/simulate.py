@@ -137,7 +137,7 @@ def command(**given: Any) -> None:
         )
         return
     click.echo(counts_line(labels))
-    cost_table(bill, price_list)
+    cost_table(bill, price_list, labels.effort.workers)
     click.echo(f"wrote {out}  (content id {labels.id})")
 
 

@@ -78,14 +78,24 @@ def command(**given: Any) -> None:
     if given["out"] is not None:
         done.trained.save(given["out"])
     if given["as_json"]:
-        facts = {"id": done.trained.id, "map": done.map, "map_all": done.map_all}
+        facts = {
+            "asked": done.asked,
+            "held_out": done.held_out,
+            "id": done.trained.id,
+            "map": done.map,
+            "map_all": done.map_all,
+        }
         where = {"split": done.split, "images": done.images, "labels": labels.id}
         print_json({"method": methods.spell(method), **facts, **where})
         return
-    click.echo(f"{methods.spell(method)} on {file}: {int(labels.asked.sum()):,} pictures, "
+    click.echo(f"{methods.spell(method)} on {file}: {done.asked:,} asked pictures, "
                f"{settings.epochs} epochs")  # fmt: skip
     click.echo(f"mAP {100 * done.map:.2f} over the leaf classes, {100 * done.map_all:.2f} over all "
                f"classes ({done.split} split, {done.images:,} pictures)")  # fmt: skip
+    if done.held_out:
+        click.echo(
+            f"{done.held_out:,} further asked pictures are held out for validation (split val)"
+        )
     if given["out"] is not None:
         click.echo(f"wrote {given['out']}/")
 

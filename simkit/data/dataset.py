@@ -134,6 +134,9 @@ def open(spec: str) -> Dataset:
     if spec.lower().endswith(".toml") and (":" not in spec or Path(spec).is_file()):
         return replace(_open_toml(Path(spec)), spec=spec)
     name, _, rest = spec.partition(":")
+    if not rest and "." in name and name.strip() not in sources.names():
+        kind = "coco" if name.endswith(".json") else "npz"
+        raise BadInput(f"{spec!r} does not say what kind of data it is; write {kind}:{spec}")
     source = sources[name.strip()]
     keys = [entry.name for entry in fields(source)]  # type: ignore[arg-type]
     settings: dict[str, Any] = {}

@@ -146,7 +146,7 @@ def backbone(
         raise unknown("backbone", name, BACKBONES)
     if weights is None and name != ScenesNet.name:
         raise BadInput(
-            f"backbone {name!r} has no built-in weights; give weights=FILE, a .safetensors or .pth "
+            f"backbone {name!r} has no built-in weights; give a weights file, .safetensors or .pth "
             "file with torchvision's key names"
         )
     path = readable(SCENES_WEIGHTS if weights is None else weights, "the weights of a network")

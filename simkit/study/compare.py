@@ -21,8 +21,8 @@ from simkit.study.bundle import Bundle
 from simkit.study.grid import Grid
 from simkit.study.material import open_material
 from simkit.study.runs import Done, Row, told
-from simkit.study.work import run
 from simkit.study.verdict import verdicts
+from simkit.study.work import run
 from simkit.study.workers import outcomes
 
 Progress = Callable[[int, int], None]

@@ -109,8 +109,8 @@ def open_material(
     for split in source.splits:
         if split not in data.truth:
             raise BadInput(
-                f"{source.data!r} has no {split} split, which a comparison needs here; "
-                f"give one, such as {data.name}:...,{split}=FILE"
+                f"{source.data!r} has no {split} split, which is needed here; "
+                f"name a file for it: {source.data},{split}=FILE"
             )
     found = {}
     for split in source.splits:

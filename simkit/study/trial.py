@@ -11,6 +11,7 @@ from scipy.sparse import coo_array
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
+from simkit.embed.features import fit
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -27,7 +28,8 @@ from simkit.study.material import Source, open_material
 class Trial:
     """A trained model and how it did: mAP(C) in [0, 1] over leaves and over all classes of `split`.
 
-    A class that is present nowhere in the split is left out of both.
+    A class that is present nowhere in the split is left out of both. asked: pictures trained on;
+    held_out: further asked pictures that are in the validation split, and were not trained on.
     """
 
     trained: Trained
@@ -35,6 +37,8 @@ class Trial:
     images: int
     map: float
     map_all: float
+    asked: int
+    held_out: int
 
 
 def trial(
@@ -59,7 +63,9 @@ def trial(
     where there are neither pictures nor features.
     """
     opened = open_data(data)
+    everything = int(labels.asked.sum())
     labels = _of_train(labels, opened, where)
+    asked = int(labels.asked.sum())
     split = "test" if "test" in opened.truth else "val"
     net = load_backbone(backbone, weights or None) if fine_tune else None
     kind = kind_of(spell(method))
@@ -82,7 +88,15 @@ def trial(
     )
     truth = opened.truth[split]
     ap = average_precision(trained.scores(inputs[split]), truth.present, material.known(split))
-    return Trial(trained, split, truth.shape[0], mean_ap(ap[opened.leaves]), mean_ap(ap))
+    return Trial(
+        trained,
+        split,
+        truth.shape[0],
+        mean_ap(ap[opened.leaves]),
+        mean_ap(ap),
+        asked,
+        everything - asked,
+    )
 
 
 def _of_train(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
@@ -131,4 +145,8 @@ def _pictures(data: Dataset, split: str, size: int) -> ImageInputs:
             f"{data.name} has no pictures for {split!r}, which fine-tuning needs; open it with its "
             "image folder, or train on features"
         )
-    return ImageInputs(data.pictures[split])
+    pictures = data.pictures[split]
+    sized = np.empty((len(pictures), 3, size, size), np.uint8)
+    for place in range(len(pictures)):
+        sized[place] = fit(pictures.read([place])[0], size).numpy()
+    return ImageInputs(sized)

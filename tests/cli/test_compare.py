@@ -70,3 +70,14 @@ def test_missing_grid(shell) -> None:
     done = shell("compare", "nowhere.toml")
     assert done.code == 2
     assert "nowhere.toml does not exist" in done.err
+
+
+def test_another_grid_in_the_same_folder_is_noted(shell) -> None:
+    Path("grid.toml").write_text(GRID.replace("draws = 2", "draws = 1"))
+    first = shell("compare", "grid.toml", "--workers", 1)
+    assert (first.code, "another grid" in first.err) == (0, False)
+    assert "For $40 buy " in first.out
+    assert "# What to buy" in Path("runs/summary.md").read_text()
+    Path("grid.toml").write_text(GRID.replace("draws = 2", "draws = 1").replace('"an", ', ""))
+    second = shell("compare", "grid.toml", "--workers", 1)
+    assert "simkit: note: runs shows the results of another grid" in second.err

@@ -100,3 +100,39 @@ def test_bad_input(shell, labels: str, arguments: list[str], message: str) -> No
     assert done.code == 2
     assert message in done.err and done.err.count("\n") == 1
     assert not Path("model").exists()
+
+
+def test_pictures_of_many_sizes_are_fine_tuned_on(shell) -> None:
+    import json
+
+    import numpy as np
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    Path("pictures").mkdir()
+    images, annotations = [], []
+    for i in range(12):
+        height, width = rng.integers(50, 90, 2)
+        pixels = rng.integers(0, 255, (height, width, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(f"pictures/{i}.png")
+        images.append({"id": i, "file_name": f"{i}.png"})
+        annotations.append({"id": i, "image_id": i, "category_id": 1 + i % 2, "bbox": [0, 0, 9, 9]})
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    whole = {"images": images, "annotations": annotations, "categories": categories}
+    Path("mine.json").write_text(json.dumps(whole))
+    data = "coco:mine.json,images=pictures"
+    assert shell("simulate", "--scheme", "full-subset", "--data", data).code == 0
+    options = ("--labels", "full-subset.parquet", "--data", data, "--epochs", 1)
+    done = shell("train", "--method", "an", *options, "--fine-tune", "--json")
+    assert done.code == 0, done.err
+    # A fifth of the file, two of twelve pictures, is held out: labelled, and not trained on.
+    assert (done.json["asked"], done.json["held_out"], done.json["split"]) == (10, 2, "val")
+    done = shell("train", "--method", "an", *options)
+    assert "10 asked pictures" in done.out
+    assert "2 further asked pictures are held out for validation" in done.out
+
+
+def test_a_file_without_its_kind_is_told_how_to_be_written(shell, labels: str) -> None:
+    done = shell("train", "--method", "an", "--labels", labels, "--data", "mine.json")
+    assert done.code == 2
+    assert "'mine.json' does not say what kind of data it is; write coco:mine.json" in done.err

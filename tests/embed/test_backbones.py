@@ -119,7 +119,7 @@ def test_missing_weights_and_names_are_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         backbone("mobilenet_v2")
     assert str(error.value) == (
-        "backbone 'mobilenet_v2' has no built-in weights; give weights=FILE, a .safetensors or "
+        "backbone 'mobilenet_v2' has no built-in weights; give a weights file, .safetensors or "
         ".pth file with torchvision's key names"
     )
     with pytest.raises(BadInput) as error:

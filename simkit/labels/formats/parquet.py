@@ -163,8 +163,9 @@ def _own(table: pa.Table, side: sidecar.Sidecar) -> PartialLabels:
     )
     if labels.id != side.id:
         raise BadInput(
-            "its labels are not those that simkit wrote; write a table that was changed without "
-            "the metadata key 'simkit'"
+            "its rows do not match the content id in its metadata: the table was changed, or a "
+            "simkit from before the ids changed wrote it; simulate it again, or drop the metadata "
+            "key 'simkit' to read it as a plain table"
         )
     return labels
 

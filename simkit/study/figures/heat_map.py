@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
@@ -79,6 +80,9 @@ def _cells(axes: Axes, rows: list[Line], methods: list[str], against: str) -> No
             cell = row.cell(method)
             if cell is not None and base is not None:
                 gaps[r, m] = 100 * (cell.score.mean - base.score.mean)
+    # A cell as good as the base is white; its border says that it is a cell all the same.
+    cells = [Rectangle((m - 0.46, r - 0.46), 0.92, 0.92) for r, m in np.ndindex(gaps.shape)]
+    axes.add_collection(PatchCollection(cells, facecolor="none", edgecolor="#d8d8d8"))
     axes.imshow(gaps, cmap=_SHADES, vmin=-_FULL, vmax=_FULL, aspect="auto")
     for r, row in enumerate(rows):
         for m, method in enumerate(methods):
