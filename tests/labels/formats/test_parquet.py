@@ -138,8 +138,8 @@ def _swapped(table: pa.Table) -> pa.Table:
     ("rows", "message"),
     [
         (_swapped, "its rows do not match the content id in its metadata: the table was "
-                   "changed, or a simkit from before the ids changed wrote it; simulate it again, or drop the "
-                   "metadata key 'simkit' to read it as a plain table"),
+                   "changed, or a simkit from before the ids changed wrote it; simulate it again, "
+                   "or drop the metadata key 'simkit' to read it as a plain table"),
         (lambda table: table.slice(20), MOVED),
         (lambda table: pa.concat_tables([table, table]),
          MOVED),
