@@ -72,7 +72,14 @@ def replay(history: History, truth: Truth, hierarchy: Hierarchy | None = None) -
         made_with, now = history.parents[place : place + 1], given[place : place + 1]
         if made_with != now:
             named = [f"{ids[0]}" if ids else "none" for ids in (made_with, now)]
-            raise BadInput(f"the labels were made with {what} {named[0]}, but this is {named[1]}")
+            mend = {
+                "truth": "give the truth of the same split of the same data set, such as "
+                "data.truth[data.to_label]",
+                "hierarchy": "give the data set's own, as in hierarchy=data.hierarchy",
+            }
+            raise BadInput(
+                f"the labels were made with {what} {named[0]}, but this is {named[1]}; {mend[what]}"
+            )
     settings: dict[str, Any] = dict(history.settings)
     settings["habits"] = Habits.from_json(settings["habits"])
     return simulate(truth, seed=history.seed or 0, hierarchy=hierarchy, **settings)

@@ -36,10 +36,11 @@ def _parts(what: str) -> list[dict[str, Any]]:
     rows = []
     for name in package.names():
         part = package.get(name)
-        row = {"name": name, "title": part.title}
+        told = (part.__doc__ or "").strip().splitlines()
+        row = {"name": name, "title": part.title, "what": told[0] if told else ""}
         for more in ("source", "amount", "example"):
             if hasattr(part, more):
-                row[more] = getattr(part, more) or "images"
+                row["scaled by" if more == "amount" else more] = getattr(part, more) or "images"
         rows.append(row)
     return rows
 

@@ -52,7 +52,12 @@ def _labels(path: Path) -> tuple[str, dict[str, Any]]:
     lines += ["questions: " + (_pairs(labels.effort.counts()) or "none")]
     lines += [f"made by {labels.history.command}, seed {labels.history.seed}"]
     lines += [f"  {key} = {value}" for key, value in labels.history.settings.items()]
-    lines += [f"  from {parent}" for parent in labels.history.parents]
+    simulated = labels.history.command == "simulate"
+    named = ("truth", "hierarchy") if simulated else ("",) * len(labels.history.parents)
+    lines += [
+        f"  from {what} {parent}"
+        for what, parent in zip(named, labels.history.parents, strict=False)
+    ]
     lines += ["  with " + _pairs(labels.history.versions)]
     return "\n".join(lines), facts
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -86,6 +86,9 @@ def trial(
         backbone=net,
         progress=progress,
     )
+    made_from = {"data": opened.name, "backbone": "" if features else backbone}
+    known = replace(trained.history, settings={**trained.history.settings, **made_from})
+    trained = replace(trained, history=known)
     truth = opened.truth[split]
     ap = average_precision(trained.scores(inputs[split]), truth.present, material.known(split))
     return Trial(

@@ -58,12 +58,14 @@ def test_replay_refuses_what_it_cannot_repeat(truth, closed, diamond):
     with pytest.raises(BadInput) as error:
         replay(history, closed)
     assert str(error.value) == (
-        f"the labels were made with truth {truth.id}, but this is {closed.id}"
+        f"the labels were made with truth {truth.id}, but this is {closed.id}; give the truth of "
+        "the same split of the same data set, such as data.truth[data.to_label]"
     )
     with pytest.raises(BadInput) as error:
         replay(history, truth, diamond)
     assert str(error.value) == (
-        f"the labels were made with hierarchy none, but this is {diamond.id}"
+        f"the labels were made with hierarchy none, but this is {diamond.id}; give the data set's "
+        "own, as in hierarchy=data.hierarchy"
     )
 
 

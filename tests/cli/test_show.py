@@ -13,6 +13,7 @@ def test_labels(shell) -> None:
     assert done.code == 0, done.err
     assert made["id"] in done.out
     assert "seed 3" in done.out and "per_class=5" in done.out
+    assert "  from truth " in done.out and "  from hierarchy " in done.out
     facts = shell("show", "fpc.parquet", "--json").json
     assert facts["counts"] == made["counts"]
     assert facts["history"]["seed"] == 3
