@@ -148,11 +148,12 @@ simkit.figures.make("heat-map")(comparison.table)
 
 # %% [markdown]
 # Where only one positive is named, Ignore sees no negative at all and learns to say yes to everything;
-# AN learns, with eight or nine wrong negatives in every picture, and LL-R learns more, because the labels
-# it leaves out are mostly those wrong ones (Kim et al., CVPR 2022, report the same). Under RPA the known
+# AN learns, with eight or nine wrong negatives in every picture, and LL-R learns more. Kim et al., CVPR
+# 2022, report the same and explain it by the labels LL-R leaves out: mostly the wrong ones. Which labels
+# it left out was not measured here. Under RPA the known
 # labels hold negatives in their true share: Ignore needs no assumption and wins, as Ben-Baruch et al.,
-# CVPR 2022, found. Under FPC AN beats Ignore, which has only a hundred negatives for each class; that
-# most unknown labels really are absent outweighs the wrong ones, except for the most frequent classes.
+# CVPR 2022, found. Under FPC AN beats Ignore, which has only a hundred negatives for each class; our
+# reading, not tested, is that so many unknown labels really are absent that they outweigh the wrong ones.
 # (On real photographs, with few positives for most classes, Ignore stayed ahead of AN under FPC:
 # `benchmarks/results/findings.md`.) The amounts here differ in cost; `simkit compare` makes costs equal.
 
