@@ -64,7 +64,7 @@ def chosen(spec: str, given: Mapping[str, Any]) -> Scheme:
     """The scheme `spec` with the options that were given. Raises BadInput for those of another."""
     settings = {key: value for key, value in given.items() if value is not None}
     name = spec.partition("(")[0].strip()
-    own = {f.name for f in dataclasses.fields(schemes.get(name))}  # type: ignore[arg-type]
+    own = _field_names(name)
     for key in settings:
         if key not in own:
             flag = f"--{key.replace('_', '-')}"

@@ -24,6 +24,7 @@ from simkit.labels.truth import (
     image_ids,
     locked,
     matrix_of,
+    places,
     sealed,
 )
 
@@ -145,8 +146,7 @@ class PartialLabels:
 
     def of_images(self, images: NDArray[Any]) -> PartialLabels:
         """The labels of these image ids, all of them among `self.images`, in their order."""
-        order = np.argsort(self.images, kind="stable")
-        index = order[np.searchsorted(self.images, images, sorter=order)]
+        index = places(self.images, images)
         assert np.array_equal(self.images[index], images)
         return replace(
             self,

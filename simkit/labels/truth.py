@@ -218,3 +218,9 @@ def sealed(array: NDArray[Any]) -> NDArray[Any]:
     """The same array, made read-only."""
     array.flags.writeable = False
     return array
+
+
+def places(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.intp]:
+    """(m,) indices: where each of `wanted` (m,) stands in `ids` (N,); all of them must be there."""
+    order = np.argsort(ids, kind="stable")
+    return order[np.searchsorted(ids, wanted, sorter=order)]

@@ -16,7 +16,7 @@ from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.truth import Truth
+from simkit.labels.truth import Truth, places
 from simkit.learn.inputs import FeatureInputs
 
 if TYPE_CHECKING:
@@ -102,10 +102,16 @@ def opened_as(source: Source, ids: Mapping[str, str]) -> Material:
 
 
 def open_material(
-    source: Source, *, progress: Callable[[int, int], None] = lambda done, of: None
+    source: Source,
+    *,
+    data: Dataset | None = None,
+    progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Material:
-    """Open the data and compute or read its features; `progress` gets (pictures done, pictures)."""
-    data = open_data(source.data)
+    """Open the data and compute or read its features; `progress` gets (pictures done, pictures).
+
+    data: what `source.data` names, where it is open already.
+    """
+    data = data or open_data(source.data)
     for split in source.splits:
         if split not in data.truth:
             raise BadInput(
@@ -162,5 +168,4 @@ def _rows(found: Features, data: Dataset, split: str, file: str) -> Features:
             f"{file} has features of {len(found.values):,} images, but {split} has "
             f"{len(images):,}; give one row for each, in the same order"
         )
-    order = np.argsort(whole, kind="stable")
-    return Features.of(found.values[order[np.searchsorted(whole, images, sorter=order)]])
+    return Features.of(found.values[places(whole, images)])

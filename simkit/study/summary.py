@@ -59,7 +59,7 @@ class Line:
 def lines(runs: pa.Table, *, metric: str = "map") -> list[Line]:
     """One line for each scheme and budget, in the order of the table, references left out."""
     groups: dict[tuple[str, float | None], dict[str, list[dict[str, Any]]]] = {}
-    for row in _rows(runs, metric):
+    for row in scored(runs, metric):
         if not row["reference"]:
             group = groups.setdefault((row["scheme"], row["budget"]), {})
             group.setdefault(row["method"], []).append(row)
@@ -69,7 +69,7 @@ def lines(runs: pa.Table, *, metric: str = "map") -> list[Line]:
 def references(runs: pa.Table, *, metric: str = "map") -> list[Cell]:
     """Everything labelled completely: a cell for `full` and for each wrapper around it."""
     groups: dict[str, list[dict[str, Any]]] = {}
-    for row in _rows(runs, metric):
+    for row in scored(runs, metric):
         if row["reference"]:
             groups.setdefault(row["method"], []).append(row)
     return [_cell(rows[0]["scheme"], m, None, rows, metric) for m, rows in groups.items()]
@@ -80,7 +80,8 @@ def budgets(runs: pa.Table) -> list[float]:
     return sorted({b for b in runs["budget"].to_pylist() if b is not None})
 
 
-def _rows(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
+def scored(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
+    """The runs that have this metric, as rows of what a summary needs."""
     wanted = [
         "scheme",
         "method",

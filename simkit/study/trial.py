@@ -72,7 +72,7 @@ def trial(
     files = Source(
         data, ("train", split), () if fine_tune else (kind,), backbone, weights, features
     )
-    material = open_material(files, progress=progress)
+    material = open_material(files, data=opened, progress=progress)
     inputs = {
         name: _pictures(opened, name, net.size) if net else material.inputs(name, kind)
         for name in files.splits

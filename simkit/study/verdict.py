@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from simkit.study.statistics import interval
-from simkit.study.summary import Cell, budgets, lines, money, percent, span
+from simkit.study.statistics import rank
+from simkit.study.summary import SMALLEST, Cell, budgets, lines, money, percent, scored, span
 
 
 def verdicts(runs: pa.Table, *, metric: str = "map") -> list[str]:
@@ -25,10 +25,13 @@ def _verdict(runs: pa.Table, budget: float, metric: str) -> str:
     told = f"For {money(budget)} buy {_named(first)}: {percent(first.score)}"
     if not others:
         return f"{told}."
-    gap = interval(_paired(runs, first, others[0], metric))
-    sure = gap.low is not None and gap.low > 0
+    pair = {_named(cell): _by_draw(runs, cell, metric) for cell in (first, others[0])}
+    ranking = rank(pair, smallest=SMALLEST)
+    gap = ranking.difference(*pair).interval
+    if not gap.draws:
+        return f"{told}."
     between = f"{100 * gap.mean:+.1f} points{span(gap)}"
-    close = "" if sure else ", which cannot be told from it"
+    close = "" if ranking.winners == (_named(first),) else ", which cannot be told from it"
     return f"{told}, {between} over {_named(others[0])}{close}."
 
 
@@ -36,13 +39,11 @@ def _named(cell: Cell) -> str:
     return f"{cell.scheme} and train {cell.method}"
 
 
-def _paired(runs: pa.Table, first: Cell, second: Cell, metric: str) -> list[float]:
-    """first minus second, for the draws that both have."""
-    scores: list[dict[int, float]] = [{}, {}]
-    for row in runs.to_pylist():
-        for cell, found in zip((first, second), scores, strict=True):
-            key = (row["scheme"], row["method"], row["budget"], row["reference"])
-            if key == (cell.scheme, cell.method, cell.budget, False):
-                found[row["draw"]] = row[metric]
-    one, other = scores
-    return [one[draw] - other[draw] for draw in sorted(one.keys() & other.keys())]
+def _by_draw(runs: pa.Table, cell: Cell, metric: str) -> dict[int, float]:
+    """The scores of a cell's runs."""
+    own = (cell.scheme, cell.method, cell.budget, False)
+    return {
+        row["draw"]: row[metric]
+        for row in scored(runs, metric)
+        if (row["scheme"], row["method"], row["budget"], row["reference"]) == own
+    }

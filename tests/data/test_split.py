@@ -1,6 +1,5 @@
 """The published split."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +7,6 @@ import pytest
 
 from simkit.data.split import published_split
 from simkit.errors import BadInput
-
-GOLDEN = Path(os.environ.get("SIMKIT_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
-needs_golden = pytest.mark.skipif(
-    not (GOLDEN / "schemes.npz").is_file(), reason="SIMKIT_GOLDEN names no golden vectors"
-)
 
 
 def test_both_parts_are_ascending_and_cover_everything() -> None:
@@ -29,26 +23,24 @@ def test_global_random_numbers_are_left_alone() -> None:
     assert np.random.get_state()[1].tolist() == before  # type: ignore[index, union-attr]
 
 
-@needs_golden
 @pytest.mark.parametrize(
     ("n", "share", "seed"), [(300, 0.2, 1200), (300, 0.2, 7), (103, 0.25, 1200)]
 )
-def test_it_is_that_of_the_published_code(n: int, share: float, seed: int) -> None:
-    golden = np.load(GOLDEN / "schemes.npz")
+def test_it_is_that_of_the_published_code(n: int, share: float, seed: int, golden: Path) -> None:
+    vectors = np.load(golden / "schemes.npz")
     train, val = published_split(n, share=share, seed=seed)
-    assert np.array_equal(train, golden[f"split_n{n}_frac{share}_seed{seed}_train"])
-    assert np.array_equal(val, golden[f"split_n{n}_frac{share}_seed{seed}_val"])
+    assert np.array_equal(train, vectors[f"split_n{n}_frac{share}_seed{seed}_train"])
+    assert np.array_equal(val, vectors[f"split_n{n}_frac{share}_seed{seed}_val"])
 
 
-@needs_golden
 @pytest.mark.parametrize("name", ["voc12", "coco14", "cub"])
-def test_it_has_the_published_sizes(name: str) -> None:
-    golden = np.load(GOLDEN / "schemes.npz")
-    images, *sizes = golden[f"split_{name}_sizes"].tolist()
+def test_it_has_the_published_sizes(name: str, golden: Path) -> None:
+    vectors = np.load(golden / "schemes.npz")
+    images, *sizes = vectors[f"split_{name}_sizes"].tolist()
     train, val = published_split(images)
     assert [len(train), len(val)] == sizes
-    assert np.array_equal(val[:20], golden[f"split_{name}_val_first20"])
-    assert val.sum() == golden[f"split_{name}_val_sum"]
+    assert np.array_equal(val[:20], vectors[f"split_{name}_val_first20"])
+    assert val.sum() == vectors[f"split_{name}_val_sum"]
 
 
 @pytest.mark.parametrize("images", [0, 1, 2])
