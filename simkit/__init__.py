@@ -30,6 +30,7 @@ _PUBLIC = {
     "formats": ("simkit.labels.formats", None),
     "schemes": ("simkit.annotate.schemes", None),
     "methods": ("simkit.learn.methods", None),
+    "metrics": ("simkit.learn.metrics", None),
     "figures": ("simkit.study.figures", None),
 }
 

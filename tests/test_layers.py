@@ -13,7 +13,14 @@ ROOT = Path(simkit.__file__).parent
 LINE = ["labels", "data", "annotate", "embed", "learn", "study", "cli"]
 GROUND = {"errors", "files", "history", "chance", "registry"}
 FILES = sorted(ROOT.rglob("*.py"))
-HANDS_ON = {"data", "annotate/schemes", "labels/formats", "learn/methods", "study/figures"}
+HANDS_ON = {
+    "annotate/schemes",
+    "data",
+    "labels/formats",
+    "learn/methods",
+    "learn/metrics",
+    "study/figures",
+}
 
 
 def imported(path: Path) -> set[str]:

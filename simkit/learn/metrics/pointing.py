@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.learn.metrics_blocks import array, rows
+from simkit.learn.metrics.blocks import array, rows
 
 
 def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.bool_]:

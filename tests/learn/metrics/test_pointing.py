@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from simkit.errors import BadInput
-from simkit.learn.metrics_pointing import _weights, pointing_game, pointing_hits
+from simkit.learn.metrics.pointing import _weights, pointing_game, pointing_hits
 from tests.reference import metrics as slow
 
 CORNER = np.array([[[5.0, 0.0], [0.0, 0.0]]])  # highest over the whole upper left pixels

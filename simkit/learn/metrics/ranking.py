@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-from simkit.learn.metrics_blocks import array, by_class, columns, is_tensor, places
-from simkit.learn.metrics_ranks import Ranks, refuse_nan
+from simkit.learn.metrics.blocks import array, by_class, columns, is_tensor, places
+from simkit.learn.metrics.ranks import Ranks, refuse_nan
 
 _CACHE_BYTES = 1 << 22  # blocks of about this size are transposed and sorted fastest
 _LEAST_CLASSES = 32  # narrower blocks would waste most of every cache line of row-major scores
@@ -37,7 +37,7 @@ def ranked(scores: Any, present: Any, known: Any = None) -> Iterator[Ranks]:
     N, L = scores.shape
     few = issparse(known) and known.nnz * _FEW < N * L
     if is_tensor(scores) and not few:
-        from simkit.learn.metrics_device import ranks_of_block, widest
+        from simkit.learn.metrics.device import ranks_of_block, widest
 
         width = widest(N)
     else:
@@ -104,7 +104,7 @@ def _hits(found: NDArray[Any], pointers: NDArray[np.int64]) -> NDArray[np.int64]
 def _picked(scores: Any, rows: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     if not is_tensor(scores):
         return scores[rows, classes]
-    from simkit.learn.metrics_device import picked
+    from simkit.learn.metrics.device import picked
 
     return picked(scores, rows, classes)
 

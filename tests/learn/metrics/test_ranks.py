@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.learn.metrics_ranking import ranked
-from simkit.learn.metrics_ranks import refuse_nan
+from simkit.learn.metrics.ranking import ranked
+from simkit.learn.metrics.ranks import refuse_nan
 
 
 def test_ranks_by_hand():

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.learn.metrics import Convention, average_precision, mean_ap
-from simkit.learn.metrics_blocks import array, by_image, row_blocks, rows
-from simkit.learn.metrics_ranking import check
+from simkit.learn.metrics.ap import Convention, average_precision, mean_ap
+from simkit.learn.metrics.blocks import array, by_image, row_blocks, rows
+from simkit.learn.metrics.ranking import check
 
 
 @dataclass(frozen=True)

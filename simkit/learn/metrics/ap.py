@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-from simkit.learn.metrics_blocks import array, by_class, is_tensor
-from simkit.learn.metrics_ranking import ranked
+from simkit.learn.metrics.blocks import array, by_class, is_tensor
+from simkit.learn.metrics.ranking import ranked
 
 Convention = Literal["nan", "csl", "spml", "cvpr22", "imcl"]
 CONVENTIONS: tuple[str, ...] = ("nan", "csl", "spml", "cvpr22", "imcl")

@@ -4,9 +4,8 @@ import torch
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.learn import metrics_blocks
-from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.metrics_parts import Part, class_groups, group_map, map_by_labels
+from simkit.learn.metrics import average_precision, blocks, mean_ap
+from simkit.learn.metrics.parts import Part, class_groups, group_map, map_by_labels
 from simkit.learn.prior import ClassPrior
 
 
@@ -32,7 +31,7 @@ def test_images_are_told_apart_by_their_labels():
 
 
 def test_equal_to_the_rows_alone_in_every_form(monkeypatch):
-    monkeypatch.setattr(metrics_blocks, "_ENTRIES", 100)
+    monkeypatch.setattr(blocks, "_ENTRIES", 100)
     rng = np.random.default_rng(2)
     scores, present = rng.standard_normal((300, 7)), rng.random((300, 7)) < 0.25
     labels = present.sum(1)

@@ -11,10 +11,9 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.learn import metrics_blocks, metrics_device, metrics_ranking
-from simkit.learn.metrics import average_precision
-from simkit.learn.metrics_f1 import f1_thresholds
-from simkit.learn.metrics_ranking import ranked
+from simkit.learn.metrics import average_precision, blocks, device, ranking
+from simkit.learn.metrics.ranking import ranked
+from simkit.learn.metrics.thresholds import f1_thresholds
 from tests.reference import metrics as slow
 
 FORMS = {
@@ -52,10 +51,10 @@ def test_every_form_gives_the_same(form, known_form):
 def test_few_known_entries_are_picked_one_by_one(form, monkeypatch):
     scores, present, _ = example()
     known = np.random.default_rng(1).random(scores.shape) < 0.1
-    assert csr_array(known).nnz * metrics_ranking._FEW < known.size
+    assert csr_array(known).nnz * ranking._FEW < known.size
     taken = []
-    picked = metrics_ranking._picked
-    monkeypatch.setattr(metrics_ranking, "_picked", lambda *a: taken.append(1) or picked(*a))
+    picked = ranking._picked
+    monkeypatch.setattr(ranking, "_picked", lambda *a: taken.append(1) or picked(*a))
     found = average_precision(scores, FORMS[form](present), csr_array(known))
     assert taken
     wanted = slow.average_precision(scores, present & known, known)
@@ -79,7 +78,7 @@ def same(one, other):
 )
 def test_torch_counts_as_numpy_does(scores, present, known, width):
     on_device = [
-        metrics_device.ranks_of_block(
+        device.ranks_of_block(
             torch.from_numpy(scores), present, known, slice(start, min(start + width, 4))
         )
         for start in range(0, 4, width)
@@ -95,9 +94,9 @@ def test_torch_takes_the_same_labels_and_numbers(dtype, form):
     tensor = torch.from_numpy(scores).to(dtype)
     labels = FORMS[form](present), FORMS[form](known)
     whole = slice(0, scores.shape[1])
-    prepared = [metrics_ranking._labels(one) for one in labels]
+    prepared = [ranking._labels(one) for one in labels]
     same(
-        [metrics_device.ranks_of_block(tensor, *prepared, whole)],
+        [device.ranks_of_block(tensor, *prepared, whole)],
         list(ranked(scores, present, known)),
     )
     wanted = average_precision(scores, present, known)
@@ -129,17 +128,17 @@ def test_blocks_change_nothing(monkeypatch):
     scores, present, known = example()
     whole = list(ranked(scores, present, known))
     assert len(whole) == 1
-    monkeypatch.setattr(metrics_ranking, "_BLOCK_BYTES", 60 * 4 * 3)
-    monkeypatch.setattr(metrics_ranking, "_CACHE_BYTES", 1)
-    monkeypatch.setattr(metrics_device, "_BLOCK_SCORES", 60 * 4)
-    monkeypatch.setattr(metrics_blocks, "_STRIP", 7)
+    monkeypatch.setattr(ranking, "_BLOCK_BYTES", 60 * 4 * 3)
+    monkeypatch.setattr(ranking, "_CACHE_BYTES", 1)
+    monkeypatch.setattr(device, "_BLOCK_SCORES", 60 * 4)
+    monkeypatch.setattr(blocks, "_STRIP", 7)
     for labels in ((present, known), (csr_array(present), csr_array(known))):
-        blocks = list(ranked(scores, *labels))
-        assert [b.classes for b in blocks] == [slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 11)]
-        same(blocks, whole)
-        blocks = list(ranked(torch.from_numpy(scores).bfloat16(), *labels))
-        assert [b.classes for b in blocks] == [slice(0, 4), slice(4, 8), slice(8, 11)]
-        same(blocks, whole)
+        found = list(ranked(scores, *labels))
+        assert [b.classes for b in found] == [slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 11)]
+        same(found, whole)
+        found = list(ranked(torch.from_numpy(scores).bfloat16(), *labels))
+        assert [b.classes for b in found] == [slice(0, 4), slice(4, 8), slice(8, 11)]
+        same(found, whole)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])

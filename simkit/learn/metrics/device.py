@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from simkit.learn.metrics_blocks import is_tensor, places
-from simkit.learn.metrics_ranks import Ranks, refuse_nan
+from simkit.learn.metrics.blocks import is_tensor, places
+from simkit.learn.metrics.ranks import Ranks, refuse_nan
 
 _BLOCK_SCORES = 1 << 25  # torch's sort and the counts take about 50 bytes for each of them
 

@@ -45,7 +45,7 @@ def test_sparse_labels_and_blocks_of_classes_change_nothing(monkeypatch):
     scores, present = rng.random((50, 9)), rng.random((50, 9)) < 0.3
     known = rng.random((50, 9)) < 0.7
     whole = average_precision(scores, present, known)
-    monkeypatch.setattr("simkit.learn.metrics_ranking._BLOCK_BYTES", 50 * 8 * 2)
+    monkeypatch.setattr("simkit.learn.metrics.ranking._BLOCK_BYTES", 50 * 8 * 2)
     for p, k in ((present, csr_array(known)), (csr_array(present), known),
                  (csr_array(present), csr_array(known))):  # fmt: skip
         np.testing.assert_array_equal(average_precision(scores, p, k), whole)

@@ -7,8 +7,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.learn import metrics_blocks
-from simkit.learn.metrics_top import at_k, top1
+from simkit.learn.metrics import blocks
+from simkit.learn.metrics.top import at_k, top1
 from tests.reference import metrics as slow
 
 SCORES = np.array([[1, 3, 2], [2, 2, 1], [0, 1, 5], [4, 0, 0]])
@@ -45,7 +45,7 @@ def test_blocks_of_images_change_nothing(monkeypatch):
     scores, present = rng.standard_normal((50, 6)), rng.random((50, 6)) < 0.3
     classes = rng.integers(0, 6, 50)
     whole = top1(scores, present), top1(scores, classes), at_k(scores, present, 2)
-    monkeypatch.setattr(metrics_blocks, "_ENTRIES", 6 * 7)
+    monkeypatch.setattr(blocks, "_ENTRIES", 6 * 7)
     assert (top1(scores, present), top1(scores, classes)) == whole[:2]
     halves = torch.from_numpy(scores).bfloat16()
     assert top1(halves, present) == top1(halves.float().numpy(), present)

@@ -8,9 +8,8 @@ from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 
 from simkit.errors import BadInput
-from simkit.learn import metrics_blocks
-from simkit.learn.metrics import mean_ap
-from simkit.learn.metrics_f1 import f1, f1_thresholds
+from simkit.learn.metrics import blocks, mean_ap
+from simkit.learn.metrics.thresholds import f1, f1_thresholds
 from tests.reference import metrics as slow
 
 
@@ -52,7 +51,7 @@ def test_equal_to_the_slow_loop_where_labels_are_masked(scores, present, known):
 
 
 def test_equal_to_scikit_learn_in_every_form(monkeypatch):
-    monkeypatch.setattr(metrics_blocks, "_ENTRIES", 70)
+    monkeypatch.setattr(blocks, "_ENTRIES", 70)
     rng = np.random.default_rng(3)
     scores = rng.standard_normal((200, 6)).astype(np.float32)
     present, known = rng.random((200, 6)) < 0.3, rng.random((200, 6)) < 0.5

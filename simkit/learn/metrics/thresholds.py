@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.learn.metrics import Convention, check_convention, settled
-from simkit.learn.metrics_blocks import array, by_image, row_blocks, rows
-from simkit.learn.metrics_ranking import check, ranked
-from simkit.learn.metrics_ranks import refuse_nan
+from simkit.learn.metrics.ap import Convention, check_convention, settled
+from simkit.learn.metrics.blocks import array, by_image, row_blocks, rows
+from simkit.learn.metrics.ranking import check, ranked
+from simkit.learn.metrics.ranks import refuse_nan
 
 
 def f1_thresholds(scores: Any, present: Any, known: Any = None) -> NDArray[np.float64]:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from simkit.errors import BadInput
-from simkit.learn.metrics_blocks import array, by_image, row_blocks, rows
-from simkit.learn.metrics_ranking import check
-from simkit.learn.metrics_ranks import refuse_nan
+from simkit.learn.metrics.blocks import array, by_image, row_blocks, rows
+from simkit.learn.metrics.ranking import check
+from simkit.learn.metrics.ranks import refuse_nan
 
 
 @dataclass(frozen=True)
