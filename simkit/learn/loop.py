@@ -21,9 +21,9 @@ from simkit.learn.methods.base import Batch, Outputs
 from simkit.learn.optim import optimiser
 from simkit.learn.record import Record, mean_losses
 from simkit.learn.schedules import set_rates
+from simkit.learn.scoring import of_stack
 from simkit.learn.stack import Part, Stack
 from simkit.learn.team import Team
-from simkit.learn.trained import scores
 from simkit.learn.validation import Validation
 from simkit.learn.watch import Watch, detached, show_batch, show_epoch
 
@@ -145,17 +145,12 @@ def _as_usual(full: bool, stack: Stack) -> AbstractContextManager[Any]:
 
 
 def _after_epoch(epoch: int, stack: Stack) -> None:
+    wanted = [part for part in stack.parts if part.method.needs.epoch_scores]
+    found = iter(of_stack(stack, wanted, stack.runs[0][0].inputs) if wanted else ())
     with torch.no_grad():
         for part in stack.parts:
-            found = None
-            if part.method.needs.epoch_scores:
-                inputs = stack.runs[part.runs[0]][0].inputs
-                one_by_one = [
-                    scores(stack.model(run), part.method, stack.state(run), inputs)
-                    for run in part.runs
-                ]
-                found = torch.stack(one_by_one)
-            part.method.after_epoch(epoch, found, part.state)
+            scores = next(found) if part.method.needs.epoch_scores else None
+            part.method.after_epoch(epoch, scores, part.state)
 
 
 def _order(images: int, chance: Chance) -> NDArray[np.int64]:

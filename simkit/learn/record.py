@@ -15,9 +15,9 @@ from simkit.learn.averaging import Averages
 from simkit.learn.heads import Model
 from simkit.learn.methods import state as states
 from simkit.learn.optim import Settings
+from simkit.learn.scoring import of_stack
 from simkit.learn.stack import Stack
 from simkit.learn.team import Team
-from simkit.learn.trained import scores
 from simkit.learn.validation import Selection, Validation
 
 
@@ -139,11 +139,12 @@ class Record:
 
 def _scored(stack: Stack, validation: Validation) -> list[float]:
     """mAP of every run on the validation images."""
-    found = []
-    for run in range(len(stack.runs)):
-        method = stack.place[run][0].method
-        logits = scores(stack.model(run), method, stack.state(run), validation.inputs)
-        found.append(validation.score(logits.numpy() if logits.device.type == "cpu" else logits))
+    found = [0.0] * len(stack.runs)
+    for part, values in zip(
+        stack.parts, of_stack(stack, stack.parts, validation.inputs), strict=True
+    ):
+        for run, logits in zip(part.runs, values, strict=True):
+            found[run] = validation.score(logits)
     return found
 
 

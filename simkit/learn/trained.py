@@ -20,7 +20,7 @@ from simkit.learn.devices import device_of
 from simkit.learn.heads import Model
 from simkit.learn.methods.base import Method
 
-_BATCH = 256
+BATCH = 256  # inputs scored at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Trained:
         self,
         inputs: Any,
         *,
-        batch: int = _BATCH,
+        batch: int = BATCH,
         device: str | torch.device = "auto",
         precision: str = "fp32",
     ) -> NDArray[np.float32]:
@@ -91,10 +91,10 @@ class Trained:
 
 
 def scores(
-    model: Model, method: Method, state: nn.Module, inputs: Any, *, batch: int = _BATCH
+    model: Model, method: Method, state: nn.Module, inputs: Any, *, batch: int = BATCH
 ) -> Tensor:
     """(N, L) float32 logits of one run for evaluation, on the device of the model."""
-    _check(model, inputs)
+    check_inputs(model, inputs)
     device = model.head.weight.device
     maps = method.needs.maps and inputs.kind != "pooled"
     found = []
@@ -117,7 +117,8 @@ def evaluating(model: nn.Module) -> Iterator[None]:
         model.train(was_training)
 
 
-def _check(model: Model, inputs: Any) -> None:
+def check_inputs(model: Model, inputs: Any) -> None:
+    """Raise BadInput for inputs of another kind or width than the model was trained on."""
     wanted = "pictures (ImageInputs)" if model.backbone is not None else "features (FeatureInputs)"
     if (inputs.kind == "images") != (model.backbone is not None):
         raise BadInput(

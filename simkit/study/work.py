@@ -16,6 +16,7 @@ from simkit.learn import methods
 from simkit.learn.methods import Task
 from simkit.learn.metrics import average_precision, mean_ap, overall_ap, present_counts
 from simkit.learn.prepare import prepare
+from simkit.learn.scoring import of_trained
 from simkit.learn.train import train_stack
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
@@ -88,12 +89,12 @@ def _stack(
     task = prepare(Task(labels=labels, inputs=inputs), *made, **how)
     trained = train_stack([(task, method) for method in made], validation=held, **how)
     seconds = (time.perf_counter() - start) / len(made)
-    test = material.inputs("test", kind)
+    scores = of_trained(trained, material.inputs("test", kind))
     return {
         spec: _row(bundle, material, bought, spec, one, kind)
-        | _scores(material, one.scores(test))
+        | _scores(material, found)
         | {"train_seconds": seconds, "peak_memory_mb": _peak_memory()}
-        for spec, one in zip(chosen, trained, strict=True)
+        for spec, one, found in zip(chosen, trained, scores, strict=True)
     }
 
 
