@@ -123,14 +123,14 @@ def _step(cut: Cut, epoch: int, stack: Stack, sums: list[Tensor], team: Team) ->
         outs = [team.whole(part.out, b, part.method.needs) for part in stack.parts]
         views = [team.gathered(x, b) for x in (fed.flips, fed.boxes)]
         where, index = (on_device(x, stack.device) for x in (place, stack.rows[place]))
-        batches = [part.batch(index, where, *views) for part in stack.parts]
+        batches = [part.batch(index, where, *views, b / images) for part in stack.parts]
         losses = [
             part.method.loss(batch, out, part.state)
             for part, batch, out in zip(stack.parts, batches, outs, strict=True)
         ]
         stack.backward(fed, losses, share=b / images, add=k > 0)
-        for loss, total in zip(losses, sums, strict=True):
-            total += loss.detach() * b
+        for part, loss, total in zip(stack.parts, losses, sums, strict=True):
+            total += loss.detach() * (1 if part.method.sums else b)
         seen += zip(stack.parts, batches, map(detached, outs), strict=True)
     return seen
 

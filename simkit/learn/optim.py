@@ -18,7 +18,7 @@ class Settings:
     batch_size: images in a batch; the last one of an epoch may be smaller.
     accumulate: batches in a step of the optimiser. Losses of single entries come out as with
         batches so many times larger; a method that chooses among the entries of a batch, batch
-        normalisation, and a loss of means over the batch (epr, role) see the small ones.
+        normalisation, and a loss of means over the batch (epr, role, cnn-rnn) see the small ones.
     lr: None means 0.01 for heads on features and 0.0001 with a backbone. With complete labels and
         ten epochs 0.01 comes within 2.2 mAP of the best rate both on features of photographs (VOC,
         COCO) and on scenes; 0.001 loses 16 on scenes.

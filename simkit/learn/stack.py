@@ -38,24 +38,21 @@ class Part:
     share: Share = field(init=False)
 
     def batch(
-        self, index: Tensor, place: Tensor, flips: Tensor | None, boxes: Tensor | None = None
+        self,
+        index: Tensor,
+        place: Tensor,
+        flips: Tensor | None,
+        boxes: Tensor | None = None,
+        share: float = 1.0,
     ) -> Batch:
-        """The batch of all runs of this part."""
+        """The batch of all runs of this part; share: of the images of a step."""
         chosen = self.labels.index_select(1, place)
-        return Batch(index, chosen.expand(len(self.runs), -1, -1), boxes, flips)
+        return Batch(index, chosen.expand(len(self.runs), -1, -1), boxes, flips, share)
 
     @property
     def out(self) -> Outputs:
         """What the heads of this part said in this step."""
         return self.share.seen
-
-    @property
-    def sums(self) -> bool:
-        """Whether the loss sums over images, so that parts of a batch add up as they are."""
-        method = self.method
-        while hasattr(method, "inner"):
-            method = method.inner
-        return getattr(method, "reduction", "") == "sum"
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +153,7 @@ class Stack:
             if self.backbone is not None:
                 self.backbone.zero_grad(set_to_none=True)
         whole = [
-            loss.sum() if share == 1 or part.sums else loss.sum() * share
+            loss.sum() if share == 1 or part.method.sums else loss.sum() * share
             for part, loss in zip(self.parts, losses, strict=True)
         ]
         torch.autograd.backward(whole)

@@ -27,7 +27,9 @@ BATCH = 256  # inputs scored at a time
 class Trained:
     """A model that was trained, with all that is needed to use it and to train it again.
 
-    epoch: the one whose weights these are.  losses: mean training loss of every epoch.
+    epoch: the one whose weights these are.  losses: mean training loss of every
+    epoch, by image: those that sum over a batch are divided by its images, so that curves do not
+    depend on its size.
     validation: mAP of every epoch where there were labels to score by; of the averaged weights
     where there are such and they are kept, and then validation_plain is that of the plain ones.
     head_losses, head_validation: those of the epochs in which the head learned alone.

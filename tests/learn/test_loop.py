@@ -15,7 +15,10 @@ from simkit.learn.train import train, train_stack
 from simkit.learn.validation import Validation
 from tests.learn.test_train import Small
 
-ELEMENTWISE = ["an", "ignore", "wan", "lsan", "asl", "fe", "an+boostlu"]
+ELEMENTWISE = [
+    "an", "ignore", "wan", "lsan", "asl", "fe", "an+boostlu", "partial-bce(normalise=csl)",
+    "csl(prior=none,top_k=1)+boostlu", "asl+scl(warmup=0)", "asl+cl(warmup=0)", "an+scl(warmup=0)",
+]  # fmt: skip
 
 
 class Plain(Small):
@@ -44,6 +47,31 @@ def test_small_batches_add_up_to_large_ones(task, pictured, spec):
         )  # fmt: skip
         for a, b in zip(large.model.parameters(), small.model.parameters(), strict=True):
             torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+        np.testing.assert_allclose(large.losses, small.losses, rtol=1e-4)
+
+
+def test_small_batches_add_up_where_a_method_remembers_what_was_said():
+    rng = np.random.default_rng(0)
+    codes = np.zeros((44, 3), int)
+    codes[np.arange(44), rng.integers(0, 3, 44)] = 1
+    values = rng.integers(0, 256, (44, 3, 6, 6)).astype(np.uint8)
+    task = Task(codes, ImageInputs(values, crop=(0.25, 1)))
+    large, small = (
+        train(task, make("en(expected=1.5)+scl(warmup=0)"), backbone=Plain(),
+              settings=Settings(epochs=2, lr=0.01, optimiser="sgd", **sizes))
+        for sizes in ({"batch_size": 22}, {"batch_size": 11, "accumulate": 2})
+    )  # fmt: skip
+    for a, b in zip(large.model.parameters(), small.model.parameters(), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("spec", ["asl", "csl(prior=none,top_k=2)", "an"])
+def test_a_curve_does_not_depend_on_the_size_of_batches(task, spec):
+    found = [
+        train(task, make(spec), settings=Settings(epochs=1, lr=1e-12, batch_size=size)).losses
+        for size in (8, 45)
+    ]
+    np.testing.assert_allclose(*found, rtol=1e-5)
 
 
 def test_stacked_runs_accumulate_alike(task, complete):

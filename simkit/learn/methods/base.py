@@ -70,6 +70,11 @@ class Method:
         return ()
 
     @property
+    def sums(self) -> bool:
+        """Whether the loss sums over images, so that batches of one step add up as they are."""
+        return getattr(self, "reduction", "") == "sum"
+
+    @property
     def per_image(self) -> bool:
         """Whether training changes something that it keeps for each image.
 
@@ -164,7 +169,10 @@ class Around(Method):
         return out
 
     def extra(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor | float:
-        """What is added to the inner loss, (...); `out` is what the model said, unchanged."""
+        """What is added to the inner loss, (...), a mean over the images of the batch.
+
+        `out` is what the model said, unchanged.
+        """
         return 0.0
 
     @property
@@ -181,6 +189,10 @@ class Around(Method):
         return self.inner.notes(epochs=epochs, optimiser=optimiser)
 
     @property
+    def sums(self) -> bool:
+        return self.inner.sums
+
+    @property
     def per_image(self) -> bool:
         return self.inner.per_image
 
@@ -191,7 +203,10 @@ class Around(Method):
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         seen = self.changed(out, state, training=True)
-        return self.inner.loss(batch, seen, _inner(state)) + self.extra(batch, out, state)
+        extra = self.extra(batch, out, state)
+        if self.sums and batch.share != 1:  # sums of several batches add up, and means do not
+            extra = batch.share * extra
+        return self.inner.loss(batch, seen, _inner(state)) + extra
 
     def predict(self, out: Outputs, state: nn.Module) -> Tensor:
         return self.inner.predict(self.changed(out, state, training=False), _inner(state))

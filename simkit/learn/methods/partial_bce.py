@@ -100,7 +100,15 @@ class PartialBCE(Method):
             values = torch.where(present, self.alpha_pos * values, self.alpha_neg * values)
         values = values.masked_fill(batch.labels == UNKNOWN, 0.0)
         weighted = values * self.weights(batch.labels).to(values.dtype)
-        return reduce(weighted, self.reduction or _REDUCTION[self.normalise])
+        return reduce(weighted, self._reduction)
+
+    @property
+    def sums(self) -> bool:
+        return self._reduction == "sum"
+
+    @property
+    def _reduction(self) -> str:
+        return self.reduction or _REDUCTION[self.normalise]
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         return (batch.labels == UNKNOWN).expand_as(out.logits)

@@ -88,12 +88,14 @@ class Batch:
 
     index (b,) int64 rows of the task;  labels (..., b, L) int8;  boxes (b, 4) float crops as shares
     of the picture (y0, x0, y1, x1) or None;  flips (b,) bool, mirrored left to right, or None.
+    share: of the images of an optimiser's step, below 1 where several batches make one.
     """
 
     index: Tensor
     labels: Tensor
     boxes: Tensor | None = None
     flips: Tensor | None = None
+    share: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
