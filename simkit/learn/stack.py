@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +21,14 @@ from simkit.learn.optim import Settings, without_decay
 
 Run = tuple[Task, Method]
 CPU = torch.device("cpu")
+
+
+class RunWarning(UserWarning):
+    """A warning about one run of a stack; run: its place in what the caller gave."""
+
+    def __init__(self, text: str, run: int) -> None:
+        super().__init__(text)
+        self.run = run
 
 
 @dataclass(eq=False)
@@ -209,7 +218,7 @@ def _part(
     begun: nn.Module | None,
 ) -> Part:
     tasks = [runs[run][0] for run in members]
-    begin = (method.start(task, chance.of("state", method.name)) for task in tasks)
+    begin = (_start(method, *pair, chance) for pair in zip(tasks, members, strict=True))
     for task in tasks:
         if task.labels.id not in dense:
             dense[task.labels.id] = torch.from_numpy(task.labels.rows(task.rows))
@@ -217,3 +226,14 @@ def _part(
     labels = torch.stack([dense[task.labels.id] for task in (tasks[:1] if same else tasks)])
     state = states.stack(begin, len(tasks)) if begun is None else begun
     return Part(method, tuple(members), lr, labels, state)
+
+
+def _start(method: Method, task: Task, run: int, chance: Chance) -> nn.Module:
+    """The state of one run; what its method warns about is said of this run."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        state = method.start(task, chance.of("state", method.name))
+    for one in caught:
+        about = RunWarning(str(one.message), run) if one.category is UserWarning else one.message
+        warnings.warn(about, stacklevel=4)
+    return state

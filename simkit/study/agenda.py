@@ -2,57 +2,93 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from simkit.annotate import schemes
 from simkit.annotate.prices import prices
 from simkit.annotate.simulate import how_many
 from simkit.errors import BadInput
-from simkit.study.bundle import Bundle, ceilings, kind_of
+from simkit.study.bundle import Bundle, Purchase, ceilings, kind_of
 from simkit.study.grid import Grid
 from simkit.study.material import Material, Source
 
+_LEAST = 10.0  # seconds: what is shipped to a worker is not less
+_STEP = 5e-4  # seconds for the loss and the optimiser's step of one run
+_RATE = 3e10  # multiplications and additions in a second, on one core
+
 
 def plan(grid: Grid, material: Material) -> list[Bundle]:
-    """The bundles of a grid, in the order of its schemes, budgets and draws; references last."""
+    """The bundles of a grid, by draw: its purchases in order, references last in each draw.
+
+    Purchases of a draw share bundles, each of at least `_LEAST` seconds of estimated work, so that
+    runs can be trained together and none travels alone. The estimate counts arithmetic and takes
+    no time, so the same grid makes the same bundles anywhere.
+    """
     common: dict[str, Any] = {
         "source": source_of(grid),
         "seed": grid.seed,
+        "validation": grid.validation,
         "habits": grid.habits,
         "train": grid.train,
+        "curves": grid.curves,
+        "memory": grid.memory,
         "prices": prices(grid.prices),
         "ids": material.ids,
     }
-    made = [
-        Bundle(
-            scheme=scheme,
-            methods=grid.methods,
-            budget=budget,
-            draw=draw,
-            images=grid.images,
-            validation=grid.validation,
-            reference=False,
-            **common,
-        )
-        for scheme in grid.schemes
-        for budget in grid.budgets or (None,)
+    shared = _packed(purchases(grid), lambda one: _seconds(one, grid, material))
+    return [
+        Bundle(purchases=tuple(pack), draw=draw, **common)
         for draw in range(grid.draws)
+        for pack in shared
+    ]
+
+
+def purchases(grid: Grid) -> list[Purchase]:
+    """What is bought in every draw, in the order of schemes and budgets; references last."""
+    limits: list[dict[str, Any]] = [
+        *({"budget": dollars} for dollars in grid.budgets),
+        *({"hours": hours} for hours in grid.hours),
+    ]
+    made = [
+        Purchase(scheme, grid.methods, images=grid.images, **limit)
+        for scheme in grid.schemes
+        for limit in limits or [{}]
     ]
     if grid.reference:
-        made += [
-            Bundle(
-                scheme="full-subset",
-                methods=ceilings(grid.methods),
-                budget=None,
-                draw=draw,
-                images=1.0,
-                validation=grid.validation,
-                reference=True,
-                **common,
-            )
-            for draw in range(grid.draws)
-        ]
+        made.append(Purchase("full-subset", ceilings(grid.methods), reference=True))
     return made
+
+
+def _packed(
+    ordered: Sequence[Purchase], seconds: Callable[[Purchase], float]
+) -> list[list[Purchase]]:
+    """Neighbours put together until they take `_LEAST` seconds; a rest joins the last."""
+    found: list[list[Purchase]] = []
+    enough = True
+    for one in ordered:
+        if enough:
+            found.append([])
+        found[-1].append(one)
+        enough = sum(map(seconds, found[-1])) >= _LEAST
+    if not enough and len(found) > 1:
+        last = found.pop()
+        found[-1] += last
+    return found
+
+
+def _seconds(purchase: Purchase, grid: Grid, material: Material) -> float:
+    """About how long one core takes for it, if all images were asked about."""
+    images, classes = material.truth("train").shape
+    steps = grid.train.epochs * math.ceil(images / grid.train.batch_size)
+    found = 0.0
+    for spec in purchase.methods:
+        values = material.features["train", kind_of(spec)].values
+        points = math.prod(values.shape[2:])
+        products = 4 * classes * values.shape[1] * points * images * grid.train.epochs
+        found += steps * _STEP + products / _RATE
+    return found
 
 
 def source_of(grid: Grid) -> Source:

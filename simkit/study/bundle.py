@@ -1,4 +1,4 @@
-"""The unit of work as a value: one scheme, budget and draw with all methods."""
+"""The unit of work as a value: purchases of labels in one draw, each with all its methods."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -21,34 +22,63 @@ from simkit.study.material import Source
 
 
 @dataclass(frozen=True)
+class Purchase:
+    """Labels that are bought together, and the methods that learn from them.
+
+    budget: dollars; hours: of people's time; neither: the scheme's amount as written.
+    images: which share of them may be asked about (a float), or how many (a whole number).
+    reference: everything is labelled, at its own cost.
+    """
+
+    scheme: str
+    methods: tuple[str, ...]
+    budget: float | None = None
+    hours: float | None = None
+    images: float | int = 1.0
+    reference: bool = False
+
+    def __str__(self) -> str:
+        money = "" if self.budget is None else f", budget {self.budget:g}"
+        time = "" if self.hours is None else f", {self.hours:g} hours"
+        return f"{self.scheme}{money}{time}"
+
+    @property
+    def decides(self) -> dict[str, Any]:
+        """All of it as plain values, settings spelled out."""
+        return {
+            **dataclasses.asdict(self),
+            "scheme": schemes.spell(schemes.make(self.scheme)),
+            "methods": [methods.spell(methods.make(spec)) for spec in self.methods],
+            "names": [self.scheme, *self.methods],
+            "images": [type(self.images).__name__, self.images],
+        }
+
+
+@dataclass(frozen=True)
 class Bundle:
-    """All methods on the labels of one scheme, budget and draw; a value that travels as it is.
+    """Purchases in one draw with their methods; a value that travels as it is.
 
     ids: of the truth and features it was planned for. `key` is a hash of everything that decides
-    the result; the same bundle gives the same rows, times aside.
+    the result; the same bundle gives the same rows, what the machine decides aside.
     """
 
     source: Source
-    scheme: str
-    methods: tuple[str, ...]
-    budget: float | None
+    purchases: tuple[Purchase, ...]
     draw: int
     seed: int
-    images: float | int
     validation: str
-    reference: bool
     habits: Habits
     prices: Prices
     train: Settings
+    curves: bool
+    memory: float
     ids: Mapping[str, str]
 
     @property
     def key(self) -> str:
         """Sixteen hexadecimal digits."""
         decides = {
-            "scheme": schemes.spell(schemes.make(self.scheme)),
-            "methods": [methods.spell(methods.make(spec)) for spec in self.methods],
-            "names": [self.scheme, *self.methods],
+            "purchases": [one.decides for one in self.purchases],
             "habits": self.habits.to_json(),
             "prices": repr(self.prices),
             "train": dataclasses.asdict(self.train),
@@ -56,14 +86,20 @@ class Bundle:
             "versions": {**versions(), "torch": torch.__version__},
             **{
                 name: getattr(self, name)
-                for name in ("budget", "draw", "seed", "images", "validation", "reference")
+                for name in ("draw", "seed", "validation", "curves", "memory")
             },
         }
         return content_id("bundle", json.dumps(decides, sort_keys=True))
 
+    @property
+    def runs(self) -> int:
+        """How many trainings it holds."""
+        return sum(len(one.methods) for one in self.purchases)
+
     def __str__(self) -> str:
-        money = "" if self.budget is None else f", budget {self.budget:g}"
-        return f"{self.scheme}{money}, draw {self.draw}"
+        others = len(self.purchases) - 1
+        more = f" and {others} more" if others else ""
+        return f"{self.purchases[0]}{more}, draw {self.draw}"
 
 
 def ceilings(specs: Iterable[str]) -> tuple[str, ...]:

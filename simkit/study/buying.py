@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from simkit.annotate.budget import amount_for
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.study.bundle import Bundle
+from simkit.study.bundle import Bundle, Purchase
 from simkit.study.material import Material
+
+Limit = tuple[float, Literal["dollars", "seconds"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,29 +30,56 @@ class Bought:
     validation_dollars: float = 0.0
 
 
-def buy(bundle: Bundle, material: Material) -> Bought:
-    """The labels of a bundle: for its budget, or for the amounts as written.
+def buy(purchase: Purchase, bundle: Bundle, material: Material) -> Bought:
+    """The labels of a purchase: for its dollars or hours, or for the amounts as written.
 
     Validation labels come out of the same budget and from the same people: all of the validation
     split ("complete"), or a part in proportion to its size, asked about by the scheme itself
     ("partial"). Raises BadInput where they would use it up.
     """
-    held, bill = _validation(bundle, material)
-    price = bill.dollars if bill else 0.0
-    left = None if bundle.budget is None else bundle.budget - price
-    if left is not None and left <= 0:
-        raise BadInput(
-            f"labelling the validation split costs {price:.2f} dollars of a budget of "
-            f"{bundle.budget:g}; raise the budget or set validation to none"
-        )
-    labels, main = _asked(bundle, material, "train", left)
+    held, bill = _validation(purchase, bundle, material)
+    labels, main = _asked(purchase, bundle, material, "train", _left(purchase, bill))
     times = [one.seconds for one in (main, bill) if one]
     known = [seconds for seconds in times if seconds is not None]
     total = sum(known) if len(known) == len(times) else None
+    price = bill.dollars if bill else 0.0
     return Bought(labels, main.dollars + price, total, held, price)
 
 
-def _validation(bundle: Bundle, material: Material) -> tuple[PartialLabels | None, Cost | None]:
+def _limit(purchase: Purchase) -> Limit | None:
+    """What may be spent, and in which unit; None for an amount as written."""
+    if purchase.hours is not None:
+        return 3600 * purchase.hours, "seconds"
+    return None if purchase.budget is None else (purchase.budget, "dollars")
+
+
+def _left(purchase: Purchase, bill: Cost | None) -> Limit | None:
+    """What is left when the validation labels are paid for."""
+    limit = _limit(purchase)
+    if limit is None or bill is None:
+        return limit
+    most, unit = limit
+    spent = bill.dollars if unit == "dollars" else bill.seconds
+    if spent is None:
+        raise BadInput(
+            "budgets are in hours and the price list does not know the time of validation labels; "
+            "give budgets in dollars, or name a price list with times"
+        )
+    if most <= spent:
+        told = (
+            f"costs {spent:.2f} dollars of a budget of {most:g}"
+            if unit == "dollars"
+            else f"takes {spent / 3600:.2f} hours of {most / 3600:g}"
+        )
+        raise BadInput(
+            f"labelling the validation split {told}; raise the budget or set validation to none"
+        )
+    return most - spent, unit
+
+
+def _validation(
+    purchase: Purchase, bundle: Bundle, material: Material
+) -> tuple[PartialLabels | None, Cost | None]:
     if bundle.validation == "none":
         return None, None
     if bundle.validation == "complete":
@@ -58,22 +87,25 @@ def _validation(bundle: Bundle, material: Material) -> tuple[PartialLabels | Non
         everything = simulate(truth, "full-subset", **_common(bundle, material, "val"))
         return everything, cost(everything, _prices(bundle, "val"))
     sizes = [material.truth(split).shape[0] for split in ("train", "val")]
-    money = None if bundle.budget is None else bundle.budget * sizes[1] / sum(sizes)
-    return _asked(bundle, material, "val", money)
+    limit = _limit(purchase)
+    if limit is not None:
+        limit = (limit[0] * sizes[1] / sum(sizes), limit[1])
+    return _asked(purchase, bundle, material, "val", limit)
 
 
 def _asked(
-    bundle: Bundle, material: Material, split: str, money: float | None
+    purchase: Purchase, bundle: Bundle, material: Material, split: str, limit: Limit | None
 ) -> tuple[PartialLabels, Cost]:
-    """Labels of one split for this money, or for the amount as written, and what they cost."""
-    truth, images, common = material.truth(split), bundle.images, _common(bundle, material, split)
+    """Labels of one split for this much, or for the amount as written, and what they cost."""
+    truth, images, common = material.truth(split), purchase.images, _common(bundle, material, split)
     prices = _prices(bundle, split)
     if split != "train" and isinstance(images, int):  # the same share of them
         images = images / material.truth("train").shape[0]
-    if money is None:
-        labels = simulate(truth, bundle.scheme, images=images, **common)
+    if limit is None:
+        labels = simulate(truth, purchase.scheme, images=images, **common)
         return labels, cost(labels, prices)
-    bought = amount_for(money, truth, bundle.scheme, prices, images=images, **common)
+    most, unit = limit
+    bought = amount_for(most, truth, purchase.scheme, prices, unit=unit, images=images, **common)
     return bought.labels, bought.cost
 
 

@@ -99,7 +99,7 @@ def compare(
     Finished bundles in `out` are kept and not run again, so the same call goes on where an earlier
     one stopped. A bundle that fails is named in `failures`; the others run on. executor: any of
     concurrent.futures, whose workers see the same files; else `workers` local processes (by
-    default one for each core; 1 works in this process). progress gets (bundles done, bundles), and
+    default one for each core; 1 works in this process). progress gets (runs done, runs), and
     before that, where features are computed, preparing gets (pictures done, pictures).
 
     Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
@@ -136,24 +136,25 @@ def _finish(
     """
     done, failures = _stored(bundles, folder)
     left = [b for b in bundles if b.key not in done and b.key not in failures]
-    progress(len(bundles) - len(left), len(bundles))
-    for place, (bundle, outcome) in enumerate(
-        outcomes(run, left, executor=executor, workers=workers), 1
-    ):
+    every = sum(b.runs for b in bundles)
+    ended = every - sum(b.runs for b in left)
+    progress(ended, every)
+    for bundle, outcome in outcomes(run, left, executor=executor, workers=workers):
         if isinstance(outcome, Exception):
             failures[bundle.key] = _told(outcome)
         else:
             if outcome.lasting:
                 runs.save(outcome, folder=folder, key=bundle.key)
             done[bundle.key] = outcome
-        progress(len(bundles) - len(left) + place, len(bundles))
+        ended += bundle.runs
+        progress(ended, every)
     sentences = []
     for bundle in bundles:
         if bundle.key in failures:
             sentences.append(f"{bundle}: {failures[bundle.key]}")
         elif bundle.key in done:
             failed = done[bundle.key].failures.items()
-            sentences += [f"{bundle}, {spec}: {why}" for spec, why in failed]
+            sentences += [f"{what}: {why}" for what, why in failed]
     return done, sentences
 
 

@@ -36,7 +36,8 @@ class Grid:
                 name alone does not say.
     features    or features from elsewhere: for each split an npz file with an array `features`, or
                 a folder that `simkit features` wrote.
-    budgets     dollars for all annotation; none: the schemes' amounts as written.
+    budgets     dollars for all annotation;  hours: of people's time for it. Where neither is given,
+                the schemes' amounts are taken as written.
     prices      a preset or a TOML file.
     images      which share of the images may be asked about (a float: 1.0 is all), or how many (a
                 whole number: 1 is one). Schemes without an amount of their own spend a budget on
@@ -46,6 +47,9 @@ class Grid:
                 budget and choose the epoch.
     reference   for each draw, all labels of all images trained with `full`, at their own cost; with
                 `full+boostlu` too where boostlu is among the methods, as it makes another model.
+    curves      score after every epoch: the validation split, or without one the test split, by
+                which nothing is chosen.
+    memory      GB that runs trained together may take; what does not fit is trained afterwards.
     habits      how people err; the default never does.
     train       settings of the training.
 
@@ -59,12 +63,15 @@ class Grid:
     weights: str = ""
     features: Mapping[str, str] = field(default_factory=dict)
     budgets: tuple[float, ...] = ()
+    hours: tuple[float, ...] = ()
     prices: str = "coco-tagging"
     draws: int = 5
     seed: int = 0
     images: float | int = 1.0
     validation: Validation = "none"
     reference: bool = True
+    curves: bool = False
+    memory: float = 2.0
     habits: Habits = Habits()
     train: Settings = Settings()
 
@@ -72,7 +79,8 @@ class Grid:
         for name, make in (("schemes", schemes.make), ("methods", methods.make)):
             object.__setattr__(self, name, _texts(getattr(self, name), name))
             _known(getattr(self, name), name, make)
-        object.__setattr__(self, "budgets", _budgets(self.budgets))
+        for name, unit in (("budgets", "dollars"), ("hours", "hours")):
+            object.__setattr__(self, name, _limits(getattr(self, name), name, unit))
         for name in ("data", "backbone", "weights", "prices"):
             _expect(isinstance(getattr(self, name), str), name, getattr(self, name), "text")
         _expect(
@@ -84,7 +92,12 @@ class Grid:
             self.seed,
             "a whole number from -2**63 to 2**63 - 1",
         )
-        _expect(isinstance(self.reference, bool), "reference", self.reference, "true or false")
+        for name in ("reference", "curves"):
+            _expect(
+                isinstance(getattr(self, name), bool), name, getattr(self, name), "true or false"
+            )
+        object.__setattr__(self, "memory", convert(self.memory, float, "memory"))
+        _expect(self.memory > 0, "memory", self.memory, "gigabytes above 0")
         choices = get_args(Validation)
         _expect(
             self.validation in choices,
@@ -193,17 +206,17 @@ def _known(specs: tuple[str, ...], name: str, make: Any) -> None:
         parts[part] = spec
 
 
-def _budgets(values: Any) -> tuple[float, ...]:
+def _limits(values: Any, name: str, unit: str) -> tuple[float, ...]:
     given = [values] if isinstance(values, int | float) and not isinstance(values, bool) else values
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise BadInput(f"budgets is {values!r}; a list of dollars is expected")
+        raise BadInput(f"{name} is {values!r}; a list of {unit} is expected")
     out = []
     for value in given:
-        number = convert(value, float, "budgets")
-        _expect(number > 0, "budgets", value, "dollars above 0")
+        number = convert(value, float, name)
+        _expect(number > 0, name, value, f"{unit} above 0")
         out.append(number)
     if len(set(out)) < len(out):
-        raise BadInput(f"budgets is {list(values)!r}, which names one twice; leave one out")
+        raise BadInput(f"{name} is {list(values)!r}, which names one twice; leave one out")
     return tuple(sorted(out))
 
 

@@ -43,7 +43,8 @@ SCHEMA = pa.schema(
         ("method", pa.string()),
         ("method_spec", pa.string()),
         ("reference", pa.bool_()),  # everything labelled, at its own cost
-        ("budget", pa.float64()),  # dollars; null: the amounts as written
+        ("budget", pa.float64()),  # dollars
+        ("budget_hours", pa.float64()),  # of people's time; no budget at all: amounts as written
         ("draw", pa.int64()),
         ("seed", pa.int64()),
         ("dollars", pa.float64()),  # what the training labels cost
@@ -53,6 +54,8 @@ SCHEMA = pa.schema(
         ("present", pa.int64()),
         ("absent", pa.int64()),
         ("unknown", pa.int64()),
+        ("class_present", pa.list_(pa.int64())),  # images each class is known to be present in
+        ("class_absent", pa.list_(pa.int64())),
         ("map", pa.float64()),  # mean AP over leaf classes, 0 to 1, on the test split
         ("map_all", pa.float64()),  # over all classes
         ("map_o", pa.float64()),  # leaf classes weighted by their positives
@@ -61,9 +64,15 @@ SCHEMA = pa.schema(
         ("lr", pa.float64()),
         ("select", pa.string()),
         ("validation", pa.string()),
-        ("train_seconds", pa.float64()),
+        ("losses", pa.list_(pa.float64())),  # mean training loss of every epoch
+        ("curve", pa.list_(pa.float64())),  # mAP after every epoch, empty where nobody asked
+        ("curve_of", pa.string()),  # on val, or on test, by which nothing is chosen
+        ("stack", pa.int64()),  # how many runs were trained together
+        ("train_seconds", pa.float64()),  # of the stack, divided by its runs
+        ("bundle_seconds", pa.float64()),  # of the whole bundle this run came with
         ("peak_memory_mb", pa.float64()),  # of the process so far
-        ("notes", pa.list_(pa.string())),  # what annotation warned about
+        ("environment", pa.string()),  # versions, platform, device: JSON
+        ("notes", pa.list_(pa.string())),  # what annotation and training warned about
         ("labels_id", pa.string()),
         ("truth_id", pa.string()),
         ("test_id", pa.string()),
@@ -71,7 +80,8 @@ SCHEMA = pa.schema(
         ("key", pa.string()),
     ]
 )
-MEASURED = ("train_seconds", "peak_memory_mb")  # all other columns repeat bit for bit
+MEASURED = ("train_seconds", "bundle_seconds", "peak_memory_mb")  # others repeat bit for bit
+LISTS = tuple(field.name for field in SCHEMA if pa.types.is_list(field.type))
 
 
 def told(error: Exception) -> str:
@@ -172,8 +182,8 @@ def class_names(runs: pa.Table) -> tuple[str, ...]:
 
 
 def writers(runs: pa.Table) -> dict[str, Callable[[Path], object]]:
-    """What writes table.parquet, and table.csv without the lists: notes and AP of each class."""
-    flat = runs.drop_columns(["ap", "notes"])
+    """What writes table.parquet, and table.csv without the columns that hold lists."""
+    flat = runs.drop_columns(list(LISTS))
     return {
         "table.parquet": lambda at: pyarrow.parquet.write_table(runs, at, compression="zstd"),
         "table.csv": lambda at: pyarrow.csv.write_csv(flat, at),

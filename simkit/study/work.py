@@ -3,150 +3,143 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
 
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.methods import Task
-from simkit.learn.metrics import average_precision, mean_ap, overall_ap, present_counts
 from simkit.learn.prepare import prepare
 from simkit.learn.scoring import of_trained
 from simkit.learn.train import train_stack
-from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
-from simkit.study.bundle import Bundle, kind_of
+from simkit.study.bundle import Bundle, Purchase, kind_of
 from simkit.study.buying import Bought, buy
+from simkit.study.hearing import heard, of_run, texts
 from simkit.study.material import Material, opened_as
+from simkit.study.rows import peak_memory, row, scored
 from simkit.study.runs import Done, Row, told
+from simkit.study.stacks import Run, stacks
+
+Place = tuple[Purchase, str]  # a purchase and one of its methods
 
 
 def run(bundle: Bundle) -> Done:
     """Annotate, train and score; one row for each method. Any executor can call this.
 
-    It uses one thread, so that any number of processes gives the same bits. A method that cannot
-    work with these labels fails alone. Raises BadInput where the data are not those the bundle was
-    planned for, and the error of the first method where all of them fail.
+    It uses one thread, so that any number of processes gives the same bits. A purchase that cannot
+    be made fails alone, and so does a method that cannot work with its labels. Raises BadInput
+    where the data are not those the bundle was planned for, and the first error where all fail.
     """
-    with _one_thread(), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    start = time.perf_counter()
+    found: dict[Place, Row | Exception] = {}
+    with _one_thread():
         material = opened_as(bundle.source, bundle.ids)
-        bought = buy(bundle, material)
-        found: dict[str, Row | Exception] = {}
-        for kind in bundle.source.kinds:
-            chosen = [spec for spec in bundle.methods if kind_of(spec) == kind]
-            if chosen:
-                found |= _each(bundle, material, bought, kind, chosen)
-    errors = {spec: one for spec in bundle.methods if isinstance(one := found[spec], Exception)}
-    if len(errors) == len(bundle.methods):
-        raise errors[bundle.methods[0]]
-    heard = list(dict.fromkeys(str(w.message) for w in caught if w.category is UserWarning))
-    rows = [
-        row | {"notes": heard} for spec in bundle.methods if isinstance(row := found[spec], dict)
-    ]
+        runs: list[Run] = []
+        for purchase in bundle.purchases:
+            runs += _bought(purchase, bundle, material, found)
+        images = material.truth("test").shape[0]
+        for stack in stacks(runs, scored=images, memory=bundle.memory):
+            found |= _each(bundle, material, stack)
+    wanted = [(one, spec) for one in bundle.purchases for spec in one.methods]
+    errors = {place: one for place in wanted if isinstance(one := found[place], Exception)}
+    if len(errors) == len(wanted):
+        raise errors[wanted[0]]
+    whole = {"bundle_seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory()}
+    rows = [row | whole for place in wanted if isinstance(row := found[place], dict)]
     lasting = all(isinstance(error, BadInput) for error in errors.values())
-    return Done(rows, {spec: told(error) for spec, error in errors.items()}, lasting)
+    return Done(rows, _failures(errors, bundle.draw), lasting)
 
 
-def _each(
-    bundle: Bundle, material: Material, bought: Bought, kind: str, chosen: list[str]
-) -> dict[str, Row | Exception]:
-    """A row or an error for each method: a stack that fails is halved until it is one method."""
+def _failures(errors: Mapping[Place, Exception], draw: int) -> dict[str, str]:
+    """A sentence for each failure; one for all methods of a purchase that could not be made."""
+    found: dict[str, str] = {}
+    for (purchase, spec), error in errors.items():
+        alone = [each for (one, _), each in errors.items() if one == purchase]
+        whole = len(alone) == len(purchase.methods) and all(each is error for each in alone)
+        name = f"{purchase}, draw {draw}" if whole else f"{purchase}, draw {draw}, {spec}"
+        found[name] = told(error)
+    return found
+
+
+def _bought(
+    purchase: Purchase, bundle: Bundle, material: Material, found: dict[Place, Row | Exception]
+) -> list[Run]:
+    """The runs on the labels of a purchase; what fails is noted in `found`."""
+    with heard() as notes:
+        try:
+            bought = buy(purchase, bundle, material)
+            labels = material.readable(bought.train, "train")
+        except Exception as error:
+            found |= {(purchase, spec): error for spec in purchase.methods}
+            return []
+    runs: list[Run] = []
+    aids: dict[str, Task] = {}
+    for spec in purchase.methods:
+        kind = kind_of(spec)
+        held = _validation(bundle, material, bought, kind)
+        task = aids.get(kind) or Task(labels=labels, inputs=material.inputs("train", kind))
+        how: dict[str, Any] = {"settings": bundle.train, "seed": bundle.seed, "draw": bundle.draw}
+        with heard() as more:
+            try:
+                aids[kind] = task = prepare(task, methods.make(spec), **how)
+            except Exception as error:
+                found[purchase, spec] = error
+                continue
+        runs.append(Run(purchase, spec, bought, task, held, texts([*notes, *more])))
+    return runs
+
+
+def _validation(bundle: Bundle, material: Material, bought: Bought, kind: str) -> Validation | None:
+    """What scores are taken of after every epoch: labels that were paid for, or, where only a
+    curve is wanted, the test split, by which nothing is chosen."""
+    split = "val" if bundle.validation != "none" else "test"
+    if split == "test" and not bundle.curves:
+        return None
+    return Validation(
+        material.inputs(split, kind),
+        bought.validation if split == "val" else material.truth("test"),
+        known=material.known(split),
+        classes=material.data.leaves,
+    )
+
+
+def _each(bundle: Bundle, material: Material, runs: list[Run]) -> dict[Place, Row | Exception]:
+    """A row or an error for each run: a stack that fails is halved until it is one run."""
     try:
-        return dict(_stack(bundle, material, bought, kind, chosen))
+        return dict(_stack(bundle, material, runs))
     except Exception as error:
-        if len(chosen) == 1:
-            return {chosen[0]: error}
-    half = len(chosen) // 2
+        if len(runs) == 1:
+            return {(runs[0].purchase, runs[0].spec): error}
+    half = len(runs) // 2
     return {
-        spec: one
-        for part in (chosen[:half], chosen[half:])
-        for spec, one in _each(bundle, material, bought, kind, part).items()
+        place: one
+        for part in (runs[:half], runs[half:])
+        for place, one in _each(bundle, material, part).items()
     }
 
 
-def _stack(
-    bundle: Bundle, material: Material, bought: Bought, kind: str, chosen: list[str]
-) -> dict[str, Row]:
-    inputs = material.inputs("train", kind)
-    held = None
-    if bundle.validation != "none":
-        held = Validation(
-            material.inputs("val", kind),
-            bought.validation,
-            known=material.known("val"),
-            classes=material.data.leaves,
-        )
-    made = [methods.make(spec) for spec in chosen]
+def _stack(bundle: Bundle, material: Material, runs: list[Run]) -> dict[Place, Row]:
     start = time.perf_counter()
     how: dict[str, Any] = {"settings": bundle.train, "seed": bundle.seed, "draw": bundle.draw}
-    labels = material.readable(bought.train, "train")
-    task = prepare(Task(labels=labels, inputs=inputs), *made, **how)
-    trained = train_stack([(task, method) for method in made], validation=held, **how)
-    seconds = (time.perf_counter() - start) / len(made)
-    scores = of_trained(trained, material.inputs("test", kind))
+    with heard() as notes:
+        trained = train_stack(
+            [(run.task, methods.make(run.spec)) for run in runs],
+            validation=runs[0].validation,
+            device="cpu",
+            **how,
+        )
+    scores = of_trained(trained, material.inputs("test", runs[0].kind))
+    shared = {"train_seconds": (time.perf_counter() - start) / len(runs), "stack": len(runs)}
     return {
-        spec: _row(bundle, material, bought, spec, one, kind)
-        | _scores(material, found)
-        | {"train_seconds": seconds, "peak_memory_mb": _peak_memory()}
-        for spec, one, found in zip(chosen, trained, scores, strict=True)
+        (run.purchase, run.spec): row(bundle, material, run, one)
+        | scored(material, found)
+        | {**shared, "notes": list(dict.fromkeys([*run.notes, *of_run(notes, place)]))}
+        for place, (run, one, found) in enumerate(zip(runs, trained, scores, strict=True))
     }
-
-
-def _row(
-    bundle: Bundle, material: Material, bought: Bought, spec: str, trained: Trained, kind: str
-) -> Row:
-    labels = bought.train
-    asked = int(labels.asked.sum())
-    counts = labels.counts()
-    return {
-        "scheme": bundle.scheme,
-        "scheme_spec": str(labels.history.settings["scheme"]),
-        "method": spec,
-        "method_spec": methods.spell(methods.make(spec)),
-        "reference": bundle.reference,
-        "budget": bundle.budget,
-        "draw": bundle.draw,
-        "seed": bundle.seed,
-        "dollars": bought.dollars,
-        "seconds": bought.seconds,
-        "validation_dollars": bought.validation_dollars,
-        "images": asked,
-        "present": counts["present"],
-        "absent": counts["absent"],
-        "unknown": asked * labels.shape[1] - counts["present"] - counts["absent"],
-        "epochs": trained.epoch,
-        "lr": trained.history.settings["lr"],
-        "select": bundle.train.select,
-        "validation": bundle.validation,
-        "labels_id": labels.id,
-        "truth_id": bundle.ids["truth train"],
-        "test_id": bundle.ids["truth test"],
-        "features_id": bundle.ids[f"features train {kind}"],
-        "key": bundle.key,
-    }
-
-
-def _scores(material: Material, scores: Any) -> Row:
-    present, leaves = material.truth("test").present, material.data.leaves
-    known = material.known("test")
-    ap = average_precision(scores, present, known=known)
-    counts = present_counts(present, known=known)
-    return {
-        "map": _number(mean_ap(ap[leaves])),
-        "map_all": _number(mean_ap(ap)),
-        "map_o": _number(overall_ap(ap[leaves], counts[leaves])),
-        "ap": [_number(one) for one in ap],
-    }
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 @contextmanager
@@ -157,15 +150,3 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _peak_memory() -> float | None:
-    """Megabytes this process has held at most; None where the platform does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -6,22 +6,21 @@ import pytest
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import prices
 from simkit.learn.optim import Settings
-from simkit.study.bundle import Bundle, ceilings, kind_of
+from simkit.study.bundle import Bundle, Purchase, ceilings, kind_of
 from simkit.study.material import Source
 
+FPC = Purchase("fpc", ("an", "ll-r"), budget=10.0)
 BUNDLE = Bundle(
     source=Source("scenes", ("train", "test"), ("pooled",), "scenes-net"),
-    scheme="fpc",
-    methods=("an", "ll-r"),
-    budget=10.0,
+    purchases=(FPC, Purchase("rpa", ("an",), hours=2.0)),
     draw=1,
     seed=0,
-    images=1.0,
     validation="none",
-    reference=False,
     habits=Habits(),
     prices=prices("careful"),
     train=Settings(),
+    curves=False,
+    memory=2.0,
     ids={"truth train": "a", "features train pooled": "b"},
 )
 
@@ -34,12 +33,27 @@ BUNDLE = Bundle(
         {"methods": ("an",)},
         {"budget": 11.0},
         {"budget": None},
-        {"draw": 2},
-        {"seed": 1},
+        {"budget": None, "hours": 10.0},
         {"images": 0.5},
         {"images": 1},
-        {"validation": "complete"},
         {"reference": True},
+    ],
+)
+def test_whatever_is_bought_changes_the_key(change):
+    purchases = (dataclasses.replace(FPC, **change), *BUNDLE.purchases[1:])
+    assert dataclasses.replace(BUNDLE, purchases=purchases).key != BUNDLE.key
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"purchases": (FPC,)},
+        {"purchases": BUNDLE.purchases[::-1]},
+        {"curves": True},
+        {"memory": 1.0},
+        {"draw": 2},
+        {"seed": 1},
+        {"validation": "complete"},
         {"habits": Habits(miss=0.1)},
         {"prices": prices("google")},
         {"train": Settings(epochs=3)},
@@ -73,6 +87,9 @@ def test_complete_labels_are_trained_with_the_same_models():
     assert ceilings(["an+boostlu(alpha=1e+1)"]) == ("full", "full+boostlu(alpha=1e+1)")
 
 
-def test_a_bundle_names_itself():
-    assert str(BUNDLE) == "fpc, budget 10, draw 1"
-    assert str(dataclasses.replace(BUNDLE, budget=None)) == "fpc, draw 1"
+def test_bundles_and_purchases_name_themselves():
+    assert str(BUNDLE) == "fpc, budget 10 and 1 more, draw 1"
+    assert str(dataclasses.replace(BUNDLE, purchases=(FPC,))) == "fpc, budget 10, draw 1"
+    assert [str(one) for one in BUNDLE.purchases] == ["fpc, budget 10", "rpa, 2 hours"]
+    assert str(dataclasses.replace(FPC, budget=None)) == "fpc"
+    assert BUNDLE.runs == 3

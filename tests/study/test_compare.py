@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.study import runs
+from simkit.study import agenda, runs
 from simkit.study.agenda import plan, source_of
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
@@ -28,12 +28,18 @@ def bits(table):
     return table.drop_columns(list(runs.MEASURED)).to_pylist()
 
 
-def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_path):
+@pytest.fixture
+def one_each(monkeypatch):
+    """Every purchase travels alone, as it does where there is more work in it."""
+    monkeypatch.setattr(agenda, "_LEAST", 0.0)
+
+
+def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_path, one_each):
     grid, seen = small(), []
     result = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
-    assert len(list((tmp_path / "bundles").iterdir())) == 2 * 2 * 2 + 2
-    assert seen == [(done, 10) for done in range(11)]
+    assert len(list((tmp_path / "bundles").iterdir())) == 2 * (2 * 2 + 1)
+    assert seen == [(done, 20) for done in range(0, 21, 2)]
     assert result.failures == () and len(result.table) == 8 * 2 + 2 * 2
     assert Grid.load(tmp_path / "grid.toml") == grid
     assert runs.table(tmp_path).equals(result.table)
@@ -45,7 +51,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     seen.clear()
     with pytest.warns(UserWarning, match="is damaged; its runs are repeated"):
         again = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
-    assert seen == [(8, 10), (9, 10), (10, 10)]
+    assert seen == [(16, 20), (18, 20), (20, 20)]
     assert bits(again.table) == bits(result.table)
 
 
@@ -58,12 +64,12 @@ def test_any_executor_and_any_number_of_workers_give_the_same_bits(small, tmp_pa
     assert bits(here) == bits(processes) == bits(threads)
 
 
-def test_a_wider_grid_in_the_same_folder_keeps_what_is_there(small, tmp_path):
+def test_a_wider_grid_in_the_same_folder_keeps_what_is_there(small, tmp_path, one_each):
     compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
     seen = []
     wider = small(budgets=[10, 30], draws=2)
     compare(wider, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
-    assert seen[0] == (3, 10)
+    assert seen[0] == (6, 20)
     compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
     assert len(runs.table(tmp_path)) == 2 * 2 + 2  # of this grid alone
 
@@ -133,12 +139,12 @@ def test_one_method_that_fails_is_told_again_and_not_run_again(small, tmp_path):
     assert first.table["method"].to_pylist() == ["an", "full"]  # the latter is the reference
     seen = []
     again = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
-    assert seen == [(2, 2)] and again.failures == first.failures
+    assert seen == [(3, 3)] and again.failures == first.failures
 
 
-def test_an_interrupted_comparison_leaves_the_results_of_the_one_before(small, tmp_path):
+def test_an_interrupted_comparison_leaves_the_results_of_the_one_before(small, tmp_path, one_each):
     def stop(done, of):
-        if done == 4:
+        if done == 8:
             raise KeyboardInterrupt
 
     compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
@@ -156,7 +162,7 @@ def test_an_interrupted_comparison_leaves_the_results_of_the_one_before(small, t
     assert "unfinished" not in runs.describe(tmp_path)
 
 
-def test_a_folder_in_place_of_a_bundle_stops_that_bundle_alone(small, tmp_path):
+def test_a_folder_in_place_of_a_bundle_stops_that_bundle_alone(small, tmp_path, one_each):
     grid = small(budgets=[10], draws=1)
     bundle = plan(grid, open_material(source_of(grid)))[0]
     (tmp_path / "bundles" / f"{bundle.key}.json").mkdir(parents=True)
@@ -228,9 +234,9 @@ def written(folder, place):
     return path
 
 
-def test_an_interruption_leaves_what_is_finished(small, tmp_path):
+def test_an_interruption_leaves_what_is_finished(small, tmp_path, one_each):
     def stop(done, of):
-        if done == 3:
+        if done == 6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -20,9 +20,11 @@ from simkit.study.material import open_material, opened
 from simkit.study.work import run
 
 
-def first(grid, place=0):
+def first(grid):
+    """The first draw's first purchase alone, as a bundle."""
     material = opened(source_of(grid))
-    return plan(grid, material)[place], material
+    bundle = plan(grid, material)[0]
+    return dataclasses.replace(bundle, purchases=bundle.purchases[:1]), material
 
 
 def without_times(rows):
@@ -59,7 +61,7 @@ def test_threads_are_as_before(small):
 def test_scores_are_those_of_a_training_by_hand(small):
     grid = small(methods=["an", "ignore"], schemes=["full-subset"], budgets=[])
     bundle, material = first(grid)
-    labels = buy(bundle, material).train
+    labels = buy(bundle.purchases[0], bundle, material).train
     task = Task(labels=labels, inputs=material.inputs("train", "pooled"))
     trained = train(task, methods.make("an"), settings=grid.train, seed=0, draw=0)
     scores = trained.scores(material.inputs("test", "pooled"))
@@ -121,8 +123,9 @@ def test_a_method_that_cannot_work_with_the_labels_fails_alone(small):
     grid = small(methods=["an", "full", "ignore", "ll-r"], schemes=["rpa"], budgets=[30])
     done = run(first(grid)[0])
     assert [row["method"] for row in done.rows] == ["an", "ignore", "ll-r"] and done.lasting
-    assert list(done.failures) == ["full"]
-    assert done.failures["full"].startswith("method 'full' needs complete labels, but ")
+    (name,) = done.failures
+    assert name == "rpa, budget 30, draw 0, full"
+    assert done.failures[name].startswith("method 'full' needs complete labels, but ")
     without = run(first(dataclasses.replace(grid, methods=("an", "ignore", "ll-r")))[0]).rows
     for one, other in zip(done.rows, without, strict=True):
         assert one["map"] == pytest.approx(other["map"], abs=1e-3)
@@ -140,7 +143,8 @@ def test_an_error_that_is_no_fault_of_the_input_does_not_last(small, monkeypatch
     monkeypatch.setattr(type(methods.make("ignore")), "start", broken)
     done = run(first(small(methods=["an", "ignore"]))[0])
     assert [row["method"] for row in done.rows] == ["an"] and not done.lasting
-    assert done.failures == {"ignore": "MemoryError: too much"}
+    name = "single-positive, budget 10, draw 0, ignore"
+    assert done.failures == {name: "MemoryError: too much"}
 
 
 def test_the_epoch_is_chosen_over_leaves_and_without_difficult_objects(small, monkeypatch):

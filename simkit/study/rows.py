@@ -1,0 +1,114 @@
+"""The row of a finished run: what was bought, how it was trained, how it scored."""
+
+from __future__ import annotations
+
+import json
+import platform
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from simkit.history import versions
+from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.learn import methods
+from simkit.learn.metrics import average_precision, mean_ap, overall_ap, present_counts
+from simkit.learn.trained import Trained
+from simkit.study.bundle import Bundle
+from simkit.study.material import Material
+from simkit.study.runs import Row
+from simkit.study.stacks import Run
+
+
+def row(bundle: Bundle, material: Material, run: Run, trained: Trained) -> Row:
+    """All but the scores and what the machine decides."""
+    purchase, bought = run.purchase, run.bought
+    labels = bought.train
+    asked = int(labels.asked.sum())
+    counts = labels.counts()
+    present, absent = _by_class(labels)
+    return {
+        "scheme": purchase.scheme,
+        "scheme_spec": str(labels.history.settings["scheme"]),
+        "method": run.spec,
+        "method_spec": methods.spell(methods.make(run.spec)),
+        "reference": purchase.reference,
+        "budget": purchase.budget,
+        "budget_hours": purchase.hours,
+        "draw": bundle.draw,
+        "seed": bundle.seed,
+        "dollars": bought.dollars,
+        "seconds": bought.seconds,
+        "validation_dollars": bought.validation_dollars,
+        "images": asked,
+        "present": counts["present"],
+        "absent": counts["absent"],
+        "unknown": asked * labels.shape[1] - counts["present"] - counts["absent"],
+        "class_present": present,
+        "class_absent": absent,
+        "epochs": trained.epoch,
+        "lr": trained.history.settings["lr"],
+        "select": bundle.train.select,
+        "validation": bundle.validation,
+        "losses": [_number(one) for one in trained.losses],
+        "curve": [_number(one) for one in trained.validation],
+        "curve_of": _curve_of(bundle),
+        "environment": environment(),
+        "labels_id": labels.id,
+        "truth_id": bundle.ids["truth train"],
+        "test_id": bundle.ids["truth test"],
+        "features_id": bundle.ids[f"features train {run.kind}"],
+        "key": bundle.key,
+    }
+
+
+def scored(material: Material, scores: Any) -> Row:
+    """AP of every class on the test split and its means; scores (N, L)."""
+    present, leaves = material.truth("test").present, material.data.leaves
+    known = material.known("test")
+    ap = average_precision(scores, present, known)
+    counts = present_counts(present, known)
+    return {
+        "map": _number(mean_ap(ap[leaves])),
+        "map_all": _number(mean_ap(ap)),
+        "map_o": _number(overall_ap(ap[leaves], counts[leaves])),
+        "ap": [_number(one) for one in ap],
+    }
+
+
+def environment() -> str:
+    """What the run was computed with: versions, platform and device, as JSON."""
+    what = {**versions(), "torch": str(torch.__version__)}
+    where = {"system": platform.system(), "machine": platform.machine(), "device": "cpu"}
+    return json.dumps({**what, **where, "threads": torch.get_num_threads()}, sort_keys=True)
+
+
+def peak_memory() -> float | None:
+    """Megabytes this process has held at most; None where the platform does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def _curve_of(bundle: Bundle) -> str | None:
+    if bundle.validation != "none":
+        return "val"
+    return "test" if bundle.curves else None
+
+
+def _by_class(labels: PartialLabels) -> tuple[list[int], list[int]]:
+    """How many images each class is known to be present in, and absent from."""
+    codes = labels.codes
+    known: NDArray[np.int64] = np.asarray((codes != 0).sum(0)).ravel()
+    present: NDArray[np.int64] = np.asarray((codes == PRESENT).sum(0)).ravel()
+    return present.tolist(), (known - present).tolist()
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -1,0 +1,72 @@
+"""Which runs of a bundle are trained together: those that share pictures, up to a memory bound."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simkit.learn import methods
+from simkit.learn.catalogue import training_bytes
+from simkit.learn.methods import Task
+from simkit.learn.validation import Validation
+from simkit.study.bundle import Purchase, kind_of
+from simkit.study.buying import Bought
+
+Runs = Sequence["Run"]
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One method on the labels of one purchase; task: with the aids the method needs.
+
+    notes: what was warned about while the labels were bought and the aids were made.
+    """
+
+    purchase: Purchase
+    spec: str
+    bought: Bought
+    task: Task
+    validation: Validation | None
+    notes: list[str]
+
+    @property
+    def kind(self) -> str:
+        """Of the features: "pooled" or "maps"."""
+        return kind_of(self.spec)
+
+    def bytes(self, scored: int) -> int:
+        """What it takes in a stack: head, gradient and two moments, labels, state, and the scores
+        of so many images."""
+        sizes, width = self.task.sizes, self.task.inputs.width
+        head = 16 * sizes.classes * width
+        own = sizes.classes * (len(self.task.rows) + 4 * scored)
+        return head + own + training_bytes(methods.make(self.spec), sizes)
+
+
+def stacks(runs: Iterable[Run], *, scored: int, memory: float) -> Iterator[list[Run]]:
+    """Runs that share features, asked images and validation labels, in order, cut so that none
+    takes more than `memory` GB; a run that takes more is alone.
+
+    scored: images that are scored for each run.
+    """
+    groups: dict[Any, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(_shared(run), []).append(run)
+    for group in groups.values():
+        stack: list[Run] = []
+        taken = 0
+        for run in group:
+            needs = run.bytes(scored)
+            if stack and taken + needs > memory * 1e9:
+                yield stack
+                stack, taken = [], 0
+            stack.append(run)
+            taken += needs
+        yield stack
+
+
+def _shared(run: Run) -> tuple[str, str, str | None]:
+    asked = hashlib.sha256(run.task.rows.tobytes()).hexdigest()
+    return run.kind, asked, None if run.validation is None else run.validation.id
