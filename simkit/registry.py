@@ -116,7 +116,7 @@ def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
     """
     known = _fields(part)
     name = getattr(part, "name", "")
-    called = f"{kind} {name!r}" if name else kind
+    called = f"{kind} {name!r}" if name not in ("", kind) else kind
     given = {}
     for key, value in settings.items():
         key = key.replace("-", "_")

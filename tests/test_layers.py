@@ -39,6 +39,8 @@ def imported(path: Path) -> set[str]:
 
 def folder(parts: tuple[str, ...]) -> str:
     """The place in the line of a module's path below simkit, or "ground"."""
+    if parts[0] == "__main__":
+        return "cli"
     return "ground" if parts[0] in GROUND else parts[0]
 
 

@@ -18,9 +18,12 @@ REGISTRIES = {
     "formats": "simkit.labels.formats",
     "figures": "simkit.study.figures",
 }
-LISTS = (*REGISTRIES, "prices", "protocols")
+LISTS = (*REGISTRIES, "prices", "protocols", "backbones")
 # With them no terminal is wide enough; what a method does is shown from _WIDE columns on.
-_UNSEEN = {("methods", "bytes"), ("methods", "wraps"), ("protocols", "left out")}
+_UNSEEN = {
+    ("methods", "bytes"), ("methods", "wraps"), ("methods", "processes"), ("protocols", "training"),
+    ("protocols", "left out"), ("backbones", "about"),
+}  # fmt: skip
 _WIDE = 160
 _ONE = {"data": "data set", "prices": "price list"}
 
@@ -30,7 +33,7 @@ _ONE = {"data": "data set", "prices": "price list"}
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(what: str | None, name: str | None, as_json: bool) -> None:
-    """List schemes, methods, data sets, formats, figures, price lists or training protocols.
+    """List schemes, methods, data sets, formats, figures, price lists, protocols or backbones.
 
     With the name of one of them: what it does, and every setting with its default and meaning.
     """
@@ -39,7 +42,7 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
             f"there are lists of {', '.join(LISTS[:-1])} and {LISTS[-1]}; name one, as in "
             "`simkit list data`"
         )
-    others = {"prices": _prices, "protocols": _protocols}
+    others = {"prices": _prices, "protocols": _protocols, "backbones": _backbones}
     rows = others[what]() if what in others else _parts(what)
     if name is not None:
         _one(what, name, rows, as_json)
@@ -74,24 +77,32 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
         for line, row in zip(cells, rows, strict=True):
             line[0] = f"+{line[0]}" if row["wraps"] else line[0]
     whole = [columns.index(c) for c in ("name", "memory") if c in columns]
-    table(columns, cells, words=range(len(columns)), whole=whole)
+    numbers = ("epochs", "px", "features", "parameters")
+    words = [place for place, name in enumerate(columns) if name not in numbers]
+    table(columns, cells, words=words, whole=whole)
     if what == "methods":
         from simkit.learn.catalogue import COCO_WORDS
 
         wrappers = ", ".join(row["name"] for row in rows if row["wraps"])
+        alone = ", ".join(row["name"] for row in rows if row["processes"] == "one")
         click.echo(
             f"\nmemory: what one run keeps besides the model, at COCO's size ({COCO_WORDS})\n"
-            f"{wrappers} go around another method, behind a plus: ll-r+boostlu"
+            f"{wrappers} go around another method, behind a plus: ll-r+boostlu\n"
+            f"{alone} keep a state for each image, so that one process alone can train them"
         )
     if what == "protocols":
-        click.echo("\nleft out of these, or chosen where a paper searched or is silent:")
-        for row in rows:
-            click.echo(f"  {row['name']}: {row['left out']}")
-    if what in REGISTRIES:
-        click.echo(f"\n`simkit list {what} {rows[0]['name']}` shows one with its settings")
+        click.echo("\nepochs 25 + 10: the head learns alone at first")
+    more = {
+        "protocols": "all settings of one, and what it leaves out of its paper",
+        "backbones": "what one is, and which weights it takes",
+    } | dict.fromkeys(REGISTRIES, "one with its settings")
+    if what in more:
+        click.echo(f"\n`simkit list {what} {rows[0]['name']}` shows {more[what]}")
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
@@ -120,6 +131,7 @@ def _training(part: type[Any]) -> dict[str, Any]:
         "memory": catalogue.memory(method),
         "bytes": catalogue.training_bytes(method, catalogue.COCO),
         "wraps": hasattr(method, "inner"),
+        "processes": "one" if method.per_image else "several",
     }
 
 
@@ -150,10 +162,21 @@ def _protocols() -> list[dict[str, Any]]:
 
     return [
         {
-            "name": name,
-            "paper": protocol(name).source,
-            "training": summary(protocol(name)),
-            "left out": protocol(name).left_out,
+            "name": one.name,
+            "paper": one.source,
+            "backbone": one.backbone,
+            "px": one.size,
+            "epochs": " + ".join(
+                str(epochs) for epochs in (one.settings.head_epochs, one.settings.epochs) if epochs
+            ),
+            "training": summary(one),
+            "left out": one.left_out,
         }
-        for name in names()
+        for one in map(protocol, names())
     ]
+
+
+def _backbones() -> list[dict[str, Any]]:
+    from simkit.embed.outlines import outlines
+
+    return outlines()

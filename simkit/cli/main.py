@@ -91,8 +91,10 @@ def code(arguments: Sequence[str] | None = None) -> int:
             return _say(" ".join(error.format_message().split()), 2)
         except FileNotFoundError as error:
             return _say(f"{error.filename} does not exist; check the path", 2)
-        except (KeyboardInterrupt, click.Abort):
-            return _say("interrupted; what was finished is kept", 130)
+        except (KeyboardInterrupt, click.Abort) as error:
+            # A command that knows what is kept says so in the interrupt that it passes on.
+            told = str(error.__cause__ or error)
+            return _say(told or "interrupted; what was finished is kept", 130)
         except BrokenPipeError:
             # The reader of a pipe went away; nothing is wrong, and nobody is left to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -110,3 +112,7 @@ def _say(message: str, exit_code: int) -> int:
 
 def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:
     click.echo(f"simkit: note: {message}", err=True)
+
+
+if __name__ == "__main__":
+    run()

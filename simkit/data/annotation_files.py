@@ -21,9 +21,11 @@ from simkit.labels.truth import Truth
 class AnnotationFiles:
     """What such data sets have in common; `what` is one of their files in errors.
 
-    train, val, test: annotation files. Without `val` the published split takes a fifth of `train`
-    for validation; without `test` there is no test split, and what is reported is validation.
-    images: the folder that file names start in; val_images, test_images: where it is another one.
+    train: annotation file of the training set. val: its file; without one the published split
+    takes a fifth of `train` for validation. test: its file; without one there is no test split,
+    and what is reported is validation.
+    images: the folder that file names start in; val_images: that of val, where it is another one;
+    test_images: that of test.
     drop_empty: leave out images without annotation, as the papers on COCO do.
     order: "" as in the file, or "published": as in the label matrices of the single-positive
     papers, ids sorted as text. The published split and partial labels need it and drop_empty.

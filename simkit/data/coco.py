@@ -17,7 +17,7 @@ from simkit.labels.formats.pieces.coco_json import Instances
 class Coco(AnnotationFiles):
     """COCO, or any data set whose annotations are instances files, one for each split.
 
-    The settings are those of `AnnotationFiles`; a shipped hierarchy is coco-80.
+    A shipped hierarchy is coco-80.
     """
 
     name: ClassVar[str] = "coco"

@@ -17,7 +17,7 @@ from simkit.labels.formats.pieces.coco_json import Instances
 class CocoPanoptic(AnnotationFiles):
     """COCO panoptic; the PNG files with the masks are not needed.
 
-    The settings are those of `AnnotationFiles`; a shipped hierarchy is coco-panoptic-133.
+    A shipped hierarchy is coco-panoptic-133.
     """
 
     name: ClassVar[str] = "coco-panoptic"

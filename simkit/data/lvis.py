@@ -22,7 +22,7 @@ class Lvis(AnnotationFiles):
     unknown: "keep" leaves the other entries unknown: metrics leave them out, and a crowd cannot be
     asked about them. "absent" takes them for absent, "absent-in-train" does so in the training set
     alone; that is an assumption, which LVIS does not make.
-    The other settings are those of `AnnotationFiles`; a shipped hierarchy is lvis-1203. File names
+    A shipped hierarchy is lvis-1203. File names
     are train2017/000000391895.jpg, so that `images` is the folder that holds train2017 and val2017.
     """
 

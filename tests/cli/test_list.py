@@ -26,15 +26,43 @@ def test_protocols_say_what_they_leave_out(shell) -> None:
     rows = {row["name"]: row for row in shell("list", "protocols", "--json").json["protocols"]}
     assert rows["csl"]["training"].startswith("resnet50, 448 px, epochs=30 ")
     assert "TResNet-M" in rows["csl"]["left out"]
-    assert f"  csl: {rows['csl']['left out']}\n" in shell("list", "protocols").out
+    told = shell("list", "protocols", "csl").out
+    assert f"left out: {rows['csl']['left out']}\n" in told
+    assert f"training: {rows['csl']['training']}\n" in told
+
+
+def test_the_list_of_protocols_fits_a_terminal(shell) -> None:
+    head, *lines = shell("list", "protocols").out.splitlines()
+    assert head.split() == ["name", "paper", "backbone", "px", "epochs"]
+    assert max(map(len, lines)) <= 120
+    (headed,) = (line for line in lines if line.startswith("single-positive-linear-init"))
+    assert headed.endswith("resnet50          448  25 + 10")
+    assert lines[-1] == (
+        "`simkit list protocols boostlu` shows all settings of one, and what it leaves out of its "
+        "paper"
+    )
+
+
+def test_backbones(shell) -> None:
+    head, first, *_ = shell("list", "backbones").out.splitlines()
+    assert head.split() == ["name", "features", "px", "parameters", "weights"]
+    assert " ".join(first.split()) == "scenes-net 128 64 614,048 its own, FILE, random"
+    told = shell("list", "backbones", "vit_b_16").out
+    assert "ViT-B/16 as torchvision builds it" in told and "imagenet, IMAGENET1K_V1" in told
+
+
+def test_settings_of_data_are_told_one_by_one(shell) -> None:
+    told = shell("list", "data", "coco").out
+    assert "AnnotationFiles" not in told
+    assert told.count("the published split takes a fifth") == 1
 
 
 def test_without_a_kind_the_kinds_are_named(shell) -> None:
     done = shell("list")
     assert done.code == 2 and done.out == ""
     assert done.err == (
-        "simkit: there are lists of schemes, methods, data, formats, figures, prices and "
-        "protocols; name one, as in `simkit list data`\n"
+        "simkit: there are lists of schemes, methods, data, formats, figures, prices, "
+        "protocols and backbones; name one, as in `simkit list data`\n"
     )
 
 
@@ -55,11 +83,16 @@ def test_methods_tell_paper_needs_and_memory(shell) -> None:
         "memory": "80 B",
         "bytes": 80,
         "wraps": True,
+        "processes": "several",
     }
     head, *lines = shell("list", "methods").out.splitlines()
     assert head.split() == ["name", "title", "what", "needs", "memory", "paper"]
     assert any(line.split()[:2] == ["+boostlu", "BoostLU"] and "80 B" in line for line in lines)
-    assert lines[-5:] == [
+    assert "csl" not in lines[-3] and "role" in lines[-3]
+    assert lines[-3].endswith(
+        " keep a state for each image, so that one process alone can train them"
+    )
+    assert lines[-6:-3] + lines[-2:] == [
         "",
         "memory: what one run keeps besides the model, at COCO's size "
         "(65,665 images, 80 classes, 14 x 14 maps)",

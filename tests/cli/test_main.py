@@ -91,3 +91,14 @@ def test_interrupt_gives_130_and_leaves_nothing(tmp_path) -> None:
     assert child.returncode == 130
     assert err.strip() == "simkit: interrupted; what was finished is kept"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_may_say_what_is_kept(shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    import simkit.labels.formats as formats
+
+    def stopped(path: object) -> None:
+        raise KeyboardInterrupt("interrupted; two of three are kept")
+
+    monkeypatch.setattr(formats, "for_path", stopped)
+    done = shell("show", __file__)
+    assert (done.code, done.err.strip()) == (130, "simkit: interrupted; two of three are kept")

@@ -108,7 +108,7 @@ BAD = {
     ),
     "an unknown setting of training": (
         ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--set", "emma=1"],
-        "no setting of training 'training' is called 'emma'; did you mean 'ema'?",
+        "no setting of training is called 'emma'; did you mean 'ema'?",
     ),
     "an unknown device": (
         ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--device", "gpu"],

@@ -32,9 +32,7 @@ def test_settings_are_built_from_text():
     assert build(Settings, {"epochs": "3", "batch-size": 8}, "training").batch_size == 8
     with pytest.raises(BadInput) as error:
         build(Settings, {"epoch": 3}, "training")
-    assert str(error.value) == (
-        "no setting of training 'training' is called 'epoch'; did you mean 'epochs'?"
-    )
+    assert str(error.value) == ("no setting of training is called 'epoch'; did you mean 'epochs'?")
 
 
 def test_the_rate_depends_on_what_is_trained():

@@ -46,9 +46,7 @@ def test_what_the_user_gives_wins():
     assert protocol("csl").changed({}) == protocol("csl").settings
     with pytest.raises(BadInput) as error:
         protocol("csl").changed({"epoch": 3})
-    assert str(error.value) == (
-        "no setting of training 'training' is called 'epoch'; did you mean 'epochs'?"
-    )
+    assert str(error.value) == ("no setting of training is called 'epoch'; did you mean 'epochs'?")
 
 
 def test_an_unknown_protocol_comes_with_the_nearest():
