@@ -6,6 +6,7 @@ Source: Soft Exposure, section 3. No code was published; what the paper leaves o
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -21,9 +22,10 @@ from simkit.embed.label_means import LabelMeans
 from simkit.embed.medians import LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
-from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
+from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods import exposure_sources as near
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task
+from simkit.learn.methods.exposure_traps import trap
 from simkit.learn.methods.losses import reduce, wide
 
 _ROWS = 4096  # images whose temperatures are computed at a time
@@ -52,6 +54,7 @@ class Exposure(Method):
     store: Literal["float64", "float32", "float16", "none"] = "float64"
 
     aids: ClassVar[tuple[type, ...]]
+    traps: ClassVar[Mapping[str, str]]  # what labels bring about that know one side alone
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -102,9 +105,10 @@ class Exposure(Method):
                     found[rows] = self._of_rows(sources, rows)
             state.register_buffer("temperature", torch.from_numpy(found))
         state.for_training = tuple(state._buffers)
-        if not task.labels.per_class(ABSENT).any():
-            warnings.warn(self._without_negatives(), stacklevel=2)
-        elif self.gamma >= 1:
+        caught = trap(self.name, task.labels, self.traps)
+        if caught:
+            warnings.warn(caught, stacklevel=2)
+        if self.gamma >= 1:
             warnings.warn(
                 f"method {self.name!r} with gamma={self.gamma} brings temperatures of soft "
                 "negatives to 0 or above it, where they pull hard or the wrong way; the paper "
@@ -153,13 +157,6 @@ class Exposure(Method):
         is none; None where the method has no aid for it.
         """
         raise NotImplementedError(f"{type(self).__name__} has no distances")
-
-    def _without_negatives(self) -> str:
-        return (
-            f"method {self.name!r} compares the present with the absent, and these labels say of "
-            "nothing that it is absent: nearly every unknown label not ignored becomes a soft "
-            "positive"
-        )
 
     def _of_rows(self, sources: near.Sources, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         labels = torch.from_numpy(sources.labels.rows(rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -21,8 +22,8 @@ class SoftExposure(Exposure):
 
     Near are similar classes in the same image, and the same class in similar images. As printed,
     the nearer a label is to something known the flatter is its loss: at a distance of 0 it is all
-    but ignored, and the farthest get the full loss of a known label. Trap: where no label says
-    "absent" nearly every unknown one becomes a soft positive.
+    but ignored, and the farthest get the full loss of a known label. Trap: where hardly any
+    label says "absent" nearly every unknown one becomes a soft positive.
     """
 
     psi: Literal["median", "mean"] = "median"  # of a class's features; a mean did worse there
@@ -32,6 +33,12 @@ class SoftExposure(Exposure):
     title: ClassVar[str] = "SE"
     source: ClassVar[str] = "Soft Exposure, eq. 3-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours, LabelMedians)
+    traps: ClassVar[Mapping[str, str]] = {
+        "nothing": "every unknown label becomes a hard negative, as in 'an'",
+        "positives": "nearly every unknown label becomes a soft positive",
+        "negatives": "every unknown label becomes a negative",
+        "images": "in the others most unknown labels fall to the side that is known",
+    }
 
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
         assert labels is not None and images is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -18,8 +19,8 @@ from simkit.learn.methods.exposure import Exposure
 class SoftExposureByImages(Exposure):
     """SE by similar images alone: as the class is in the nearest image; the nearer, the less.
 
-    A distance is 1 where no neighbour says anything. Trap: where no label says "absent" every
-    label that a neighbour covers becomes a soft positive.
+    A distance is 1 where no neighbour says anything. Trap: where hardly any label says
+    "absent" nearly every label that a neighbour covers becomes a soft positive.
     """
 
     k: int = 10  # neighbouring images; with fewer than 5 SE-I comes near Ignore
@@ -31,6 +32,12 @@ class SoftExposureByImages(Exposure):
     title: ClassVar[str] = "SE-I"
     source: ClassVar[str] = "Soft Exposure, eq. 6-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)
+    traps: ClassVar[Mapping[str, str]] = {
+        "nothing": "no neighbour says anything of an unknown label",
+        "positives": "nearly every unknown label that a neighbour covers becomes a soft positive",
+        "negatives": "every unknown label that a neighbour covers becomes a negative",
+        "labels": "nearly every unknown label that a neighbour covers gets the other sign",
+    }
 
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
         assert images is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -29,14 +30,15 @@ class SoftExposureByLabels(Exposure):
     title: ClassVar[str] = "SE-L"
     source: ClassVar[str] = "Soft Exposure, eq. 3-5"
     aids: ClassVar[tuple[type, ...]] = (LabelMedians,)
+    traps: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(
+            ("nothing", "positives", "negatives"),
+            "every unknown label is ignored, as 'ignore' does",
+        ),
+        "images": "the unknown labels of all others are ignored, as 'ignore' does",
+    }
 
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
         assert labels is not None
         ignored = torch.isinf(labels).any(0)
         return torch.where(ignored, 0.0, labels), ignored
-
-    def _without_negatives(self) -> str:
-        return (
-            "method 'se-l' compares the present with the absent, and these labels say of nothing "
-            "that it is absent: every unknown label is ignored, as 'ignore' does"
-        )

@@ -32,6 +32,6 @@ def test_without_negatives_the_unknown_become_soft_positives():
         T = make("se").start(task).temperature
     assert [str(one.message) for one in heard] == [
         "method 'se' compares the present with the absent, and these labels say of nothing "
-        "that it is absent: nearly every unknown label not ignored becomes a soft positive"
+        "that it is absent: nearly every unknown label becomes a soft positive"
     ]
     assert (T > 0).sum() > 4 * (T < 0).sum()
