@@ -123,7 +123,7 @@ def _step(cut: Cut, epoch: int, stack: Stack, sums: list[Tensor], team: Team) ->
         outs = [team.whole(part.out, b, part.method.needs) for part in stack.parts]
         views = [team.gathered(x, b) for x in (fed.flips, fed.boxes)]
         where, index = (on_device(x, stack.device) for x in (place, stack.rows[place]))
-        batches = [part.batch(index, where, *views, b / images) for part in stack.parts]
+        batches = [part.batch(index, where, *views, share=b / images) for part in stack.parts]
         losses = [
             part.method.loss(batch, out, part.state)
             for part, batch, out in zip(stack.parts, batches, outs, strict=True)

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from simkit.history import History, versions
+from simkit.embed.networks.base import Backbone
+from simkit.history import History, content_id, versions
 from simkit.learn.methods.base import spell
 from simkit.learn.optim import Settings
 from simkit.learn.stack import Run
@@ -25,15 +26,22 @@ def histories(
     validation: Validation | None,
     backbone: nn.Module | None,
 ) -> list[History]:
-    """One history for each run. Where it was computed is told apart: see `computed_on`."""
+    """One history for each run. Where it was computed is told apart: see `computed_on`.
+
+    The weights that a backbone begins with are among its parents, by their content.
+    """
     known: dict[str, Any] = {
         "training": settings.to_json(),
         "draw": int(draw),
         "validation": "none" if validation is None else validation.kind,
         "backbone": None if backbone is None else getattr(backbone, "name", "own"),
     }
+    if isinstance(backbone, Backbone):
+        known["weights"] = getattr(backbone, "weights", "own")
     known |= getattr(runs[0][0].inputs, "augmentation", {})
     shared = [str(runs[0][0].inputs.id)]
+    if backbone is not None:
+        shared.append(_id(backbone))
     if validation is not None and validation.id is not None:
         shared.append(validation.id)
     made_with = {**versions(), "torch": torch.__version__}
@@ -44,6 +52,16 @@ def histories(
         parents = (task.labels.id, *shared, *used)
         found.append(History("train", own, int(seed), parents, made_with))
     return found
+
+
+def _id(backbone: nn.Module) -> str:
+    """Content id of what a backbone is at the start."""
+    if isinstance(backbone, Backbone):
+        return backbone.id
+    parts: list[Any] = ["own backbone"]
+    for name, value in sorted(backbone.state_dict().items()):
+        parts += [name, value.detach().cpu().numpy()]
+    return content_id(*parts)
 
 
 def computed_on(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -16,8 +15,9 @@ from simkit.history import History, content_id
 from simkit.learn import loop
 from simkit.learn.averaging import Averages
 from simkit.learn.checks import check_training
-from simkit.learn.devices import compiled, device_of, laid_out
+from simkit.learn.devices import compiled, device_of
 from simkit.learn.feed import feed_for
+from simkit.learn.fitting import copied, fitted
 from simkit.learn.linear_init import head_first
 from simkit.learn.methods.base import Method, Task
 from simkit.learn.optim import Settings
@@ -62,9 +62,12 @@ def train_stack(
 
     lrs: a learning rate for each run, by default that of the settings.  watch: watchers by the
     place of their run; they see no epochs in which the head learns alone.  progress: called with
-    (epochs done, epochs).  backbone: learns along with the head, for a single run on ImageInputs; a
-    copy of it, the one given stays.  checkpoint: a file written after every epoch; where it exists,
-    training goes on from it to the same numbers.
+    (epochs done, epochs).
+
+    backbone: learns along with the head, for a single run on ImageInputs; a copy of it, the one
+    given stays. One of one's own has `width`, the number D, and `prepare(pictures)`, from uint8
+    (b, 3, H, W) to what it takes, and gives maps (b, D, h, w) of floats.  checkpoint: a file
+    written after every epoch; where it exists, training goes on from it to the same numbers.
 
     device: "auto" is a GPU where there is one and a backbone learns, else the CPU; or "cpu",
     "cuda", "cuda:1". What comes back lies on the CPU.  compile: let torch.compile work on the
@@ -76,6 +79,8 @@ def train_stack(
     rates = [common] * len(runs) if lrs is None else [float(lr) for lr in lrs]
     team.check([method for _, method in runs])
     place = team.device(device_of(device, needed=backbone is not None))
+    net = copied(backbone, place)
+    runs = fitted(runs, net)
     check_training(
         runs, rates, settings=settings, validation=validation, backbone=backbone, device=place
     )
@@ -84,11 +89,11 @@ def train_stack(
     key = content_id(*(history.to_json() for history in about))
     course = loop.Course(key, validation, watch or {}, checkpoint=checkpoint, team=team)
     how: dict[str, Any] = {"settings": settings, "chance": Chance.seeded(seed).of("train", draw)}
-    if backbone is not None:
-        how["backbone"] = laid_out(copy.deepcopy(backbone), place)
-        if compile:
-            compiled(how["backbone"])
-    stack, record, averages = _phases(runs, rates, course, progress, device=place, **how)
+    if net is not None and compile:
+        compiled(net)
+    stack, record, averages = _phases(
+        runs, rates, course, progress, device=place, backbone=net, **how
+    )
     found = []
     for run, history in enumerate(about):
         told = computed_on(history, place, compiled=compile, processes=team.processes)

@@ -67,10 +67,17 @@ def resume(
         return 0
     if known["key"] != key:
         raise BadInput(
-            f"{path} belongs to a training with other tasks or settings; choose another file or "
-            "delete it"
+            f"{path} belongs to a training with other tasks, settings or weights at the start; "
+            "choose another file or delete it"
         )
-    for name, tensor in _of_stack(stack).items():
+    own = _of_stack(stack)
+    for name, tensor in own.items():
+        if name not in tensors or tensors[name].shape != tensor.shape:
+            raise BadInput(
+                f"{path} holds no {name} of shape {tuple(tensor.shape)}, which this training has; "
+                "choose another file or delete it"
+            )
+    for name, tensor in own.items():
         tensor.copy_(tensors[name])
     state = optimiser.state_dict()
     state["state"] = {}

@@ -177,7 +177,7 @@ def test_features_that_are_ready_are_not_those_of_a_backbone_that_learns(pooled,
 def test_views_are_not_mirrored_top_to_bottom(pooled):
     pictures = ImageInputs(np.zeros((90, 3, 2, 2), np.uint8), crop=(0.25, 1), vertical=True)
     run = (Task(pooled.labels, pictures), make("an+scl"))
-    assert refused(run, backbone=torch.nn.Identity()) == (
+    assert refused(run, backbone=Normalising()) == (
         f"{spell(make('an+scl'))} compares views of a picture and is not told which were mirrored "
         "top to bottom; train it on ImageInputs(..., vertical=False)"
     )

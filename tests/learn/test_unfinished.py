@@ -1,5 +1,7 @@
 """An interrupted training ends with the same numbers, whatever it is made of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -7,15 +9,17 @@ import torch
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import ImageInputs
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings, optimiser
+from simkit.learn.record import Record
 from simkit.learn.train import train
-from simkit.learn.unfinished import key_of, restore
+from simkit.learn.unfinished import key_of, restore, resume, save_training
 from simkit.learn.validation import Validation
 from tests.learn.methods import zoo
 from tests.learn.test_checkpoint import Stop, until
 from tests.learn.test_linear_init import Normalising, features_of, task
+from tests.learn.test_stack import stack_of
 
 __all__ = ["task"]
 
@@ -112,8 +116,44 @@ def test_a_file_of_the_head_alone_belongs_to_its_training(task, tmp_path):
     with pytest.raises(BadInput) as error:
         train(task, make("ignore"), settings=settings, **given)
     assert str(error.value) == (
-        f"{path} belongs to a training with other tasks or settings; choose another file or "
-        "delete it"
+        f"{path} belongs to a training with other tasks, settings or weights at the start; "
+        "choose another file or delete it"
     )
     train(task, make("an"), settings=settings, **given)
     assert key_of(path) not in (None, first) and key_of(tmp_path / "none") is None
+
+
+@pytest.mark.parametrize("head_epochs", [0, 2])
+def test_a_training_that_began_with_other_weights_is_another(task, tmp_path, head_epochs):
+    path = tmp_path / "training.safetensors"
+    given = {"settings": Settings(epochs=2, head_epochs=head_epochs), "checkpoint": path}
+    with pytest.raises(Stop):
+        train(task, make("an"), **given, backbone=Normalising(), progress=until(1))
+    other = Normalising()
+    with torch.no_grad():
+        next(other.parameters()).mul_(2)
+    with pytest.raises(BadInput) as error:
+        train(task, make("an"), **given, backbone=other)
+    assert str(error.value) == (
+        f"{path} belongs to a training with other tasks, settings or weights at the start; "
+        "choose another file or delete it"
+    )
+    train(task, make("an"), **given, backbone=Normalising())
+
+
+def test_nothing_is_overwritten_by_a_file_that_does_not_fit(task, tmp_path):
+    path, record = tmp_path / "training.safetensors", Record(1, Settings())
+    stacks = [
+        stack_of([(replace(task, inputs=FeatureInputs(np.ones((40, D, 1, 1)))), make("an"))], [0.1])
+        for D in (6, 7)
+    ]  # fmt: skip
+    made = [optimiser(stack.groups(), Settings()) for stack in stacks]
+    save_training(path, "key", 1, stacks[0], made[0], record)
+    before = {name: value.clone() for name, value in stacks[1].weights().items()}
+    with pytest.raises(BadInput) as error:
+        resume(path, "key", stacks[1], made[1], record)
+    assert str(error.value) == (
+        f"{path} holds no heads.weight of shape (1, 4, 7), which this training has; choose another "
+        "file or delete it"
+    )
+    assert all(torch.equal(before[name], value) for name, value in stacks[1].weights().items())

@@ -36,11 +36,13 @@ class Task:
 
     labels: PartialLabels, of which only asked images enter training, or an (N, L) array or tensor
     of +1 present, -1 absent, 0 unknown, of which every row does. There is no place for truth.
+    map_side: of the class maps, where a backbone makes them; known as soon as one is trained.
     """
 
     labels: PartialLabels
     inputs: Any = None
     aids: tuple[Any, ...] = ()
+    map_side: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, PartialLabels):
@@ -49,6 +51,11 @@ class Task:
             everyone = np.ones(codes.shape[:1], bool)
             object.__setattr__(self, "labels", PartialLabels.of(codes, asked=everyone))
         N = self.labels.shape[0]
+        if self.inputs is not None and not hasattr(type(self.inputs), "batch"):
+            raise BadInput(
+                f"the inputs are a {type(self.inputs).__name__}, and batches are read by row; give "
+                "FeatureInputs(features), or ImageInputs(pictures) for a backbone"
+            )
         if self.inputs is not None and len(self.inputs) != N:
             raise BadInput(
                 f"the inputs hold {len(self.inputs)} images and the labels {N}; "
@@ -63,7 +70,7 @@ class Task:
         return Sizes(
             *self.labels.shape,
             width=getattr(self.inputs, "width", None),
-            map_side=max(shape[2:], default=None),
+            map_side=max(shape[2:], default=self.map_side),
         )
 
     @property

@@ -3,6 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
@@ -31,10 +32,19 @@ def test_a_task_takes_arrays_and_tensors():
 
 def test_inputs_must_have_a_row_for_each_image():
     with pytest.raises(BadInput) as error:
-        Task(np.eye(3, dtype=int), inputs=[1, 2])
+        Task(np.eye(3, dtype=int), inputs=FeatureInputs(np.zeros((2, 4))))
     assert str(error.value) == (
         "the inputs hold 2 images and the labels 3; give one input for each image of the labels, "
         "in the same order"
+    )
+
+
+def test_a_loader_of_torch_is_no_inputs():
+    with pytest.raises(BadInput) as error:
+        Task(np.eye(3, dtype=int), inputs=DataLoader(torch.zeros(3, 4)))
+    assert str(error.value) == (
+        "the inputs are a DataLoader, and batches are read by row; give FeatureInputs(features), "
+        "or ImageInputs(pictures) for a backbone"
     )
 
 
