@@ -13,6 +13,7 @@ from simkit.embed.networks.mobilenet import MobileNetV2
 from simkit.embed.networks.resnet import RESNETS, ResNet
 from simkit.embed.networks.scenes_net import SCENES_WEIGHTS, ScenesNet
 from simkit.embed.networks.vision_transformer import ViTB16
+from simkit.embed.random_weights import balance
 from simkit.embed.weights import fill, published, read_weights
 from simkit.errors import BadInput, unknown
 from simkit.files import readable
@@ -20,6 +21,7 @@ from simkit.files import readable
 Padding = Literal["auto", "both", "right"]
 BACKBONES = (ScenesNet.name, MobileNetV2.name, *RESNETS, ConvNeXtTiny.name, ViTB16.name)
 _SEED = 0
+_LARGEST = 4096  # pixels of a side; one picture then takes gigabytes inside a network
 
 
 def backbone(
@@ -33,7 +35,8 @@ def backbone(
 
     weights: a .safetensors or .pth file with torchvision's key names, in fp32 or fp16; "imagenet"
     for torchvision's best ones, or the name of a set of them (IMAGENET1K_V1), which are downloaded;
-    "random", the same at every call. scenes-net brings its own.
+    "random", the same at every call, with batch norms as `balance` sets them. scenes-net brings its
+    own.
     padding, for mobilenet_v2: "both" sides as in PyTorch, "right" and bottom only as in TensorFlow,
     "auto" follows the note `stride2_padding` in a .safetensors file.
     size: side in pixels of the pictures it shall get, where not its usual one.
@@ -41,8 +44,8 @@ def backbone(
     """
     if name not in BACKBONES:
         raise unknown("backbone", name, BACKBONES)
-    if size is not None and size < 32:
-        raise BadInput(f"backbone {name!r}: size is {size}; 32 pixels or more are expected")
+    if size is not None and not 32 <= size <= _LARGEST:
+        raise BadInput(f"backbone {name!r}: size is {size}; 32 to {_LARGEST:,} pixels are expected")
     if weights is None and name != ScenesNet.name:
         raise BadInput(
             f"backbone {name!r} has no built-in weights; give a weights file, .safetensors or .pth "
@@ -51,20 +54,27 @@ def backbone(
     if weights == "random":
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(_SEED)
-            return _built(name, size, right=padding == "right").eval()
+            net = built(name, size, right=padding == "right").eval()
+        balance(net)
+        net.weights = "random"
+        return net
     notes: dict[str, str] = {}
     if name != ScenesNet.name and (weights == "imagenet" or str(weights).startswith("IMAGENET")):
-        state, where = published(name, str(weights)), f"torchvision's {weights}"
+        state, told = published(name, str(weights))
+        where = f"torchvision's {told}"
     else:
         path = readable(SCENES_WEIGHTS if weights is None else weights, "the weights of a network")
         (state, notes), where = read_weights(path), str(path)
+        told = "its own" if weights is None else path.name
     noted = notes.get("stride2_padding", "").startswith("right")
-    net = _built(name, size, right=noted if padding == "auto" else padding == "right")
+    net = built(name, size, right=noted if padding == "auto" else padding == "right")
     fill(net, state, where)
+    net.weights = told
     return net.eval()
 
 
-def _built(name: str, size: int | None, *, right: bool) -> Backbone:
+def built(name: str, size: int | None, *, right: bool) -> Backbone:
+    """The network without its weights; right: pads on the right, where it is mobilenet_v2."""
     net: Backbone
     if name == ViTB16.name:
         net = ViTB16(size or ViTB16.size)

@@ -16,20 +16,23 @@ from simkit.errors import BadInput
 
 _AT_ONCE = 8
 _LARGEST = float(np.finfo(np.float16).max)
+_KINDS = ("cpu", "cuda")  # of devices whose numbers are known to agree
 
 
 def device_for(name: str, backbone: Backbone) -> torch.device:
-    """The device called `name`; "auto" is a GPU, or where the network is when there is none.
+    """The device called `name`; "auto" is where the network is, or a GPU where it is on none.
 
-    Raises BadInput for devices that are not there.
+    Raises BadInput for devices that are not there, and for kinds other than cpu and cuda.
     """
     own = next(backbone.parameters()).device
     if name == "auto":
-        return torch.device("cuda") if own.type == "cpu" and torch.cuda.is_available() else own
+        return own if own.type == "cuda" else torch.device(_KINDS[torch.cuda.is_available()])
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise BadInput(f"device is {name!r}; auto, cpu or cuda is expected") from None
+        device = None
+    if device is None or device.type not in _KINDS:
+        raise BadInput(f"device is {name!r}; auto, cpu or cuda is expected")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise BadInput(
             f"device is {name!r}, and this computer has {torch.cuda.device_count()} GPUs that "
@@ -42,10 +45,12 @@ class NetworkPass:
     """Features of pictures under a frozen network.
 
     Everything is computed in full fp32 (TF32 and autocast are off), so that fp16 features are the
-    same on every device but for their last bit.
+    same on every device but for their last bit. Raises BadInput for a network in another precision,
+    for devices that are not there, and where features do not fit into fp16.
     """
 
     def __init__(self, backbone: Backbone, device: str) -> None:
+        _check(backbone)
         self.backbone = backbone
         self.device = device_for(device, backbone)
 
@@ -80,7 +85,16 @@ class NetworkPass:
         part = _AT_ONCE if self.device.type == "cpu" else len(images)
         starts = range(0, len(images), part)
         maps = torch.cat([self._maps(images[start : start + part]) for start in starts])
-        return {kind: _half(maps.mean((2, 3)) if kind == "pooled" else maps) for kind in kinds}
+        return {kind: self._half(maps.mean((2, 3)) if kind == "pooled" else maps) for kind in kinds}
+
+    def _half(self, values: Tensor) -> NDArray[np.float16]:
+        half = values.half().contiguous().cpu()
+        if not half.isfinite().all():
+            raise BadInput(
+                f"backbone {self.backbone.name!r} gives features that are not finite or beyond "
+                f"{_LARGEST:.0f}, which fp16 does not hold; give it other weights"
+            )
+        return half.numpy()
 
     def _maps(self, images: Sequence[Tensor]) -> Tensor:
         pictures = torch.stack(list(images)).to(self.device)
@@ -88,8 +102,14 @@ class NetworkPass:
         return self.backbone(prepared).float()
 
 
-def _half(values: Tensor) -> NDArray[np.float16]:
-    return values.clamp(-_LARGEST, _LARGEST).half().contiguous().cpu().numpy()
+def _check(backbone: Backbone) -> None:
+    for name, values in backbone.named_parameters():
+        if values.is_meta or values.dtype != torch.float32:
+            found = "without values" if values.is_meta else f"in {values.dtype}"
+            raise BadInput(
+                f"backbone {backbone.name!r} has {name} {found}; bring its weights to float32, as "
+                "backbone.float() does, since features are computed in full precision"
+            )
 
 
 @contextmanager

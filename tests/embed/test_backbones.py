@@ -65,12 +65,33 @@ def test_random_weights_are_the_same_at_every_call(name: str) -> None:
     before = torch.random.get_rng_state()
     one = backbone(name, "random", size=64)
     assert torch.equal(before, torch.random.get_rng_state())
-    assert one.name == name and one.size == 64 and not one.training
+    assert (one.name, one.size, one.weights) == (name, 64, "random") and not one.training
     if name in ("mobilenet_v2", "resnet18"):
         assert one.id == backbone(name, "random", size=64).id
+    with torch.inference_mode():
+        pooled = one(one.prepare(PATCHES)).mean((2, 3))
+    # Of order one in any unit that fp16 can count in, and not the same for all pictures.
+    assert 0.1 < pooled.std() < 100 and pooled.abs().max() < 1000
+    assert (pooled[0] - pooled[1]).std() > 0.05 * pooled.std()
 
 
-def test_a_size_must_leave_something_to_see() -> None:
+PATCHES = torch.randint(
+    0, 256, (2, 3, 8, 8), generator=torch.Generator().manual_seed(3), dtype=torch.uint8
+).repeat_interleave(8, 2).repeat_interleave(8, 3)  # fmt: skip
+
+
+def test_weights_are_named_after_where_they_come_from(
+    tmp_path: Path, mobile_state: dict[str, torch.Tensor]
+) -> None:
+    save_file(mobile_state, str(tmp_path / "net.safetensors"))
+    assert backbone("mobilenet_v2", tmp_path / "net.safetensors").weights == "net.safetensors"
+    assert backbone("scenes-net").weights == "its own"
+
+
+@pytest.mark.parametrize("size", [16, 10**9])
+def test_a_size_must_leave_something_to_see_and_to_hold(size: int) -> None:
     with pytest.raises(BadInput) as error:
-        backbone("resnet18", "random", size=16)
-    assert str(error.value) == ("backbone 'resnet18': size is 16; 32 pixels or more are expected")
+        backbone("resnet18", "random", size=size)
+    assert str(error.value) == (
+        f"backbone 'resnet18': size is {size}; 32 to 4,096 pixels are expected"
+    )

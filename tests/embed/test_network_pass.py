@@ -6,6 +6,7 @@ import torch
 
 from simkit.embed.backbones import backbone
 from simkit.embed.network_pass import NetworkPass, device_for
+from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
 
 NET = backbone("scenes-net")
@@ -42,18 +43,40 @@ def test_the_network_is_left_as_it_was() -> None:
     assert net.training and all(p.requires_grad for p in net.parameters())
 
 
-def test_values_beyond_fp16_are_cut() -> None:
+@pytest.mark.parametrize("factor", [1e6, float("nan")])
+def test_values_that_fp16_does_not_hold_are_refused(factor: float) -> None:
     net = backbone("scenes-net")
     with torch.no_grad():
-        net.stem[0].weight.mul_(1e6)
+        net.stem[0].weight.mul_(factor)
     wild = NetworkPass(net, "cpu")
-    with wild.ready():
-        assert np.isfinite(wild.of(IMAGES, ("maps",))["maps"]).all()
+    with wild.ready(), pytest.raises(BadInput) as error:
+        wild.of(IMAGES, ("maps",))
+    assert str(error.value) == (
+        "backbone 'scenes-net' gives features that are not finite or beyond 65504, which fp16 does "
+        "not hold; give it other weights"
+    )
+
+
+@pytest.mark.parametrize(
+    ("net", "found"),
+    [
+        (backbone("scenes-net").half(), "in torch.float16"),
+        (backbone("scenes-net").to("meta"), "without values"),
+    ],
+    ids=["half", "meta"],
+)
+def test_a_network_in_another_precision_is_refused(net: Backbone, found: str) -> None:
+    with pytest.raises(BadInput) as error:
+        NetworkPass(net, "cpu")
+    assert str(error.value) == (
+        f"backbone 'scenes-net' has stem.0.weight {found}; bring its weights to float32, as "
+        "backbone.float() does, since features are computed in full precision"
+    )
 
 
 def test_devices_by_name() -> None:
     assert device_for("cpu", NET) == torch.device("cpu")
-    for name in ("gpu", ""):
+    for name in ("gpu", "", "meta", "mps", "xpu:0"):
         with pytest.raises(BadInput) as error:
             device_for(name, NET)
         assert str(error.value) == f"device is {name!r}; auto, cpu or cuda is expected"

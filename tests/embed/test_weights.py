@@ -61,6 +61,59 @@ def test_files_that_are_no_weights_are_refused(tmp_path: Path, name: str, conten
     )
 
 
+SCENES = ScenesNet().state_dict()
+KEY = "wide.0.weight"
+
+
+@pytest.mark.parametrize("content", [{"state_dict": 5}, None, [1], {"epoch": 3}, SCENES[KEY]])
+def test_files_that_load_but_hold_no_weights_are_refused(tmp_path: Path, content: object) -> None:
+    path = tmp_path / "net.pth"
+    torch.save(content, path)
+    with pytest.raises(BadInput) as error:
+        backbone("scenes-net", path)
+    assert str(error.value) == (
+        f"{path} cannot be read as weights; a .safetensors file, or a .pth file that holds nothing "
+        "but tensors by name, is expected"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:Validating sparse")
+@pytest.mark.parametrize("how", ["to_sparse", "cfloat"])
+def test_odd_tensors_are_named(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "net.pth"
+    torch.save(SCENES | {KEY: getattr(SCENES[KEY], how)()}, path)
+    with pytest.raises(BadInput) as error:
+        backbone("scenes-net", path)
+    assert str(error.value) == (
+        f"{path} holds {KEY} as a sparse, quantised, complex or empty tensor; save the weights as "
+        "ordinary tensors of numbers"
+    )
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf")])
+def test_weights_that_are_not_finite_are_named(tmp_path: Path, value: float) -> None:
+    path = tmp_path / "net.safetensors"
+    damaged = SCENES[KEY].clone()
+    damaged[3, 2, 1, 0] = value
+    save_file(SCENES | {KEY: damaged}, str(path))
+    with pytest.raises(BadInput) as error:
+        backbone("scenes-net", path)
+    assert str(error.value) == (
+        f"{path} holds values in {KEY} that are not finite; give a file that is whole"
+    )
+
+
+def test_what_other_programs_put_around_weights_is_taken_off(tmp_path: Path) -> None:
+    side_by_side = {f"module.{key}": value for key, value in SCENES.items()}
+    for number, content in enumerate(
+        [SCENES, {"model": SCENES, "epoch": 3}, {"state_dict": side_by_side}]
+    ):
+        torch.save(content, tmp_path / f"{number}.pth")
+    save_file(SCENES, str(tmp_path / "3.SAFETENSORS"))
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 4 and len({backbone("scenes-net", file).id for file in files}) == 1
+
+
 def test_torchvisions_collection_is_asked_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     state = ResNet("resnet18").state_dict() | {"fc.weight": torch.zeros(1000, 512)}
@@ -73,6 +126,7 @@ def test_torchvisions_collection_is_asked_by_name(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(ResNet18_Weights, "get_state_dict", get_state_dict)
     nets = [backbone("resnet18", which) for which in ("imagenet", "IMAGENET1K_V1")]
     assert asked == [("IMAGENET1K_V1", True)] * 2 and nets[0].id == nets[1].id
+    assert [net.weights for net in nets] == ["IMAGENET1K_V1"] * 2
     assert torch.equal(nets[0].state_dict()["conv1.weight"], state["conv1.weight"])
     with pytest.raises(BadInput) as error:
         backbone("resnet18", "IMAGENET1K_V7")

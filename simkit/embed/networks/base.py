@@ -18,7 +18,7 @@ class Backbone(nn.Module):
 
     name; width: D, the channels of the maps; size: side in pixels of the square it wants;
     mean, std: of the RGB values (0..1) it was trained on; classifier: how the keys of published
-    weights begin that a backbone has no use for.
+    weights begin that a backbone has no use for; weights: where they come from, for the history.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Backbone(nn.Module):
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
     classifier: tuple[str, ...] = ()
+    weights: str = "own"
 
     def prepare(self, pictures: Tensor) -> Tensor:
         """(b, 3, size, size) uint8 RGB to normalised floats of the same shape."""
@@ -40,8 +41,10 @@ class Backbone(nn.Module):
 
     @property
     def id(self) -> str:
-        """Content id of the name and all weights."""
+        """Content id of the name and all weights, and of mean and std that are not the usual."""
         parts: list[Any] = [self.name]
+        if (self.mean, self.std) != (type(self).mean, type(self).std):
+            parts.append(f"{self.mean} {self.std}")
         for key, value in sorted(self.state_dict().items()):
             parts += [key, value.detach().cpu().numpy()]
         return content_id(*parts)

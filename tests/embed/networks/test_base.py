@@ -16,3 +16,11 @@ def test_id_changes_with_any_weight() -> None:
     with torch.no_grad():
         next(other.parameters()).view(-1)[0] += 1
     assert one.id != other.id
+
+
+def test_id_changes_with_the_colours_it_expects() -> None:
+    one, other = ScenesNet(), ScenesNet()
+    other.load_state_dict(one.state_dict())
+    assert one.id == other.id
+    other.std = (0.25, 0.25, 0.5)
+    assert one.id != other.id
