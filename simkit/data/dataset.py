@@ -53,6 +53,9 @@ class Boxes:
     corners: NDArray[np.float32]
     sizes: NDArray[np.int64] | None = None
 
+    def __repr__(self) -> str:
+        return f"<Boxes: {len(self.images):,} objects>"
+
     @cached_property
     def id(self) -> str:
         """Content id."""
@@ -76,6 +79,12 @@ class Dataset:
     difficult: Mapping[str, csr_array] = field(default_factory=dict)
     hierarchy: Hierarchy | None = None
     spec: str = ""
+
+    def __repr__(self) -> str:
+        splits = ", ".join(f"{split} {part.shape[0]:,}" for split, part in self.truth.items())
+        more = [word for word in ("pictures", "boxes", "difficult") if getattr(self, word)]
+        with_what = f"; with {' and '.join(more)}" if more else ""
+        return f"<Dataset {self.name}: {splits} images; {len(self.classes):,} classes{with_what}>"
 
     @property
     def classes(self) -> tuple[str, ...]:

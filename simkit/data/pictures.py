@@ -106,6 +106,9 @@ class FilePictures:
     folder: Path
     files: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<FilePictures: {len(self.files):,} in {self.folder}>"
+
     @staticmethod
     def of(folder: str | os.PathLike[str], files: Sequence[str]) -> FilePictures:
         """Checked: every name lies inside the folder and is there. Raises BadInput."""

@@ -49,6 +49,13 @@ class PartialLabels:
     effort: Effort = field(default_factory=Effort)
     history: History = field(default_factory=lambda: History("given"))
 
+    def __repr__(self) -> str:
+        (N, L), counts = self.shape, self.counts()
+        return (
+            f"<PartialLabels {self.id}: {N:,} images, {int(self.asked.sum()):,} of them asked, "
+            f"{L:,} classes, {counts['present']:,} present, {counts['absent']:,} absent>"
+        )
+
     @staticmethod
     def of(
         codes: Any,

@@ -33,6 +33,11 @@ class Truth:
     classes: tuple[str, ...]
     known: csr_array | None = None
 
+    def __repr__(self) -> str:
+        N, L = self.shape
+        part = "" if self.known is None else f", {self.known.nnz:,} known"
+        return f"<Truth {self.id}: {N:,} images, {L:,} classes, {self.present.nnz:,} present{part}>"
+
     @staticmethod
     def of(
         present: Any,

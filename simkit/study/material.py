@@ -54,6 +54,12 @@ class Material:
     data: Dataset
     features: Mapping[tuple[str, str], Features]
 
+    def __repr__(self) -> str:
+        kinds = ", ".join(
+            f"{split} {kind} {one.values.shape}" for (split, kind), one in self.features.items()
+        )
+        return f"<Material of {self.data!r}; features: {kinds or 'none'}>"
+
     @property
     def hierarchy(self) -> Hierarchy | None:
         return self.data.hierarchy

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from simkit import data
 from simkit.data.dataset import Boxes, Dataset, sources
+from simkit.data.pictures import FilePictures
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
@@ -247,3 +248,16 @@ def test_a_bare_table_is_told_how_to_be_opened() -> None:
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         data.open("mine.csv")
+
+
+def test_a_data_set_is_shown_in_one_line(tmp_path: Path) -> None:
+    opened = data.open("scenes:images=60,val=20,test=30")
+    L = len(opened.classes)
+    assert repr(opened) == (
+        f"<Dataset scenes: train 60, val 20, test 30 images; {L} classes; with pictures and boxes>"
+    )
+    assert repr(opened.boxes["val"]) == f"<Boxes: {len(opened.boxes['val'].images)} objects>"
+    assert len(repr(opened.pictures["val"])) < 200
+    (tmp_path / "a.png").write_bytes(b"")
+    files = FilePictures.of(tmp_path, ["a.png"])
+    assert repr(files) == f"<FilePictures: 1 in {tmp_path}>"

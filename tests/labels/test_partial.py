@@ -130,3 +130,10 @@ def test_labels_of_fewer_images_in_another_order() -> None:
     assert fewer.images.tolist() == ["d", "a"]
     assert fewer.asked.tolist() == labels.asked[[3, 0]].tolist()
     assert not fewer.codes.data.flags.writeable
+
+
+def test_labels_are_shown_in_one_line() -> None:
+    labels = PartialLabels.of([[1, -1, 0], [0, 0, 0]])
+    assert repr(labels) == (
+        f"<PartialLabels {labels.id}: 2 images, 1 of them asked, 3 classes, 1 present, 1 absent>"
+    )

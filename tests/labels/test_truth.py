@@ -130,3 +130,10 @@ def test_ids_are_int64_or_text() -> None:
         BadInput, match=r"^an image id is above 2\*\*63 - 1; give such ids as text$"
     ):
         image_ids(np.array([2**63], np.uint64))
+
+
+def test_a_truth_is_shown_in_one_line() -> None:
+    truth = Truth.of([[1, 0], [1, 1]])
+    assert repr(truth) == f"<Truth {truth.id}: 2 images, 2 classes, 3 present>"
+    partly = Truth.of([[1, 0], [1, 1]], known=[[1, 0], [1, 1]])
+    assert repr(partly).endswith("2 classes, 3 present, 3 known>")

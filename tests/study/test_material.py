@@ -27,6 +27,10 @@ def test_features_of_both_kinds_belong_to_the_same_pictures():
         np.asarray(maps.values, float).mean((2, 3)), pooled.values[:], rtol=2e-3, atol=1e-3
     )
     assert pooled.id == material.ids["features test pooled"]
+    assert repr(material) == (
+        f"<Material of {material.data!r}; features: train pooled (40, 128), train maps "
+        "(40, 128, 8, 8), test pooled (20, 128), test maps (20, 128, 8, 8)>"
+    )
     assert set(material.ids) == {
         "hierarchy",
         *(f"truth {split}" for split in ("train", "test")),
