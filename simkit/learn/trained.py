@@ -99,13 +99,13 @@ def scores(
     check_inputs(model, inputs)
     device = model.head.weight.device
     maps = method.needs.maps and inputs.kind != "pooled"
-    found = []
+    found = torch.empty(len(inputs), model.head.bias.shape[-1], device=device)
     with torch.no_grad(), evaluating(model):
         for start in range(0, len(inputs), batch):
-            x = inputs.batch(np.arange(start, min(start + batch, len(inputs))))
-            out = model(x.to(device), maps=maps)
-            found.append(method.predict(out, state).float())
-    return torch.cat(found) if found else torch.empty(0, model.head.bias.shape[-1])
+            rows = slice(start, min(start + batch, len(inputs)))
+            x = inputs.batch(np.arange(rows.start, rows.stop))
+            found[rows] = method.predict(model(x.to(device), maps=maps), state).float()
+    return found
 
 
 @contextmanager

@@ -56,23 +56,21 @@ class Validation:
         A tensor is ranked on its device.
         """
         present, known = self._reference
-        chosen = slice(None) if self.classes is None else self.classes
-        return mean_ap(average_precision(scores[:, chosen], present, known))
+        ap = average_precision(scores, present, known)  # of all: choosing would copy the scores
+        return mean_ap(ap if self.classes is None else ap[self.classes])
 
     @cached_property
-    def _reference(self) -> tuple[csr_array, csr_array | None]:
-        """What is present and what is known of the classes that count; all of it: None."""
+    def _reference(self) -> tuple[csr_array, csr_array | NDArray[np.bool_] | None]:
+        """What is present and what is known, or None for all of it."""
         assert self.labels is not None
         if isinstance(self.labels, Truth):
             present, known = self.labels.present, self.labels.known
         else:
             present, known = self.labels.codes == PRESENT, self.labels.codes.astype(bool)
         if self.known is not None:
-            counts = csr_array(self.known)
-            known = counts if known is None else csr_array(known.multiply(counts))
-        if self.classes is None:
-            return present, known
-        return present[:, self.classes], None if known is None else known[:, self.classes]
+            # A dense mask stays dense: it takes a byte for each entry, sorted places nine.
+            known = self.known if known is None else csr_array(known.multiply(self.known))
+        return present, known
 
 
 class Selection:

@@ -1,8 +1,11 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.learn.metrics import average_precision, mean_ap
 from simkit.learn.validation import Selection, Validation
 
 PRESENT = np.array([[1, 0], [0, 1], [1, 1]], bool)
@@ -53,3 +56,17 @@ def test_an_epoch_without_a_score_is_kept_only_until_there_is_one():
     for epoch, score in enumerate([float("nan"), float("nan"), 0.1], 1):
         chosen.see(0, epoch, score, lambda e=epoch: kept.append(e))
     assert kept == [1, 3]
+
+
+def test_a_dense_mask_of_what_counts_stays_dense():
+    rng = np.random.default_rng(0)
+    scores, present = rng.random((20_000, 500), np.float32), rng.random((20_000, 500)) < 0.01
+    counts = np.ones(present.shape, bool)
+    counts[0] = False
+    held = Validation(None, Truth.of(present), counts, np.arange(400))
+    tracemalloc.start()
+    found = held.score(scores)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 15e6  # a copy of the scores would be 32 MB, places of the mask 90
+    assert found == mean_ap(average_precision(scores, present, counts)[:400])

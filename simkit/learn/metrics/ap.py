@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.blocks import array, by_class, is_tensor
+from simkit.learn.metrics.blocks import by_class, marks, row_blocks, rows
+from simkit.learn.metrics.marks import check_marks
 from simkit.learn.metrics.ranking import ranked
 
 Convention = Literal["nan", "csl", "spml", "cvpr22", "imcl"]
@@ -41,8 +42,9 @@ def average_precision(
       csl     nan unless it has both (Ben-Baruch et al. 2022).
       cvpr22  nan if nothing is known, else 0 without a present label, 1 without an absent one.
       spml    0 without a present label (Cole et al. 2021); imcl: the same.
-    Means leave nan out, and count the zeros. Raises BadInput for shapes that differ, nan scores and
-    an unknown convention. Equal to scikit-learn's average_precision_score to 1e-12.
+    Means leave nan out, and count the zeros. Raises BadInput for shapes that differ, nan scores,
+    labels that hold anything but 0 and 1, or booleans, and an unknown convention.
+    Equal to scikit-learn's average_precision_score to 1e-12.
     """
     check_convention(convention)
     found, present_images, known_images = [], [], []
@@ -77,33 +79,55 @@ def settled(
     return np.where(out[convention], np.nan, values)
 
 
-def mean_ap(ap: NDArray[np.float64]) -> float:
+def mean_ap(ap: Any) -> float:
     """mAP(C): the mean over the classes that are not nan; nan when all are. Printed x 100."""
+    ap = np.asarray(ap, np.float64)
     valid = ap[~np.isnan(ap)]
     return float(valid.mean()) if len(valid) else float("nan")
 
 
-def overall_ap(ap: NDArray[np.float64], counts: NDArray[np.integer]) -> float:
+def overall_ap(ap: Any, counts: Any) -> float:
     """mAP(O): the mean weighted by how many present labels each class has.
 
-    counts (L,). Source: the published code of Ben-Baruch et al. 2022; it is not a pooled AP.
+    counts (L,), as `present_counts` gives them. Raises BadInput if they are not as many.
+    Source: the published code of Ben-Baruch et al. 2022; it is not a pooled AP.
     """
+    ap, counts = np.asarray(ap, np.float64), np.asarray(counts)
+    if ap.shape != counts.shape:
+        raise BadInput(
+            f"ap has shape {ap.shape} and counts {counts.shape}; one count for each class is "
+            "expected"
+        )
     valid = ~np.isnan(ap) & (counts > 0)
     total = counts[valid].sum()
     return float(ap[valid] @ counts[valid] / total) if total else float("nan")
 
 
 def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
-    """(L,) how many (known) present labels each class has: the weights of `overall_ap`."""
-    if not issparse(present) and not issparse(known):
-        present = array(present)
-        shown = present != 0 if known is None else (present != 0) & (array(known) != 0)
-        counts = shown.sum(0)
-        return np.asarray(counts.cpu() if is_tensor(counts) else counts, np.int64)
-    shown = by_class(present)
-    if known is not None:
-        shown = by_class(shown.multiply(by_class(known)))
-    return np.diff(shown.indptr).astype(np.int64)
+    """(L,) how many (known) present labels each class has: the weights of `overall_ap`.
+
+    present, known (N, L) as in `average_precision`. Next to them it needs some 50 MB, and about 30
+    bytes for each entry of a sparse one. Raises BadInput for shapes that differ, and for labels
+    that hold anything but 0 and 1, or booleans.
+    """
+    given = [marks(one) for one in (present, known) if one is not None]
+    for one, name in zip(given, ("present", "known"), strict=False):
+        if one.ndim != 2 or one.shape != given[0].shape:
+            raise BadInput(
+                f"present has shape {tuple(given[0].shape)} and {name} {tuple(one.shape)}; both "
+                "must be images x classes"
+            )
+        check_marks(one, name)
+    if any(issparse(one) for one in given):
+        shown = by_class(given.pop(0 if issparse(given[0]) else 1))
+        for other in given:  # of an array only the entries that are set in the sparse one are read
+            held = other if issparse(other) else rows(other, slice(None)).astype(bool, copy=False)
+            shown = by_class(shown.multiply(held))
+        return np.diff(shown.indptr).astype(np.int64)
+    counts = np.zeros(given[0].shape[1], np.int64)
+    for images in row_blocks(given[0].shape):
+        counts += np.logical_and.reduce([rows(one, images) != 0 for one in given]).sum(0)
+    return counts
 
 
 def check_convention(convention: str) -> None:

@@ -37,7 +37,9 @@ def columns(values: Any, classes: slice) -> NDArray[Any]:
         marks.reshape(-1)[places(values, classes)] = True
         return marks
     if is_tensor(values):
-        return values[:, classes].t().contiguous().cpu().numpy()
+        part = values[:, classes]
+        part = part.float() if str(part.dtype) == "torch.bfloat16" else part
+        return part.t().contiguous().cpu().numpy()
     part = values[:, classes]
     if part.strides[0] == part.itemsize:  # already class by class
         return np.array(part.T, order="C")
@@ -75,9 +77,14 @@ def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
         yield slice(start, min(start + height, shape[0]))
 
 
+def marks(labels: Any) -> Any:
+    """Labels as they came if sparse, others as `array` has them."""
+    return labels if issparse(labels) else array(labels)
+
+
 def by_image(labels: Any) -> Any:
-    """Labels whose rows can be read: sparse ones sorted by image, others as `array` has them."""
-    return csr_array(labels) if issparse(labels) else array(labels)
+    """Labels whose rows can be read: sparse ones sorted by image, others as they are."""
+    return csr_array(labels) if issparse(labels) else labels
 
 
 def by_class(labels: Any) -> csc_array:

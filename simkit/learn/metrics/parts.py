@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.ap import Convention, average_precision, mean_ap
-from simkit.learn.metrics.blocks import array, by_image, row_blocks, rows
-from simkit.learn.metrics.ranking import check
+from simkit.learn.metrics.ap import Convention, average_precision, check_convention, mean_ap
+from simkit.learn.metrics.blocks import array, by_image, marks, row_blocks, rows
+from simkit.learn.metrics.ranking import check, whole_number
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,15 @@ def class_groups(annotations: Any, groups: int = 5) -> NDArray[np.int64]:
     Source: G1 to G5 of Kim et al. CVPR 2022 and CVPR 2023 (OpenImages).
     """
     annotations = np.asarray(annotations)
-    if annotations.ndim != 1 or not 1 <= groups <= len(annotations):
+    if annotations.ndim != 1 or not whole_number(groups) or not 1 <= groups <= len(annotations):
         raise BadInput(
             f"{groups} groups are asked for and annotations have shape {annotations.shape}; at "
             "least one group is expected, and at least one class for each"
+        )
+    if annotations.dtype.kind not in "iuf" or np.isnan(annotations).any():
+        raise BadInput(
+            "annotations hold nan or are no numbers; how many images are annotated is expected for "
+            "each class"
         )
     out = np.empty(len(annotations), np.int64)
     order = np.argsort(annotations, kind="stable")
@@ -48,13 +53,17 @@ def class_groups(annotations: Any, groups: int = 5) -> NDArray[np.int64]:
 def group_map(ap: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """(groups,) mAP of each group of classes; nan for a group in which every class is.
 
-    ap (L,) in [0, 1];  groups (L,) as `class_groups` gives them. Raises BadInput if they differ.
+    ap (L,) in [0, 1];  groups (L,) as `class_groups` gives them. Raises BadInput if they differ,
+    and for groups that are not counted from 1.
     """
-    if np.shape(ap) != np.shape(groups):
+    ap, groups = np.asarray(ap, np.float64), np.asarray(groups)
+    if ap.shape != groups.shape:
+        raise BadInput(f"ap has shape {ap.shape} and groups {groups.shape}; they must agree")
+    if groups.size and (groups.dtype.kind not in "iu" or groups.min() < 1):
         raise BadInput(
-            f"ap has shape {np.shape(ap)} and groups {np.shape(groups)}; they must agree"
+            f"groups hold {groups.min()} and are of {groups.dtype}; whole numbers from 1 on are "
+            "expected, as class_groups gives them"
         )
-    ap, groups = np.asarray(ap), np.asarray(groups)
     return np.array([mean_ap(ap[groups == g]) for g in range(1, groups.max(initial=0) + 1)])
 
 
@@ -70,10 +79,19 @@ def map_by_labels(
 
     scores and present (N, L) as in `average_precision`. A class that no image of a part shows is
     left out of its mean, or counts as 0 with "spml". nan for a part without images.
+    Raises BadInput as `average_precision` does, and for counts that are no whole numbers from 1 on.
     Source: Verelst et al. WACV 2023, on several labels per ImageNet image.
     """
-    scores, present = array(scores), by_image(present)
+    check_convention(convention)
+    for count in [*counts, *([] if at_least is None else [at_least])]:
+        if not whole_number(count) or count < 1:
+            raise BadInput(
+                f"a number of labels per image is {count!r}; whole numbers from 1 on are expected "
+                "in counts and at_least"
+            )
+    scores, present = array(scores), marks(present)
     check(scores, present)
+    present = by_image(present)
     labels = np.zeros(scores.shape[0], np.int64)
     for images in row_blocks(scores.shape):
         labels[images] = (rows(present, images) != 0).sum(1)

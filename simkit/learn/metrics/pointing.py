@@ -18,10 +18,11 @@ def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.boo
     maps (M, h, w), array or tensor: one for each test image and class present in it.
     boxes: for each map the boxes of that class in that image, (n, 4) or (4,): x0, y0, x1, y1 in
     pixels of the image; x1 and y1 lie outside.  sizes: (M, 2), or (2,) for all: height and width
-    of the images. Maps are enlarged bilinearly to them, pixel centres at halves; of equal pixels
-    the first in reading order counts.
+    of the images. Maps are enlarged bilinearly to them, pixel centres at halves; of equal pixels,
+    to 1e-12 of the largest, the first in reading order counts. One map at a time is on the host.
 
-    Raises BadInput for nan in a map, and for shapes or numbers that do not fit. Source: Kim et al.
+    Raises BadInput for maps that are not finite, for boxes that are no (x0 < x1, y0 < y1), sizes
+    that are no whole numbers, and shapes that do not fit. Source: Kim et al.
     CVPR 2022 (Large Loss); the way of enlarging is ours.
     """
     maps = array(maps)
@@ -30,13 +31,7 @@ def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.boo
             f"maps have shape {tuple(maps.shape)} and boxes come for {len(boxes)}; one map, height "
             "x width, and its boxes are expected for each"
         )
-    sizes = np.asarray(sizes)
-    if sizes.shape not in ((2,), (len(maps), 2)) or (sizes < 1).any():
-        raise BadInput(
-            f"sizes have shape {sizes.shape}; the height and width in pixels of every image, or "
-            "one pair for all, are expected"
-        )
-    sizes = np.broadcast_to(sizes, (len(maps), 2))
+    sizes = _sizes(sizes, len(maps))
     hits = np.zeros(len(maps), bool)
     for m in range(len(maps)):
         y, x = _highest(rows(maps, slice(m, m + 1))[0], *sizes[m].tolist())
@@ -60,13 +55,34 @@ def pointing_game(hits: Any, classes: Any) -> float:
     return float(rates.mean()) if len(hits) else float("nan")
 
 
+def _sizes(sizes: Any, M: int) -> NDArray[np.int64]:
+    """(M, 2) height and width of each image."""
+    try:
+        found = np.asarray(sizes, np.float64)
+    except (TypeError, ValueError):
+        found = np.full(np.shape(sizes) if np.ndim(sizes) else (), np.nan)
+    if found.shape not in ((2,), (M, 2)) or not (np.isfinite(found) & (found >= 1)).all():
+        raise BadInput(
+            f"sizes have shape {found.shape}; the height and width in pixels of every image, or "
+            "one pair for all, are expected"
+        )
+    if (found != np.floor(found)).any():
+        raise BadInput("sizes hold a fraction; height and width are whole numbers of pixels")
+    return np.broadcast_to(found.astype(np.int64), (M, 2))
+
+
 def _highest(values: NDArray[Any], height: int, width: int) -> tuple[int, int]:
     """Row and column of the highest pixel of the enlarged map."""
     values = values.astype(np.float64)
-    if np.isnan(values).any():
-        raise BadInput("a map holds nan; the model that gave it has diverged, lower its lr")
+    if not np.isfinite(values).all():
+        raise BadInput(
+            "a map holds nan or infinity; the model that gave it has diverged, lower its lr"
+        )
     down, across = _weights(values.shape[0], height), _weights(values.shape[1], width)
-    return divmod(int((down @ values @ across.T).argmax()), width)
+    grid = (down @ values @ across.T).ravel()
+    # A plateau of equal cells is equal up to the rounding of the weights.
+    limit = grid.max() - 1e-12 * np.abs(values).max()
+    return divmod(int((grid >= limit).argmax()), width)
 
 
 def _weights(cells: int, pixels: int) -> NDArray[np.float64]:
@@ -79,8 +95,22 @@ def _weights(cells: int, pixels: int) -> NDArray[np.float64]:
     return out
 
 
-def _corners(boxes: Any, m: int) -> NDArray[Any]:
-    corners = np.asarray(boxes, np.float64).reshape(-1, np.shape(boxes)[-1] if len(boxes) else 4)
-    if corners.shape[1] != 4:
-        raise BadInput(f"boxes of map {m} have shape {np.shape(boxes)}; (n, 4) is expected")
+def _corners(boxes: Any, m: int) -> NDArray[np.float64]:
+    """(n, 4) corners of the boxes of map m."""
+    try:
+        corners = np.asarray(boxes, np.float64)
+    except (TypeError, ValueError):
+        raise BadInput(
+            f"boxes of map {m} are {boxes!r}; numbers of shape (n, 4) are expected"
+        ) from None
+    if corners.shape == (4,) or corners.size == 0:
+        corners = corners.reshape(-1, 4)
+    if corners.ndim != 2 or corners.shape[1] != 4:
+        raise BadInput(f"boxes of map {m} have shape {corners.shape}; (n, 4) is expected")
+    wrong = ~np.isfinite(corners).all(1) | (corners[:, :2] >= corners[:, 2:]).any(1)
+    if wrong.any():
+        raise BadInput(
+            f"a box of map {m} is {corners[wrong][0].tolist()}; x0, y0, x1, y1 with x0 < x1 and "
+            "y0 < y1 are expected, so add left and top to a width and height"
+        )
     return corners

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.blocks import array, by_class, columns, is_tensor, places
+from simkit.learn.metrics.blocks import array, by_class, columns, is_tensor, marks, places
+from simkit.learn.metrics.marks import check_marks
 from simkit.learn.metrics.ranks import Ranks, refuse_nan
 
 _CACHE_BYTES = 1 << 22  # blocks of about this size are transposed and sorted fastest
@@ -31,17 +32,20 @@ def ranked(scores: Any, present: Any, known: Any = None) -> Iterator[Ranks]:
     transpose of an (L, N) array does, is used as it lies. Raises BadInput for shapes that differ,
     scores that are no numbers, and nan among the known ones.
     """
-    scores, present = array(scores), _labels(present)
-    known = None if known is None else _labels(known)
+    scores, present = array(scores), marks(present)
+    known = None if known is None else marks(known)
     check(scores, present, known)
+    present, known = _sorted_by_class(present), _sorted_by_class(known)
     N, L = scores.shape
     few = issparse(known) and known.nnz * _FEW < N * L
-    if is_tensor(scores) and not few:
+    if is_tensor(scores) and scores.device.type != "cpu" and not few:
         from simkit.learn.metrics.device import ranks_of_block, widest
 
         width = widest(N)
     else:
-        ranks_of_block, width = _ranks_of_block, _width(N * scores.dtype.itemsize)
+        # What is a tensor here is bf16, of which blocks are float32.
+        size = 4 if is_tensor(scores) else scores.dtype.itemsize
+        ranks_of_block, width = _ranks_of_block, _width(N * size)
     for start in range(0, L, width):
         yield ranks_of_block(scores, present, known, slice(start, min(start + width, L)))
 
@@ -115,12 +119,20 @@ def _width(row_bytes: int) -> int:
     return max(1, min(_LEAST_CLASSES, most), _CACHE_BYTES // max(1, row_bytes))
 
 
-def _labels(labels: Any) -> Any:
-    return by_class(labels) if issparse(labels) else array(labels)
+def whole_number(value: Any) -> bool:
+    """Whether it is one, and no boolean."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def check(scores: Any, present: Any, known: Any = None) -> None:
-    """Raise BadInput for scores that are no matrix of numbers, and labels of another shape."""
+def _sorted_by_class(labels: Any) -> Any:
+    return by_class(labels) if issparse(labels) else labels
+
+
+def check(scores: Any, present: Any = None, known: Any = None, *, name: str = "present") -> None:
+    """Raise BadInput for scores that are no matrix of numbers, and labels that do not fit them.
+
+    name: what the caller's argument is called that came as `present`.
+    """
     if is_tensor(scores):
         number = not scores.is_complex() and str(scores.dtype) != "torch.bool"
     else:
@@ -130,9 +142,12 @@ def check(scores: Any, present: Any, known: Any = None) -> None:
             f"scores have shape {tuple(scores.shape)} of {scores.dtype}; numbers, images x "
             "classes, are expected"
         )
-    for name, given in (("present", present), ("known", known)):
-        if given is not None and tuple(given.shape) != tuple(scores.shape):
+    for what, given in ((name, present), ("known", known)):
+        if given is None:
+            continue
+        if tuple(given.shape) != tuple(scores.shape):
             raise BadInput(
-                f"{name} has shape {tuple(given.shape)} and the scores {tuple(scores.shape)}; "
+                f"{what} has shape {tuple(given.shape)} and the scores {tuple(scores.shape)}; "
                 "they must agree"
             )
+        check_marks(given, what)

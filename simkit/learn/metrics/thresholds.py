@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.learn.metrics.ap import Convention, check_convention, settled
-from simkit.learn.metrics.blocks import array, by_image, row_blocks, rows
+from simkit.learn.metrics.blocks import array, by_image, marks, row_blocks, rows
 from simkit.learn.metrics.ranking import check, ranked
 from simkit.learn.metrics.ranks import refuse_nan
 
@@ -52,9 +52,10 @@ def f1(
     Raises BadInput for thresholds of another length or nan.
     """
     check_convention(convention)
-    scores, present = array(scores), by_image(present)
-    known = None if known is None else by_image(known)
+    scores, present = array(scores), marks(present)
+    known = None if known is None else marks(known)
     check(scores, present, known)
+    present, known = by_image(present), None if known is None else by_image(known)
     L = scores.shape[1]
     limits = np.asarray(thresholds, np.float64)
     if limits.shape not in ((), (L,)) or np.isnan(limits).any():

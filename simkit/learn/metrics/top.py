@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.blocks import array, by_image, row_blocks, rows
-from simkit.learn.metrics.ranking import check
+from simkit.learn.metrics.blocks import array, by_image, marks, row_blocks, rows
+from simkit.learn.metrics.ranking import check, whole_number
 from simkit.learn.metrics.ranks import refuse_nan
 
 
@@ -28,12 +29,19 @@ def top1(scores: Any, truth: Any) -> float:
     scores (N, L), an array or a tensor.  truth: (N,) the one class of each image, or (N, L) bool,
     dense or sparse, with all that are right; images without any are then left out, as ReaL does
     (Beyer et al. 2020; used by Verelst et al. WACV 2023). nan where no image is left.
-    Raises BadInput for shapes that differ, a class that does not exist, and nan scores.
+    Some million scores at a time come to the host. Raises BadInput for shapes that differ, scores
+    without a class, a class that does not exist, and nan scores.
     """
-    scores, right = array(scores), by_image(truth)
+    scores, right = array(scores), marks(truth)
+    if scores.ndim == 2 and scores.shape[1] == 0:
+        raise BadInput(
+            f"scores have shape {tuple(scores.shape)}; without a class none is highest, so bring "
+            "scores of one at least"
+        )
     if right.ndim == 1:
         return _top1_of_one(scores, np.asarray(right))
-    check(scores, right)
+    check(scores, right, name="truth")
+    right = by_image(right)
     hits = images = 0
     for block in row_blocks(scores.shape):
         labels = rows(right, block) != 0
@@ -44,7 +52,7 @@ def top1(scores: Any, truth: Any) -> float:
 
 
 def _top1_of_one(scores: Any, classes: Any) -> float:
-    check(scores, scores)
+    check(scores)
     N, L = scores.shape
     if classes.shape != (N,) or classes.dtype.kind not in "iu":
         raise BadInput(
@@ -64,22 +72,31 @@ def at_k(scores: Any, present: Any, k: int) -> AtK:
 
     precision: of those k;  recall: of the image's present classes, 0 for an image that has none;
     any: whether there is at least one. All are means over the N images; of equal scores the class
-    of lower index comes first. scores and present (N, L) as in `average_precision`.
-    Raises BadInput for k outside 1 to L. Source: the published code of Cole et al. CVPR 2021.
+    of lower index comes first. scores and present (N, L) as in `average_precision`; some million
+    of each at a time come to the host. Raises BadInput for k outside 1 to L.
+    Source: the published code of Cole et al. CVPR 2021.
     """
-    scores, present = array(scores), by_image(present)
+    scores, present = array(scores), marks(present)
     check(scores, present)
+    present = by_image(present)
     N, L = scores.shape
-    if not 1 <= k <= L:
-        raise BadInput(f"k is {k}; with {L} classes it must be 1 to {L}")
+    if not whole_number(k) or not 1 <= k <= L:
+        raise BadInput(f"k is {k!r}; with {L} classes it must be a whole number from 1 to {L}")
     sums = np.zeros(3)
     for block in row_blocks((N, L)):
         part, labels = _without_nan(rows(scores, block)), rows(present, block) != 0
-        first = np.argsort(-part.astype(np.float64), axis=1, kind="stable")[:, :k]
-        hits = np.take_along_axis(labels, first, 1).sum(1)
+        hits = (_first(part, k) & labels).sum(1)
         recall = hits / np.maximum(labels.sum(1), 1)
         sums += hits.sum() / k, recall.sum(), (hits > 0).sum()
     return AtK(*(float(s) / N if N else float("nan") for s in sums))
+
+
+def _first(scores: NDArray[Any], k: int) -> NDArray[np.bool_]:
+    """(n, L) which are the k highest of each row; of equal ones those of lower index."""
+    limit = np.partition(scores, scores.shape[1] - k, axis=1)[:, -k, None]
+    above, ties = scores > limit, scores == limit
+    left = k - above.sum(1, keepdims=True)
+    return above | (ties & (ties.cumsum(1, dtype=np.int32) <= left))
 
 
 def _without_nan(scores: Any) -> Any:

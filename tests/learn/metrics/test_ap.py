@@ -1,5 +1,8 @@
+import tracemalloc
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -80,7 +83,7 @@ def test_one_class_leaves_the_scores_as_they_were():
 
 def test_means_leave_nan_out():
     ap = np.array([0.5, np.nan, 1.0])
-    assert mean_ap(ap) == 0.75
+    assert mean_ap(ap) == mean_ap(ap.tolist()) == 0.75
     assert overall_ap(ap, np.array([3, 0, 1])) == pytest.approx(0.625)
     assert np.isnan(mean_ap(np.array([np.nan]))) and np.isnan(overall_ap(ap, np.zeros(3, int)))
 
@@ -90,6 +93,33 @@ def test_counts_are_of_known_present_labels():
     known = np.array([[1, 0], [1, 1]], bool)
     assert present_counts(present, known).tolist() == [2, 0]
     assert present_counts(csr_array(present)).tolist() == [2, 1]
+    for one in (np.asarray, csr_array, torch.from_numpy):
+        for other in (np.asarray, csr_array, torch.from_numpy):
+            assert present_counts(one(present), other(known)).tolist() == [2, 0]
+
+
+def test_counts_of_sparse_labels_and_a_mask_copy_neither():
+    places = np.arange(1000)
+    present = csr_array((np.ones(1000, bool), (places, places)), (20_000, 1_000))
+    known = np.ones(present.shape, bool)
+    tracemalloc.start()
+    counts = present_counts(present, known)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert counts.tolist() == [1] * 1000 and peak < 2e6  # the mask alone is 20 MB
+
+
+def test_counts_of_other_images_are_explained():
+    with pytest.raises(BadInput) as error:
+        present_counts(np.ones((3, 4), bool), np.ones((1, 4), bool))
+    assert str(error.value) == (
+        "present has shape (3, 4) and known (1, 4); both must be images x classes"
+    )
+    with pytest.raises(BadInput) as error:
+        overall_ap([0.5, 0.2], [1, 2, 3])
+    assert str(error.value) == (
+        "ap has shape (2,) and counts (3,); one count for each class is expected"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,6 +156,20 @@ def test_published_numbers_with_complete_labels(golden):
     np.testing.assert_allclose(apart, g["notie_alibaba_ap_per_class"], rtol=1e-7, atol=1e-12)
 
 
+def test_published_bounds_of_ties_are_those_of_both_ways_to_break_them(golden):
+    g = np.load(golden / "metrics.npz")
+    scores, present = g["scores"], g["Y"] == 1
+    found = {}
+    for end, first in (("lo", ~present), ("hi", present)):
+        order = np.lexsort((first, scores), axis=0)
+        apart = np.argsort(order, axis=0)  # the rank of each image, which no two share
+        found[end] = average_precision(apart, present, convention="spml")
+        np.testing.assert_allclose(found[end], g[f"alibaba_ap_{end}"], rtol=1e-7, atol=1e-12)
+    published = g["alibaba_ap_per_class"]
+    assert ((found["lo"] - 1e-7 <= published) & (published <= found["hi"] + 1e-7)).all()
+    assert 100 * mean_ap(published) == pytest.approx(float(g["alibaba_map"]), rel=1e-7)
+
+
 def test_published_numbers_with_partial_labels(golden):
     g = np.load(golden / "metrics.npz")
     scores, present, known = g["scores_notie"], g["Z"] == 1, g["Z"] != 0
@@ -134,6 +178,11 @@ def test_published_numbers_with_partial_labels(golden):
     np.testing.assert_array_equal(np.isnan(csl), wanted == -1)
     np.testing.assert_allclose(csl[wanted != -1], wanted[wanted != -1], rtol=1e-7)
     assert 100 * mean_ap(csl) == pytest.approx(float(g["partial_alibaba_mAP_C"]), rel=1e-7)
+    shown, told = present.any(0), known.any(0)
+    left_out = ~told, shown & (known <= present).all(0), told & ~shown
+    assert [int(out.sum()) for out in left_out] == g[
+        "partial_alibaba_counts_nolabel_noneg_nopos"
+    ].tolist()
     overall = overall_ap(csl, present_counts(present, known))
     assert 100 * overall == pytest.approx(float(g["partial_alibaba_mAP_O"]), rel=1e-7)
     cvpr = average_precision(scores, present, known, convention="cvpr22")

@@ -55,6 +55,10 @@ def test_a_part_without_images_is_nan():
     [
         ([1, 2, 3], 5, "5 groups are asked for and annotations have shape (3,); at least one "
          "group is expected, and at least one class for each"),
+        ([1, 1, 2, 3, 4], 2.5, "2.5 groups are asked for and annotations have shape (5,); at least "
+         "one group is expected, and at least one class for each"),
+        ([np.nan, 1, 2], 2, "annotations hold nan or are no numbers; how many images are annotated "
+         "is expected for each class"),
         ([[1, 2]], 1, "1 groups are asked for and annotations have shape (1, 2); at least one "
          "group is expected, and at least one class for each"),
     ],
@@ -69,6 +73,34 @@ def test_groups_of_other_classes_are_explained():
     with pytest.raises(BadInput) as error:
         group_map(np.zeros(3), np.ones(2, int))
     assert str(error.value) == "ap has shape (3,) and groups (2,); they must agree"
+
+
+@pytest.mark.parametrize(
+    ("groups", "held"), [([0, 1], "0 and are of int64"), ([1.0, 2.0], "1.0 and are of float64")]
+)
+def test_groups_that_are_not_counted_from_one_are_explained(groups, held):
+    with pytest.raises(BadInput) as error:
+        group_map([0.1, 0.2], groups)
+    assert str(error.value) == (
+        f"groups hold {held}; whole numbers from 1 on are expected, as class_groups gives them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"counts": (99,), "convention": "voc"},
+         "convention is 'voc'; it must be one of nan, csl, spml, cvpr22, imcl"),
+        ({"counts": (1, 1.5)}, "a number of labels per image is 1.5; whole numbers from 1 on are "
+         "expected in counts and at_least"),
+        ({"at_least": 0}, "a number of labels per image is 0; whole numbers from 1 on are expected "
+         "in counts and at_least"),
+    ],
+)  # fmt: skip
+def test_impossible_parts_are_explained(options, message):
+    with pytest.raises(BadInput) as error:
+        map_by_labels(np.zeros((2, 2)), np.ones((2, 2), bool), **options)
+    assert str(error.value) == message
 
 
 def test_reference_numbers(golden):

@@ -18,6 +18,12 @@ def test_of_equal_pixels_the_first_counts_and_boxes_end_before_their_corner():
     assert pointing_hits(last, [[0, 0, 6, 6]], (8, 8)).tolist() == [False]
 
 
+@pytest.mark.parametrize("value", [0.1, 0.3, 1 / 3, 200 / 255, -0.7, 0.0])
+def test_the_first_pixel_of_a_plateau_counts_though_weights_are_rounded(value):
+    flat = np.full((1, 7, 7), value)
+    assert pointing_hits(flat, [[0, 0, 1, 1]], (56, 84)).tolist() == [True]
+
+
 def test_any_box_of_the_class_will_do_and_no_box_is_a_miss():
     boxes = [[[4, 4, 8, 8], [0, 0, 2, 2]]]
     assert pointing_hits(CORNER, boxes, (8, 8)).tolist() == [True]
@@ -64,7 +70,24 @@ def test_the_score_is_the_mean_over_classes():
          "every image, or one pair for all, are expected"),
         (CORNER, [[0, 0, 1]], (8, 8), "boxes of map 0 have shape (3,); (n, 4) is expected"),
         (CORNER * np.nan, [[0, 0, 1, 1]], (8, 8),
-         "a map holds nan; the model that gave it has diverged, lower its lr"),
+         "a map holds nan or infinity; the model that gave it has diverged, lower its lr"),
+        (CORNER - np.inf, [[0, 0, 1, 1]], (8, 8),
+         "a map holds nan or infinity; the model that gave it has diverged, lower its lr"),
+        (CORNER, [[5, 4, 2, 1]], (8, 8), "a box of map 0 is [5.0, 4.0, 2.0, 1.0]; x0, y0, x1, y1 "
+         "with x0 < x1 and y0 < y1 are expected, so add left and top to a width and height"),
+        (CORNER, [[0, 0, np.nan, 1]], (8, 8), "a box of map 0 is [0.0, 0.0, nan, 1.0]; x0, y0, x1, "
+         "y1 with x0 < x1 and y0 < y1 are expected, so add left and top to a width and height"),
+        (CORNER, [[0, 0, 1, 1] * 2], (8, 8), "boxes of map 0 have shape (8,); (n, 4) is expected"),
+        (CORNER, np.ones((1, 2, 2, 4)), (8, 8),
+         "boxes of map 0 have shape (2, 2, 4); (n, 4) is expected"),
+        (CORNER, [[[1, 2, 3], [1, 2, 3, 4]]], (8, 8), "boxes of map 0 are [[1, 2, 3], [1, 2, 3, "
+         "4]]; numbers of shape (n, 4) are expected"),
+        (CORNER, [["a", "b", "c", "d"]], (8, 8), "boxes of map 0 are ['a', 'b', 'c', 'd']; numbers "
+         "of shape (n, 4) are expected"),
+        (CORNER, [[0, 0, 1, 1]], (8, np.nan), "sizes have shape (2,); the height and width in "
+         "pixels of every image, or one pair for all, are expected"),
+        (CORNER, [[0, 0, 1, 1]], (8.5, 8),
+         "sizes hold a fraction; height and width are whole numbers of pixels"),
     ],
 )  # fmt: skip
 def test_bad_input_is_explained(maps, boxes, sizes, message):

@@ -94,7 +94,7 @@ def test_torch_takes_the_same_labels_and_numbers(dtype, form):
     tensor = torch.from_numpy(scores).to(dtype)
     labels = FORMS[form](present), FORMS[form](known)
     whole = slice(0, scores.shape[1])
-    prepared = [ranking._labels(one) for one in labels]
+    prepared = [ranking._sorted_by_class(blocks.marks(one)) for one in labels]
     same(
         [device.ranks_of_block(tensor, *prepared, whole)],
         list(ranked(scores, present, known)),
@@ -130,14 +130,13 @@ def test_blocks_change_nothing(monkeypatch):
     assert len(whole) == 1
     monkeypatch.setattr(ranking, "_BLOCK_BYTES", 60 * 4 * 3)
     monkeypatch.setattr(ranking, "_CACHE_BYTES", 1)
-    monkeypatch.setattr(device, "_BLOCK_SCORES", 60 * 4)
     monkeypatch.setattr(blocks, "_STRIP", 7)
     for labels in ((present, known), (csr_array(present), csr_array(known))):
         found = list(ranked(scores, *labels))
         assert [b.classes for b in found] == [slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 11)]
         same(found, whole)
         found = list(ranked(torch.from_numpy(scores).bfloat16(), *labels))
-        assert [b.classes for b in found] == [slice(0, 4), slice(4, 8), slice(8, 11)]
+        assert [b.classes for b in found] == [slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 11)]
         same(found, whole)
 
 
@@ -206,7 +205,7 @@ def test_labels_of_another_shape_are_explained():
     assert str(error.value) == "known has shape (2, 2) and the scores (2, 3); they must agree"
 
 
-@pytest.mark.parametrize("form", ["array", "by class", "sparse", "tensor"])
+@pytest.mark.parametrize("form", ["array", "by class", "sparse", "tensor", "bfloat16"])
 def test_memory_is_that_of_a_block(form):
     """80 MB of scores, 20 MB of labels that are present, 20 MB of those known: none is copied."""
     rng = np.random.default_rng(0)
@@ -214,7 +213,10 @@ def test_memory_is_that_of_a_block(form):
     present, known = np.zeros(scores.shape, bool), np.ones(scores.shape, bool)
     present[rng.integers(0, 20_000, 20_000), rng.integers(0, 1_000, 20_000)] = True
     known[::3] = False
-    given = FORMS["array" if form == "sparse" else form](scores), FORMS[form](present), known
+    if form == "bfloat16":
+        given = torch.from_numpy(scores).bfloat16(), present, known
+    else:
+        given = FORMS["array" if form == "sparse" else form](scores), FORMS[form](present), known
     for function in (average_precision, f1_thresholds):
         tracemalloc.start()
         function(*given)
