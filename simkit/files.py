@@ -35,15 +35,32 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def may_write(path: str | os.PathLike[str]) -> None:
+    """Raise BadInput where `whole(path)` could not write, before the work whose result it holds.
+
+    Nothing is made. What this process may do is asked, not how much room there is.
+    """
+    target = Path(path)
+    try:
+        _refuse_other_kinds(target)
+        there = next(folder for folder in target.absolute().parents if folder.exists())
+    except OSError as error:  # such as a name that is too long
+        raise BadInput(
+            f"{target} cannot be written ({error.strerror}); choose another place"
+        ) from None
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise BadInput(
+            f"{target} cannot be written ({there} is no folder that takes files); choose another "
+            "place"
+        )
+
+
 _CANNOT_WRITE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _beside(target: Path) -> Path:
     try:
-        if target.is_dir():
-            raise BadInput(f"{target} is a folder; give the name of a file to write")
-        if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
-            raise BadInput(f"{target} is no ordinary file; give the name of a file to write")
+        _refuse_other_kinds(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
             prefix=f".{target.name[:100]}.", suffix=".part", dir=target.parent
@@ -56,6 +73,13 @@ def _beside(target: Path) -> Path:
     os.close(handle)
     os.chmod(name, 0o666 & ~_umask())
     return Path(name)
+
+
+def _refuse_other_kinds(target: Path) -> None:
+    if target.is_dir():
+        raise BadInput(f"{target} is a folder; give the name of a file to write")
+    if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
+        raise BadInput(f"{target} is no ordinary file; give the name of a file to write")
 
 
 def _umask() -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simkit.errors import BadInput
-from simkit.files import expanded, readable, spare, whole
+from simkit.files import expanded, may_write, readable, spare, whole
 
 
 def _content(folder: Path) -> dict[str, str]:
@@ -89,7 +89,7 @@ def test_an_unwritable_target_is_named(tmp_path: Path) -> None:
 def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(BadInput, match="cannot be written"), whole(tmp_path / "a.txt"):
+        with pytest.raises(BadInput, match=r"cannot be written"), whole(tmp_path / "a.txt"):
             pytest.fail("the block was entered")
     finally:
         tmp_path.chmod(0o700)
@@ -107,6 +107,28 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     ):
         stream.write("x")
     assert _content(tmp_path) == {}
+
+
+def test_it_is_told_beforehand_what_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_write(tmp_path / "new" / "deep" / "file")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "file").write_text("x")
+    may_write(tmp_path / "file")
+    with pytest.raises(BadInput) as error:
+        may_write(tmp_path / "file" / "below")
+    assert str(error.value) == (
+        f"{tmp_path / 'file' / 'below'} cannot be written ({tmp_path / 'file'} is no folder that "
+        "takes files); choose another place"
+    )
+    with pytest.raises(BadInput, match="is a folder; give the name of a file to write"):
+        may_write(tmp_path)
+    with pytest.raises(BadInput, match=r"cannot be written .File name too long.; choose"):
+        may_write(tmp_path / ("x" * 300) / "y")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(BadInput, match=r"is no folder that takes files.; choose another place"):
+        may_write(tmp_path / "other")
 
 
 def test_other_errors_of_the_block_stay_what_they_are(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from numbers import Real
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -110,12 +111,12 @@ class ImageInputs:
                 f"pictures have shape {pictures.shape} of {pictures.dtype}; uint8 of shape "
                 "(N, 3, H, W) is expected"
             )
-        if crop is not None and (len(crop) != 2 or not 0 < crop[0] <= crop[1] <= 1):
+        if crop is not None and not (_pair(crop) and 0 < crop[0] <= crop[1] <= 1):
             raise BadInput(
                 f"crop is {crop}; the smallest and the largest share of the area are expected, "
                 "such as (0.25, 1)"
             )
-        if len(aspect) != 2 or not 0 < aspect[0] <= aspect[1] < math.inf:
+        if not (_pair(aspect) and 0 < aspect[0] <= aspect[1] < math.inf):
             raise BadInput(
                 f"aspect is {aspect}; the smallest and the largest width by height are expected, "
                 "such as (3 / 4, 4 / 3)"
@@ -188,3 +189,12 @@ class ImageInputs:
             found = np.ascontiguousarray(np.stack(read).transpose(0, 3, 1, 2))
         given = (None if x is None else torch.from_numpy(x) for x in (boxes, flips))
         return shown(torch.from_numpy(found), Views(*given))
+
+
+def _pair(given: Any) -> bool:
+    """Whether it is two numbers."""
+    return (
+        isinstance(given, tuple | list | np.ndarray)
+        and len(given) == 2
+        and all(isinstance(value, Real) for value in given)
+    )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.chance import Chance
+from simkit.files import may_write
 from simkit.learn import unfinished as files
 from simkit.learn.averaging import Averages
 from simkit.learn.devices import on_device, plain
@@ -48,6 +49,10 @@ class Course:
     team: Team = field(default_factory=Team)
     earlier: str | None = None
     head: dict[str, list[float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.checkpoint is not None:  # after an epoch it would be too late
+            may_write(self.checkpoint)
 
 
 def run(stack: Stack, course: Course) -> tuple[Record, Averages | None]:
@@ -121,14 +126,15 @@ def _step(cut: Cut, epoch: int, stack: Stack, sums: list[Tensor], team: Team) ->
             fed = stack.feed.batch(own, epoch=epoch)
         stack.forward(fed)
         outs = [team.whole(part.out, b, part.method.needs) for part in stack.parts]
-        views = [team.gathered(x, b) for x in (fed.flips, fed.boxes)]
+        flips, boxes = (team.gathered(x, b) for x in (fed.flips, fed.boxes))
         where, index = (on_device(x, stack.device) for x in (place, stack.rows[place]))
-        batches = [part.batch(index, where, *views, share=b / images) for part in stack.parts]
+        share = b / images
+        batches = [part.batch(index, where, flips, boxes, share) for part in stack.parts]
         losses = [
             part.method.loss(batch, out, part.state)
             for part, batch, out in zip(stack.parts, batches, outs, strict=True)
         ]
-        stack.backward(fed, losses, share=b / images, add=k > 0)
+        stack.backward(fed, losses, share=share, add=k > 0)
         for part, loss, total in zip(stack.parts, losses, sums, strict=True):
             total += loss.detach() * (1 if part.method.sums else b)
         seen += zip(stack.parts, batches, map(detached, outs), strict=True)

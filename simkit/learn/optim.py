@@ -98,6 +98,7 @@ class Settings:
                     f"training: {key} is {value!r}; it must be one of {', '.join(known)}"
                 )
         self._check_milestones()
+        self._check_idle()
         if self.ema is not None and self.keep == "better" and self.select != "best":
             raise BadInput(
                 "training: keep is 'better', which is told by validation labels; set select to "
@@ -117,6 +118,26 @@ class Settings:
                 "which the rate falls"
             )
 
+    def _check_idle(self) -> None:
+        """Raise BadInput for what is set and would do nothing."""
+        idle = {
+            "milestones": (self.schedule == "step", "schedule is 'step'"),
+            "cycle_momentum": (self.schedule == "one-cycle", "schedule is 'one-cycle'"),
+            "patience": (self.select == "best", "select is 'best'"),
+            "max_drop": (self.select == "best", "select is 'best'"),
+        }
+        for key, (used, where) in idle.items():
+            if getattr(self, key) and not used:
+                raise BadInput(
+                    f"training: {key} is set and does something only where {where}; set that too, "
+                    f"or leave {key} out"
+                )
+        if self.milestones and self.milestones[-1] >= self.epochs:
+            raise BadInput(
+                f"training: milestones are {list(self.milestones)}, and training ends with epoch "
+                f"{self.epochs}; give epochs before the last one"
+            )
+
     def rate(self, *, backbone: bool) -> float:
         """The learning rate: as set, or the default for heads on features or a whole backbone."""
         return self.lr if self.lr is not None else (1e-4 if backbone else 1e-2)
@@ -129,6 +150,8 @@ class Settings:
             head_epochs=0,
             lr=self.head_lr,
             schedule="constant",
+            milestones=None,
+            cycle_momentum=False,
             ema=None,
             patience=None,
             max_drop=None,

@@ -39,7 +39,8 @@ def factor(settings: Settings, step: int, steps: int) -> float:
     constant   1.
     cosine     falls from 1 to 0 over all steps.
     one-cycle  rises from 1/25 to 1 in the first `warm_up` of all steps and falls to 4e-6, both
-               along a cosine: Smith and Topin 2019, as torch's OneCycleLR has it.
+               along a cosine: Smith and Topin 2019, as torch's OneCycleLR has it. Where that is
+               less than one step it begins at 1, and torch's somewhat lower.
     step       times `step_factor` after each epoch of `milestones`.
     """
     if settings.schedule == "cosine":

@@ -63,7 +63,6 @@ def train_stack(
     lrs: a learning rate for each run, by default that of the settings.  watch: watchers by the
     place of their run; they see no epochs in which the head learns alone.  progress: called with
     (epochs done, epochs).
-
     backbone: learns along with the head, for a single run on ImageInputs; a copy of it, the one
     given stays. One of one's own has `width`, the number D, and `prepare(pictures)`, from uint8
     (b, 3, H, W) to what it takes, and gives maps (b, D, h, w) of floats.  checkpoint: a file
@@ -73,7 +72,7 @@ def train_stack(
     "cuda", "cuda:1". What comes back lies on the CPU.  compile: let torch.compile work on the
     backbone.  team: the processes that train together: see `parallel.together`.
 
-    Raises BadInput for runs that do not fit together and for what a method lacks.
+    Raises BadInput for what does not fit together and for what a method or a backbone lacks.
     """
     common = settings.rate(backbone=backbone is not None)
     rates = [common] * len(runs) if lrs is None else [float(lr) for lr in lrs]

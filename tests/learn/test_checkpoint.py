@@ -80,6 +80,18 @@ def test_a_file_of_another_training_is_refused(pooled, tmp_path):
         train(pooled, make("an"), settings=Settings(epochs=1), checkpoint=path)
 
 
+def test_a_place_that_cannot_be_written_is_told_before_the_work(pooled, tmp_path):
+    (tmp_path / "file").write_text("x")
+    path, seen = tmp_path / "file" / "training.safetensors", []
+    with pytest.raises(BadInput) as error:
+        train(pooled, make("an"), checkpoint=path, watch=[lambda *step: seen.append(step)])
+    assert str(error.value) == (
+        f"{path} cannot be written ({tmp_path / 'file'} is no folder that takes files); choose "
+        "another place"
+    )
+    assert not seen
+
+
 def test_a_model_is_read_back(task, tmp_path):
     found = train(task, make("ll-r+boostlu"), settings=Settings(epochs=2, standardise=True))
     found.save(tmp_path / "model")

@@ -140,7 +140,7 @@ def test_the_whole_picture_is_a_crop_that_changes_nothing():
     np.testing.assert_array_equal(array, kept)
 
 
-@pytest.mark.parametrize("crop", [(0, 1), (0.5, 0.2), (0.5, 1.1), (0.5,)])
+@pytest.mark.parametrize("crop", [(0, 1), (0.5, 0.2), (0.5, 1.1), (0.5,), 0.25, "a"])
 def test_crops_that_cannot_be_are_refused(crop):
     with pytest.raises(BadInput) as error:
         ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=crop)
@@ -150,7 +150,7 @@ def test_crops_that_cannot_be_are_refused(crop):
     )
 
 
-@pytest.mark.parametrize("aspect", [(0, 1), (2, 1), (1, float("inf")), (1,)])
+@pytest.mark.parametrize("aspect", [(0, 1), (2, 1), (1, float("inf")), (1,), 1.0])
 def test_forms_that_cannot_be_are_refused(aspect):
     with pytest.raises(BadInput) as error:
         ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=(0.25, 1), aspect=aspect)

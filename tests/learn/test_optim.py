@@ -80,6 +80,31 @@ def test_one_step_is_that_of_the_plain_optimiser(name):
             "training: keep is 'better', which is told by validation labels; set select to "
             "'best', or keep to 'average'",
         ),
+        (
+            {"milestones": (3,)},
+            "training: milestones is set and does something only where schedule is 'step'; set "
+            "that too, or leave milestones out",
+        ),
+        (
+            {"cycle_momentum": True, "schedule": "cosine"},
+            "training: cycle_momentum is set and does something only where schedule is "
+            "'one-cycle'; set that too, or leave cycle_momentum out",
+        ),
+        (
+            {"patience": 2},
+            "training: patience is set and does something only where select is 'best'; set that "
+            "too, or leave patience out",
+        ),
+        (
+            {"max_drop": 0.03},
+            "training: max_drop is set and does something only where select is 'best'; set that "
+            "too, or leave max_drop out",
+        ),
+        (
+            {"schedule": "step", "milestones": (3, 10)},
+            "training: milestones are [3, 10], and training ends with epoch 10; give epochs before "
+            "the last one",
+        ),
     ],
 )
 def test_what_papers_add_is_checked(given, message):
@@ -91,6 +116,15 @@ def test_what_papers_add_is_checked(given, message):
 def test_milestones_come_as_a_list_too():
     settings = build(Settings, {"milestones": [1, 2], "schedule": "step"}, "training")
     assert settings.milestones == (1, 2) and settings.to_json()["milestones"] == [1, 2]
+
+
+def test_the_head_alone_learns_at_a_constant_rate():
+    for more in (
+        {"schedule": "step", "milestones": (3,)},
+        {"schedule": "one-cycle", "cycle_momentum": True},
+    ):
+        head = Settings(head_epochs=2, select="best", patience=2, **more).of_head()
+        assert (head.schedule, head.milestones, head.cycle_momentum) == ("constant", None, False)
 
 
 def test_decoupled_decay_is_not_divided_by_the_gradients():
