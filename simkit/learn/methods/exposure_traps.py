@@ -49,5 +49,8 @@ def _lack(labels: PartialLabels, images: bool) -> tuple[str, str] | None:
 def _know_both(labels: PartialLabels) -> int:
     """In how many images something is known to be present and something to be absent."""
     rows = np.repeat(np.arange(labels.shape[0]), np.diff(labels.codes.indptr))
-    known = (np.unique(rows[labels.codes.data == code]) for code in (PRESENT, ABSENT))
-    return len(np.intersect1d(*known, assume_unique=True))
+    present, absent = (
+        np.bincount(rows[labels.codes.data == code], minlength=labels.shape[0])
+        for code in (PRESENT, ABSENT)
+    )
+    return int(np.count_nonzero((present > 0) & (absent > 0)))

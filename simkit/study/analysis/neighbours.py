@@ -30,10 +30,15 @@ def neighbours(
     without: images that take no part, by index, such as those that could not be read. Columns:
     rank, row (index of the image), image (id), distance (Euclidean) and cosine (one minus it) to
     the query, present and absent (lists of class names known so), unknown (how many classes) and
-    hidden (names of those that are present in truth). Raises BadInput for another image or k, and
-    for labels of none of these images.
+    hidden (names of those that are present in truth). Raises BadInput for another image or k, for
+    features of other images, and for labels of none of these images or classes.
     """
-    if k < 1:
+    if len(features) != len(truth.images):
+        raise BadInput(
+            f"neighbours: features of {len(features):,} images came with a truth of "
+            f"{len(truth.images):,}; give a row for each image of the truth"
+        )
+    if k < 1 or k != int(k):
         raise BadInput(f"neighbours: k is {k}; a whole number of at least 1 is expected")
     there = np.ones(len(truth.images), bool)
     there[[] if without is None else without] = False
@@ -91,8 +96,13 @@ def _states(
         raise BadInput(
             "the labels are about none of these images; give labels of the split that is searched"
         )
-    found = np.zeros((len(shown), len(truth.classes)), np.int8)
     own = [c for c, name in enumerate(labels.classes) if name in column]
+    if not own:
+        raise BadInput(
+            "the labels are about none of these classes; give labels whose class names are those "
+            f"of the data, such as {', '.join(truth.classes[:3])}"
+        )
+    found = np.zeros((len(shown), len(truth.classes)), np.int8)
     there = [column[labels.classes[c]] for c in own]
     for row, image in zip(found, np.asarray(truth.images)[shown].tolist(), strict=True):
         if str(image) in place:

@@ -25,13 +25,12 @@ def curves(methods: Sequence[str], *, points: int = 101) -> pa.Table:
 
     methods: SE, SE-L or SE-I, spelled with their settings. Columns: method, side ("present" where
     something present is nearest, else "absent"), distance in [0, 1], temperature, and slope, the
-    size of the loss's gradient at a logit of 0. Raises BadInput for another method.
+    size of the loss's gradient at a logit of 0. Raises BadInput for another method, and for none.
     """
     away = torch.linspace(0, 1, points, dtype=torch.float64)
     beyond = torch.full_like(away, torch.inf)
     parts = []
-    for spec in methods:
-        method = _exposure(spec)
+    for spec, method in _exposures(methods):
         for side, pair in (("present", (away, beyond)), ("absent", (beyond, away))):
             found = soft.temperatures(
                 torch.stack(pair), beta=method.beta, gamma=method.gamma, form=method.temperature
@@ -49,7 +48,7 @@ def temperatures(
 
     image: its row in the task, which has features or the aids. Columns: method, class, state (int8
     +1, -1, 0), temperature (0 where known or ignored), present (bool, in truth; null without it).
-    Raises BadInput for another method and for an image that was not asked about.
+    Raises BadInput for another method, for none, and for an image that was not asked about.
     """
     labels = task.labels
     if not 0 <= image < len(labels.asked) or not labels.asked[image]:
@@ -61,8 +60,7 @@ def temperatures(
     states = pa.array(labels.rows([image])[0], pa.int8())
     present = None if truth is None else truth.rows([image])[0]
     parts = []
-    for spec in methods:
-        method = _exposure(spec)
+    for spec, method in _exposures(methods):
         found = method.temperatures(prepare(task, method), np.array([image]))[0]
         about = {"method": [spec] * L, "class": list(labels.classes), "state": states}
         true = pa.array([None] * L, pa.bool_()) if present is None else pa.array(present)
@@ -74,25 +72,32 @@ def reached(task: Task, methods: Sequence[str], *, truth: Truth | None = None) -
     """How many unknown labels of an image get a temperature, one row for each method.
 
     Columns, means over the asked images: method, unknown, reached (not ignored), positive and
-    negative (soft ones); shares, nan without truth: right (of soft positives that are there) and
-    found (of unknown labels that are there which are soft positives). Source of the question: Soft
-    Exposure's rebuttal. Raises BadInput for another method.
+    negative (soft ones); shares, nan without truth: right (of soft positives that are there),
+    right_absent (of soft negatives that are not), there (of all unknown labels, what guessing
+    "present" would have right) and found (of unknown labels that are there which are soft
+    positives). Source of the question: Soft Exposure's rebuttal. Raises BadInput for another
+    method, for none, and where no image was asked about.
     """
     rows = task.rows
+    if not len(rows):
+        raise BadInput(
+            "reached: no image was asked about, so none has temperatures; ask about some"
+        )
     unknown = task.labels.rows(rows) == UNKNOWN
     there = None if truth is None else truth.rows(rows) & unknown
     found = []
-    for spec in methods:
-        method = _exposure(spec)
+    for spec, method in _exposures(methods):
         T = method.temperatures(prepare(task, method), rows)
         counts = {"unknown": unknown, "reached": T != 0, "positive": T > 0, "negative": T < 0}
         means = {key: float(marked.sum(1).mean()) for key, marked in counts.items()}
-        shares = {"right": float("nan"), "found": float("nan")}
+        shares = dict.fromkeys(("right", "right_absent", "there", "found"), float("nan"))
         if there is not None:
             hits = ((T > 0) & there).sum()
             shares = {
-                key: float(hits / of) if of else float("nan")
-                for key, of in (("right", (T > 0).sum()), ("found", there.sum()))
+                "right": _share(hits, (T > 0).sum()),
+                "right_absent": _share(((T < 0) & ~there).sum(), (T < 0).sum()),
+                "there": _share(there.sum(), unknown.sum()),
+                "found": _share(hits, there.sum()),
             }
         found.append({"method": spec, **means, **shares})
     return pa.Table.from_pylist(found)
@@ -104,8 +109,14 @@ def label_distances(
     """Distances between classes that have a place psi (L, D), like beside like.
 
     The order is that of average linkage with the nearest leaves side by side. Columns: class,
-    other, distance; every pair stands twice. Raises BadInput where fewer than two have a place.
+    other, distance; every pair stands twice. Raises BadInput where fewer than two have a place, or
+    where there is not a name for each.
     """
+    if len(psi) != len(classes):
+        raise BadInput(
+            f"label_distances: {len(classes)} class names came for {len(psi)} places; give one "
+            "name for each row of psi"
+        )
     own = np.flatnonzero(~np.isnan(psi).any(1))
     if len(own) < 2:
         raise BadInput(
@@ -126,8 +137,18 @@ def label_distances(
     )
 
 
-def _exposure(spec: str) -> Exposure:
-    method = make(spec)
-    if not isinstance(method, Exposure):
-        raise BadInput(f"{spec!r} has no temperatures; name se, se-l or se-i, with settings")
-    return method
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole else float("nan")
+
+
+def _exposures(specs: Sequence[str]) -> list[tuple[str, Exposure]]:
+    """Each method with how it was spelled."""
+    found = []
+    for spec in specs:
+        method = make(spec)
+        if not isinstance(method, Exposure):
+            raise BadInput(f"{spec!r} has no temperatures; name se, se-l or se-i, with settings")
+        found.append((spec, method))
+    if not found:
+        raise BadInput("no method was named; name se, se-l or se-i, with settings")
+    return found

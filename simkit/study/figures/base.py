@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,12 +11,15 @@ from typing import Any, ClassVar, Protocol
 
 import matplotlib as mpl
 import pyarrow as pa
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Drawing
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from simkit.registry import Registry
 
 WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
 INK, PALE = "#222222", "#8a8a8a"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Figure(Protocol):
@@ -48,6 +52,8 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "lines.linewidth": 1.8,
     "lines.markersize": 6,
+    # Names of classes and images stand as they are: "$5 to $10" is no formula.
+    "text.parse_math": False,
     "savefig.dpi": 200,
     "figure.facecolor": "white",
     # Equal tables give equal files: no random ids inside, text stays text.
@@ -61,6 +67,19 @@ def house_style() -> Iterator[None]:
     """Our fonts and lines for the block; the user's own settings are back afterwards."""
     with mpl.rc_context(STYLE):
         yield
+
+
+def power(value: float) -> str:
+    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 10⁸ for what is longer."""
+    if value == 0 or 1e-3 <= value < 1e5:
+        return f"{value:,.0f}" if value == 0 or value >= 1 else f"{value:g}"
+    return "10" + f"{math.log10(value):.0f}".translate(_RAISED)
+
+
+def plain_log(axis: Axis) -> None:
+    """Powers of ten as plain text: matplotlib's own ticks would be formulas."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
+    axis.set_minor_formatter(NullFormatter())
 
 
 @dataclass(frozen=True)

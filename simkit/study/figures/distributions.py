@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from matplotlib.figure import Figure as Drawing
 
-from simkit.study.figures.base import INK, WIDTH, house_style, register
+from simkit.study.figures.base import INK, WIDTH, house_style, plain_log, register
 
 
 @register
@@ -55,6 +55,7 @@ class Distributions:
                     ranks, np.maximum(before, 0.5), where="mid", color=INK, lw=1.2, label="truth"
                 )
                 axes.set_yscale("log")
+                plain_log(axes.yaxis)
                 axes.set_ylim(0.8, before.max() * 1.6)
                 share = after.sum() / max(1, before.sum())
                 axes.set_title(f"{scheme}: {share:.0%} of positives", loc="left", fontsize=10)

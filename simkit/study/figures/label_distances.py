@@ -10,11 +10,15 @@ import pyarrow as pa
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.study.figures.base import WIDTH, house_style, register
 
-_SHADES = LinearSegmentedColormap.from_list("near", ["#0B3C6F", "#0072B2", "#9CCBE6", "#FFFFFF"])
+_SHADES = LinearSegmentedColormap.from_list(
+    "near", ["#0B3C6F", "#0072B2", "#8FC1E0", "#DCECF7"]
+).with_extremes(under="#041A33", bad="#B8B8B8")
+_SPAN = 100  # nearer than this part of the largest distance is one shade
 
 
 @register
@@ -22,7 +26,8 @@ _SHADES = LinearSegmentedColormap.from_list("near", ["#0B3C6F", "#0072B2", "#9CC
 class LabelDistances:
     """Classes x classes, dark where two are near; in the order of the table, like beside like.
 
-    Called with the table of `study.analysis.temperatures.label_distances`.
+    Grey is the class itself. Called with the table of
+    `study.analysis.temperatures.label_distances`.
     """
 
     name: ClassVar[str] = "label-distances"
@@ -41,21 +46,30 @@ class LabelDistances:
         with house_style():
             drawing = Drawing(figsize=(WIDTH, 0.88 * WIDTH), layout="constrained")
             axes = drawing.add_subplot()
-            high = max(float(np.nanmax(away)), 1e-9)
-            low = max(float(np.nanmin(away)), high / 100)
-            norm = LogNorm(min(low, 0.99 * high), high)  # a few far classes leave shades for others
-            shown = axes.imshow(away, cmap=_SHADES, norm=norm, interpolation="nearest")
+            low, high, below = _ends(away)
+            norm = LogNorm(low, high)  # a few far classes leave shades for others
+            drawn = np.maximum(away, low / 2)  # a logarithm of 0 would be no shade at all
+            shown = axes.imshow(drawn, cmap=_SHADES, norm=norm, interpolation="nearest")
             size = float(np.clip(400 / L, 3, 9))
             axes.set_xticks(range(L), classes, rotation=90, fontsize=size)
             axes.set_yticks(range(L), classes, fontsize=size)
             axes.tick_params(length=0)
             axes.grid(False)
             axes.spines[:].set_visible(False)
-            bar = drawing.colorbar(shown, ax=axes, shrink=0.6, pad=0.02)
-            bar.set_label("distance between classes (log; dark: near)")
+            more = "min" if below else "neither"
+            bar = drawing.colorbar(shown, ax=axes, shrink=0.6, pad=0.02, extend=more)
+            bar.set_label("distance between classes (log; dark: near; grey: itself)")
             bar.ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
             bar.ax.yaxis.set_minor_locator(NullLocator())
             bar.outline.set_visible(False)  # type: ignore[operator]
             axes.set_title("Which classes look alike", loc="left", fontweight="bold", fontsize=13)
         return drawing
+
+
+def _ends(away: NDArray[np.float64]) -> tuple[float, float, bool]:
+    """Where the shades begin and end, and whether anything is nearer than where they begin."""
+    high = float(np.nanmax(away)) or 1.0  # all at one place: everything is nearer
+    least = float(np.nanmin(away))
+    low = min(max(least, high / _SPAN), high / 2)  # where all are alike there is still a scale
+    return low, high, least < low

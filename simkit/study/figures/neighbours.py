@@ -20,6 +20,7 @@ _COLUMNS = 5
 _LEFT, _CELL, _GAP = 1.75, 1.3, 0.14  # inches: the query's side, the others', between them
 _LINE, _SIZE = 0.15, 7.5  # inches from line to line, and points
 _TOP = 0.75
+_ID = 15  # letters of an image id that fit above the query
 _NAMED = {"−": 3, "in truth": 6}  # how many names are written out
 
 
@@ -31,7 +32,8 @@ class NeighboursFigure:
     Names after + are known to be present, after − to be absent; a class the query is known to have
     too is bold. Classes that are in a picture without being known are named in grey.
     pictures: (H, W, 3) uint8, the query's first, in the order of the table; without them the
-    labels stand alone.  Called with the table of `study.analysis.neighbours.neighbours`.
+    labels stand alone.  Called with the table of `study.analysis.neighbours.neighbours`. Of a long
+    image id the end is shown. Raises BadInput for fewer pictures than images.
     """
 
     name: ClassVar[str] = "neighbours"
@@ -43,6 +45,11 @@ class NeighboursFigure:
         rows = table.to_pylist()
         if not rows:
             raise BadInput("neighbours: the table holds no image; make it from features")
+        if self.pictures is not None and len(self.pictures) != len(rows):
+            raise BadInput(
+                f"neighbours: {len(self.pictures)} pictures came for {len(rows)} images; give one "
+                "for each row of the table"
+            )
         shared = set(rows[0]["present"])
         texts = [_lines(row, shared if row["rank"] else set()) for row in rows]
         side = _CELL if self.pictures else 0.0
@@ -80,7 +87,9 @@ class NeighboursFigure:
         if self.pictures:
             axes.imshow(_square(self.pictures[n]), interpolation="antialiased")
         row = rows[n]
-        head = f"image {row['image']}" if n == 0 else f"{row['rank']}.  {row['distance']:.3f}"
+        own = row["image"]
+        own = own if len(own) <= _ID else "…" + own[1 - _ID :]
+        head = f"image {own}" if n == 0 else f"{row['rank']}.  {row['distance']:.3f}"
         axes.set_title(
             head, loc="left", fontsize=9, fontweight="bold" if n == 0 else "normal", pad=3
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,11 +14,19 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, label, register
+from simkit.study.figures.base import (
+    INK,
+    PALE,
+    WIDTH,
+    house_style,
+    label,
+    plain_log,
+    power,
+    register,
+)
 
 _COLORS = ("#CC79A7", "#0072B2", "#E69F00", "#009E73", "#222222", "#56B4E9", "#D55E00")
 _SIDES = {"present": "-", "absent": (0, (4, 2))}
-TICKS = (-100, -10, -1, 0, 1, 10, 100)
 
 
 @register
@@ -26,7 +35,8 @@ class TemperatureCurve:
     """Signed temperature over distance on the left, the gradient at a logit of 0 on the right.
 
     Solid lines are soft positives, dashed ones soft negatives; a colour for each setting. Called
-    with the table of `study.analysis.temperatures.curves`.
+    with the table of `study.analysis.temperatures.curves`. A line ends where a temperature is beyond
+    the largest number.
     """
 
     name: ClassVar[str] = "temperature-curve"
@@ -45,11 +55,13 @@ class TemperatureCurve:
                 for side, dashes in _SIDES.items():
                     _draw(left, table, method, side, "temperature", color, dashes)
                     _draw(right, table, method, side, "slope", color, dashes)
-            signed(left, "y")
+            size = np.abs(table["temperature"].to_numpy())
+            signed(left, "y", float(size[np.isfinite(size)].max(initial=1.0)))
             left.axhline(0, color=PALE, linewidth=0.8, zorder=0)
             left.set(ylabel="temperature T", title="How soft a label is")
             right.set(ylabel="gradient at a logit of 0", title="What training feels")
             right.set_yscale("log")
+            plain_log(right.yaxis)
             for axes in (left, right):
                 axes.set_xlabel("distance to what is known, over the image's largest")
                 axes.title.set(x=0, ha="left", fontweight="bold")
@@ -57,18 +69,20 @@ class TemperatureCurve:
         return drawing
 
 
-def signed(axes: Axes, which: str) -> None:
-    """Temperatures along x or y: logarithmic on both sides of -1 to 1."""
-    scale = {"linthresh": 1, "linscale": 0.6}
-    named = [f"{tick}".replace("-", "−") for tick in TICKS]
-    if which == "y":
-        axes.set_yscale("symlog", **scale)
-        axes.set_yticks(TICKS, named, minor=False)
-        axes.set_yticks([], minor=True)
-    else:
-        axes.set_xscale("symlog", **scale)
-        axes.set_xticks(TICKS, named, minor=False)
-        axes.set_xticks([], minor=True)
+def signed(axes: Axes, which: str, largest: float, *, most: int = 4) -> None:
+    """Temperatures along x or y: logarithmic on both sides of -1 to 1.
+
+    At most `most` ticks on each side of 0, up to the power of ten below `largest`.
+    """
+    highest = max(2, math.floor(math.log10(largest)))
+    step = -(-(highest + 1) // most)
+    above = [10.0**exponent for exponent in range(highest % step, highest + 1, step)]
+    ticks = [-size for size in reversed(above)] + [0.0, *above]
+    named = [power(tick) if tick >= 0 else "−" + power(-tick) for tick in ticks]
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    (axes.set_yscale if which == "y" else axes.set_xscale)("symlog", linthresh=1, linscale=0.6)
+    axis.set_ticks(ticks, labels=named)
+    axis.set_ticks([], minor=True)
 
 
 def _cycle(count: int) -> list[str]:

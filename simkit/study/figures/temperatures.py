@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -18,6 +19,11 @@ from simkit.study.figures.temperature_curve import signed
 
 PRESENT, ABSENT = "#0072B2", "#E69F00"
 _LINE = 0.145  # inches from class to class
+_LEFT = 1.15  # width of the picture, that of a panel being 1
+_MOST = 5  # panels that leave room for their numbers
+_NAME = 26  # letters of a class name
+_NAMED = 16  # names of known classes that are written out
+_STEP = 12  # points from line to line below the picture
 
 
 @register
@@ -28,7 +34,7 @@ class Temperatures:
     A panel for each method, in the order of the first; a cross where a method ignores the label.
     Classes that are in the picture in truth are bold. picture: (H, W, 3) uint8, drawn on the left;
     most: classes shown; of more, those in the middle are left out. Called with the table of
-    `study.analysis.temperatures.temperatures`.
+    `study.analysis.temperatures.temperatures`, of up to five methods. Names are cut to 26 letters.
     """
 
     name: ClassVar[str] = "temperatures"
@@ -43,16 +49,25 @@ class Temperatures:
             found.setdefault(row["method"], []).append(row)
         if not found:
             raise BadInput("temperatures: the table holds no label; name a method, as se")
+        if len(found) > _MOST:
+            raise BadInput(
+                f"temperatures: {len(found)} methods came, and {_MOST} fit side by side; draw "
+                "fewer at a time"
+            )
         first = next(iter(found.values()))
         shown, hidden = self._order(first)
         with house_style():
-            height = max(3.4, 1.6 + _LINE * len(shown))
+            room = _room([first[c] for c in shown], len(found))
+            lines = _lines(first, int(_LEFT * room / 0.076))
+            side = 0.0 if self.picture is None else _tall(self.picture, _LEFT * room)
+            height = max(3.4, 1.6 + _LINE * len(shown), 1.2 + side + _STEP / 72 * len(lines))
             drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            widths = [1.15, *[1.0] * len(found)]
+            widths = [_LEFT, *[1.0] * len(found)]
             left, *panels = drawing.subplots(1, 1 + len(found), width_ratios=widths)
-            self._about(left, first)
-            for axes, (method, rows) in zip(panels, found.items(), strict=True):
-                _panel(axes, [rows[c] for c in shown], label(method))
+            self._about(left, lines)
+            for axes, rows in zip(panels, found.values(), strict=True):
+                _panel(axes, [rows[c] for c in shown], ticks={1: 4, 2: 4, 3: 2}.get(len(found), 1))
+            _titles(panels, [label(method) for method in found], room)
             _names(panels, [first[c] for c in shown])
             note = "T (log): far from 0 the loss is flat; ±1 is a hard label"
             drawing.supxlabel(
@@ -73,54 +88,85 @@ class Temperatures:
         half = self.most // 2
         return order[: self.most - half] + order[len(order) - half :], len(order) - self.most
 
-    def _about(self, axes: Axes, rows: list[dict[str, Any]]) -> None:
+    def _about(self, axes: Axes, lines: list[tuple[str, str]]) -> None:
         axes.axis("off")
         if self.picture is not None:
             axes.imshow(self.picture, interpolation="nearest")
             axes.set_anchor("N")
-        known = {code: [row["class"] for row in rows if row["state"] == code] for code in (1, -1)}
-        lines = [(text, PRESENT) for text in _wrapped("+ ", known[1])]
-        lines += [(text, "#B87300") for text in _wrapped("− ", known[-1])]
-        unknown = sum(row["state"] == 0 for row in rows)
-        lines.append((f"? {unknown} unknown", PALE))
-        if any(row["present"] for row in rows):
-            lines.append(("bold: there in truth", PALE))
         for n, (text, color) in enumerate(lines):
             axes.annotate(
                 text,
                 (0, 0 if self.picture is not None else 1),
-                xytext=(0, -6 - 12 * n),
+                xytext=(0, -6 - _STEP * n),
                 xycoords="axes fraction",
                 textcoords="offset points",
                 va="top",
                 color=color,
                 fontsize=8.5,
                 annotation_clip=False,
-            )
+            ).set_in_layout(False)  # the figure is tall enough; panels shall not shrink for it
 
 
-def _wrapped(sign: str, names: list[str]) -> list[str]:
-    text = sign + (", ".join(names) or "nothing is known to be so")
-    return textwrap.wrap(text, 34, subsequent_indent="   ")
+def _lines(rows: list[dict[str, Any]], width: int) -> list[tuple[str, str]]:
+    """What is known, as lines of so many letters with their colours."""
+    known = {code: [row["class"] for row in rows if row["state"] == code] for code in (1, -1)}
+    lines = [(text, PRESENT) for text in _wrapped("+ ", known[1], width)]
+    lines += [(text, "#B87300") for text in _wrapped("− ", known[-1], width)]
+    lines.append((f"? {sum(row['state'] == 0 for row in rows)} unknown", PALE))
+    if any(row["present"] for row in rows):
+        lines.append(("bold: there in truth", PALE))
+    return lines
 
 
-def _panel(axes: Axes, rows: list[dict[str, Any]], title: str) -> None:
+def _tall(picture: NDArray[np.uint8], width: float) -> float:
+    return width * picture.shape[0] / picture.shape[1]
+
+
+def _wrapped(sign: str, names: list[str], width: int) -> list[str]:
+    named = [_short(name) for name in names[:_NAMED]]
+    if len(names) > _NAMED:
+        named.append(f"{len(names) - _NAMED:,} more")
+    text = sign + (", ".join(named) or "nothing is known to be so")
+    return textwrap.wrap(text, width, subsequent_indent="   ")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _NAME else name[: _NAME - 1] + "…"
+
+
+def _room(rows: list[dict[str, Any]], panels: int) -> float:
+    """Inches that a panel has beside the class names, roughly."""
+    names = 0.062 * max((len(_short(row["class"])) for row in rows), default=0)
+    return (WIDTH - 0.4 - names) / (_LEFT + panels)
+
+
+def _panel(axes: Axes, rows: list[dict[str, Any]], *, ticks: int) -> None:
+    sizes = [abs(row["temperature"]) for row in rows]
+    top = max([size for size in sizes if math.isfinite(size)] + [100.0])
+    edge = min(1.6 * top, 1e307)  # what is beyond the largest number stands there
     for y, row in enumerate(rows):
-        T = row["temperature"]
+        T = min(max(row["temperature"], -edge), edge)
         if T == 0:
             axes.plot(0, y, marker="x", color=PALE, markersize=4, linestyle="")
             continue
         color = PRESENT if T > 0 else ABSENT
         axes.plot([0, T], [y, y], color=color, linewidth=1.4)
         axes.plot(T, y, marker="o", color=color, markersize=3.6, linestyle="", gid=row["class"])
-    signed(axes, "x")
-    top = max([abs(row["temperature"]) for row in rows] + [100.0])
-    axes.set_xlim(-1.6 * top, 1.6 * top)
+    signed(axes, "x", min(top, edge), most=min(ticks, 2) if top > 1e5 else ticks)
+    axes.set_xlim(-edge, edge)
     axes.set_ylim(max(len(rows), 1) - 0.4, -0.6)
     axes.axvline(0, color=INK, linewidth=0.8)
     axes.grid(False, axis="y")
     axes.tick_params(axis="x", labelsize=7.5)
-    axes.set_title(title, loc="left", fontweight="bold")
+
+
+def _titles(panels: list[Axes], titles: list[str], room: float) -> None:
+    """Settings below the names, all as large as the longest allows."""
+    titles = [title.replace("(", "\n(").replace(", ", ",\n") for title in titles]
+    longest = max(len(line) for title in titles for line in title.split("\n"))
+    size = min(11.0, 72 * room / (0.72 * longest))
+    for axes, title in zip(panels, titles, strict=True):
+        axes.set_title(title, loc="left", fontweight="bold", fontsize=size)
 
 
 def _names(panels: list[Axes], rows: list[dict[str, Any]]) -> None:
@@ -129,7 +175,7 @@ def _names(panels: list[Axes], rows: list[dict[str, Any]]) -> None:
         axes.set_yticks([])
     if not panels:
         return
-    panels[0].set_yticks(range(len(rows)), [row["class"] for row in rows], fontsize=7.5)
+    panels[0].set_yticks(range(len(rows)), [_short(row["class"]) for row in rows], fontsize=7.5)
     panels[0].tick_params(axis="y", length=0)
     for text, row in zip(panels[0].get_yticklabels(), rows, strict=True):
         text.set(fontweight="bold" if row["present"] else "normal")

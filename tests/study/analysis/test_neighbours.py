@@ -81,3 +81,19 @@ def test_what_does_not_fit_is_refused() -> None:
     assert str(error.value) == (
         "the labels are about none of these images; give labels of the split that is searched"
     )
+    with pytest.raises(BadInput) as error:
+        table(k=2.5)
+    assert str(error.value) == "neighbours: k is 2.5; a whole number of at least 1 is expected"
+    other = PartialLabels.of(np.ones((1, 1), np.int8), np.array([10]), ("horse",))
+    with pytest.raises(BadInput) as error:
+        table(labels=other)
+    assert str(error.value) == (
+        "the labels are about none of these classes; give labels whose class names are those of "
+        "the data, such as cat, dog, cow"
+    )
+    with pytest.raises(BadInput) as error:
+        neighbours(truth(), FeatureInputs(FEATURES[:3]), "10")
+    assert str(error.value) == (
+        "neighbours: features of 3 images came with a truth of 4; give a row for each image of "
+        "the truth"
+    )

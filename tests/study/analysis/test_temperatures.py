@@ -69,8 +69,10 @@ def test_who_is_reached_is_counted(task, truth):
     hits = ((T > 0) & TRUE[:4]).sum()
     assert row["right"] == hits / (T > 0).sum()
     assert row["found"] == hits / 2  # cat and dog are there, and unknown, once each
+    assert row["right_absent"] == ((T < 0) & ~TRUE[:4]).sum() / (T < 0).sum()
+    assert row["there"] == 2 / 6
     (blind,) = reached(task, ["se-i(k=1)"]).to_pylist()
-    assert math.isnan(blind["right"]) and math.isnan(blind["found"])
+    assert all(math.isnan(blind[key]) for key in ("right", "right_absent", "there", "found"))
     (labels,) = reached(task, ["se-l"]).to_pylist()
     # Only image 2 has both kinds and an unknown class with a median; image 0 has dog too.
     assert labels["reached"] == 2 / 4
@@ -101,6 +103,27 @@ def test_what_has_no_temperatures_is_refused(task):
             lambda: label_distances(np.full((2, 3), np.nan), ["a", "b"]),
             "0 of 2 classes are known to be present somewhere; distances need two, so ask about "
             "more images",
+        ),
+    ):
+        with pytest.raises(BadInput) as error:
+            act()
+        assert str(error.value) == message
+
+
+def test_nothing_asked_for_is_said(task):
+    nobody = Task(PartialLabels.of(Z * 0, asked=np.zeros(5, bool)), FeatureInputs(F))
+    named = "no method was named; name se, se-l or se-i, with settings"
+    for act, message in (
+        (lambda: curves([]), named),
+        (lambda: temperatures(task, [], 0), named),
+        (lambda: reached(task, []), named),
+        (
+            lambda: reached(nobody, ["se-i"]),
+            "reached: no image was asked about, so none has temperatures; ask about some",
+        ),
+        (
+            lambda: label_distances(np.ones((3, 2)), ["a", "b"]),
+            "label_distances: 2 class names came for 3 places; give one name for each row of psi",
         ),
     ):
         with pytest.raises(BadInput) as error:

@@ -4,7 +4,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.study import figures
-from simkit.study.figures.base import house_style, label, look
+from simkit.study.figures.base import house_style, label, look, plain_log, power
 
 
 def test_figures_are_found_by_name():
@@ -47,3 +47,26 @@ def test_the_users_own_style_comes_back():
     with house_style():
         assert mpl.rcParams["font.size"] == 10
     assert mpl.rcParams["font.size"] == before
+
+
+def test_names_are_no_formulas():
+    from matplotlib.figure import Figure
+
+    with house_style():
+        axes = Figure().add_subplot()
+        axes.set_title("$\\frac$ and $5 to $10")
+        axes.set_yscale("log")
+        axes.set_ylim(1e-7, 1e9)
+        plain_log(axes.yaxis)
+        axes.figure.draw_without_rendering()
+    assert axes.title.get_parse_math() is False
+    ticks = [text.get_text() for text in axes.get_yticklabels()]
+    assert {"10⁻⁵", "10⁸"} & set(ticks) and "$" not in "".join(ticks)
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [(0, "0"), (0.01, "0.01"), (1, "1"), (10000, "10,000"), (1e-5, "10⁻⁵"), (1e43, "10⁴³")],
+)
+def test_powers_are_written_short(value, text):
+    assert power(value) == text

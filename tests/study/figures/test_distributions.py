@@ -23,3 +23,4 @@ def test_one_panel_for_each_scheme() -> None:
     assert first.get_title(loc="left") == "a: 30% of positives"
     assert [bar.get_height() for bar in second.patches] == [10, 10]
     np.testing.assert_array_equal(first.lines[0].get_ydata(), [100, 20])
+    assert not any("$" in text.get_text() for text in first.get_yticklabels())

@@ -60,3 +60,23 @@ def test_an_empty_table_is_refused() -> None:
     with pytest.raises(BadInput) as error:
         figures.make("neighbours")(TABLE.slice(0, 0))
     assert str(error.value) == "neighbours: the table holds no image; make it from features"
+
+
+@pytest.mark.parametrize("name", ["000a1249af2bc5f0", "COCO_train2014_000000000042.jpg"])
+def test_a_long_id_ends_before_the_next_heading(name: str) -> None:
+    many = [{**ROWS[0], "image": name}, *ROWS[1:]]
+    pictures = tuple(np.zeros((2, 2, 3), np.uint8) for _ in many)
+    drawing = figures.make("neighbours", pictures=pictures)(pa.Table.from_pylist(many))
+    query, first = drawing.axes[:2]
+    heading = query.get_title(loc="left")
+    assert heading == f"image …{name[-14:]}"
+    drawing.draw_without_rendering()
+    assert query._left_title.get_window_extent().x1 < first.get_window_extent().x0
+
+
+def test_a_picture_for_each_image() -> None:
+    with pytest.raises(BadInput) as error:
+        figures.make("neighbours", pictures=(np.zeros((2, 2, 3), np.uint8),) * 3)(TABLE)
+    assert str(error.value) == (
+        "neighbours: 3 pictures came for 4 images; give one for each row of the table"
+    )

@@ -35,3 +35,27 @@ def test_an_empty_table_is_refused() -> None:
     with pytest.raises(BadInput) as error:
         figures.make("temperature-curve")(pa.table({"method": pa.array([], pa.string())}))
     assert str(error.value) == "temperature-curve: the table holds no curve; name a method, as se"
+
+
+@pytest.mark.parametrize(
+    "beta, wanted",
+    [
+        (5, ["−100", "−10", "−1", "0", "1", "10", "100"]),
+        (20, ["−10⁸", "−10⁵", "−100", "0", "100", "10⁵", "10⁸"]),
+        (100, ["−10⁴³", "−10³²", "−10²¹", "−10¹⁰", "0", "10¹⁰", "10²¹", "10³²", "10⁴³"]),
+    ],
+)
+def test_ticks_reach_as_far_as_the_temperatures(beta: int, wanted: list[str]) -> None:
+    drawing = figures.make("temperature-curve")(curves([f"se(beta={beta})"], points=5))
+    left, right = drawing.axes
+    assert [text.get_text() for text in left.get_yticklabels()] == wanted
+    drawing.draw_without_rendering()
+    assert "$" not in "".join(text.get_text() for text in right.get_yticklabels())
+
+
+def test_what_is_beyond_the_largest_number_is_left_out() -> None:
+    table = curves(["se(beta=800)"], points=5)
+    assert np.isinf(table["temperature"].to_numpy()).any()
+    drawing = figures.make("temperature-curve")(table)
+    drawing.draw_without_rendering()
+    assert all(np.isfinite(drawing.axes[0].get_ylim()))

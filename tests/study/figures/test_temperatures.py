@@ -1,5 +1,7 @@
 """Dots stand where the table says, sorted; what is ignored is crossed; what is hidden is said."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -60,3 +62,54 @@ def test_an_empty_table_is_refused() -> None:
     with pytest.raises(BadInput) as error:
         figures.make("temperatures")(TABLE[:0])
     assert str(error.value) == "temperatures: the table holds no label; name a method, as se"
+
+
+def wide(methods: list[str], names: list[str]) -> pa.Table:
+    T = np.where(np.arange(len(names)) % 2, 30.0, -30.0)
+    return pa.table(
+        {
+            "method": np.repeat(methods, len(names)),
+            "class": names * len(methods),
+            "state": pa.array(([1] * 30 + [0] * (len(names) - 30)) * len(methods), pa.int8()),
+            "temperature": np.tile(np.where(np.arange(len(names)) < 30, 0, T), len(methods)),
+            "present": [False] * len(names) * len(methods),
+        }
+    )
+
+
+FIVE = ["se", "se-l(nearest=median5)", "se-i", "se(beta=1)", "se(gamma=0.5)"]
+
+
+@pytest.mark.parametrize("count", [1, 3, 5])
+def test_long_names_keep_to_their_place(count: int) -> None:
+    names = [f"an extremely long class name with many words {n}" for n in range(50)]
+    drawing = figures.make("temperatures", picture=np.zeros((4, 4, 3), np.uint8))(
+        wide(FIVE[:count], names)
+    )
+    drawing.draw_without_rendering()
+    left, *panels = drawing.axes
+    written = panels[0].get_yticklabels()
+    assert {text.get_text() for text in written} == {"an extremely long class n…"}
+    boxes = [text.get_window_extent() for text in (*written, *left.texts)]
+    edge = min(box.x0 for box in boxes[: len(written)])
+    assert all(box.x1 < edge for box in boxes[len(written) :])
+    assert min(box.y0 for box in boxes) > 0  # nothing below the sheet
+    titles = [axes._left_title.get_window_extent() for axes in panels]
+    assert all(a.x1 < b.x0 for a, b in pairwise(titles))
+    assert "14 more" in "".join(text.get_text() for text in left.texts)
+
+
+def test_more_methods_than_have_room_are_refused() -> None:
+    with pytest.raises(BadInput) as error:
+        figures.make("temperatures")(wide([*FIVE, "se(k=3)"], ["a"] * 40))
+    assert str(error.value) == (
+        "temperatures: 6 methods came, and 5 fit side by side; draw fewer at a time"
+    )
+
+
+def test_a_temperature_beyond_the_largest_number_stands_at_the_edge() -> None:
+    endless = TABLE.set_column(3, "temperature", pa.array([0.0, -np.inf, 30, -90, 1] * 2))
+    drawing = figures.make("temperatures")(endless)
+    drawing.draw_without_rendering()
+    axes = drawing.axes[1]
+    assert dots(axes)["cow"] == axes.get_xlim()[0] and np.isfinite(axes.get_xlim()).all()
