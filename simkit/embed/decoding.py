@@ -21,6 +21,7 @@ from simkit.errors import BadInput
 A = TypeVar("A")
 B = TypeVar("B")
 _PART = 32
+_LONGEST = 16  # times the shorter side
 _MOST = 32  # threads; more do not help, as each waits for the memory
 
 
@@ -29,8 +30,10 @@ def fit(picture: NDArray[np.uint8], size: int) -> Tensor:
 
     The shorter side becomes 8/7 of `size` (256 for 224), then the middle is cut out, as is usual
     for ImageNet networks; of an odd margin the smaller part is cut at the left and at the top.
+    Of a picture more than 16 times as long as wide the ends are cut off first, which could be
+    enlarged beyond all memory.
     """
-    whole_picture = torch.from_numpy(np.ascontiguousarray(picture)).permute(2, 0, 1)
+    whole_picture = torch.from_numpy(np.ascontiguousarray(_middle(picture))).permute(2, 0, 1)
     height, width = whole_picture.shape[1:]
     if (height, width) == (size, size):
         return whole_picture
@@ -42,6 +45,12 @@ def fit(picture: NDArray[np.uint8], size: int) -> Tensor:
         height, width = whole_picture.shape[1:]
     top, left = (height - size) // 2, (width - size) // 2
     return whole_picture[:, top : top + size, left : left + size]
+
+
+def _middle(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    longest = _LONGEST * min(picture.shape[:2])
+    top, left = (max(0, side - longest) // 2 for side in picture.shape[:2])
+    return picture[top : top + longest, left : left + longest]
 
 
 def fitted(
@@ -62,8 +71,11 @@ def fitted(
         try:
             # Copies: what was cut away would otherwise be kept in memory.
             return [fit(picture, size).clone() for picture in pictures.read(part)]
-        except BadInput as error:
-            return [error] if len(part) == 1 else [each for row in part for each in some([row])]
+        except (BadInput, RuntimeError, MemoryError) as error:
+            if len(part) > 1:
+                return [each for row in part for each in some([row])]
+            known = isinstance(error, BadInput)
+            return [error if known else _not_fitted(pictures, part[0], size, error)]
 
     # Files are read one by one, since each may be large; drawing or cutting up takes less in parts.
     at_once = 1 if isinstance(pictures, FilePictures) else _PART
@@ -74,6 +86,17 @@ def fitted(
         yield from chain.from_iterable(map(some, parts))
     else:
         yield from chain.from_iterable(_side_by_side(some, parts, ahead // at_once, threads))
+
+
+def _not_fitted(pictures: Pictures, row: int, size: int, error: Exception) -> BadInput:
+    name = f"picture {row}"
+    if isinstance(pictures, FilePictures):
+        name = str(pictures.folder / pictures.files[row])
+    reason = " ".join(str(error).split())[:120] or type(error).__name__
+    return BadInput(
+        f"{name} cannot be brought to {size} x {size} pixels ({reason}); replace it or take it out "
+        "of the list"
+    )
 
 
 def cores() -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ Kind = Literal["pooled", "maps"]
 KINDS: tuple[Kind, ...] = ("pooled", "maps")
 INDEX = "index.json"
 _FORM = "simkit features 1"
+_ABANDONED = 60  # seconds since anything was written into a file that never holds more than 64 MB
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,19 @@ class Index:
             raise ValueError
 
 
+def of_splits(folder: Path) -> dict[str, Path]:
+    """The folders of splits in a folder that `simkit features --out` made, by the split's name.
+
+    Empty where it is no such folder, as those of one split or of one kind are not.
+    """
+    children = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {
+        child.name: child
+        for child in children
+        if any((child / kind / INDEX).is_file() for kind in KINDS)
+    }
+
+
 def finished(folder: Path, key: str) -> bool:
     """Whether the folder holds all features of this key; False where it holds others or none."""
     try:
@@ -126,13 +142,19 @@ def finish(
     """Write the index of shards that are all there; images: ids of the N pictures.
 
     The history's parents are the pictures and the backbone. Raises BadInput where no picture could
-    be read.
+    be read, and where all values are zero.
     """
     skipped = tuple(
         Skipped(row, str(images[row]), why) for row, why in sorted(writer.notes().items())
     )
     if len(skipped) == len(images):
         raise BadInput(f"none of {len(images):,} pictures can be read; {skipped[0].reason}")
+    values = Shards(writer.files, writer.counts, writer.row)
+    if not any(part.any() for _, part in values.blocks()):
+        raise BadInput(
+            f"features of all {len(images):,} pictures are zero; give the backbone other weights"
+        )
+    tidy(folder, key)
     rows = ",".join(str(each.row) for each in skipped)
     Index(
         id=content_id(key, "without", rows) if skipped else key,
@@ -158,6 +180,28 @@ def kept_for(folder: Path, key: str) -> None:
             f"{folder} holds features of other pictures, or of another backbone, weights or size; "
             "choose another folder or remove it"
         )
+
+
+def tidy(folder: Path, key: str) -> None:
+    """Make a folder for features, and remove what killed processes left unfinished in it.
+
+    Files that were written to in the last minute stay: another process may work on the same
+    features. Raises BadInput where the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            now = os.fstat(probe.fileno()).st_mtime  # as the clock of the disk has it
+        for name in (f"{key}-*", INDEX):
+            for part in folder.glob(f".{name}.*.part"):
+                if now - part.stat().st_mtime > _ABANDONED:
+                    part.unlink(missing_ok=True)
+    except FileNotFoundError:  # another process was quicker
+        pass
+    except OSError as error:
+        raise BadInput(
+            f"{folder} cannot be written ({error.strerror}); choose another place"
+        ) from None
 
 
 def _whole_number(value: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -58,18 +58,17 @@ class Features:
         kind: Kind = "pooled" if half.ndim == 2 else "maps"
         return Features(half, content_id("features", half), kind, History("features-of"))
 
-    def select(self, rows: NDArray[np.integer]) -> Features:
-        """Features of these pictures, in this order."""
-        if not isinstance(self.values, Shards):
-            return Features.of(self.values[rows])
-        place = {int(row): new for new, row in enumerate(rows)}
+    def select(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Features:
+        """Features of these pictures, in this order; rows: integers, also repeated, or a mask."""
+        chosen = np.arange(len(self.values))[rows]
+        lost = {each.row: each for each in self.skipped}
         skipped = tuple(
-            Skipped(place[each.row], each.image, each.reason)
-            for each in self.skipped
-            if each.row in place
+            replace(lost[row], row=new) for new, row in enumerate(chosen.tolist()) if row in lost
         )
-        name = content_id(self.id, "select", np.asarray(rows))
-        return Features(self.values.select(rows), name, self.kind, self.history, skipped)
+        if not isinstance(self.values, Shards):
+            return replace(Features.of(self.values[chosen]), skipped=skipped)
+        name = content_id(self.id, "select", chosen)
+        return Features(self.values.select(chosen), name, self.kind, self.history, skipped)
 
     def pooled(self) -> Features:
         """The means of maps over their places; pooled features as they are."""

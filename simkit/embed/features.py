@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from importlib import metadata
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
+import PIL
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.decoding import fit as fit
 from simkit.embed.decoding import fitted
-from simkit.embed.feature_folder import KINDS, Kind, finish, finished, kept_for
+from simkit.embed.feature_folder import KINDS, Kind, finish, finished, kept_for, tidy
 from simkit.embed.feature_values import Features as Features
 from simkit.embed.feature_values import read_features as read_features
 from simkit.embed.network_pass import NetworkPass
 from simkit.embed.networks.base import Backbone
 from simkit.embed.shards import ShardWriter
 from simkit.errors import BadInput, whole_number
-from simkit.history import History, content_id
+from simkit.history import History, content_id, versions
 
-Unreadable = Literal["stop", "skip"]
+Unreadable = Literal["stop", "skip", "before"]
 Progress = Callable[[int, int], None]
 _BATCH = 32
 
@@ -57,10 +60,11 @@ def extract(
     folder, by default `cache_folder()`; or out: a folder of this split, for folders pooled and
     maps. What is there is not computed again, and an interrupted pass loses one shard at most.
     batch: pictures at a time; it changes nothing but memory and the last bit.  unreadable: "stop"
-    at a picture that cannot be read, or "skip" it: its row is zero and it is listed.  device:
-    "cpu", "cuda", or "auto" for a GPU where there is one.  progress is called with (pictures done,
-    pictures), first with those that were found done. Raises BadInput where the split has no
-    pictures or none that can be read.
+    at a picture that cannot be read, or was not in an earlier pass; "skip" it: its row is zero and
+    it is listed; or skip those alone that were skipped "before".  device: "cpu", "cuda", or "auto"
+    for a GPU where there is one.  progress is called with (pictures done, pictures), first with
+    those that were found done. Raises BadInput where the split has no pictures or none that can be
+    read, where the folder cannot be written, and where features are all zero or beyond fp16.
     """
     pictures = _pictures_of(dataset, split)
     _check(kinds, batch, unreadable)
@@ -74,20 +78,35 @@ def extract(
             kept_for(folder, key)
         work[kind] = folder, key
     left = {kind: where for kind, where in work.items() if not finished(*where)}
+    for where in left.values():
+        tidy(*where)
+    if unreadable == "stop":
+        there = (read_features(folder) for kind, (folder, _) in work.items() if kind not in left)
+        _stop_at(each.reason for one in there for each in one.skipped)
     if left:
         net = NetworkPass(backbone, device)
         writers = {
             kind: ShardWriter(folder, key, len(pictures), net.shape(kind))
             for kind, (folder, key) in left.items()
         }
+        if unreadable == "stop":
+            _stop_at(why for writer in writers.values() for why in writer.notes().values())
         _fill(writers, pictures, net, batch=batch, unreadable=unreadable, progress=progress)
         names = dataset.truth[split].images.tolist()
+        told = {"data": dataset.name, "split": split, "unreadable": unreadable}
         for kind, (folder, key) in left.items():
-            settings = {"data": dataset.name, "split": split, "backbone": backbone.name}
-            more = {"kind": kind, "size": backbone.size}
-            history = History("features", settings | more, parents=parents)
+            history = _history(told | {"kind": kind}, backbone, parents)
             finish(writers[kind], folder, key=key, kind=kind, images=names, history=history)
     return {kind: read_features(folder) for kind, (folder, _) in work.items()}
+
+
+def _history(settings: dict[str, Any], backbone: Backbone, parents: tuple[str, str]) -> History:
+    settings |= {"backbone": backbone.name, "weights": backbone.weights, "size": backbone.size}
+    if getattr(backbone, "right_padding", False):
+        settings["padding"] = "right"
+    made_with = {"torch": torch.__version__, "pillow": PIL.__version__}
+    made_with["torchvision"] = metadata.version("torchvision")
+    return History("features", settings, parents=parents, versions=versions() | made_with)
 
 
 def cache_folder() -> Path:
@@ -120,10 +139,10 @@ def _check(kinds: tuple[Kind, ...], batch: int, unreadable: Unreadable) -> None:
             raise BadInput(f"kind is {kind!r}; features are of kind 'pooled' or 'maps'")
     if whole_number(batch, "batch") < 1:
         raise BadInput(f"batch is {batch}; at least 1 picture at a time is expected")
-    if unreadable not in ("stop", "skip"):
+    if unreadable not in get_args(Unreadable):
         raise BadInput(
-            f"unreadable is {unreadable!r}; at pictures that cannot be read one can 'stop', or "
-            "'skip' them"
+            f"unreadable is {unreadable!r}; at pictures that cannot be read one can 'stop', 'skip' "
+            "them, or skip those alone that were skipped 'before'"
         )
 
 
@@ -150,12 +169,17 @@ def _fill(
                 for row, one in zip(rows, found, strict=True)
                 if isinstance(one, BadInput)
             }
-            if faults and unreadable == "stop":
-                raise BadInput(f"{next(iter(faults.values()))}, or skip such pictures")
+            if unreadable != "skip":
+                _stop_at(faults.values())
             values = _values(net, found, writers)
             for kind, writer in writers.items():
                 writer.put(rows, values[kind], faults)
             progress(N - len(todo) + start + len(rows), N)
+
+
+def _stop_at(faults: Iterable[str]) -> None:
+    for fault in faults:
+        raise BadInput(f"{fault}, or skip such pictures")
 
 
 def _values(

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -130,8 +130,10 @@ class Shards:
 class ShardWriter:
     """Writes N rows, in order, into files of 1,024 rows or 64 MB, whichever is less.
 
-    A file appears whole or not at all, and one that is there is not written again. stem: how the
-    names of the files begin; it names the content, so that files of two contents never mix.
+    A file appears whole or not at all, and one that is there is not written again. Notes about rows
+    stand behind them as a second array of the same file, JSON as bytes, so that neither is lost
+    alone. stem: how the names of the files begin; it names the content, so that files of two
+    contents never mix.
     """
 
     def __init__(self, folder: Path, stem: str, length: int, row: tuple[int, ...]) -> None:
@@ -140,76 +142,83 @@ class ShardWriter:
         starts = range(0, length, self.each)
         self.files = tuple(folder / f"{stem}-{n:05}.npy" for n in range(len(starts)))
         self.counts = tuple(min(self.each, length - start) for start in starts)
-        self._missing = np.array(
-            [not _holds(f, (n, *row)) for f, n in zip(self.files, self.counts, strict=True)], bool
-        )
+        pairs = zip(self.files, self.counts, strict=True)
+        self._noted = [_notes_in(file, (count, *row)) for file, count in pairs]
         self._rows: Half = np.empty((0, *row), np.float16)
-        self._notes: dict[int, str] = {}
+        self._open: dict[int, str] = {}
         self._filled = 0
 
     @property
     def todo(self) -> NDArray[np.bool_]:
         """(N,) which rows belong to files that are not there."""
-        return np.repeat(self._missing, self.counts)
+        return np.repeat([noted is None for noted in self._noted], self.counts)
 
     def put(self, rows: NDArray[np.int64], values: Half, notes: Mapping[int, str]) -> None:
         """The next rows to do, ascending; rows of files that are there are passed over.
 
-        notes: by row what shall be remembered of it, beside its file.
+        notes: by row what shall be remembered of it, in its file.
         """
         number = rows // self.each
         for shard in np.unique(number):
-            if self._missing[shard]:
+            if self._noted[shard] is None:
                 mine = number == shard
                 self._add(int(shard), rows[mine], values[mine], notes)
 
     def notes(self) -> dict[int, str]:
         """By row what was remembered, in this process or an earlier one."""
-        found: dict[int, str] = {}
-        for file in self.files:
-            beside = _beside(file)
-            if beside.is_file():
-                pairs = json.loads(beside.read_text(encoding="utf-8"))
-                found |= {int(row): str(note) for row, note in pairs}
-        return found
+        return {
+            shard * self.each + row: note
+            for shard, noted in enumerate(self._noted)
+            for row, note in (noted or {}).items()
+        }
 
     def _add(
         self, shard: int, rows: NDArray[np.int64], values: Half, notes: Mapping[int, str]
     ) -> None:
         if self._filled == 0:
-            self._rows, self._notes = np.empty((self.counts[shard], *self.row), np.float16), {}
-        self._rows[rows - shard * self.each] = values
-        self._notes |= {row: notes[row] for row in rows.tolist() if row in notes}
+            self._rows, self._open = np.empty((self.counts[shard], *self.row), np.float16), {}
+        places = rows - shard * self.each
+        self._rows[places] = values
+        self._open |= {
+            place: notes[row]
+            for place, row in zip(places.tolist(), rows.tolist(), strict=True)
+            if row in notes
+        }
         self._filled += len(rows)
         if self._filled == self.counts[shard]:
-            self._save(self.files[shard])
-            self._missing[shard] = False
+            with whole(self.files[shard]) as part, part.open("wb") as stream:
+                _write(stream, self._rows)
+                if self._open:
+                    text = json.dumps(list(self._open.items())).encode()
+                    _write(stream, np.frombuffer(text, np.uint8))
+            self._noted[shard] = self._open
             self._filled = 0
-
-    def _save(self, file: Path) -> None:
-        # The notes come first: a file that is there has its notes, whenever the process dies.
-        if self._notes:
-            with whole(_beside(file)) as part:
-                part.write_text(json.dumps(sorted(self._notes.items())), encoding="utf-8")
-        else:
-            _beside(file).unlink(missing_ok=True)
-        with whole(file) as part, part.open("wb") as stream:
-            np.save(stream, self._rows)
 
 
 def holding(files: Sequence[Path], counts: Sequence[int], row: tuple[int, ...]) -> Path | None:
     """The first of these files that is not there whole, with its rows; None where all are."""
     pairs = zip(files, counts, strict=True)
-    return next((file for file, count in pairs if not _holds(file, (count, *row))), None)
+    return next((f for f, count in pairs if _notes_in(f, (count, *row)) is None), None)
 
 
-def _holds(file: Path, shape: tuple[int, ...]) -> bool:
+def _write(stream: IO[bytes], values: NDArray[Any]) -> None:
+    """As np.save does it, whose errors do not say that a disk is full."""
+    np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(values))
+    stream.write(values.data)
+
+
+def _notes_in(file: Path, shape: tuple[int, ...]) -> dict[int, str] | None:
+    """Notes of a file by row, counted in the file; None where it is not there whole."""
     try:
-        found = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return False
-    return bool(found.shape == shape and found.dtype == np.float16 and found.flags.c_contiguous)
-
-
-def _beside(file: Path) -> Path:
-    return file.with_suffix(".notes.json")
+        rows = np.load(file, mmap_mode="r", allow_pickle=False)
+        if rows.shape != shape or rows.dtype != np.float16 or not rows.flags.c_contiguous:
+            return None
+        with file.open("rb") as stream:
+            stream.seek(rows.offset + rows.nbytes)
+            if stream.tell() == file.stat().st_size:
+                return {}
+            pairs = json.loads(np.load(stream, allow_pickle=False).tobytes())
+        notes = {int(row): str(note) for row, note in pairs}
+    except (OSError, ValueError, EOFError, TypeError, AttributeError, RecursionError):
+        return None
+    return notes if all(0 <= row < shape[0] for row in notes) else None

@@ -89,3 +89,44 @@ def test_pictures_are_cut_to_the_middle() -> None:
     cut = fit(wide, 224)
     assert cut.shape == (3, 224, 224) and cut[:, 0, 0].tolist() == [255] * 3 and cut.sum() == 765
     assert fit(np.full((500, 90, 3), 7, np.uint8), 224).unique().tolist() == [7]
+
+
+def test_a_line_of_pixels_is_not_enlarged_whole() -> None:
+    line = np.zeros((1, 65_000, 3), np.uint8)
+    line[:, 32_500:] = 255
+    for picture in (line, line.transpose(1, 0, 2)):
+        cut = fit(picture, 64)
+        assert cut.shape == (3, 64, 64)
+        middle = cut[0, 32].float() if picture is line else cut[0, :, 32].float()
+        assert middle[0] < 100 and middle[-1] > 155  # both halves are in sight
+
+
+@pytest.mark.parametrize("shape", [(40, 640, 3), (33, 47, 3), (500, 90, 3)])
+def test_of_other_pictures_nothing_is_cut_off_first(shape: tuple[int, ...]) -> None:
+    from torchvision.transforms.v2.functional import resize
+
+    picture = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    grown = resize(torch.from_numpy(picture).permute(2, 0, 1), [73], antialias=True)
+    top, left = ((side - 64) // 2 for side in grown.shape[1:])
+    assert torch.equal(fit(picture, 64), grown[:, top : top + 64, left : left + 64])
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(MemoryError(), "MemoryError"), (RuntimeError("not enough memory"), "not enough memory")],
+)
+def test_one_picture_too_large_for_the_memory_is_a_fault_in_its_place(
+    error: Exception, reason: str
+) -> None:
+    class Heavy(Squares):
+        def read(self, index: list[int]) -> list[np.ndarray]:
+            if 9 in index:
+                raise error
+            return super().read(index)
+
+    found = list(fitted(Heavy(), np.arange(8, 11), 32, threads=1))
+    assert [isinstance(one, torch.Tensor) for one in found] == [True, False, True]
+    assert str(found[1]) == (
+        f"picture 9 cannot be brought to 32 x 32 pixels ({reason}); replace it or take it out of "
+        "the list"
+    )

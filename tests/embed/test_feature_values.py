@@ -1,5 +1,6 @@
 """Features as values: brought along, selected, pooled."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,12 @@ def test_rows_are_selected_with_what_was_skipped(tmp_path: Path) -> None:
     assert part.skipped == (Skipped(1, "d", "lost"),)
     assert np.array_equal(part.values, np.asarray(found.values)[[4, 3]])
     assert part.id != found.id and part.id != found.select(np.array([3, 4])).id
+    for rows, lost in (([3, 3, -2], [0, 1, 2]), (np.arange(5) > 1, [1]), ([0], [])):
+        again = found.select(np.array(rows))
+        assert [each.row for each in again.skipped] == lost
+        assert np.array_equal(again.values, np.asarray(found.values)[rows])
+        held = replace(found, values=np.asarray(found.values)).select(np.array(rows))
+        assert held.skipped == again.skipped and np.array_equal(held.values, again.values)
     brought = Features.of(MAPS).select(np.array([2, 0]))
     assert np.array_equal(brought.values, MAPS[[2, 0]])
 

@@ -213,7 +213,8 @@ def test_another_size_has_another_place(dataset: data.Dataset, tmp_path: Path) -
         ({"batch": 0}, "batch is 0; at least 1 picture at a time is expected"),
         (
             {"unreadable": "ask"},
-            "unreadable is 'ask'; at pictures that cannot be read one can 'stop', or 'skip' them",
+            "unreadable is 'ask'; at pictures that cannot be read one can 'stop', 'skip' them, or "
+            "skip those alone that were skipped 'before'",
         ),
         ({"device": "tpu"}, "device is 'tpu'; auto, cpu or cuda is expected"),
     ],
@@ -224,3 +225,50 @@ def test_settings_are_checked(
     with pytest.raises(BadInput) as error:
         extract(dataset, "val", net, cache=tmp_path, **how)
     assert str(error.value) == message
+
+
+def test_the_history_says_what_the_features_were_made_with(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path
+) -> None:
+    history = features(dataset, "val", net, cache=tmp_path).history
+    assert history.settings == {
+        "data": "scenes",
+        "split": "val",
+        "backbone": "scenes-net",
+        "weights": "its own",
+        "kind": "pooled",
+        "size": 64,
+        "unreadable": "stop",
+    }
+    assert history.parents == (dataset.pictures["val"].id, net.id)
+    assert {"simkit", "numpy", "python", "torch", "torchvision", "pillow"} == set(history.versions)
+    right = backbone("mobilenet_v2", "random", padding="right", size=32)
+    assert features(dataset, "val", right, cache=tmp_path).history.settings["padding"] == "right"
+
+
+def test_features_that_are_all_zero_are_refused_every_time(
+    dataset: data.Dataset, tmp_path: Path
+) -> None:
+    net = backbone("scenes-net")
+    with torch.no_grad():
+        for values in net.parameters():
+            values.zero_()
+    for _ in range(2):  # the second time all shards are there
+        with pytest.raises(BadInput) as error:
+            features(dataset, "val", net, cache=tmp_path)
+        assert str(error.value) == (
+            "features of all 5 pictures are zero; give the backbone other weights"
+        )
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_any_work(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(net), "prepare", lambda self, x: pytest.fail("a picture was seen"))
+    (tmp_path / "labels.parquet").write_text("labels")
+    with pytest.raises(BadInput) as error:
+        extract(dataset, "val", net, kinds=("pooled",), out=tmp_path / "labels.parquet" / "x")
+    assert str(error.value) == (
+        f"{tmp_path}/labels.parquet/x/pooled cannot be written (Not a directory); choose another "
+        "place"
+    )

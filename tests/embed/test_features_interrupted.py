@@ -1,5 +1,6 @@
 """Features when a process dies, when two work at once, and when pictures cannot be read."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -173,7 +174,7 @@ def test_unreadable_pictures_are_skipped_and_listed(
     assert np.allclose(found["pooled"].values[good], alone.values[:], rtol=2**-9, atol=1e-4)
 
 
-def test_what_was_skipped_before_a_stop_is_listed_after_it(
+def test_what_was_skipped_before_an_interruption_is_known_after_it(
     torn: data.Dataset, net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shards, "_ROWS", 3)
@@ -187,8 +188,30 @@ def test_what_was_skipped_before_a_stop_is_listed_after_it(
 
     with pytest.raises(KeyboardInterrupt):
         call(unreadable="skip", progress=stop)
+    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures$"):
+        call()
+    with pytest.raises(BadInput, match=r"7\.jpg cannot be read .*, or skip such pictures$"):
+        call(unreadable="before")
     assert [each.row for each in call(unreadable="skip").skipped] == [2, 7]
-    assert [each.row for each in call().skipped] == [2, 7]  # it is there, nothing is read again
+    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures$"):
+        call()
+    assert [each.row for each in call(unreadable="before").skipped] == [2, 7]
+
+
+def test_parts_that_a_killed_process_left_are_removed(net: Backbone, tmp_path: Path) -> None:
+    dataset = data.open(SPEC)
+    key = features(dataset, "val", net, cache=tmp_path).id
+    folder = tmp_path / "features" / key
+    names = (f".{key}-00000.npy.abc.part", ".index.json.abc.part", f".{key}-00000.npy.new.part")
+    for name in (*names, ".others.part"):
+        (folder / name).write_text("half")
+        if "new" not in name:
+            os.utime(folder / name, (1e9, 1e9))
+    (folder / "index.json").unlink()
+    features(dataset, "val", net, cache=tmp_path)
+    hidden = {each.name for each in folder.iterdir() if each.name.startswith(".")}
+    # Another process may be writing what was begun just now.
+    assert hidden == {".others.part", names[2]}
 
 
 def test_results_do_not_depend_on_threads(

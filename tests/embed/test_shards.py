@@ -8,6 +8,7 @@ import pytest
 
 from simkit.embed import shards as place
 from simkit.embed.shards import Shards, ShardWriter, holding
+from simkit.errors import BadInput
 
 VALUES = np.random.default_rng(0).normal(size=(11, 3)).astype(np.float16)
 
@@ -129,3 +130,38 @@ def test_notes_stay_with_their_files(written: Shards, tmp_path: Path) -> None:
     mended = ShardWriter(tmp_path, "x", 11, (3,))
     mended.put(np.arange(4, 8), VALUES[4:8], {})
     assert mended.notes() == {}
+
+
+def test_files_are_as_numpy_writes_them(written: Shards, tmp_path: Path) -> None:
+    np.save(tmp_path / "y.npy", VALUES[:4])
+    assert (tmp_path / "x-00000.npy").read_bytes() == (tmp_path / "y.npy").read_bytes()
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", b"[[1"])
+def test_a_file_with_damaged_notes_is_written_again(tmp_path: Path, damage: bytes) -> None:
+    writer = ShardWriter(tmp_path, "x", 3, (3,))
+    writer.put(np.arange(3), VALUES[:3], {1: "torn"})
+    (file,) = writer.files
+    assert (np.load(file) == VALUES[:3]).all()
+    assert ShardWriter(tmp_path, "x", 3, (3,)).notes() == {1: "torn"}
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+    content = file.read_bytes()
+    file.write_bytes(content[: -len(damage) or -1] + damage)
+    assert ShardWriter(tmp_path, "x", 3, (3,)).todo.all()
+    assert holding(writer.files, writer.counts, (3,)) == file
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    writer = ShardWriter(tmp_path, "x", 1000, (100,))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(BadInput) as error:
+            writer.put(np.arange(1000), np.ones((1000, 100), np.float16), {})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(error.value) == (
+        f"{tmp_path}/x-00000.npy cannot be written (File too large); choose another place"
+    )
+    assert not list(tmp_path.iterdir())
