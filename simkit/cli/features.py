@@ -62,14 +62,16 @@ def command(**given: Any) -> None:
     """Extract features of pictures under a frozen network, into fp16 files.
 
     The same command again goes on where it was stopped; what is there is not computed again. Use a
-    folder with simkit train --features train=OUT/train --features test=OUT/test.
+    folder with simkit train --features OUT. Pictures without labels: --data folder:DIR,labels=none.
     """
     from simkit.data import open as open_data
     from simkit.embed.backbones import backbone
+    from simkit.study.material import note_scenes_net
 
     data = open_data(given["spec"])
     splits = _splits(given["splits"], data)
     net = backbone(given["backbone"], given["weights"], size=given["size"])
+    note_scenes_net(data, given["backbone"])
     made: list[dict[str, Any]] = []
     for split in splits:
         with progress(split, quiet=given["as_json"], rate_of="pictures") as (advance,):
@@ -162,7 +164,7 @@ def _facts(split: str, one: Features) -> dict[str, Any]:
 def _tell(one: dict[str, Any]) -> None:
     """What was made, and every picture that was skipped."""
     N, *row = one["shape"]
-    pace = ""
+    pace = ", already there"
     if one["computed"]:
         pace = f", {one['computed']:,} computed at {one['computed'] / one['seconds']:,.1f} a second"
     click.echo(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from simkit.data.assemble import Part, Unknown, assemble, settled, spell
 from simkit.data.dataset import SPLITS, Dataset, register
@@ -20,6 +21,7 @@ from simkit.labels.formats.pieces.long_table import text_ids
 from simkit.labels.truth import Truth
 
 DEFAULT = "labels.csv"
+NONE = "none"  # in the place of a table
 
 
 @register
@@ -33,7 +35,8 @@ class Folder:
     published split takes a fifth of the pictures for validation.
 
     root: the folder; file names in the table start in it, and pictures without a row are left out.
-    labels: the table, with commas, semicolons or tabs; by default labels.csv in the folder.
+    labels: the table, with commas, semicolons or tabs; by default labels.csv in the folder. "none"
+    takes all pictures in the folder and below it without labels, for features and neighbours.
     suffix: what to append to names without the ending of a picture, such as .jpg.
     between: what parts several classes in one cell of the long shape, such as |.
     unknown: "keep" leaves what is not known so: metrics leave it out, and a crowd cannot be asked
@@ -59,6 +62,8 @@ class Folder:
         if not self.root:
             raise BadInput("folder needs pictures and a table; write folder:DIR,labels=FILE.csv")
         place = folder(self.root, "the folder that holds the pictures")
+        if self.labels == NONE:
+            return self._unlabelled(place)
         table = self._table(place)
         content = read_content(table, between=self.between, suffix=self.suffix)
         whole = _part(place, content)
@@ -73,6 +78,24 @@ class Folder:
         name = place.resolve().name or self.name
         return assemble(name, parts, hierarchy=self.hierarchy, spec=spell(self))
 
+    def _unlabelled(self, place: Path) -> Dataset:
+        """One split of all pictures, in the order of their names; its one class is nowhere known.
+
+        A class that is nowhere known can be neither simulated nor trained or scored by.
+        """
+        files = sorted(
+            found.relative_to(place).as_posix()
+            for found in place.rglob("*")
+            if found.suffix.lower() in ENDINGS and is_file(found)
+        )
+        if not files:
+            raise BadInput(f"{place} holds no pictures ({', '.join(ENDINGS)}); give their folder")
+        none = csr_array((len(files), 1), dtype=bool)
+        truth = Truth.of(none, text_ids(files), ["(no labels)"], none)
+        pictures = FilePictures.of(place, files)
+        name = place.resolve().name or self.name
+        return Dataset(name, {"train": truth}, {"train": pictures}, spec=spell(self))
+
     def _table(self, place: Path) -> Path:
         if self.labels:
             given = expanded(self.labels)
@@ -82,7 +105,8 @@ class Folder:
             return place / DEFAULT
         raise BadInput(
             f"{place} holds no {DEFAULT}, and labels are needed; write them into a table with the "
-            f"columns file and class and give it as labels=FILE.csv"
+            f"columns file and class and give it as labels=FILE.csv, or give labels=none for "
+            "pictures that are to be seen only, by simkit features and neighbours"
         )
 
 

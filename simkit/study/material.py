@@ -16,12 +16,12 @@ from simkit.data import Dataset
 from simkit.data import get as get_source
 from simkit.data import names as source_names
 from simkit.data import open as open_data
-from simkit.data.dataset import WHOLE
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth, places
+from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
+from simkit.study.brought import brought
 
 if TYPE_CHECKING:
     from simkit.embed.features import Features, Kind
@@ -165,17 +165,18 @@ def open_material(
                 f"{source.data!r} has no {split} split, which is needed here; "
                 + _way_to_a_split(source.data, split)
             )
-    if source.backbone == SCENES_NET and not source.features and data.name != "scenes":
-        warnings.warn(
-            f"features of {data.name} come from {SCENES_NET}, which knows drawn scenes alone; for "
-            "photographs name backbone mobilenet_v2 with a file of weights",
-            stacklevel=2,
-        )
+    if not source.features:
+        note_scenes_net(data, source.backbone)
     found: dict[tuple[str, str], Features] = {}
     for split in source.splits:
-        kinds = _computed if not source.features else _brought
-        for kind, one in kinds(source, data, split, progress).items():
-            found[split, kind] = one
+        found |= {
+            (split, kind): one
+            for kind, one in (
+                brought(source.features, source.kinds, data, split)
+                if source.features
+                else _computed(source, data, split, progress)
+            ).items()
+        }
     material = Material(data, found)
     for split in source.splits:
         if lost := len(material.skipped(split)):
@@ -185,6 +186,16 @@ def open_material(
                 stacklevel=2,
             )
     return material
+
+
+def note_scenes_net(data: Dataset, backbone: str) -> None:
+    """Warn where photographs are seen by the network that comes with simkit."""
+    if backbone == SCENES_NET and data.name != "scenes":
+        warnings.warn(
+            f"features of {data.name} come from {SCENES_NET}, which knows drawn scenes alone; for "
+            "photographs name backbone mobilenet_v2 with a file of weights",
+            stacklevel=3,
+        )
 
 
 def _way_to_a_split(spec: str, split: str) -> str:
@@ -204,40 +215,3 @@ def _computed(
     net = backbone(source.backbone, source.weights or None)
     kinds = cast(tuple["Kind", ...], source.kinds)
     return extract(data, split, net, kinds=kinds, progress=progress)
-
-
-def _brought(
-    source: Source, data: Dataset, split: str, progress: Callable[[int, int], None]
-) -> dict[Kind, Features]:
-    """Features from files or folders."""
-    from simkit.embed.features import read_features
-
-    files = dict(source.features)
-    held_out = split not in files and "train" in files and WHOLE in data.truth
-    if split not in files and not held_out:
-        raise BadInput(f'features names no file for the {split} split; add {split} = "FILE.npz"')
-    file = files["train" if held_out else split]
-    found = {}
-    for kind in cast(tuple["Kind", ...], source.kinds):
-        one = _rows(read_features(file, kind), data, split, file)
-        if one.kind == "pooled" and kind == "maps":
-            raise BadInput(
-                f"{file} holds pooled features (N, D), but a method here needs maps "
-                "(N, D, h, w); give maps or leave that method out"
-            )
-        found[kind] = one if one.kind == kind else one.pooled()
-    return found
-
-
-def _rows(found: Features, data: Dataset, split: str, file: str) -> Features:
-    """One row for each image of the split; a file of the whole training set serves its parts."""
-    images = data.truth[split].images
-    if len(found.values) == len(images):
-        return found
-    whole = data.truth[WHOLE].images if WHOLE in data.truth else images
-    if split == "test" or len(found.values) != len(whole):
-        raise BadInput(
-            f"{file} has features of {len(found.values):,} images, but {split} has "
-            f"{len(images):,}; give one row for each, in the same order"
-        )
-    return found.select(places(whole, images))

@@ -43,7 +43,9 @@ def test_all_splits_go_to_the_cache_where_training_finds_them(shell, cache: Path
     assert "; pooled features (128, 0.0 MB) in " in lines[0]
     assert lines[3].startswith("peak memory ") and lines[3].endswith(" MB")
     again = shell("features", "--data", SMALL)
-    assert again.out.startswith("train: 60 pictures; pooled features (128, 0.0 MB) in ")
+    assert again.out.startswith(
+        "train: 60 pictures, already there; pooled features (128, 0.0 MB) in "
+    )
     before = {path: path.stat().st_mtime_ns for path in cache.rglob("*") if path.is_file()}
     shell("simulate", "--scheme", "full-subset", "--data", SMALL, "--out", "full.parquet")
     how = ("--labels", "full.parquet", "--data", SMALL, "--epochs", 1)
@@ -66,6 +68,35 @@ def test_a_folder_serves_training_and_comparison(shell) -> None:
         other = shell("train", "--method", method, *how, *brought)
         assert other.code == 0, other.err
         assert other.json["map"] == own.json["map"]
+        for above in (["f"], ["train=f", "test=f/test/pooled"]):
+            words = [word for each in above for word in ("--features", each)]
+            again = shell("train", "--method", method, *how, *words)
+            assert again.json["map"] == own.json["map"], again.err
+    for given in ("f", "f/test", "f/test/pooled"):
+        near = ("--data", SMALL, "--split", "test", "--query", 3, "--features", given)
+        assert shell("neighbours", *near).code == 0
+    done = shell("train", "--method", "an", *how, "--features", "f/test")
+    assert done.code == 2 and done.err == (
+        "simkit: --features is 'f/test'; write a split and a file, as in train=FILE.npz, or a "
+        "folder of splits\n"
+    )
+
+
+def test_pictures_without_labels(shell) -> None:
+    photographs()
+    spec = ("--data", "folder:pictures,labels=none")
+    done = shell("features", *spec, "--out", "f")
+    assert done.code == 0 and done.out.startswith("train: 20 pictures, 20 computed at ")
+    assert done.err == (
+        "simkit: note: features of pictures come from scenes-net, which knows drawn scenes alone; "
+        "for photographs name backbone mobilenet_v2 with a file of weights\n"
+    )
+    near = shell("neighbours", *spec, "--features", "f", "--query", "3.png", "--k", 2, "--json")
+    rows = near.json["neighbours"]
+    assert [row["rank"] for row in rows] == [0, 1, 2]
+    assert rows[0]["image"] == "3.png" and rows[0]["unknown"] == 1
+    done = shell("simulate", "--scheme", "full-subset", *spec)
+    assert done.code == 2 and "this truth is known in part only" in done.err
 
 
 def test_one_split_and_another_size(shell) -> None:

@@ -263,7 +263,8 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     _message(
         f"folder:{tmp_path}",
         f"{tmp_path} holds no labels.csv, and labels are needed; write them into a table with the "
-        "columns file and class and give it as labels=FILE.csv",
+        "columns file and class and give it as labels=FILE.csv, or give labels=none for pictures "
+        "that are to be seen only, by simkit features and neighbours",
     )
     _message(
         f"folder:{tmp_path},labels=other.csv",
@@ -290,3 +291,19 @@ def test_damaged_tables(tmp_path: Path, table: str) -> None:
     survives(
         lambda folder: data.open(f"folder:{folder}"), files, tmp_path=tmp_path, count=COUNT // 4
     )
+
+
+def test_pictures_without_a_table_are_one_split(tmp_path: Path) -> None:
+    names = ["b.jpg", "a.PNG", "below/c.webp"]
+    layouts.write(tmp_path, dict.fromkeys([*names, "notes.txt"], b"x"))
+    opened = data.open(f"folder:{tmp_path},labels=none")
+    assert opened.truth["train"].images.tolist() == ["a.PNG", "b.jpg", "below/c.webp"]
+    assert list(opened.truth) == ["train"] and len(opened.pictures["train"]) == 3
+    assert opened.truth["train"].present.nnz == opened.truth["train"].known.nnz == 0
+    (tmp_path / "empty").mkdir()
+    message = (
+        f"{tmp_path}/empty holds no pictures (.jpg, .jpeg, .png, .webp, .bmp, .gif, .tif, .tiff); "
+        "give their folder"
+    )
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        data.open(f"folder:{tmp_path}/empty,labels=none")
