@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from simkit.cli import train_options as options
 from simkit.cli.report import print_json, progress
-from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from simkit.learn.optim import Settings
-    from simkit.learn.protocols import Protocol
-    from simkit.study.trial import Shown, Trial
+    from simkit.study.trial import Trial
 
 
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
@@ -43,8 +40,8 @@ if TYPE_CHECKING:
     "--features",
     multiple=True,
     metavar="SPLIT=FILE",
-    help="An npz file with an array `features`, one row per picture, or a folder of features, "
-    "instead of a backbone.",
+    help="Instead of a backbone: an npz file with an array `features`, one row per picture, or a "
+    "folder of features; or, without SPLIT=, the folder that simkit features --out wrote.",
 )
 @click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
 @click.option(
@@ -58,8 +55,8 @@ if TYPE_CHECKING:
     "more",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Any other setting of the training, such as precision=bf16, schedule=cosine, "
-    "accumulate=4, ema=0.999 or milestones=10,20.",
+    help="Any other setting of the training, such as precision=bf16, accumulate=4, ema=0.999, "
+    "schedule=cosine, or both schedule=step and milestones=5,8.",
 )
 @click.option("--size", type=click.IntRange(min=32), help="Fine-tuning: side of pictures, pixels.")
 @click.option("--crop", type=float, help="Fine-tuning: show at least this share of the area.")
@@ -93,10 +90,9 @@ def command(**given: Any) -> None:
     from simkit.study.trial import trial
 
     method = methods.make(given["method"])
-    if given["out"] is not None and given["out"].exists() and not given["out"].is_dir():
-        raise BadInput(f"{given['out']} is a file, but a model is a folder; give another --out")
-    preset = _preset(given)
-    settings = _settings(given, preset)
+    options.check_places(given)
+    preset = options.preset(given)
+    settings = options.settings(given, preset)
     file = given["labels_file"]
     labels = formats.for_path(file).read(file)
     with (
@@ -107,12 +103,10 @@ def command(**given: Any) -> None:
             labels,
             method,
             data=given["spec"],
-            **_network(given, preset),
-            features=_pairs(
-                given["features"], "--features", "a split and a file, as in train=FILE.npz"
-            ),
+            **options.network(given, preset),
+            features=options.features(given["features"]),
             fine_tune=given["fine_tune"],
-            shown=_shown(given, preset),
+            shown=options.shown(given, preset),
             settings=settings,
             progress=advance,
             where=str(file),
@@ -130,57 +124,6 @@ def command(**given: Any) -> None:
     _say(done, f"{spelled} on {file}", settings.epochs)
     if given["out"] is not None:
         click.echo(f"wrote {given['out']}/")
-
-
-def _preset(given: dict[str, Any]) -> Protocol | None:
-    from simkit.learn.protocols import protocol
-
-    if given["protocol"] is None:
-        if (given["size"] or given["crop"]) and not given["fine_tune"]:
-            raise BadInput("--size and --crop are for pictures that a backbone learns from; add "
-                           "--fine-tune")  # fmt: skip
-        return None
-    found = protocol(given["protocol"])
-    if not given["fine_tune"]:
-        raise BadInput(
-            f"protocol {found.name!r} fine-tunes {found.backbone} from pixels; add --fine-tune"
-        )
-    return found
-
-
-def _network(given: dict[str, Any], preset: Protocol | None) -> dict[str, Any]:
-    """Backbone and weights; another backbone than the protocol's brings its own weights."""
-    own = preset if given["backbone"] is None else None
-    return {
-        "backbone": given["backbone"] or (own.backbone if own else "scenes-net"),
-        "weights": str(given["weights"] or (own.weights if own else "")),
-    }
-
-
-def _settings(given: dict[str, Any], preset: Protocol | None) -> Settings:
-    """What is set by hand, over the protocol's settings where one is named."""
-    from simkit.learn.optim import Settings
-    from simkit.registry import build
-
-    chosen: dict[str, Any] = {}
-    for key, value in _pairs(given["more"], "--set", "a setting and its value, as in ema=0.999"):
-        listed = key == "milestones"
-        chosen[key.replace("-", "_")] = value.split(",") if listed else value
-    for key in ("epochs", "batch_size", "lr"):
-        if given[key] is not None:
-            chosen[key] = given[key]
-    return preset.changed(chosen) if preset else build(Settings, chosen, "training")
-
-
-def _shown(given: dict[str, Any], preset: Protocol | None) -> Shown:
-    from simkit.study.trial import Shown
-
-    crop = preset.crop if preset else None
-    if given["crop"] is not None:
-        crop = (given["crop"], 1.0)
-    size = given["size"] or (preset.size if preset else None)
-    flips = (preset.flip, preset.upside_down) if preset else (True, False)
-    return Shown(size, *flips, crop=crop)
 
 
 def _facts(done: Trial) -> dict[str, Any]:
@@ -210,10 +153,3 @@ def _say(done: Trial, what: str, epochs: int) -> None:
         click.echo(
             f"{done.held_out:,} further asked pictures are held out for validation (split val)"
         )
-
-
-def _pairs(texts: Sequence[str], option: str, wanted: str) -> tuple[tuple[str, str], ...]:
-    for text in texts:
-        if "=" not in text:
-            raise BadInput(f"{option} is {text!r}; write {wanted}")
-    return tuple((key, value) for key, _, value in (text.partition("=") for text in texts))

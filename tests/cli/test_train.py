@@ -102,6 +102,43 @@ BAD = {
         ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--size", "64"],
         "--size and --crop are for pictures that a backbone learns from; add --fine-tune",
     ),
+    "a crop that cannot be": (
+        ["--method", "an", "--labels", "full.parquet", "--fine-tune", "--crop", "1.5"],
+        "--crop is 1.5; the smallest share of the area to show is expected, above 0 and at most 1",
+    ),
+    "no crop at all": (
+        ["--method", "an", "--labels", "full.parquet", "--fine-tune", "--crop", "0"],
+        "--crop is 0.0; the smallest share of the area to show is expected",
+    ),
+    "a setting that comes twice": (
+        [
+            "--method",
+            "an",
+            "--labels",
+            "full.parquet",
+            "--set",
+            "batch-size=2",
+            "--set",
+            "batch_size=3",
+        ],
+        "--set gives batch_size 2 times; give it once",
+    ),
+    "a setting that is an option too": (
+        ["--method", "an", "--labels", "full.parquet", "--set", "epochs=2", "--epochs", "3"],
+        "--epochs and --set epochs both came; give one",
+    ),
+    "a setting that does nothing": (
+        ["--method", "an", "--labels", "full.parquet", "--set", "milestones=1,2"],
+        "training: milestones is set and does something only where schedule is 'step'",
+    ),
+    "a place for the checkpoint that cannot be": (
+        ["--method", "an", "--labels", "full.parquet", "--checkpoint", "full.parquet/training"],
+        "full.parquet/training cannot be written",
+    ),
+    "a place for the model that cannot be": (
+        ["--method", "an", "--labels", "nowhere.parquet", "--out", "full.parquet/model"],
+        "full.parquet/model/model.json cannot be written",
+    ),
     "a setting without a value": (
         ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--set", "ema"],
         "--set is 'ema'; write a setting and its value, as in ema=0.999",
@@ -153,7 +190,8 @@ BAD = {
 
 @pytest.mark.parametrize("arguments, message", BAD.values(), ids=list(BAD))
 def test_bad_input(shell, labels: str, arguments: list[str], message: str) -> None:
-    done = shell("train", *arguments, "--out", "model")
+    out = () if "--out" in arguments else ("--out", "model")
+    done = shell("train", *arguments, *out)
     assert done.code == 2
     assert message in done.err and done.err.count("\n") == 1
     assert not Path("model").exists()
