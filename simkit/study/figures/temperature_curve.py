@@ -34,9 +34,9 @@ _SIDES = {"present": "-", "absent": (0, (4, 2))}
 class TemperatureCurve:
     """Signed temperature over distance on the left, the gradient at a logit of 0 on the right.
 
-    Solid lines are soft positives, dashed ones soft negatives; a colour for each setting. Called
-    with the table of `study.analysis.temperatures.curves`. A line ends where a temperature is beyond
-    the largest number.
+    Solid lines are soft positives, dashed ones soft negatives; a colour for each setting. A line
+    ends where a temperature is beyond the largest number. Called with the table of
+    `study.analysis.temperatures.curves`.
     """
 
     name: ClassVar[str] = "temperature-curve"
