@@ -29,14 +29,21 @@ _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """(H, W, 3) uint8 RGB, upright. Transparent parts keep their colour; 16 bits are cut to 8.
 
-    Raises BadInput that names the file where it is missing or is no picture.
+    Grey values of 32 bits count as 16 (65,535 is white), whatever the picture holds. Raises
+    BadInput that names the file where it is missing, is no picture or not all of one, and where
+    its values are floats, of which nobody knows what is white.
     """
     found = readable(path, "a picture")
     try:
         with _quiet, Image.open(found) as image:
             _check_size(image, found)
             upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
-            deep = upright.mode == "F" or upright.mode.startswith("I")
+            if upright.mode == "F":
+                raise BadInput(
+                    f"{found} holds floats, of which nobody knows how bright they are; save it "
+                    "with 8 or 16 bits"
+                )
+            deep = upright.mode.startswith("I")
             return _from_deep(upright) if deep else np.array(upright.convert("RGB"))
     except BadInput:
         raise
@@ -85,10 +92,11 @@ def _check_size(image: Image.Image, path: Path) -> None:
 
 
 def _from_deep(image: Image.Image) -> NDArray[np.uint8]:
-    """Grey values of more than 8 bits, as in medical pictures; Pillow itself would clip them."""
-    values = np.nan_to_num(np.asarray(image, np.float64))
-    scale = 256 if values.max(initial=0) > 255 else 1
-    grey = np.clip(values // scale, 0, 255).astype(np.uint8)
+    """Grey values of 16 bits or in mode I, as in medical pictures; Pillow itself would clip them.
+
+    Some formats (PGM, and PNG in earlier versions of Pillow) give their 16 bits in mode I.
+    """
+    grey = np.clip(np.asarray(image, np.int64) // 256, 0, 255).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)
 
 

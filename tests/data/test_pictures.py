@@ -28,7 +28,7 @@ def test_colour_is_read_as_it_is(tmp_path: Path) -> None:
     assert _saved(tmp_path / "x.jpg", Image.fromarray(RGB), quality=95).shape == (5, 7, 3)
 
 
-@pytest.mark.parametrize("mode", ["L", "LA", "1", "P", "RGBA", "CMYK", "YCbCr", "I", "F"])
+@pytest.mark.parametrize("mode", ["L", "LA", "1", "P", "RGBA", "CMYK", "YCbCr"])
 def test_every_mode_becomes_rgb(tmp_path: Path, mode: str) -> None:
     flat = Image.new("RGB", (7, 5), (255, 255, 255)).convert(mode)
     read = _saved(tmp_path / "x.tiff", flat)
@@ -44,6 +44,29 @@ def test_sixteen_bits_are_cut_to_eight(tmp_path: Path) -> None:
     deep = GREY.astype(np.uint16) * 256 + 77
     read = _saved(tmp_path / "x.png", Image.fromarray(deep))
     assert (read == GREY[:, :, None]).all()
+
+
+@pytest.mark.parametrize(("dtype", "suffix"), [
+    (np.uint16, "png"), (np.uint16, "tiff"), (np.int32, "tiff"), (np.uint16, "pgm"),
+])  # fmt: skip
+def test_brightness_depends_on_the_kind_of_file_not_on_its_values(
+    tmp_path: Path, dtype: type, suffix: str
+) -> None:
+    for white in (255, 256, 65_535):
+        deep = np.zeros((5, 7), dtype)
+        deep[2] = white
+        read = _saved(tmp_path / f"x.{suffix}", Image.fromarray(deep))
+        assert read[0].max() == 0 and (read[2] == white // 256).all()
+
+
+def test_floats_are_refused(tmp_path: Path) -> None:
+    Image.fromarray(GREY / np.float32(255)).save(tmp_path / "x.tiff")
+    with pytest.raises(BadInput) as error:
+        decode(tmp_path / "x.tiff")
+    assert str(error.value) == (
+        f"{tmp_path}/x.tiff holds floats, of which nobody knows how bright they are; save it with "
+        "8 or 16 bits"
+    )
 
 
 def test_palettes_and_transparent_parts_keep_their_colours(tmp_path: Path) -> None:
