@@ -64,6 +64,36 @@ class Trained:
         found = scores(there.model, self.method, there.state, inputs, batch=batch)
         return found.cpu().numpy()
 
+    def maps(
+        self,
+        inputs: Any,
+        *,
+        batch: int = BATCH,
+        device: str | torch.device = "auto",
+        precision: str = "fp32",
+    ) -> Iterator[NDArray[np.float32]]:
+        """(b, L, h, w) class maps of one batch of inputs after the other, in their order.
+
+        Their means are the logits before what a method does at inference (BoostLU). inputs: maps of
+        features, or pictures where a backbone was trained; a head on pooled features has maps too.
+        device, precision: as in `scores`. Raises BadInput for pooled features.
+        """
+        check_inputs(self.model, inputs)
+        if inputs.kind == "pooled":
+            raise BadInput(
+                "class maps are made from maps of features, and these are pooled; bring maps, as "
+                "simkit features --kind maps writes them"
+            )
+        model = self.on(device).model
+        model.precision = precision
+        place = model.head.weight.device
+        with torch.no_grad(), evaluating(model):
+            for start in range(0, len(inputs), batch):
+                x = inputs.batch(np.arange(start, min(start + batch, len(inputs))))
+                out = model(x.to(place), maps=True)
+                assert out.maps is not None
+                yield out.maps.float().cpu().numpy()
+
     def on(self, device: str | torch.device) -> Trained:
         """The same with model and state as copies on a device."""
         place = device_of(device, needed=self.model.backbone is not None)

@@ -1,0 +1,79 @@
+"""The pointing game, played by a trained model on the boxes of a data set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.data.dataset import Boxes
+from simkit.errors import BadInput
+from simkit.learn.metrics import pointing_game, pointing_hits
+from simkit.learn.trained import BATCH, Trained
+
+
+def pointed(
+    trained: Trained,
+    inputs: Any,
+    boxes: Boxes,
+    *,
+    regions: NDArray[np.float64] | None = None,
+    batch: int = BATCH,
+    device: str = "auto",
+    precision: str = "fp32",
+) -> float:
+    """Mean over classes of the share of hits, in [0, 1]; nan without any box.
+
+    inputs: maps of features or pictures, of the images that `boxes` is about, in their order.
+    regions (N, 4): what of each image the inputs show, x0, y0, x1, y1 in its pixels; None is the
+    whole of it. Boxes are cut off there, and a class of which nothing is left in an image has no
+    turn in it. batch, device, precision: as in `Trained.maps`. Raises BadInput for boxes without
+    image sizes or of other images. Source: Kim et al. CVPR 2022 (Large Loss).
+    """
+    if boxes.sizes is None or len(boxes.sizes) != len(inputs):
+        known = "no image" if boxes.sizes is None else f"{len(boxes.sizes):,} images"
+        raise BadInput(
+            f"the boxes know the sizes of {known} and there are {len(inputs):,} inputs; bring the "
+            "boxes and the inputs of one split"
+        )
+    if regions is None:
+        regions = np.concatenate([np.zeros_like(boxes.sizes), boxes.sizes], 1).astype(np.float64)
+    corners = _within(boxes, regions)
+    seen = (corners[:, :2] < corners[:, 2:]).all(1)
+    images, classes, corners = boxes.images[seen], boxes.classes[seen], corners[seen]
+    sizes = np.maximum(np.rint(regions[:, [3, 2]] - regions[:, [1, 0]]), 1).astype(np.int64)
+    hits, start = [np.zeros(0, bool)], 0
+    turns: list[NDArray[np.int64]] = []
+    for maps in trained.maps(inputs, batch=batch, device=device, precision=precision):
+        own = np.flatnonzero((start <= images) & (images < start + len(maps)))
+        pairs, which = np.unique(
+            np.stack([images[own], classes[own]], 1), axis=0, return_inverse=True
+        )
+        which = which.ravel()
+        of_pair = [corners[own[which == pair]] for pair in range(len(pairs))]
+        chosen = maps[pairs[:, 0] - start, pairs[:, 1]]
+        hits.append(pointing_hits(chosen, of_pair, sizes[pairs[:, 0]]))
+        turns.append(pairs[:, 1])
+        start += len(maps)
+    return pointing_game(np.concatenate(hits), np.concatenate([*turns, np.zeros(0, np.int64)]))
+
+
+def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """(N, 4) what features are made of, of images of these widths and heights (N, 2).
+
+    size: of the backbone's pictures. A picture of just this size is taken whole; of others the
+    middle square, 7/8 of the shorter side, is shown (`simkit.embed.decoding.fit`).
+    """
+    shorter = sizes.min(1)
+    side = np.where((sizes == size).all(1), shorter, shorter * size / (size * 8 // 7))[:, None]
+    low = (sizes - side) / 2
+    return np.concatenate([low, low + side], 1)
+
+
+def _within(boxes: Boxes, regions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, 4) corners of the boxes in the pixels of the regions, cut off at their edges."""
+    own = regions[boxes.images]
+    low, high = own[:, :2], own[:, 2:]
+    corners = boxes.corners.astype(np.float64)
+    return np.concatenate([np.clip(corners[:, k : k + 2], low, high) - low for k in (0, 2)], 1)
