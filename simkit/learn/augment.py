@@ -64,7 +64,8 @@ def shown(pictures: Tensor, views: Views) -> Tensor:
     """(b, 3, H, W) uint8: what views of b pictures show, brought to the pictures' own size.
 
     Crops are resampled once, bilinear with pixels' values in their middles; a box need not end at
-    pixels, and beyond the outermost middles a picture goes on even. A part is never larger than the
+    pixels, and beyond the outermost middles inside it a part goes on even: nothing of the picture
+    around it is seen, as where parts are cut out first. A part is never larger than the
     picture and so never made smaller, which is why nothing is smoothed (antialias of torchvision
     changes nothing either). Nothing waits for the device.
     """
@@ -90,7 +91,10 @@ def _places(first: Tensor, last: Tensor, size: int, flip: Tensor | None) -> Tens
     if flip is not None:
         first, last = torch.where(flip, last, first), torch.where(flip, first, last)
     places = first[:, None] + middles * (last - first)[:, None]
-    return (2 * places - 1).float()
+    low, high = torch.minimum(first, last), torch.maximum(first, last)
+    inner = ((low * size - 0.5).ceil(), (high * size - 0.5).floor())
+    low, high = (((edge + 0.5) / size)[:, None] for edge in inner)
+    return (2 * torch.minimum(torch.maximum(places, low), high) - 1).float()
 
 
 def _shares(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
