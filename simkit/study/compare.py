@@ -63,7 +63,8 @@ class Comparison:
             {
                 "scheme": cell.scheme,
                 "method": cell.method,
-                "budget": cell.budget,
+                "budget": cell.limit.dollars,
+                "budget_hours": cell.limit.hours,
                 "map": cell.score.mean,
                 "low": cell.score.low,
                 "high": cell.score.high,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,38 @@ SMALLEST = 0.0005  # a gap of less than 0.05 points reads as 0.0: a tie however 
 
 
 @dataclass(frozen=True)
+class Limit:
+    """What annotation may cost: dollars, or hours of people's time; neither: amounts as written."""
+
+    dollars: float | None = None
+    hours: float | None = None
+
+    @staticmethod
+    def of(row: Mapping[str, Any]) -> Limit:
+        """Of a row of the table."""
+        return Limit(row["budget"], row["budget_hours"])
+
+    def __bool__(self) -> bool:
+        return self != Limit()
+
+    def __str__(self) -> str:
+        if self.dollars is not None:
+            return money(self.dollars)
+        return "" if self.hours is None else f"{self.hours:,g} hours"
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Dollars first, then hours, ascending."""
+        return self.hours or 0.0, self.dollars or 0.0
+
+
+@dataclass(frozen=True)
 class Cell:
-    """One method under one scheme at one budget: means over draws. `score` is from 0 to 1."""
+    """One method under one scheme within one limit: means over draws. `score` is from 0 to 1."""
 
     scheme: str
     method: str
-    budget: float | None
+    limit: Limit
     score: Interval
     dollars: float
     hours: float | None
@@ -28,10 +54,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """All methods under one scheme at one budget, and how they rank."""
+    """All methods under one scheme within one limit, and how they rank."""
 
     scheme: str
-    budget: float | None
+    limit: Limit
     cells: tuple[Cell, ...]
     ranking: Ranking
 
@@ -57,13 +83,13 @@ class Line:
 
 
 def lines(runs: pa.Table, *, metric: str = "map") -> list[Line]:
-    """One line for each scheme and budget, in the order of the table, references left out."""
-    groups: dict[tuple[str, float | None], dict[str, list[dict[str, Any]]]] = {}
+    """One line for each scheme and limit, in the order of the table, references left out."""
+    groups: dict[tuple[str, Limit], dict[str, list[dict[str, Any]]]] = {}
     for row in scored(runs, metric):
         if not row["reference"]:
-            group = groups.setdefault((row["scheme"], row["budget"]), {})
+            group = groups.setdefault((row["scheme"], Limit.of(row)), {})
             group.setdefault(row["method"], []).append(row)
-    return [_line(scheme, budget, group, metric) for (scheme, budget), group in groups.items()]
+    return [_line(scheme, limit, group, metric) for (scheme, limit), group in groups.items()]
 
 
 def references(runs: pa.Table, *, metric: str = "map") -> list[Cell]:
@@ -72,12 +98,13 @@ def references(runs: pa.Table, *, metric: str = "map") -> list[Cell]:
     for row in scored(runs, metric):
         if row["reference"]:
             groups.setdefault(row["method"], []).append(row)
-    return [_cell(rows[0]["scheme"], m, None, rows, metric) for m, rows in groups.items()]
+    return [_cell(rows[0]["scheme"], m, Limit(), rows, metric) for m, rows in groups.items()]
 
 
-def budgets(runs: pa.Table) -> list[float]:
-    """The budgets in dollars, ascending; empty where the amounts were as written."""
-    return sorted({b for b in runs["budget"].to_pylist() if b is not None})
+def limits(runs: pa.Table) -> list[Limit]:
+    """Budgets, ascending, those in hours last; empty where the amounts were as written."""
+    rows = runs.select(["budget", "budget_hours"]).to_pylist()
+    return sorted({one for one in map(Limit.of, rows) if one}, key=lambda one: one.order)
 
 
 def scored(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
@@ -86,6 +113,7 @@ def scored(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
         "scheme",
         "method",
         "budget",
+        "budget_hours",
         "draw",
         "reference",
         "dollars",
@@ -97,19 +125,19 @@ def scored(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
     return [row for row in rows if row[metric] is not None]
 
 
-def _line(scheme: str, budget: float | None, group: dict[str, list[Any]], metric: str) -> Line:
-    cells = tuple(_cell(scheme, method, budget, rows, metric) for method, rows in group.items())
+def _line(scheme: str, limit: Limit, group: dict[str, list[Any]], metric: str) -> Line:
+    cells = tuple(_cell(scheme, method, limit, rows, metric) for method, rows in group.items())
     scores = {m: {row["draw"]: row[metric] for row in rows} for m, rows in group.items()}
-    return Line(scheme, budget, cells, rank(scores, smallest=SMALLEST))
+    return Line(scheme, limit, cells, rank(scores, smallest=SMALLEST))
 
 
-def _cell(scheme: str, method: str, budget: float | None, rows: list[Any], metric: str) -> Cell:
+def _cell(scheme: str, method: str, limit: Limit, rows: list[Any], metric: str) -> Cell:
     times = [row["seconds"] for row in rows]
     known = [t for t in times if t is not None]
     return Cell(
         scheme,
         method,
-        budget,
+        limit,
         interval([row[metric] for row in rows]),
         _mean([row["dollars"] for row in rows]),
         _mean(known) / 3600 if len(known) == len(times) else None,
@@ -124,7 +152,7 @@ def _mean(values: Sequence[float]) -> float:
 def sentence(line: Line) -> str:
     """Which method wins under this scheme, and is it noise?"""
     scores = {cell.method: cell.score for cell in line.cells}
-    where = f"{line.scheme}{at(line.budget)}"
+    where = f"{line.scheme}{at(line.limit)}"
     best, lead = line.ranking.best, line.lead
     if len(scores) == 1:
         return f"{where}: {best} reaches {percent(scores[best])}."
@@ -160,9 +188,9 @@ def sentences(runs: pa.Table, *, metric: str = "map") -> list[str]:
     return told
 
 
-def at(budget: float | None) -> str:
-    """ " at $100", or nothing where amounts were as written."""
-    return "" if budget is None else f" at {money(budget)}"
+def at(limit: Limit) -> str:
+    """ " at $100", " in 10 hours", or nothing where amounts were as written."""
+    return f" {'at' if limit.dollars is not None else 'in'} {limit}" if limit else ""
 
 
 def money(dollars: float) -> str:
@@ -223,7 +251,7 @@ def _row(cell: Cell, line: Line | None) -> str:
     )
     columns = [
         cell.scheme,
-        "" if cell.budget is None else money(cell.budget),
+        str(cell.limit),
         cell.method,
         f"{100 * score.mean:.1f}",
         between,

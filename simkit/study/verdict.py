@@ -8,10 +8,10 @@ from simkit.study.statistics import Ranking, rank
 from simkit.study.summary import (
     SMALLEST,
     Cell,
+    Limit,
     Line,
-    budgets,
+    limits,
     lines,
-    money,
     percent,
     scored,
     span,
@@ -25,16 +25,16 @@ def verdicts(runs: pa.Table, *, metric: str = "map") -> list[str]:
     does not correct for having picked the best of several. What cannot be told from the best is
     named beside it: schemes, or methods under the scheme that is best alone.
     """
-    return [_verdict(runs, budget, metric) for budget in budgets(runs)]
+    return [_verdict(runs, limit, metric) for limit in limits(runs)]
 
 
-def _verdict(runs: pa.Table, budget: float, metric: str) -> str:
-    found = [line for line in lines(runs, metric=metric) if line.budget == budget]
+def _verdict(runs: pa.Table, limit: Limit, metric: str) -> str:
+    found = [line for line in lines(runs, metric=metric) if line.limit == limit]
     best = [(max(line.cells, key=lambda cell: cell.score.mean), line) for line in found]
     best.sort(key=lambda pair: -pair[0].score.mean)
     first, line = best[0]
     others = [cell for cell, _ in best[1:]]
-    start, reached = f"For {money(budget)}", percent(first.score)
+    start, reached = f"For {limit}", percent(first.score)
     if first.score.draws < 2 and (others or len(line.cells) > 1):
         return f"{start} {_named(first)} is highest with {reached}, but one draw cannot tell."
     pairs = [_pair(runs, first, cell, metric) for cell in others]
@@ -77,9 +77,9 @@ def _alike(line: Line, best: Cell) -> list[str]:
 
 def _by_draw(runs: pa.Table, cell: Cell, metric: str) -> dict[int, float]:
     """The scores of a cell's runs."""
-    own = (cell.scheme, cell.method, cell.budget, False)
+    own = (cell.scheme, cell.method, cell.limit, False)
     return {
         row["draw"]: row[metric]
         for row in scored(runs, metric)
-        if (row["scheme"], row["method"], row["budget"], row["reference"]) == own
+        if (row["scheme"], row["method"], Limit.of(row), row["reference"]) == own
     }

@@ -107,7 +107,7 @@ def test_without_budgets_amounts_are_as_written(small, tmp_path):
 
 def test_the_result_tells_its_story(small, tmp_path):
     result = compare(small(budgets=[10]), out=tmp_path, workers=1)
-    assert [(line.scheme, line.budget) for line in result.summary()] == [
+    assert [(line.scheme, line.limit.dollars) for line in result.summary()] == [
         ("single-positive", 10.0),
         ("fpc(per_class=10)", 10.0),
     ]

@@ -34,7 +34,7 @@ def test_cells_hold_means_costs_and_hours():
     assert (cell.score.mean, cell.score.draws) == (0.5, 2)
     assert (cell.dollars, cell.hours, cell.images) == (9.5, 0.5, 20)
     assert line.cell("csl") is None
-    assert summary.budgets(few({"an": [0.5]}, budget=10.0)) == [10.0]
+    assert summary.limits(few({"an": [0.5]}, budget=10.0)) == [summary.Limit(10.0)]
 
 
 def test_hours_are_unknown_where_one_run_does_not_know_them():
@@ -92,7 +92,7 @@ def test_a_gap_that_would_print_as_zero_is_no_win():
 
 
 def test_the_planted_winners_are_found():
-    lines = {(line.scheme, line.budget): line for line in summary.lines(planted.table())}
+    lines = {(line.scheme, line.limit.dollars): line for line in summary.lines(planted.table())}
     assert len(lines) == 15
     assert lines["rpa", 150.0].ranking.winners == ("ignore",)
     assert lines["full-subset", 450.0].ranking.winners == ()
@@ -118,3 +118,18 @@ def test_markdown_has_every_cell():
 
 def test_money_is_short_and_clear():
     assert [summary.money(x) for x in (0.5, 3, 12.4, 1250)] == ["$0.50", "$3", "$12", "$1,250"]
+
+
+def test_budgets_in_hours_stand_beside_those_in_dollars():
+    rows = [
+        planted.row(scheme="fpc", method="an", draw=0, map=0.5, budget=dollars, budget_hours=hours)
+        for dollars, hours in ((None, 12.0), (50.0, None), (None, 2.5))
+    ]
+    table = runs.tidy(rows, classes=())
+    assert list(map(str, summary.limits(table))) == ["$50", "2.5 hours", "12 hours"]
+    assert [text.split(":")[0] for text in summary.sentences(table)] == [
+        "fpc in 12 hours",
+        "fpc at $50",
+        "fpc in 2.5 hours",
+    ]
+    assert "| fpc | 2.5 hours | an |" in summary.markdown(table)

@@ -78,7 +78,7 @@ class CostCurve:
         axes.set_xscale("log")
         axes.margins(x=0.08)
         # Ticks stand at the budgets themselves: those are the numbers a reader knows.
-        spent = sorted({round(c.budget if c.budget is not None else c.dollars, 2) for c in cells})
+        spent = sorted({round(c.limit.dollars or c.dollars, 2) for c in cells})
         if len(spent) <= 6:
             axes.xaxis.set_major_locator(FixedLocator(spent))
             axes.xaxis.set_minor_locator(NullLocator())
@@ -89,7 +89,7 @@ def _group(cell: Cell, by: str) -> str:
     """What a line or panel is about; amounts as written make one curve of each scheme."""
     if by == "method":
         return cell.method
-    return cell.scheme.partition("(")[0] if cell.budget is None else cell.scheme
+    return cell.scheme.partition("(")[0] if not cell.limit else cell.scheme
 
 
 def _shown(name: str, kind: str) -> str:

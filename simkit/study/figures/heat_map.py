@@ -15,7 +15,17 @@ from matplotlib.patches import Rectangle
 
 from simkit.errors import BadInput
 from simkit.study.figures.base import INK, PALE, WIDTH, house_style, label, register
-from simkit.study.summary import Cell, Line, budgets, draws, lines, money, percent, references
+from simkit.study.summary import (
+    Cell,
+    Limit,
+    Line,
+    draws,
+    limits,
+    lines,
+    money,
+    percent,
+    references,
+)
 
 # No red against green, and light enough at both ends for dark text.
 _SHADES = LinearSegmentedColormap.from_list("gap", ["#F0A04B", "#FFFFFF", "#6FA8DC"])
@@ -37,6 +47,7 @@ class HeatMap:
     budget: float | None = field(
         default=None, metadata={"help": "which budget in dollars; none: the middle one"}
     )
+    hours: float | None = field(default=None, metadata={"help": "or which budget in hours"})
     against: str = field(default="an", metadata={"help": "the method that colours compare with"})
     metric: str = field(default="map", metadata={"help": "map, map_all or map_o"})
 
@@ -57,15 +68,17 @@ class HeatMap:
             )
         return drawing
 
-    def _rows(self, table: pa.Table) -> tuple[float | None, list[Line]]:
+    def _rows(self, table: pa.Table) -> tuple[Limit, list[Line]]:
         everything = lines(table, metric=self.metric)
         if not everything:
             raise BadInput("heat-map: the table holds no runs; run a comparison first")
-        have = budgets(table)
-        chosen = self.budget if self.budget is not None or not have else have[len(have) // 2]
-        rows = [row for row in everything if row.budget == chosen]
+        have = limits(table)
+        chosen = Limit(self.budget, self.hours)
+        if not chosen and have:
+            chosen = have[len(have) // 2]
+        rows = [row for row in everything if row.limit == chosen]
         if not rows:
-            known = ", ".join(money(b) for b in have) or "none: amounts are as written"
+            known = ", ".join(map(str, have)) or "none: amounts are as written"
             raise BadInput(
                 f"heat-map: no runs at the budget {chosen}; budgets in the table are {known}"
             )
@@ -146,16 +159,19 @@ def _verdict(row: Line) -> str:
     return f"{label(lead.first)} {'wins' if alone else 'leads'}:\n{gap}"
 
 
-def _title(rows: list[Line], budget: float | None) -> str:
-    if budget is None:
+def _title(rows: list[Line], limit: Limit) -> str:
+    if not limit:
         return "Which method wins under which scheme? Amounts as written, costs differ"
-    spent = [cell.dollars for row in rows for cell in row.cells]
-    if min(spent) < 0.95 * budget:
+    cells = [cell for row in rows for cell in row.cells]
+    if limit.dollars is None:
+        return f"Which method wins under which scheme, in {limit} of annotation each?"
+    spent = [cell.dollars for cell in cells]
+    if min(spent) < 0.95 * limit.dollars:
         return (
-            f"Which method wins under which scheme? Up to {money(budget)} of annotation"
+            f"Which method wins under which scheme? Up to {limit} of annotation"
             f" ({money(min(spent))} to {money(max(spent))} spent)"
         )
-    return f"Which method wins under which scheme, for {money(budget)} of annotation each?"
+    return f"Which method wins under which scheme, for {limit} of annotation each?"
 
 
 def _note(table: pa.Table, against: str, metric: str) -> str:

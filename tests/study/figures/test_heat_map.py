@@ -70,7 +70,7 @@ def test_the_middle_budget_is_shown_unless_another_is_asked_for():
     with pytest.raises(BadInput) as caught:
         HeatMap(budget=7)(planted.table())
     assert str(caught.value) == (
-        "heat-map: no runs at the budget 7; budgets in the table are $50, $150, $450"
+        "heat-map: no runs at the budget $7; budgets in the table are $50, $150, $450"
     )
 
 
