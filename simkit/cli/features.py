@@ -54,7 +54,8 @@ _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
     type=click.Choice(["stop", "skip"]),
     default="stop",
     show_default=True,
-    help="What to do at a picture that cannot be read; skipped ones take no part in training.",
+    help="What to do at a picture that cannot be read, also where only its last byte is missing; "
+    "skipped ones take no part in training.",
 )
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")

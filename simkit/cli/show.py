@@ -126,8 +126,13 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
 
         facts = describe(path)
         return "\n".join(f"{key}: {value}" for key, value in facts.items()), facts
-    if (path / "index.json").is_file():
-        return _features(path)
+    from simkit.embed.feature_folder import below
+
+    if found := [(str(each), *_features(each)) for each in below(path)]:
+        if len(found) == 1:
+            return found[0][1:]
+        several = [{"folder": name} | facts for name, _, facts in found]
+        return "\n\n".join(f"{n}: {text}" for n, text, _ in found), {"features": several}
     from simkit.study.runs import describe as runs
 
     facts = runs(path)
@@ -148,5 +153,8 @@ def _features(path: Path) -> tuple[str, dict[str, Any]]:
     lines = [f"{index.kind} features of {N:,} pictures, {' x '.join(map(str, row))} for each"]
     lines += [f"content id {index.id}", f"made by {index.history.command}"]
     lines += [f"  {key} = {value}" for key, value in index.history.settings.items()]
+    named = zip(("pictures", "backbone"), index.history.parents, strict=False)
+    lines += [f"  from {what} {parent}" for what, parent in named]
+    lines += ["  with " + _pairs(index.history.versions)]
     lines += [f"  row {each.row} skipped: {each.reason}" for each in index.skipped]
     return "\n".join(lines), facts

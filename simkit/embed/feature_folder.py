@@ -121,6 +121,15 @@ def of_splits(folder: Path) -> dict[str, Path]:
     }
 
 
+def below(folder: Path) -> list[Path]:
+    """The folders with an index that `folder` holds or is: of a kind, a split, or all splits."""
+    places = [
+        folder,
+        *(of / kind for of in (folder, *of_splits(folder).values()) for kind in KINDS),
+    ]
+    return [each for each in places if (each / INDEX).is_file()]
+
+
 def finished(folder: Path, key: str) -> bool:
     """Whether the folder holds all features of this key; False where it holds others or none."""
     try:

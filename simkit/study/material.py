@@ -214,4 +214,5 @@ def _computed(
 
     net = backbone(source.backbone, source.weights or None)
     kinds = cast(tuple["Kind", ...], source.kinds)
-    return extract(data, split, net, kinds=kinds, progress=progress)
+    # What was skipped when the features were made was skipped at the user's word.
+    return extract(data, split, net, kinds=kinds, unreadable="before", progress=progress)

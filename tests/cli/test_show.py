@@ -66,6 +66,40 @@ def test_habits_are_not_taken_for_labels(shell) -> None:
     assert "  miss = 0.25" in shell("show", "h.json").out
 
 
+def test_features_at_every_level_of_their_folder(shell) -> None:
+    how = (
+        "--data",
+        SMALL,
+        "--split",
+        "val",
+        "--split",
+        "test",
+        "--out",
+        "f",
+        "--weights",
+        "random",
+    )
+    assert shell("features", *how).code == 0
+    one = shell("show", "f/val/pooled")
+    assert one.code == 0, one.err
+    assert one.out.splitlines()[0] == "pooled features of 10 pictures, 128 for each"
+    for line in (
+        "  weights = random",
+        "  unreadable = stop",
+        "  from pictures ",
+        "  from backbone ",
+    ):
+        assert line in one.out
+    assert ", torchvision " in one.out and ", pillow " in one.out
+    assert shell("show", "f/val").out == one.out
+    both = shell("show", "f")
+    assert both.out.startswith("f/test/pooled: pooled features of 10 pictures")
+    assert f"\n\nf/val/pooled: {one.out}" in both.out
+    facts = shell("show", "f", "--json").json["features"]
+    assert [each["folder"] for each in facts] == ["f/test/pooled", "f/val/pooled"]
+    assert facts[1]["id"] == shell("show", "f/val", "--json").json["id"]
+
+
 def test_bad_input(shell) -> None:
     Path("labels.parquet").write_bytes(b"PAR1 but not really")
     for name in ("nowhere", "labels.parquet"):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simkit.embed.feature_folder import Index, Skipped, finish, finished, kept_for
+from simkit.embed.feature_folder import Index, Skipped, below, finish, finished, kept_for
 from simkit.embed.shards import ShardWriter
 from simkit.errors import BadInput
 from simkit.history import History
@@ -60,6 +60,16 @@ def test_other_features_are_not_hidden(tmp_path: Path) -> None:
     )
     (tmp_path / "index.json").write_text("{")
     kept_for(tmp_path, "other")
+
+
+def test_folders_are_found_at_every_level(tmp_path: Path) -> None:
+    for place in ("train/pooled", "train/maps", "val/maps"):
+        written(tmp_path / place)
+    assert [str(p.relative_to(tmp_path)) for p in below(tmp_path)] == [
+        "train/pooled", "train/maps", "val/maps",
+    ]  # fmt: skip
+    assert below(tmp_path / "val") == below(tmp_path / "val/maps") == [tmp_path / "val/maps"]
+    assert below(tmp_path / "nowhere") == []
 
 
 def test_a_lost_shard_is_named(tmp_path: Path) -> None:
