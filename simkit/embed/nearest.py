@@ -8,12 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from simkit.embed.shortlist import PRODUCTS, Shortlist, read, rounding, shortlist
+from simkit.embed.pairs import read
+from simkit.embed.shortlist import PRODUCTS, Shortlist, rounding, shortlist
 from simkit.embed.unit import Floats, Rows
 
 _PAIRS = 1 << 15  # float64 differences held at a time: 256 KB, which stays in a processor's cache
 _READ = 1 << 21  # features read at a time
-_ROWS = 4096
+_SQUARES = 1 << 17  # a megabyte of float64, for the same reason
+_ROWS = 1 << 15
 
 Places = NDArray[np.int64]
 Near = tuple[Places, Floats]  # places and distances
@@ -81,7 +83,7 @@ def _settled(
         near = ranked(features, own[part], short.place[part], open_, k)
         index[part], away[part] = near
     if short.place.shape[1] < n - 1:  # others may be as near as the last on the list
-        doubtful = np.flatnonzero(short.product[:, -1] >= least)
+        doubtful = np.flatnonzero(short.rest >= least)
         # Looked at again by other products, which are off as well.
         least -= rounding(width)
         _widened(features, own, doubtful, least, (index, away), products)
@@ -99,7 +101,12 @@ def ranked(features: Rows, own: Places, index: Places, open_: NDArray[np.bool_],
     """The k nearest of the open entries of index (q, m), at least k in each row."""
     row, column = np.nonzero(open_)
     away = np.full(index.shape, np.inf)
-    away[row, column] = distances(features, own[row], index[row, column])
+    first, second, n = own[row], index[row, column], features.shape[0]
+    # Who is near is often so both ways, and the distance is the same.
+    pairs, place = np.unique(
+        np.minimum(first, second) * n + np.maximum(first, second), return_inverse=True
+    )
+    away[row, column] = distances(features, pairs // n, pairs % n)[place]
     return _first(index, away, k)
 
 
@@ -189,9 +196,9 @@ def _beside_zeros(
 def squared_lengths(features: Rows) -> Floats:
     """(n,) squares of the lengths."""
     n, width = features.shape
-    step, found = max(1, _READ // width), np.empty(n)
+    step, found = max(1, _SQUARES // width), np.empty(n)
     for start in range(0, n, step):
-        found[start : start + step] = (features[start : start + step].astype(np.float64) ** 2).sum(
-            1
-        )
+        some = features[start : start + step].astype(np.float64)
+        np.multiply(some, some, out=some)
+        found[start : start + step] = some.sum(1)
     return found

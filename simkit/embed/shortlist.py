@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,23 +21,27 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from simkit.embed.pairs import LEAST, pairs, read
 from simkit.embed.unit import Rows
 from simkit.errors import BadInput, unknown
 
 PRODUCTS = 1 << 24  # held at a time: 64 MB, and as much again when they are turned
-_LEAST = 32  # rows in a block
-_SPARE = 16  # rows beyond the asked ones, so that rounding seldom leaves one open
+_SPARE = 8  # rows beyond the asked ones, so that rounding seldom leaves one open
 _SPARE_TF32 = 112
+_MANY = 2048  # rows whose products are worth a sample first, which says what is large,
+_SHARE = 16  # if one in so many is kept at most
 
 
 class Shortlist(NamedTuple):
-    """Of q rows the m others with the largest products, largest first.
+    """Of q rows at most m others with the largest products, largest first.
 
-    place (q, m) int64;  product (q, m) float32, off by at most `off`.
+    place (q, m) int64;  product (q, m) float32, off by at most `off`, -inf where none is;
+    rest (q,): no product of a row that is not listed is above it.
     """
 
     place: NDArray[np.int64]
     product: NDArray[np.float32]
+    rest: NDArray[np.float32]
     off: float
 
 
@@ -49,9 +56,9 @@ def shortlist(
 ) -> Shortlist:
     """At least k others for each row, or for the rows `own`; k is at most n - 1.
 
-    engine: "blocks" are products by torch, each taken once for both of its rows; "faiss" is
-    faiss's IndexFlatIP, which holds all rows; "auto" is faiss on a GPU, where it is installed, and
-    blocks elsewhere: they need about half the products. Raises BadInput for another engine, and
+    engine: "blocks" are products by torch, each taken once for both of its rows (see `pairs`);
+    "faiss" is faiss's IndexFlatIP, which holds all rows; "auto" is faiss on a GPU, where it is
+    installed, and blocks elsewhere: they need half the products. Raises BadInput for another engine, and
     for "faiss" where it is not installed.  device: "cpu", "cuda", or "auto" for a GPU where there
     is one.
     """
@@ -84,23 +91,40 @@ def _by_blocks(
 ) -> Shortlist:
     n, width = rows.shape
     most = min(k + _SPARE, n - 1)
-    side = max(_LEAST, min(n, math.isqrt(products)))
+    with _full_float32():
+        if own is not None or device != "cpu" or n < max(_MANY, _SHARE * most):
+            place, product = _all(rows, most, own, device, products)
+            return Shortlist(place, product, product[:, -1], rounding(width))
+        found = pairs(rows, most, products)
+        place, product, rest = found.place.astype(np.int64), found.product, found.rest
+        few = np.flatnonzero(np.isneginf(product[:, k - 1]))
+        if len(few):
+            place[few], product[few] = _all(rows, most, few, device, products)
+            rest[few] = product[few, -1]
+    return Shortlist(place, product, rest, rounding(width))
+
+
+def _all(
+    rows: Rows, most: int, own: NDArray[np.int64] | None, device: str, products: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Places and products (q, most) of the largest, by looking at all."""
+    n = rows.shape[0]
+    side = max(LEAST, min(n, math.isqrt(products)))
     queries = np.arange(n) if own is None else own
     best = torch.full((len(queries), most), -torch.inf, device=device)
     index = torch.zeros((len(queries), most), dtype=torch.int64, device=device)
-    with _full_float32():
-        for a in range(0, len(queries), side):
-            mine = slice(a, min(a + side, len(queries)))
-            left = read(rows, mine if own is None else own[mine], device)
-            for b in range(a if own is None else 0, n, side):
-                turn = slice(b, min(b + side, n))
-                right = left if own is None and a == b else read(rows, turn, device)
-                found = left @ right.T
-                _hide(found, queries[mine], turn)
-                _merge(best[mine], index[mine], found, b)
-                if own is None and a < b:  # the same products are those of the other rows
-                    _merge(best[turn], index[turn], found.T.contiguous(), a)
-    return Shortlist(index.cpu().numpy(), best.cpu().numpy(), rounding(width))
+    for a in range(0, len(queries), side):
+        mine = slice(a, min(a + side, len(queries)))
+        left = read(rows, mine if own is None else own[mine], device)
+        for b in range(a if own is None else 0, n, side):
+            turn = slice(b, min(b + side, n))
+            right = left if own is None and a == b else read(rows, turn, device)
+            found = left @ right.T
+            _hide(found, queries[mine], turn)
+            _merge(best[mine], index[mine], found, b)
+            if own is None and a < b:  # the same products are those of the other rows
+                _merge(best[turn], index[turn], found.T.contiguous(), a)
+    return index.cpu().numpy(), best.cpu().numpy()
 
 
 def _hide(found: Tensor, queries: NDArray[np.int64], turn: slice) -> None:
@@ -112,6 +136,10 @@ def _hide(found: Tensor, queries: NDArray[np.int64], turn: slice) -> None:
 def _merge(best: Tensor, index: Tensor, found: Tensor, start: int) -> None:
     """Put the largest of the products found, whose columns count from `start`, among the best."""
     top = found.topk(min(best.shape[1], found.shape[1]))
+    if not start and top.values.shape == best.shape:  # nothing can be there yet
+        best.copy_(top.values)
+        index.copy_(top.indices)
+        return
     both = torch.cat([best, top.values], 1).topk(best.shape[1])
     index.copy_(torch.cat([index, top.indices + start], 1).gather(1, both.indices))
     best.copy_(both.values)
@@ -129,7 +157,7 @@ def _by_faiss(
     if device != "cpu":
         resources = faiss.StandardGpuResources()  # must live as long as the index
         index = faiss.index_cpu_to_gpu(resources, 0, index)
-    step = max(_LEAST, products // width)
+    step = max(LEAST, products // width)
     with same_threads(faiss):
         for start in range(0, n, step):
             index.add(rows[start : start + step])
@@ -140,7 +168,7 @@ def _by_faiss(
             product, place = index.search(rows[mine], most + 1)
             parts.append(without_own(product, place, mine))
     product, place = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Shortlist(place, product, off)
+    return Shortlist(place, product, product[:, -1], off)
 
 
 ENGINES: dict[str, Callable[..., Shortlist]] = {"blocks": _by_blocks, "faiss": _by_faiss}
@@ -157,13 +185,16 @@ def without_own(
     return product[~drop].reshape(shape), place[~drop].reshape(shape)
 
 
-def read(rows: Rows, which: Any, device: str) -> Tensor:
-    """Some rows on a device."""
-    return torch.from_numpy(np.require(rows[which], requirements=["C", "W"])).to(device)
-
-
 def imported_faiss() -> Any:
-    """The package, or BadInput where it is not installed."""
+    """The package, or BadInput where it is not installed.
+
+    faiss's wheels bring an OpenBLAS that is older than many processors and then multiplies as on
+    the oldest, four times slower. It reads OPENBLAS_CORETYPE when it is loaded, which is set here
+    unless the user has.
+    """
+    core = blas_core()
+    if core and "faiss" not in sys.modules:
+        os.environ.setdefault("OPENBLAS_CORETYPE", core)
     try:
         import faiss
     except ImportError:
@@ -172,6 +203,15 @@ def imported_faiss() -> Any:
             'by blocks (engine="blocks")'
         ) from None
     return faiss
+
+
+def blas_core() -> str:
+    """What OpenBLAS calls the best of its kernels for this processor, "" where nothing says."""
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text("utf-8").split())
+    except OSError:
+        return ""
+    return "SkylakeX" if "avx512f" in flags else "Haswell" if "avx2" in flags else ""
 
 
 @contextmanager

@@ -99,7 +99,7 @@ def test_candidates_that_are_off_by_as_much_as_they_say_change_nothing(monkeypat
         product = short.product + off * np.random.default_rng(0).uniform(-1, 1, short.product.shape)
         turn = np.argsort(-product, axis=1, kind="stable")
         parts = (np.take_along_axis(part, turn, 1) for part in (short.place, product))
-        return short.__class__(*parts, off + short.off)
+        return short.__class__(*parts, short.rest + off, off + short.off)
 
     monkeypatch.setattr(place, "shortlist", shaken)
     index, distance, _ = nearest(F, 10)

@@ -1,11 +1,21 @@
 """The short list holds the largest products, without the row itself, and is as right as it says."""
 
 import builtins
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from simkit.embed.shortlist import ENGINES, shortlist, without_own
+from simkit.embed.shortlist import (
+    ENGINES,
+    blas_core,
+    imported_faiss,
+    shortlist,
+    without_own,
+)
 from simkit.errors import BadInput
 
 
@@ -43,15 +53,17 @@ def test_a_row_that_does_not_find_itself_loses_the_last():
     assert left[0].tolist() == [[3, 1], [9, 9]] and left[1].tolist() == [[4, 7], [1, 2]]
 
 
-def test_faiss_is_not_needed_unless_asked_for(monkeypatch):
-    imports = builtins.__import__
-
+def no_faiss(imports):
     def without(name, *more):
         if name == "faiss":
             raise ImportError(name)
         return imports(name, *more)
 
-    monkeypatch.setattr(builtins, "__import__", without)
+    return without
+
+
+def test_faiss_is_not_needed_unless_asked_for(monkeypatch):
+    monkeypatch.setattr(builtins, "__import__", no_faiss(builtins.__import__))
     F = unit(30, 4)
     assert shortlist(F, 3).place.shape[0] == 30
     with pytest.raises(BadInput) as error:
@@ -68,3 +80,37 @@ def test_faiss_takes_the_threads_of_torch_and_gives_its_own_back():
     shortlist(unit(30, 4), 3, engine="faiss")
     assert faiss.omp_get_max_threads() == 2
     faiss.omp_set_num_threads(1)
+
+
+def test_faiss_multiplies_as_this_processor_can():
+    pytest.importorskip("faiss")
+    program = "from simkit.embed.shortlist import imported_faiss; imported_faiss(); import os; "
+    program += "print(os.environ.get('OPENBLAS_CORETYPE', ''))"
+    outside = {key: value for key, value in os.environ.items() if key != "OPENBLAS_CORETYPE"}
+    run = [sys.executable, "-c", program]
+    done = subprocess.run(run, env=outside, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == blas_core()
+
+
+def test_what_a_user_says_of_the_processor_stays(monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    monkeypatch.delitem(sys.modules, "faiss", raising=False)
+    monkeypatch.setattr(builtins, "__import__", no_faiss(builtins.__import__))
+    with pytest.raises(BadInput):
+        imported_faiss()
+    assert os.environ["OPENBLAS_CORETYPE"] == "Haswell"
+
+
+@pytest.mark.parametrize(
+    ("flags", "core"),
+    [("sse2 avx2 avx512f", "SkylakeX"), ("avx avx2", "Haswell"), ("sse2 ssse3", ""), (None, "")],
+)
+def test_the_processor_is_known_by_its_flags(flags, core, monkeypatch):
+    def read(path, *_):
+        if flags is None:
+            raise FileNotFoundError(path)
+        return f"flags : {flags}\n"
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert blas_core() == core
