@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,12 +13,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from simkit.learn import catalogue
 from simkit.learn.averaging import Averages
 from simkit.learn.heads import Model
 from simkit.learn.methods import state as states
 from simkit.learn.optim import Settings
 from simkit.learn.scoring import of_stack
-from simkit.learn.stack import Stack
+from simkit.learn.stack import RunWarning, Stack
 from simkit.learn.team import Team
 from simkit.learn.validation import Selection, Validation
 
@@ -57,6 +60,8 @@ class Record:
     ) -> None:
         """Note the mean losses (R,) of an epoch, score the validation images, keep what is best."""
         for run, loss in enumerate(losses.tolist()):
+            if not math.isfinite(loss) and all(map(math.isfinite, self.losses[run])):
+                _warn_of_divergence(run, epoch, loss, stack)
             self.losses[run].append(loss)
         if validation is None or validation.labels is None:
             return
@@ -135,6 +140,15 @@ class Record:
                 module.load_state_dict(
                     {k.removeprefix(head): v for k, v in tensors.items() if k.startswith(head)}
                 )
+
+
+def _warn_of_divergence(run: int, epoch: int, loss: float, stack: Stack) -> None:
+    what, lr = catalogue.short(stack.runs[run][1]), stack.place[run][0].lr
+    told = (
+        f"{what}: the training loss of epoch {epoch} is {loss} at a learning rate of {lr:g}, and "
+        "what is learned from it is of no use; set lr lower"
+    )
+    warnings.warn(RunWarning(told, run), stacklevel=6)
 
 
 def _scored(stack: Stack, validation: Validation) -> list[float]:

@@ -1,5 +1,8 @@
 """Batches in a step, precision, averages, compiling, and the seam for several processes."""
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 import torch
@@ -217,3 +220,20 @@ def test_vectors_keep_clear_of_decay(pictured):
         found = train(pictured, make("an"), settings=settings, backbone=net).model.backbone.layer
         assert found.bias[0].item() == pytest.approx(-9 * (0.95 if all_decay else 1))
         torch.testing.assert_close(found.weight, net.layer.weight * 0.95)
+
+
+def test_a_loss_that_is_no_number_is_told_once_for_each_run(pooled, tmp_path):
+    runs = [(pooled, make("an")), (pooled, make("ignore"))]
+    how = {"settings": Settings(epochs=4, optimiser="sgd"), "lrs": [3e38, 0.01]}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = train_stack(runs, **how, checkpoint=tmp_path / "training")
+        train_stack(runs, **how, checkpoint=tmp_path / "training")
+    assert not np.isfinite(found[0].losses[-1]) and np.isfinite(found[1].losses).all()
+    (one,) = caught
+    assert one.message.run == 0
+    assert re.fullmatch(
+        r"an: the training loss of epoch \d is (nan|inf) at a learning rate of 3e\+38, and what is "
+        "learned from it is of no use; set lr lower",
+        str(one.message),
+    )
