@@ -21,7 +21,7 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
-from simkit.study.brought import brought
+from simkit.study.brought import brought, from_one_network
 
 if TYPE_CHECKING:
     from simkit.embed.features import Features, Kind
@@ -177,6 +177,7 @@ def open_material(
                 else _computed(source, data, split, progress)
             ).items()
         }
+    from_one_network(found)
     material = Material(data, found)
     for split in source.splits:
         if lost := len(material.skipped(split)):

@@ -151,13 +151,20 @@ def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
     files = tuple((split, str(tmp_path / split)) for split in ("train", "test"))
     with pytest.warns(UserWarning) as heard:
         material = open_material(
-            Source(DATA, ("train", "test"), ("pooled", "maps"), features=files)
+            Source(DATA, ("train", "test"), ("pooled", "maps"), features=files), data=torn
         )
     assert [str(w.message) for w in heard] == [
         f"2 pictures of {split} could not be read when its features were made; they take no part "
         "in training or in metrics"
         for split in ("train", "test")
     ]
+    monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
+    cached = Source(DATA, ("test",), ("pooled",), "scenes-net")
+    with pytest.raises(BadInput, match=r"^torn, or skip such pictures$"):
+        open_material(cached, data=torn)
+    extract(torn, "test", backbone("scenes-net"), kinds=("pooled",), unreadable="skip")
+    with pytest.warns(UserWarning, match="2 pictures of test could not be read"):
+        open_material(cached, data=torn)
     assert np.flatnonzero(~material.known("test").any(1)).tolist() == [2, 7]
     assert material.known("test")[3].all()
     labels = simkit.simulate(data.truth["train"], "rpa", hierarchy=data.hierarchy, seed=1)
