@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from simkit.study.trial import Trial
 
 
+_PASSED = ("seed", "draw", "device", "compile", "checkpoint", "report")
+
+
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
 @click.option("--method", required=True, help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
 @click.option(
@@ -77,6 +80,12 @@ if TYPE_CHECKING:
     "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the trained model.")
+@click.option(
+    "--report",
+    is_flag=True,
+    help="Also F1 (thresholds from the val split), mAP by groups of classes and by labels per "
+    "picture, top-1, and the pointing game where there are boxes.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(**given: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
@@ -111,7 +120,7 @@ def command(**given: Any) -> None:
             progress=advance,
             where=str(file),
             team=team,
-            **{name: given[name] for name in ("seed", "draw", "device", "compile", "checkpoint")},
+            **{name: given[name] for name in _PASSED},
         )
     if not team.first:
         return
@@ -137,6 +146,7 @@ def _facts(done: Trial) -> dict[str, Any]:
         "chosen_by": done.chosen_by,
         "split": done.split,
         "images": done.images,
+        **({"report": done.detailed.facts()} if done.detailed else {}),
     }
 
 
@@ -149,6 +159,8 @@ def _say(done: Trial, what: str, epochs: int) -> None:
             f"complete labels of {done.chosen_by:,} further pictures (split val) chose epoch "
             f"{done.trained.epoch}; they cost money too"
         )
+    for line in done.detailed.lines() if done.detailed else ():
+        click.echo(line)
     if done.held_out:
         click.echo(
             f"{done.held_out:,} further asked pictures are held out for validation (split val)"

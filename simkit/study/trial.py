@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 from simkit.data import Dataset
 from simkit.data import open as open_data
@@ -20,7 +20,6 @@ from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Method, Task, spell
 from simkit.learn.metrics import average_precision, mean_ap
@@ -30,7 +29,9 @@ from simkit.learn.prepare import prepare
 from simkit.learn.team import Team
 from simkit.learn.train import Trained, train
 from simkit.learn.validation import Validation
+from simkit.study.aligned import of_train
 from simkit.study.bundle import kind_of
+from simkit.study.detailed import Detailed, Scored, detailed, points
 from simkit.study.material import Material, Source, open_material
 
 _CROP = (0.25, 1.0)  # for methods that compare views of a picture
@@ -42,6 +43,7 @@ class Trial:
     """A trained model and how it did: mAP(C) in [0, 1] over leaves and over all classes of `split`.
 
     A class that is present nowhere in the split is left out of both. asked: pictures trained on;
+    detailed: more metrics, where they were asked for.
     held_out: further asked pictures that are in the validation split, and were not trained on.
     chosen_by: images whose complete labels chose the epoch; 0 where the last one was taken.
     """
@@ -54,6 +56,7 @@ class Trial:
     asked: int
     held_out: int
     chosen_by: int = 0
+    detailed: Detailed | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def trial(
     progress: Callable[[int, int], None] = lambda done, of: None,
     where: str = "these labels",
     team: Team = Team(),
+    report: bool = False,
 ) -> Trial:
     """Train `method` on `labels` of the train split of `data`, from cached features or from pixels.
 
@@ -98,15 +102,20 @@ def trial(
     labels in errors. device, compile, checkpoint, team: as `train` takes them. Where pixels are
     learned from, classes and pictures that are near each other (SE) are so by cached features.
 
+    report: take more metrics, see `Detailed`; where there is a val split, its complete labels give
+    F1 its thresholds.
+
     Raises BadInput for labels of another data set, where there are neither pictures nor features,
     and where an epoch shall be chosen and there is nothing to choose it by.
     """
     opened = open_data(data)
     everything = int(labels.asked.sum())
-    labels = _of_train(labels, opened, where)
+    labels = of_train(labels, opened, where)
     asked = int(labels.asked.sum())
     split = "test" if "test" in opened.truth else "val"
     splits = _splits(opened, split, settings, data)
+    if report and split != "val" and "val" in opened.truth:
+        splits = tuple(dict.fromkeys((*splits, "val")))
     net = load_backbone(backbone, weights or None, size=shown.size) if fine_tune else None
     kind = kind_of(spell(method))
     files = Source(data, splits, () if fine_tune else (kind,), backbone, weights, features)
@@ -117,18 +126,23 @@ def trial(
     material, inputs = team.in_turn(lambda: _read(files, kind, net, shown, given))
     how: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw, "backbone": net}
     how |= {"device": device, "compile": compile, "team": team}
-    how["validation"] = _held(material, inputs)
+    how["validation"] = None if settings.select == "last" else _held(material, inputs)
     task = Task(labels=material.readable(labels, "train"), inputs=inputs["train"])
     if fine_tune and any(kind in _NEAR for kind in method.needs.aids):
         near = replace(files, splits=("train",), kinds=("pooled",))
         task = _with_near(task, method, team, lambda: open_material(near, **given))
     task = prepare(task, method, **how)
     trained = train(task, method, progress=progress, checkpoint=checkpoint, **how)
-    trained = _told(trained, opened.name, "" if features else backbone)
+    trained = _told(trained, opened.name, "" if features else backbone, weights)
     scores = trained.scores(inputs[split], device=device, precision=settings.precision)
     counts = {"asked": asked, "held_out": everything - asked}
     counts["chosen_by"] = len(inputs["val"]) if how["validation"] else 0
-    return _scored(trained, scores, material, split, counts)
+    done = _scored(trained, scores, material, split, counts)
+    if not report:
+        return done
+    run: dict[str, Any] = {"device": device, "precision": settings.precision}
+    pointing = team.in_turn(lambda: points(trained, inputs[split], files, split, given, run))
+    return _detailed(done, scores, material, inputs.get("val"), labels, pointing, run)
 
 
 def _scored(
@@ -136,11 +150,32 @@ def _scored(
     scores: NDArray[np.float32],
     material: Material,
     split: str,
-    counts: Mapping[str, int],
+    counts: Mapping[str, Any],
 ) -> Trial:
     known, data = material.known(split), material.data
     ap = average_precision(scores, data.truth[split].present, known)
     return Trial(trained, split, len(scores), mean_ap(ap[data.leaves]), mean_ap(ap), **counts)
+
+
+def _detailed(
+    done: Trial,
+    scores: NDArray[np.float32],
+    material: Material,
+    held: Any,
+    labels: PartialLabels,
+    pointing: float | None,
+    run: Mapping[str, Any],
+) -> Trial:
+    """With more metrics; `held` is the val split, where it is not what is scored."""
+    val = None
+    if done.split != "val" and held is not None:
+        truth, known = material.truth("val"), material.known("val")
+        val = Scored(done.trained.scores(held, **run), truth.present, known)
+    test = Scored(scores, material.truth(done.split).present, material.known(done.split))
+    annotations = labels.per_class(1) + labels.per_class(-1)
+    leaves = material.data.leaves
+    found = detailed(test, val, leaves=leaves, annotations=annotations, pointing=pointing)
+    return replace(done, detailed=found)
 
 
 def _read(
@@ -166,9 +201,11 @@ def _inputs(
     return _pictures(material.data, split, net.size, shown) if net else material.inputs(split, kind)
 
 
-def _told(trained: Trained, data: str, backbone: str) -> Trained:
-    """With the data set and the backbone of the features in its history."""
+def _told(trained: Trained, data: str, backbone: str, weights: str) -> Trained:
+    """With the data set and the backbone of the features, and its weights, in its history."""
     settings = {**trained.history.settings, "data": data, "backbone": backbone}
+    if backbone:  # one that learned has told its weights itself; no folder, as in every history
+        settings.setdefault("weights", Path(weights).name or "its own")
     return replace(trained, history=replace(trained.history, settings=settings))
 
 
@@ -184,56 +221,13 @@ def _splits(data: Dataset, scored: str, settings: Settings, spec: str) -> tuple[
     return ("train", scored, "val")
 
 
-def _held(material: Material, inputs: Mapping[str, Any]) -> Validation | None:
-    """The val split with its complete labels, where it is in use besides what is scored."""
-    if len(inputs) < 3:
-        return None
+def _held(material: Material, inputs: Mapping[str, Any]) -> Validation:
+    """The val split with its complete labels."""
     return Validation(
         inputs["val"],
         material.truth("val"),
         known=material.known("val"),
         classes=material.data.leaves,
-    )
-
-
-def _of_train(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
-    """Labels of the train split; those of the undivided training set lose the held-out images."""
-    train = data.truth["train"]
-    whole = data.truth[data.to_label]
-    if labels.history.command != "simulate":
-        labels = _aligned(labels, whole, where)
-    if len(labels.images) != len(whole.images):
-        labels.check_about(train, where)
-        return labels
-    labels.check_about(whole, where)
-    return labels.of_images(train.images)
-
-
-def _aligned(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
-    """Labels from a plain table, which names only what is known, over all images and classes."""
-    rows, columns = (
-        {name: place for place, name in enumerate(np.asarray(names).tolist())}
-        for names in (truth.images, truth.classes)
-    )
-    for what, names, known in (
-        ("class", labels.classes, columns),
-        ("image", np.asarray(labels.images).tolist(), rows),
-    ):
-        strange = [name for name in names if name not in known]
-        if strange:
-            raise BadInput(
-                f"{where} is about {what} {strange[0]!r}, which the data set does not have; "
-                "name the data set the labels are of, or where they use other names (Open Images' "
-                "ids), translate them with simkit convert --from \"openimages(names='FILE')\""
-            )
-    place = np.array([rows[name] for name in np.asarray(labels.images).tolist()])
-    found = labels.codes.tocoo()
-    own = np.array([columns[name] for name in labels.classes])
-    codes = coo_array((found.data, (place[found.row], own[found.col])), shape=truth.shape)
-    asked = np.zeros(truth.shape[0], bool)
-    asked[place] = labels.asked
-    return PartialLabels.of(
-        codes, truth.images, truth.classes, asked, effort=labels.effort, history=labels.history
     )
 
 

@@ -30,6 +30,17 @@ def test_a_head_learns_and_is_written(shell, labels: str) -> None:
     assert shown.code == 0 and "'backbone': 'scenes-net'" in shown.out
 
 
+def test_a_report_says_more_than_map(shell, labels: str) -> None:
+    done = train(shell, labels, "--report", "--json")
+    assert done.code == 0, done.err
+    report = done.json["report"]
+    assert (report["f1_images"], len(report["groups"])) == (20, 5)
+    assert 0 < report["f1"] < 1 and 0 < report["top1"] <= 1 and 0 < report["pointing"] < 1
+    told = train(shell, labels, "--report").out
+    assert f"mF1 {100 * report['f1']:.2f} (thresholds from 20 pictures of val)" in told
+    assert f"pointing game {100 * report['pointing']:.2f}" in told
+
+
 def test_a_plain_table_trains_the_same_head(shell, labels: str) -> None:
     shell("simulate", "--scheme", "full-subset", "--data", SMALL, "--out", "full.csv")
     shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "rpa.csv")

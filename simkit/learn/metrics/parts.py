@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
 from simkit.errors import BadInput
 from simkit.learn.metrics.ap import Convention, average_precision, check_convention, mean_ap
@@ -70,6 +71,7 @@ def group_map(ap: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.
 def map_by_labels(
     scores: Any,
     present: Any,
+    known: Any = None,
     *,
     counts: Sequence[int] = (1, 2, 3),
     at_least: int | None = 4,
@@ -77,9 +79,10 @@ def map_by_labels(
 ) -> list[Part]:
     """mAP of the images with exactly 1, 2, 3 present labels, and with 4 or more.
 
-    scores and present (N, L) as in `average_precision`. A class that no image of a part shows is
-    left out of its mean, or counts as 0 with "spml". nan for a part without images.
-    Raises BadInput as `average_precision` does, and for counts that are no whole numbers from 1 on.
+    scores, present and known (N, L) as in `average_precision`; labels that are not known are not
+    counted, and need a byte each while a part is ranked. A class that no image of a part shows is
+    left out of its mean, or counts as 0 with "spml". nan for a part without images. Raises BadInput
+    as `average_precision` does, and for counts that are no whole numbers from 1 on.
     Source: Verelst et al. WACV 2023, on several labels per ImageNet image.
     """
     check_convention(convention)
@@ -90,23 +93,31 @@ def map_by_labels(
                 "in counts and at_least"
             )
     scores, present = array(scores), marks(present)
-    check(scores, present)
-    present = by_image(present)
+    known = None if known is None else marks(known)
+    check(scores, present, known)
+    present, known = by_image(present), None if known is None else by_image(known)
     labels = np.zeros(scores.shape[0], np.int64)
     for images in row_blocks(scores.shape):
-        labels[images] = (rows(present, images) != 0).sum(1)
+        shown = rows(present, images) != 0
+        labels[images] = (shown if known is None else shown & (rows(known, images) != 0)).sum(1)
     parts = [(str(k), labels == k) for k in counts]
     if at_least is not None:
         parts.append((f">={at_least}", labels >= at_least))
     return [
-        Part(name, int(chosen.sum()), _map(scores, present, chosen, convention))
+        Part(name, int(chosen.sum()), _map(scores, present, known, chosen, convention))
         for name, chosen in parts
     ]
 
 
-def _map(scores: Any, present: Any, images: NDArray[np.bool_], convention: Convention) -> float:
+def _map(
+    scores: Any, present: Any, known: Any, images: NDArray[np.bool_], convention: Convention
+) -> float:
     if not images.any():
         return float("nan")
     # All other images are unknown: a view without memory of its own, where rows would be copied.
-    known = np.broadcast_to(images[:, None], scores.shape)
-    return mean_ap(average_precision(scores, present, known, convention=convention))
+    counts: Any = np.broadcast_to(images[:, None], scores.shape)
+    if issparse(known):
+        counts = csr_array(known.multiply(images[:, None]))
+    elif known is not None:
+        counts = counts & (rows(known, slice(None)) != 0)
+    return mean_ap(average_precision(scores, present, counts, convention=convention))

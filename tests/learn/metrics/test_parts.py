@@ -45,6 +45,27 @@ def test_equal_to_the_rows_alone_in_every_form(monkeypatch):
     assert map_by_labels(torch.from_numpy(scores), present) == wanted
 
 
+def test_unknown_labels_are_neither_counted_nor_ranked():
+    rng = np.random.default_rng(3)
+    scores, present, known = (
+        rng.random((60, 4)),
+        rng.random((60, 4)) < 0.4,
+        rng.random((60, 4)) < 0.7,
+    )
+    labels = (present & known).sum(1)
+    wanted = [
+        Part(
+            name,
+            int(rows.sum()),
+            mean_ap(average_precision(scores[rows], present[rows], known[rows])),
+        )
+        for name, rows in (("1", labels == 1), ("2", labels == 2))
+    ]
+    for form in (np.asarray, csr_array, torch.from_numpy):
+        found = map_by_labels(scores, present, form(known), counts=(1, 2), at_least=None)
+        assert found == wanted
+
+
 def test_a_part_without_images_is_nan():
     part = map_by_labels(np.zeros((2, 2)), np.ones((2, 2), bool), counts=(1,), at_least=None)
     assert part[0].images == 0 and np.isnan(part[0].map)
