@@ -20,6 +20,7 @@ from simkit.learn.averaging import Averages
 from simkit.learn.devices import on_device, plain
 from simkit.learn.methods.base import Batch, Outputs
 from simkit.learn.optim import optimiser
+from simkit.learn.reached import Reached, Told, after, nobody
 from simkit.learn.record import Record, mean_losses
 from simkit.learn.schedules import set_rates
 from simkit.learn.scoring import of_stack
@@ -38,13 +39,15 @@ class Course:
     """What belongs to a training besides its stack.
 
     key: names the training in its checkpoint; earlier: that of the phase before.  progress: called
-    with epochs done, of this phase.  head: curves of the phase before.
+    with epochs done, of this phase; told: as well, and more often.  head: curves of the phase
+    before.
     """
 
     key: str
     validation: Validation | None = None
     watch: Watch = field(default_factory=dict)
     progress: Callable[[int], None] = lambda done: None
+    told: Told = nobody
     checkpoint: str | PathLike[str] | None = None
     team: Team = field(default_factory=Team)
     earlier: str | None = None
@@ -67,6 +70,8 @@ def run(stack: Stack, course: Course) -> tuple[Record, Averages | None]:
         earlier = course.earlier
         done = course.team.in_turn(lambda: files.resume(file, *given, earlier=earlier))
     course.team.begin(stack, done)
+    if done:
+        course.told(after(record, done, resumed=True))
     for epoch in range(done + 1, settings.epochs + 1):
         if record.over:
             break
@@ -78,6 +83,7 @@ def run(stack: Stack, course: Course) -> tuple[Record, Averages | None]:
         if file is not None and course.team.first:
             files.save_training(file, course.key, epoch, stack, made, record, averages)
         course.progress(epoch)
+        course.told(after(record, epoch))
     return record, averages
 
 
@@ -113,6 +119,7 @@ def _epoch(
                 show_batch(course.watch, epoch, part, batch, out)
                 with torch.no_grad():
                     part.method.after_batch(batch, out, part.state)
+            course.told(Reached(epoch - 1 + (k + 1) / len(steps), settings.epochs))
     return sums
 
 

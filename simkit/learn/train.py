@@ -22,6 +22,7 @@ from simkit.learn.linear_init import head_first
 from simkit.learn.methods.base import Method, Task
 from simkit.learn.optim import Settings
 from simkit.learn.provenance import computed_on, histories
+from simkit.learn.reached import told_by
 from simkit.learn.record import Record
 from simkit.learn.stack import Begun, Run, Stack
 from simkit.learn.team import Team
@@ -62,7 +63,7 @@ def train_stack(
 
     lrs: a learning rate for each run, by default that of the settings.  watch: watchers by the
     place of their run; they see no epochs in which the head learns alone.  progress: called with
-    (epochs done, epochs).
+    (epochs done, epochs); it may have `told`, called after every step and epoch with `Reached`.
     backbone: learns along with the head, for a single run on ImageInputs; a copy of it, the one
     given stays. One of one's own has `width`, the number D, and `prepare(pictures)`, from uint8
     (b, 3, H, W) to what it takes, and gives maps (b, D, h, w) of floats.  checkpoint: a file
@@ -115,6 +116,7 @@ def _phases(
     how: dict[str, Any] = {"chance": chance, "backbone": backbone, "device": device}
     before, of = settings.head_epochs, settings.head_epochs + settings.epochs
     begun: Begun | None = None
+    course = replace(course, told=told_by(progress, before, of))
     if progress is not None:
         course = replace(course, progress=lambda done: progress(before + done, of))
     if before:
@@ -122,7 +124,8 @@ def _phases(
         if key_of(course.checkpoint) != course.key:
             said = (lambda done: progress(done, of)) if progress else (lambda done: None)
             key = str(course.earlier)
-            first = replace(course, key=key, earlier=None, watch={}, progress=said)
+            told = told_by(progress, 0, of)
+            first = replace(course, key=key, earlier=None, watch={}, progress=said, told=told)
             begun, curves = head_first(runs[0], first, settings=settings, **how)
             course = replace(course, head=curves)
     feed = feed_for(

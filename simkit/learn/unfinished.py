@@ -12,6 +12,7 @@ from torch import Tensor
 
 from simkit.errors import BadInput
 from simkit.learn.averaging import Averages
+from simkit.learn.catalogue import short
 from simkit.learn.checkpoint import below, read, write
 from simkit.learn.record import Record
 from simkit.learn.stack import Stack
@@ -38,6 +39,7 @@ def save_training(
     epoch: neither generators nor a schedule have to be kept.
     """
     known = {"form": _FORM, "key": key, "epoch": epoch, "record": record.to_json()}
+    known["about"] = _about(stack)
     tensors = {**_of_stack(stack), **_of_optimiser(optimiser), **record.tensors()}
     if averages is not None:
         known["averaged"] = averages.step
@@ -66,9 +68,11 @@ def resume(
     if known["key"] == earlier is not None:
         return 0
     if known["key"] != key:
+        other = _differences(known.get("about", {}), _about(stack))
         raise BadInput(
-            f"{path} belongs to a training with other tasks, settings or weights at the start; "
-            "choose another file or delete it"
+            f"{path} belongs to a training with other "
+            + (f"settings ({other})" if other else "tasks, settings or weights at the start")
+            + "; choose another file or delete it"
         )
     own = _of_stack(stack)
     for name, tensor in own.items():
@@ -89,6 +93,45 @@ def resume(
         averages.restore(known["averaged"], tensors)
     record.restore(known["record"], tensors, stack)
     return int(known["epoch"])
+
+
+def describe(path: str | PathLike[str]) -> dict[str, Any]:
+    """What a training in progress is, for people and programs. Raises BadInput for other files."""
+    known, _ = _opened(path)
+    record, about = known["record"], known.get("about", {})
+    return {
+        "unfinished training": about.get("method", ""),
+        "phase": about.get("phase", ""),
+        "epoch": known["epoch"],
+        "epochs": about.get("settings", {}).get("epochs"),
+        "loss": record["losses"][0][-1] if record["losses"][0] else None,
+        "validation": record["validation"][0][-1] if record["validation"][0] else None,
+        "settings": about.get("settings", {}),
+    }
+
+
+def is_training(path: str | PathLike[str]) -> bool:
+    """Whether a file is a training in progress, by its first bytes."""
+    with open(path, "rb") as file:
+        return _FORM.encode() in file.read(1 << 20)
+
+
+def _about(stack: Stack) -> dict[str, Any]:
+    """What a training is, in words: the key alone could not say what differs."""
+    return {
+        "method": ", ".join(dict.fromkeys(short(method) for _, method in stack.runs)),
+        "phase": "head" if stack.frozen else "all",
+        "settings": stack.settings.to_json(),
+    }
+
+
+def _differences(one: dict[str, Any], other: dict[str, Any]) -> str:
+    """In which settings two trainings differ, where they can be compared."""
+    if not one or one["phase"] != other["phase"]:
+        return ""
+    pairs = [("method", one["method"], other["method"])]
+    pairs += [(key, one["settings"].get(key), now) for key, now in other["settings"].items()]
+    return ", ".join(f"{key} {was} -> {now}" for key, was, now in pairs if was != now)
 
 
 def restore(optimiser: Optimizer, state: dict[str, Any]) -> None:

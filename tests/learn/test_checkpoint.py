@@ -72,8 +72,8 @@ def test_a_file_of_another_training_is_refused(pooled, tmp_path):
     with pytest.raises(BadInput) as error:
         train(pooled, make("an"), settings=Settings(epochs=2), checkpoint=path)
     assert str(error.value) == (
-        f"{path} belongs to a training with other tasks, settings or weights at the start; "
-        "choose another file or delete it"
+        f"{path} belongs to a training with other settings (epochs 1 -> 2); choose another file or "
+        "delete it"
     )
     path.write_bytes(b"something else")
     with pytest.raises(BadInput, match=r"cannot be read .* an unfinished training is expected"):

@@ -14,7 +14,14 @@ from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings, optimiser
 from simkit.learn.record import Record
 from simkit.learn.train import train
-from simkit.learn.unfinished import key_of, restore, resume, save_training
+from simkit.learn.unfinished import (
+    describe,
+    is_training,
+    key_of,
+    restore,
+    resume,
+    save_training,
+)
 from simkit.learn.validation import Validation
 from tests.learn.methods import zoo
 from tests.learn.test_checkpoint import Stop, until
@@ -116,10 +123,16 @@ def test_a_file_of_the_head_alone_belongs_to_its_training(task, tmp_path):
     with pytest.raises(BadInput) as error:
         train(task, make("ignore"), settings=settings, **given)
     assert str(error.value) == (
-        f"{path} belongs to a training with other tasks, settings or weights at the start; "
-        "choose another file or delete it"
+        f"{path} belongs to a training with other settings (method an -> ignore); choose another "
+        "file or delete it"
     )
+    assert describe(path)["phase"] == "head" and is_training(path)
     train(task, make("an"), settings=settings, **given)
+    assert describe(path)["epoch"] == describe(path)["epochs"] == 2
+    assert describe(path)["unfinished training"] == "an" and describe(path)["phase"] == "all"
+    with pytest.raises(BadInput) as error:
+        train(task, make("an"), settings=replace(settings, epochs=3, head_epochs=0), **given)
+    assert "other settings (epochs 2 -> 3, head_epochs 2 -> 0); choose" in str(error.value)
     assert key_of(path) not in (None, first) and key_of(tmp_path / "none") is None
 
 
