@@ -12,36 +12,31 @@ time on the clock; the two take turns, after an epoch that does not count.
 
 from __future__ import annotations
 
-import os
+import measuring  # isort: skip; before numpy, which it gives one thread
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+import argparse
+import math
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import math  # noqa: E402
-import statistics  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Iterator  # noqa: E402
-from dataclasses import dataclass  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import finetune_gpu
+import numpy as np
+import torch
+from finetune_plain import PlainLoop, drawn_files
 
-import finetune_gpu  # noqa: E402
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from finetune_plain import PlainLoop, drawn_files  # noqa: E402
-
-from simkit.chance import Chance  # noqa: E402
-from simkit.data.pictures import FilePictures  # noqa: E402
-from simkit.embed.backbones import backbone  # noqa: E402
-from simkit.history import versions  # noqa: E402
-from simkit.learn.inputs import ImageInputs  # noqa: E402
-from simkit.learn.methods import Task, make  # noqa: E402
-from simkit.learn.pictures import sized  # noqa: E402
-from simkit.learn.prior import ClassPrior  # noqa: E402
-from simkit.learn.train import Settings, train  # noqa: E402
+from simkit.chance import Chance
+from simkit.data.pictures import FilePictures
+from simkit.embed.backbones import backbone
+from simkit.learn.inputs import ImageInputs
+from simkit.learn.methods import Task, make
+from simkit.learn.pictures import sized
+from simkit.learn.prior import ClassPrior
+from simkit.learn.train import Settings, train
 
 SMALL = ("scenes-net", 64)
 LARGER = (("resnet18", 224), ("mobilenet_v2", 224))
@@ -101,9 +96,7 @@ def same_losses(given: Given, net: Any) -> bool:
 def against_plain(given: Given, name: str, batch: int, rounds: int) -> dict[str, Any]:
     """Pictures per second of processor time, ours in fp32 and bf16, theirs from files and not."""
     net, N = network(name, given.size), len(given.files)
-    start = time.process_time()
-    pictures = sized(given.pictures, given.size, threads=1)
-    decoding = time.process_time() - start
+    decoding, pictures = measuring.timed(sized, given.pictures, given.size, threads=1)
     inputs = ImageInputs(pictures, crop=(0.25, 1))
     how = {"batch_size": batch, "lr": 1e-4}
     loop = PlainLoop(given.folder, given.files, given.codes, net, given.size, **how)
@@ -116,17 +109,15 @@ def against_plain(given: Given, name: str, batch: int, rounds: int) -> dict[str,
         for key, theirs in (("plain", loop), ("resident", resident)):
             if each == 0:
                 theirs.epoch(Chance.seeded(0))  # the one that does not count
-            start = time.process_time()
-            theirs.epoch(Chance.seeded(each))
-            seconds[key].append(time.process_time() - start)
+            seconds[key].append(measuring.timed(theirs.epoch, Chance.seeded(each))[0])
     rates = {key: N / min(took) for key, took in seconds.items()}
-    middle = {key: N / statistics.median(took) for key, took in seconds.items()}
+    speed = measuring.speed(seconds["fp32"], seconds["plain"])
     return {
         "case": f"{name} at {given.size}",
         "batch": batch,
         "images_per_second": {**rates, "decoding once": N / decoding},
-        "ratio": rates["fp32"] / rates["plain"],
-        "ratio_of_medians": middle["fp32"] / middle["plain"],
+        "ratio": speed["ratio"],
+        "ratio_of_medians": speed["median ratio"],
     }
 
 
@@ -183,7 +174,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
     given = parser.parse_args()
     torch.set_num_threads(1)
-    rows, equal = [], True
+    rows, equal, shapes = [], True, {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         files, codes = drawn_files(folder, 96 if given.quick else 128)
@@ -191,28 +182,30 @@ def main() -> None:
             case = Given(folder, files[:count], codes[:count], size)
             few = Given(folder, files[:32], codes[:32], size)
             equal = equal and same_losses(few, network(name, size))
-            rows.append(against_plain(case, name, batch, 2))
+            rows.append(against_plain(case, name, batch, 4 if given.quick else 2))
+            shapes[f"{name} at {size}"] = [count, 3, size, size]
         small = Given(folder, files, codes, SMALL[1])
-        steps = method_steps(small, ("ll-r",) if given.quick else METHODS, 1 if given.quick else 2)
+        steps = method_steps(small, ("ll-r",) if given.quick else METHODS, 2)
         graphs = {} if given.quick else compilations(small)
         show(rows, steps)
         print("equal losses" if equal else "LOSSES DIFFER")
         if graphs:
             print(f"ten epochs: {graphs['graphs']} graphs compiled, {graphs['breaks']} broken")
         gpu = finetune_gpu.measured(folder, files, codes, METHODS, quick=given.quick)
-    if given.json:
-        summary = {
-            "name": "finetune",
-            "ratios": {row["case"]: round(row["ratio"], 2) for row in rows} | gpu.get("ratios", {}),
-            "equal": equal,
-            "rows": rows,
-            "times_an": steps,
-            "compiled": graphs,
-            "gpu": gpu,
-            "sizes": {row["case"]: row["batch"] for row in rows},
-            "memory_mb": {},
-        }
-        print(json.dumps({**summary, "versions": {**versions(), "torch": torch.__version__}}))
+    measuring.finish(
+        "finetune",
+        as_json=given.json,
+        equal=equal,
+        ratios={row["case"]: row["ratio"] for row in rows} | gpu.get("ratios", {}),
+        sizes=shapes | gpu.get("sizes", {}),
+        memory_mb={"finetune": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
+        | gpu.get("memory_mb", {}),
+        rows=rows,
+        times_an=steps,
+        compiled=graphs,
+        gpu=gpu,
+        torch=torch.__version__,
+    )
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ from simkit.learn.train import Settings, train
 SIZE, BATCH, STEPS = 448, 128, 50
 DEVICE = "cuda"
 GFLOP = 97.2  # of a picture, forward and backward
+# Those whose k, or choice of entries, changes with the epoch: a graph might be made anew there.
+CHANGING = ("ll-r", "ll-ct", "ll-cp", "csl", "p-asl")
 CASES = (("channels last", False), ("channels last, compiled", True))
 
 
@@ -42,6 +44,10 @@ def measured(
     bench = _Bench(folder, files, codes, 8 if quick else STEPS)
     rate = matrix_rate()
     found: dict[str, Any] = {"device": torch.cuda.get_device_name(), "tflops": rate / 1e12}
+    found["copy_gb_s"] = copy_rate() / 1e9
+    found["sizes"] = {"resnet50": [bench.steps * BATCH, 3, SIZE, SIZE]}
+    print(f"{found['device']}: {found['tflops']:.0f} TFLOP/s in bf16 products, "
+          f"{found['copy_gb_s']:.0f} GB/s read and written in a copy")  # fmt: skip
     for name, compiled in CASES[: 1 if quick else 2]:
         speed = bench.speed("an", compile=compiled)
         found[name] = {"images_per_second": speed, "share": speed * GFLOP * 1e9 / rate}
@@ -53,9 +59,13 @@ def measured(
         where = "on pictures in memory" if kept else "from files, 4 workers"
         print(f"plain loop {where}, batch {batch}: {speed:.0f} images/s, {best / speed:.2f} times")
         found["ratios"][f"resnet50 at 448, plain {where}, batch {batch}"] = round(best / speed, 2)
-    found["syncs_per_step"] = bench.syncs_per_step()
-    found["compiled"] = bench.compilations()
-    print(f"host synchronisations in a step: {found['syncs_per_step']:g}; {found['compiled']}")
+    found["syncs_per_step"], found["compiled"] = {}, {}
+    for spec in ("an", "ll-r") if quick else ("an", *CHANGING):
+        found["syncs_per_step"][spec] = bench.syncs_per_step(spec)
+        found["compiled"][spec] = bench.compilations(spec)
+        print(f"{spec}: host synchronisations in a step {found['syncs_per_step'][spec]:g}, over "
+              f"ten epochs {found['compiled'][spec]}")  # fmt: skip
+    found["memory_mb"] = {"resnet50 on the GPU": torch.cuda.max_memory_allocated() / 1e6}
     found["times_an"] = {} if quick else {spec: bench.times_an(spec) for spec in methods}
     for spec, times in found["times_an"].items():
         print(f"a step with {spec}: {times:.3f} times that with an")
@@ -73,6 +83,19 @@ def matrix_rate(side: int = 8192, repeats: int = 50) -> float:
         a @ b
     torch.cuda.synchronize()
     return 2 * side**3 * repeats / (time.perf_counter() - start)
+
+
+def copy_rate(megabytes: int = 4096, repeats: int = 20) -> float:
+    """Bytes per second that the device's memory gives and takes in a copy, both counted."""
+    a = torch.empty(megabytes << 20, dtype=torch.uint8, device=DEVICE)
+    b = torch.empty_like(a)
+    b.copy_(a)
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(repeats):
+        b.copy_(a)
+    torch.cuda.synchronize()
+    return 2 * a.numel() * repeats / (time.perf_counter() - start)
 
 
 class _Bench:
@@ -131,26 +154,26 @@ class _Bench:
             took.append(time.perf_counter() - start)
         return len(codes) / min(took[1:])
 
-    def syncs_per_step(self) -> float:
+    def syncs_per_step(self, spec: str) -> float:
         """How often a step waits for the device: what more steps add to a whole training."""
-        return (self._syncs(12) - self._syncs(4)) / 8
+        return (self._syncs(spec, 12) - self._syncs(spec, 4)) / 8
 
-    def _syncs(self, steps: int) -> int:
+    def _syncs(self, spec: str, steps: int) -> int:
         torch.cuda.set_sync_debug_mode("warn")
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                self.train("an", steps, 1)
+                self.train(spec, steps, 1)
         finally:
             torch.cuda.set_sync_debug_mode("default")
         return sum("synchronizing" in str(each.message) for each in caught)
 
-    def compilations(self) -> dict[str, int]:
+    def compilations(self, spec: str) -> dict[str, int]:
         """Graphs compiled in ten epochs, and how many were broken."""
         from torch._dynamo.utils import counters
 
         counters.clear()
         torch._dynamo.reset()
-        self.train("an", 3, 10, compile=True)
+        self.train(spec, 3, 10, compile=True)
         graphs, breaks = counters["stats"]["unique_graphs"], counters["graph_break"]
         return {"graphs": int(graphs), "breaks": int(sum(breaks.values()))}

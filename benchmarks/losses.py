@@ -12,30 +12,25 @@ give the same loss and gradient.
 
 from __future__ import annotations
 
-import os
+import measuring  # isort: skip; before numpy, which it gives one thread
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+import argparse
+import dataclasses
+import math
+import resource
+import warnings
+from collections.abc import Callable
+from typing import Any
 
-import argparse  # noqa: E402
-import dataclasses  # noqa: E402
-import json  # noqa: E402
-import math  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from typing import Any  # noqa: E402
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from simkit.chance import Chance  # noqa: E402
-from simkit.history import versions  # noqa: E402
-from simkit.learn import methods  # noqa: E402
-from simkit.learn.methods import Batch, Outputs, Task  # noqa: E402
-from simkit.learn.prior import ClassPrior  # noqa: E402
+from simkit.chance import Chance
+from simkit.learn import methods
+from simkit.learn.methods import Batch, Outputs, Task
+from simkit.learn.prior import ClassPrior
 
 OPENIMAGES = (288, 5000)
 SPATIAL = (16, 80, 14)  # images, classes, side of the maps
@@ -122,9 +117,7 @@ def turns(steps: dict[str, Step], repeats: int) -> dict[str, float]:
         step()
     for _ in range(repeats):
         for name, step in steps.items():
-            start = time.process_time()
-            step()
-            best[name] = min(best[name], time.process_time() - start)
+            best[name] = min(best[name], measuring.timed(step)[0])
     return best
 
 
@@ -215,17 +208,17 @@ def main() -> None:
     for name, bar in BARS.items():
         worst = max((r["times"] for r in lines if r["case"].startswith(name)), default=math.nan)
         print(f"{name}: at most {worst:.2f} times cross-entropy; the bar is {bar}")
-    if given.json:
-        summary = {
-            "name": "losses",
-            "ratios": {row["case"]: round(row["direct"] / row["seconds"], 2) for row in direct},
-            "equal": equal,
-            "times_bce": {row["case"]: round(row["times"], 2) for row in lines},
-            "seconds": {row["case"]: row["seconds"] for row in lines},
-            "sizes": {row["case"]: row["shape"] for row in lines},
-            "memory_mb": {},
-        }
-        print(json.dumps({**summary, "versions": {**versions(), "torch": torch.__version__}}))
+    measuring.finish(
+        "losses",
+        as_json=given.json,
+        equal=equal,
+        ratios={row["case"]: row["direct"] / row["seconds"] for row in direct},
+        sizes={row["case"]: row["shape"] for row in lines},
+        memory_mb={"losses": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3},
+        times_bce={row["case"]: round(row["times"], 2) for row in lines},
+        seconds={row["case"]: row["seconds"] for row in lines},
+        torch=torch.__version__,
+    )
 
 
 if __name__ == "__main__":

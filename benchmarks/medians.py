@@ -13,31 +13,26 @@ classes are compared with np.median. With SIMKIT_DATA real features and labels a
 
 from __future__ import annotations
 
+import measuring  # isort: skip; before numpy, which it gives one thread
+
+import argparse
+import json
 import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import statistics  # noqa: E402
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-
-import numpy as np  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy.sparse import csc_array  # noqa: E402
-
-from simkit.embed.medians import medians  # noqa: E402
-from simkit.embed.shards import Shards  # noqa: E402
-from simkit.embed.unit import UnitRows  # noqa: E402
-from simkit.history import versions  # noqa: E402
-from simkit.learn.inputs import FeatureInputs  # noqa: E402
+from simkit.embed.medians import medians
+from simkit.embed.shards import Shards
+from simkit.embed.unit import UnitRows
+from simkit.learn.inputs import FeatureInputs
 
 # Images, classes, labels present per image.
 SIZES = {"5,011 x 20": (5_011, 20, 1.46)}
@@ -90,27 +85,16 @@ def class_loop(features: NDArray[np.float32], present: NDArray[np.bool_]) -> NDA
     return np.stack([np.median(features[present[:, c]], axis=0) for c in range(present.shape[1])])
 
 
-def timed(function: Callable[..., Any], *values: Any) -> tuple[float, Any]:
-    """Seconds of processor time, which others on the machine disturb less than the clock's."""
-    start = time.process_time()
-    result = function(*values)
-    return time.process_time() - start, result
-
-
 def contest(case: str, features: Any, present: csc_array) -> tuple[dict[str, Any], bool]:
     """Ours against the loop, in turns."""
     dense = present.toarray()
     medians(features[:, :8], present)
-    ours, theirs = [], []
-    for _ in range(3):
-        seconds, found = timed(medians, features, present)
-        ours.append(seconds)
-        seconds, other = timed(class_loop, features, dense)
-        theirs.append(seconds)
+    ours, theirs, found, other = measuring.turns(
+        lambda: medians(features, present), lambda: class_loop(features, dense), 3
+    )
     values = present.nnz * features.shape[1]
     row = {"case": case, "shape": (*present.shape, features.shape[1]), "values": values}
-    row |= {"ours": min(ours), "theirs": min(theirs), "ratio": min(theirs) / min(ours)}
-    row |= {"median ratio": statistics.median(theirs) / statistics.median(ours)}
+    row |= measuring.speed(ours, theirs)
     # np.median of float32 takes the mean of two middles in float32; ours is in float64.
     return row, bool(np.array_equal(found.astype(np.float32), other.astype(np.float32)))
 
@@ -137,11 +121,11 @@ def one_large(folder: Path, images: int) -> dict[str, Any]:
         FeatureInputs(Shards(files, counts, (WIDTH,)), "generated"), np.arange(images), "medians"
     )
     present = example(images, L, per_image)
-    Path("/proc/self/clear_refs").write_text("5")
+    measuring.forget_peak()
     start = time.perf_counter()
-    seconds, psi = timed(medians, features, present)
+    seconds, psi = measuring.timed(medians, features, present)
     wall = time.perf_counter() - start
-    used = memory("VmHWM")  # everything, parts of files that are mapped included
+    used = measuring.peak_mb()  # everything, parts of files that are mapped included
     equal = True
     for c in (0, L // 2, L - 1):
         rows = present.indices[present.indptr[c] : present.indptr[c + 1]]
@@ -152,22 +136,16 @@ def one_large(folder: Path, images: int) -> dict[str, Any]:
     return row | {"memory_mb": used}
 
 
-def memory(field: str) -> float:
-    """MB of this process, from the kernel's own count."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1e3 for line in lines if line.startswith(field))
-
-
 def table(rows: list[dict[str, Any]]) -> None:
-    print("| case | values | s | loop, s | times as fast | by medians | ns per value | MB |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    lines = []
     for row in rows:
         cells = [row["case"], f"{row['values']:,}", f"{row['ours']:,.3f}", "", "", ""]
         if "theirs" in row:
             cells[3:] = f"{row['theirs']:,.3f}", f"{row['ratio']:.1f}", f"{row['median ratio']:.1f}"
         cells += [f"{row['ours'] / row['values'] * 1e9:.1f}"]
-        cells += [f"{row['memory_mb']:,.0f}" if "memory_mb" in row else ""]
-        print("| " + " | ".join(cells) + " |")
+        lines.append([*cells, f"{row['memory_mb']:,.0f}" if "memory_mb" in row else ""])
+    heads = ("case", "values", "s", "loop, s", "times as fast", "by medians", "ns per value", "MB")
+    measuring.table(heads, lines)
 
 
 def main() -> None:
@@ -196,14 +174,16 @@ def main() -> None:
         equal = equal and rows[-1]["equal"]
     table(rows)
     print(f"the same medians: {equal}")
-    ratios = {row["case"]: round(row["ratio"], 2) for row in rows if "ratio" in row}
-    for case, ratio in ratios.items():
-        print(f"{case}: {ratio:.1f} times as fast; the bar is {BAR}")
-    if given.json:
-        memory_mb = {row["case"]: row["memory_mb"] for row in rows if "memory_mb" in row}
-        sizes = {row["case"]: row["shape"] for row in rows}
-        summary = {"name": "medians", "ratios": ratios, "equal": equal, "memory_mb": memory_mb}
-        print(json.dumps({**summary, "sizes": sizes, "versions": versions()}))
+    ratios = {row["case"]: row["ratio"] for row in rows if "ratio" in row}
+    measuring.against(ratios, BAR)
+    measuring.finish(
+        "medians",
+        as_json=given.json,
+        equal=equal,
+        ratios=ratios,
+        sizes={row["case"]: row["shape"] for row in rows},
+        memory_mb={row["case"]: row["memory_mb"] for row in rows if "memory_mb" in row},
+    )
 
 
 if __name__ == "__main__":

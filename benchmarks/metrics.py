@@ -13,29 +13,23 @@ On a GPU, where there is one, the same scores are sorted there, in seconds of th
 
 from __future__ import annotations
 
-import os
+import measuring  # isort: skip; before numpy, which it gives one thread
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+import argparse
+import json
+import subprocess
+import sys
+import time
+import tracemalloc
+from typing import Any
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import statistics  # noqa: E402
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-import time  # noqa: E402
-import tracemalloc  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from typing import Any  # noqa: E402
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.metrics import average_precision_score
 
-import numpy as np  # noqa: E402
-import torch  # noqa: E402
-from numpy.typing import NDArray  # noqa: E402
-from scipy.sparse import csr_array  # noqa: E402
-from sklearn.metrics import average_precision_score  # noqa: E402
-
-from simkit.history import versions  # noqa: E402
-from simkit.learn.metrics import average_precision  # noqa: E402
+from simkit.learn.metrics import average_precision
 
 try:
     from torchmetrics.functional.classification import multilabel_average_precision
@@ -51,7 +45,7 @@ EXACT = 1e-12
 FLOAT32 = 1e-5  # torchmetrics adds up in float32
 
 
-def example(N: int, L: int, per_image: float, ties: bool = False) -> tuple[NDArray[Any], Any]:
+def example(N: int, L: int, per_image: float) -> tuple[NDArray[Any], Any]:
     """Scores and labels with a long tail; every class is present once at least."""
     rng = np.random.default_rng(0)
     share = 1 / (np.arange(L) + 5)
@@ -65,7 +59,7 @@ def example(N: int, L: int, per_image: float, ties: bool = False) -> tuple[NDArr
     np.tanh(scores, out=scores)
     scores += 1
     scores /= 2
-    return (np.rint(scores * 64, out=scores) / 64 if ties else scores), present
+    return scores, present
 
 
 def class_loop(scores: NDArray[Any], present: NDArray[Any], L: int) -> NDArray[Any]:
@@ -83,13 +77,6 @@ if multilabel_average_precision is not None:
     THEIRS["torchmetrics"] = by_torchmetrics
 
 
-def timed(function: Callable[..., Any], *values: Any) -> tuple[float, Any]:
-    """Seconds of processor time, which others on the machine disturb less than the clock's."""
-    start = time.process_time()
-    result = function(*values)
-    return time.process_time() - start, result
-
-
 def contest(size: str, quick: bool) -> tuple[list[dict[str, Any]], bool]:
     """Ours on every class against each of theirs, in turns."""
     N, L, per_image, few = SIZES[size]
@@ -102,17 +89,18 @@ def contest(size: str, quick: bool) -> tuple[list[dict[str, Any]], bool]:
     equal = True
     for _ in range(goes):
         for name, function in THEIRS.items():
-            seconds, ap = timed(average_precision, scores, present)
+            seconds, ap = measuring.timed(average_precision, scores, present)
             ours.append(seconds)
-            seconds, other = timed(function, scores, present, asked)
+            seconds, other = measuring.timed(function, scores, present, asked)
             theirs[name].append(seconds * L / asked)
             equal &= agree(name, ap[:asked], other)
     rows = [line(f"{size}, {name}", (N, L), ours, times, asked) for name, times in theirs.items()]
     by_class, sparse = np.ascontiguousarray(scores.T).T, csr_array(present)
-    found = [timed(average_precision, by_class, sparse) for _ in range(goes)]
+    found = [measuring.timed(average_precision, by_class, sparse) for _ in range(goes)]
     equal &= bool(np.array_equal(found[0][1], ap))
     rows.append(line(f"{size}, class by class", (N, L), [seconds for seconds, _ in found]))
-    return rows + on_gpu(size, scores, present, ap), equal
+    rows += on_gpu(size, scores, present, ap)
+    return rows, equal and ties(scores, present, min(L, few))  # last: it changes the scores
 
 
 def on_gpu(size: str, scores: Any, present: Any, ap: NDArray[Any]) -> list[dict[str, Any]]:
@@ -142,16 +130,19 @@ def line(
     """One line of the table; ratios of the best and of the median times."""
     row = {"case": case, "shape": tuple(shape), "ours": min(ours), "theirs": None, "ratio": None}
     if theirs:
-        middle = statistics.median(theirs) / statistics.median(ours)
-        row |= {"theirs": min(theirs), "ratio": min(theirs) / min(ours), "median ratio": middle}
-        row["asked"] = asked
+        row |= {**measuring.speed(ours, theirs), "asked": asked}
     return row
 
 
-def ties() -> float:
-    """Largest difference from scikit-learn where the scores have 65 different values."""
-    scores, present = example(*SIZES["40k x 80"][:3], ties=True)
-    return float(np.abs(average_precision(scores, present) - class_loop(scores, present, 80)).max())
+def ties(scores: NDArray[Any], present: NDArray[Any], L: int) -> bool:
+    """Whether scores of 65 different values, in place, give what scikit-learn gives; L classes."""
+    np.multiply(scores, 64, out=scores)
+    np.rint(scores, out=scores)
+    np.divide(scores, 64, out=scores)
+    ap, other = average_precision(scores, present)[:L], class_loop(scores, present, L)
+    print(f"ties, {' x '.join(map(str, scores.shape))}: the largest difference from scikit-learn "
+          f"on {L:,} classes is {np.abs(ap - other).max():.1e}")  # fmt: skip
+    return agree("scikit-learn", ap, other)
 
 
 def large() -> list[dict[str, Any]]:
@@ -178,7 +169,7 @@ def one_large(form: str) -> dict[str, Any]:
         cells = np.union1d(places, rng.integers(0, N * L, N * L // 100))
         known = csr_array((np.ones(len(cells), bool), divmod(cells, L)), (N, L))
         del cells
-    seconds, ap = timed(average_precision, scores, present, known)
+    seconds, ap = measuring.timed(average_precision, scores, present, known)
     # Traced in a second go: the kernel's count misses what reuses memory freed while making input.
     tracemalloc.start()
     average_precision(scores, present, known)
@@ -187,7 +178,7 @@ def one_large(form: str) -> dict[str, Any]:
     theirs = None
     if known is None:
         some = np.ascontiguousarray(scores[:, :SAMPLE]), present[:, :SAMPLE].toarray()
-        took, other = timed(class_loop, *some, SAMPLE)
+        took, other = measuring.timed(class_loop, *some, SAMPLE)
         assert agree("scikit-learn", ap[:SAMPLE], other), "scikit-learn gives another result"
         theirs = [took * L / SAMPLE]
     row = line(f"125k x 9,600, {form}", (N, L), [seconds], theirs, SAMPLE)
@@ -195,8 +186,8 @@ def one_large(form: str) -> dict[str, Any]:
 
 
 def table(rows: list[dict[str, Any]]) -> None:
-    print("| case | ms | theirs, ms | of so many classes | times as fast | by medians | MB |")
-    print("|---|--:|--:|--:|--:|--:|--:|")
+    heads = ("case", "ms", "theirs, ms", "of so many classes", "times as fast", "by medians", "MB")
+    lines = []
     for row in rows:
         cells = [row["case"], f"{row['ours'] * 1e3:,.1f}", "", "", "", "", ""]
         if row["theirs"]:
@@ -204,7 +195,8 @@ def table(rows: list[dict[str, Any]]) -> None:
             cells[4:6] = f"{row['ratio']:.1f}", f"{row['median ratio']:.1f}"
         if "memory_mb" in row:
             cells[6] = f"{row['memory_mb']:,.0f}"
-        print("| " + " | ".join(cells) + " |")
+        lines.append(cells)
+    measuring.table(heads, lines)
 
 
 def main() -> None:
@@ -224,20 +216,19 @@ def main() -> None:
     for size in SIZES:
         found, same = contest(size, given.quick)
         rows, equal = rows + found, equal and same
-    off = ties()
-    equal = equal and off <= EXACT
     rows += large() if given.size == "large" else []
     table(rows)
-    print(f"with ties, the largest difference from scikit-learn is {off:.1e}")
-    ratios = {row["case"]: round(row["ratio"], 2) for row in rows if row["ratio"]}
-    for case, ratio in ratios.items():
-        print(f"{case}: {ratio:.1f} times as fast; the bar is {BAR}")
-    if given.json:
-        memory_mb = {row["case"]: row["memory_mb"] for row in rows if "memory_mb" in row}
-        sizes = {row["case"]: row["shape"] for row in rows}
-        seconds = {row["case"]: row["ours"] for row in rows}
-        summary = {"name": "metrics", "ratios": ratios, "equal": equal, "memory_mb": memory_mb}
-        print(json.dumps({**summary, "seconds": seconds, "sizes": sizes, "versions": versions()}))
+    ratios = {row["case"]: row["ratio"] for row in rows if row["ratio"]}
+    measuring.against(ratios, BAR)
+    measuring.finish(
+        "metrics",
+        as_json=given.json,
+        equal=equal,
+        ratios=ratios,
+        sizes={row["case"]: row["shape"] for row in rows},
+        memory_mb={row["case"]: row["memory_mb"] for row in rows if "memory_mb" in row},
+        seconds={row["case"]: row["ours"] for row in rows},
+    )
 
 
 if __name__ == "__main__":

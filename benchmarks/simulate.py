@@ -12,31 +12,26 @@ With SIMKIT_DATA set, the real COCO validation labels are simulated too.
 
 from __future__ import annotations
 
+import measuring  # isort: skip; before numpy, which it gives one thread
+
+import argparse
+import json
 import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+import numpy as np
+from published_loops import PUBLISHED
+from scipy.sparse import csr_array
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-import tempfile  # noqa: E402
-import time  # noqa: E402
-import warnings  # noqa: E402
-from collections.abc import Callable  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
-
-import numpy as np  # noqa: E402
-from published_loops import PUBLISHED  # noqa: E402
-from scipy.sparse import csr_array  # noqa: E402
-
-from simkit.annotate.simulate import simulate  # noqa: E402
-from simkit.history import versions  # noqa: E402
-from simkit.labels.hierarchy import Hierarchy, close  # noqa: E402
-from simkit.labels.partial import PartialLabels  # noqa: E402
-from simkit.labels.truth import Truth  # noqa: E402
+from simkit.annotate.simulate import simulate
+from simkit.labels.hierarchy import Hierarchy, close
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
 
 COCO = (82_081, 80)
 # Images, classes and labels drawn; some of them meet, so that fewer are present.
@@ -93,10 +88,10 @@ def coco_size(repeats: int) -> tuple[list[dict[str, Any]], bool]:
     for name, spec in SCHEMES.items():
         theirs, ours = [], []
         for repeat in range(repeats):
-            seconds, observed = timed(PUBLISHED[name], dense, repeat)
+            seconds, observed = measuring.timed(PUBLISHED[name], dense, repeat)
             theirs.append(seconds)
             for again in range(3):  # ours is short: three goes for each of theirs
-                seconds, labels = timed(simulate, truth, spec, seed=3 * repeat + again)
+                seconds, labels = measuring.timed(simulate, truth, spec, seed=3 * repeat + again)
                 ours.append(seconds)
             equal = equal and same_kind(name, observed, labels, dense)
         rows.append(row(name, COCO, min(ours), min(theirs), labels))
@@ -110,13 +105,6 @@ def row(
     ratio = None if theirs is None else theirs / ours
     times = {"ours": ours, "theirs": theirs, "ratio": ratio}
     return {"case": name, "shape": shape, "kept": int(labels.codes.nnz), **times}
-
-
-def timed(function: Callable[..., Any], *values: Any, **settings: Any) -> tuple[float, Any]:
-    """Seconds of processor time, which others on the machine disturb less than the clock's."""
-    start = time.process_time()
-    result = function(*values, **settings)
-    return time.process_time() - start, result
 
 
 def real_labels(folder: Path) -> list[dict[str, Any]]:
@@ -134,7 +122,7 @@ def real_labels(folder: Path) -> list[dict[str, Any]]:
     for name, spec in cases.items():
         graph = {"hierarchy": hierarchy} if name == "knowledge-graph" else {}
         on = closed if graph else truth
-        goes = [timed(simulate, on, spec, **graph) for _ in range(3)]
+        goes = [measuring.timed(simulate, on, spec, **graph) for _ in range(3)]
         rows.append(row(f"{name}, real", on.shape, min(go[0] for go in goes), None, goes[0][1]))
     return rows
 
@@ -164,17 +152,10 @@ def one_large(size: str, file: Path, name: str) -> dict[str, Any]:
     matrix = (np.ones(len(stored["indices"]), bool), stored["indices"], stored["indptr"])
     truth = Truth.of(csr_array(matrix, shape=shape))
     del matrix, stored
-    Path("/proc/self/clear_refs").write_text("5")
-    before = memory("VmHWM")
-    seconds, labels = timed(simulate, truth, LARGE_SCHEMES[name])
+    before = measuring.forget_peak()
+    seconds, labels = measuring.timed(simulate, truth, LARGE_SCHEMES[name])
     line = row(f"{name}, {size}", shape, seconds, None, labels)
-    return {**line, "memory_mb": memory("VmHWM") - before}
-
-
-def memory(field: str) -> float:
-    """MB of this process, from the kernel's own count."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1e3 for line in lines if line.startswith(field))
+    return {**line, "memory_mb": measuring.peak_mb() - before}
 
 
 def table(rows: list[dict[str, Any]]) -> None:
@@ -211,13 +192,16 @@ def main() -> None:
     table(rows)
     ratios = {line["case"]: round(line["ratio"], 2) for line in rows if line["ratio"]}
     for name, bar in BARS.items():
-        print(f"{name}: {ratios[name]:.1f} times as fast; the bar is {bar}")
-    if given.json:
-        memory_mb = {line["case"]: line["memory_mb"] for line in rows if "memory_mb" in line}
-        sizes = {line["case"]: [*line["shape"], line["kept"]] for line in rows}
-        summary = {"name": "simulate", "ratios": ratios, "equal": equal, "memory_mb": memory_mb}
-        seconds = {line["case"]: line["ours"] for line in rows}
-        print(json.dumps({**summary, "seconds": seconds, "sizes": sizes, "versions": versions()}))
+        measuring.against({name: ratios[name]}, bar)
+    measuring.finish(
+        "simulate",
+        as_json=given.json,
+        equal=equal,
+        ratios=ratios,
+        sizes={line["case"]: [*line["shape"], line["kept"]] for line in rows},
+        memory_mb={line["case"]: line["memory_mb"] for line in rows if "memory_mb" in line},
+        seconds={line["case"]: line["ours"] for line in rows},
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,98 @@
+"""What the benchmarks share: one thread, turns, memory, tables, and how they end.
+
+Import it before numpy: how many threads may be used is read when that is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_name] = "1"
+
+import json  # noqa: E402
+import statistics  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
+from collections.abc import Callable, Mapping, Sequence  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any, NoReturn  # noqa: E402
+
+from simkit.history import versions  # noqa: E402
+
+
+def timed(function: Callable[..., Any], *values: Any, **settings: Any) -> tuple[float, Any]:
+    """Seconds of processor time, which others on the machine disturb less than the clock's."""
+    start = time.process_time()
+    result = function(*values, **settings)
+    return time.process_time() - start, result
+
+
+def turns(
+    ours: Callable[[], Any], theirs: Callable[[], Any], goes: int
+) -> tuple[list[float], list[float], Any, Any]:
+    """Both in turn: the seconds of each go of ours and of theirs, and what they found last."""
+    seconds: tuple[list[float], list[float]] = ([], [])
+    found: list[Any] = [None, None]
+    for _ in range(goes):
+        for k, function in enumerate((ours, theirs)):
+            took, found[k] = timed(function)
+            seconds[k].append(took)
+    return *seconds, *found
+
+
+def speed(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
+    """Best seconds of both, and how many times as fast ours is, by the best and by medians."""
+    middle = statistics.median(theirs) / statistics.median(ours)
+    best = {"ours": min(ours), "theirs": min(theirs)}
+    return {**best, "ratio": min(theirs) / min(ours), "median ratio": middle}
+
+
+def forget_peak() -> float:
+    """Start the high-water mark of this process's memory again; MB held now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return peak_mb()
+
+
+def peak_mb() -> float:
+    """The most MB this process held since `forget_peak`, by the kernel's own count."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(float(line.split()[1]) / 1e3 for line in lines if line.startswith("VmHWM"))
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table in markdown; the first column is text, the others are numbers."""
+    print("| " + " | ".join(heads) + " |")
+    print("|---|" + (len(heads) - 1) * "--:|")
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+def against(ratios: Mapping[str, float], bar: float, digits: int = 1) -> None:
+    """Each ratio, and what is expected of it."""
+    for case, ratio in ratios.items():
+        print(f"{case}: {ratio:.{digits}f} times as fast; the bar is {bar}")
+
+
+def finish(
+    name: str,
+    *,
+    as_json: bool,
+    equal: bool,
+    ratios: Mapping[str, float],
+    sizes: Mapping[str, Any],
+    memory_mb: Mapping[str, float] | None = None,
+    **more: Any,
+) -> NoReturn:
+    """Print one JSON object as the last line, where it is wanted, and leave: with 1 if not equal.
+
+    ratios: how many times as fast, for each case.  sizes: the shapes.  memory_mb: of those cases
+    that were measured.  more: what else this benchmark has to say.
+    """
+    if not equal:
+        print(f"{name}: RESULTS DIFFER", file=sys.stderr)
+    if as_json:
+        rounded = {case: round(ratio, 2) for case, ratio in ratios.items()}
+        found = {"name": name, "ratios": rounded, "equal": equal, "memory_mb": memory_mb or {}}
+        print(json.dumps({**found, "sizes": sizes, **more, "versions": versions()}))
+    sys.exit(0 if equal else 1)
