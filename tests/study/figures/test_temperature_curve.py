@@ -56,6 +56,5 @@ def test_ticks_reach_as_far_as_the_temperatures(beta: int, wanted: list[str]) ->
 def test_what_is_beyond_the_largest_number_is_left_out() -> None:
     table = curves(["se(beta=800)"], points=5)
     assert np.isinf(table["temperature"].to_numpy()).any()
-    drawing = figures.make("temperature-curve")(table)
-    drawing.draw_without_rendering()
-    assert all(np.isfinite(drawing.axes[0].get_ylim()))
+    left = figures.make("temperature-curve")(table).axes[0]
+    assert np.isfinite(left.get_ylim()).all() and left.get_ylim()[1] > 1e260
