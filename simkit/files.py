@@ -23,6 +23,8 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     temporary = _beside(target)
     try:
         yield temporary
+        # Last, for some writers put a file of their own in its place.
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except OSError as error:
         ours = error.filename is None or str(error.filename) == str(temporary)
@@ -71,7 +73,6 @@ def _beside(target: Path) -> Path:
         reason = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"{target} cannot be written ({reason}); choose another place") from None
     os.close(handle)
-    os.chmod(name, 0o666 & ~_umask())
     return Path(name)
 
 

@@ -95,6 +95,9 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(pooled, tmp_path
 def test_a_model_is_read_back(task, tmp_path):
     found = train(task, make("ll-r+boostlu"), settings=Settings(epochs=2, standardise=True))
     found.save(tmp_path / "model")
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "model").iterdir()}
+    (tmp_path / "usual").write_text("")
+    assert modes == {(tmp_path / "usual").stat().st_mode & 0o777}  # others may read it, too
     again = Trained.load(tmp_path / "model")
     np.testing.assert_array_equal(found.scores(task.inputs), again.scores(task.inputs))
     assert again.id == found.id and again.method == found.method
