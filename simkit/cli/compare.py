@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from simkit.cli.report import print_json, progress
+from simkit.errors import BadInput
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from simkit.study.grid import Grid
 
 
@@ -26,32 +30,84 @@ if TYPE_CHECKING:
 @click.option(
     "--workers", type=click.IntRange(min=1), help="Processes at once. [default: one per core]"
 )
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    default="",
+    help="Work on the dask.distributed cluster at tcp://HOST:PORT.",
+)
+@click.option(
+    "--part",
+    metavar="I/N",
+    help="Only this share of the work, into the same folder: --part 3/16. The last to end writes "
+    "the tables.",
+)
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(
-    grid_file: Path | None, out: Path, workers: int | None, seed: int | None, as_json: bool
+    grid_file: Path | None,
+    out: Path,
+    workers: int | None,
+    scheduler: str,
+    part: str | None,
+    seed: int | None,
+    as_json: bool,
 ) -> int:
     """Train every method on every scheme at equal cost and tell which suits which.
 
     Without a grid the shipped one is used: it needs no data and takes a few minutes. The same
     command again finishes what is left. Leaves table.csv, table.parquet, heat_map.png,
     cost_curve.png and summary.md in the folder.
+
+    \b
+    A SLURM array (sbatch FILE; compute features before, with simkit features):
+      #!/bin/bash
+      #SBATCH --array=1-16
+      #SBATCH --cpus-per-task=2
+      #SBATCH --mem-per-cpu=4G
+      #SBATCH --time=02:00:00
+      simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
     """  # fmt: skip
     from simkit.study.compare import compare
     from simkit.study.grid import Grid, demo
 
+    if scheduler and workers:
+        raise BadInput(
+            "--workers counts processes of this machine, and --scheduler has workers of its own; "
+            "give one of them"
+        )
     grid = demo(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
     _warn_of_another(grid, out)
-    with progress("computing features", "comparing", quiet=as_json) as (preparing, advance):
-        result = compare(grid, out=out, workers=workers, progress=advance, preparing=preparing)
+    with (
+        _executor(scheduler) as executor,
+        progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
+    ):
+        result = compare(
+            grid, out=out, executor=executor, workers=workers, part=part,
+            progress=advance, preparing=preparing,
+        )  # fmt: skip
     if as_json:
         print_json(result.to_json())
+    elif result.left:
+        click.echo(
+            f"part {part} has {len(result.table):,} runs in {out}; {result.left:,} bundles of the "
+            "grid are not there yet: the part that ends last writes tables and pictures, and so "
+            "does the same command without --part, which finishes the rest"
+        )
     else:
         click.echo(result.text())
         click.echo(f"\nwrote {out}/heat_map.png, {out}/table.csv and {out}/summary.md")
     for failure in result.failures:
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0
+
+
+def _executor(scheduler: str) -> AbstractContextManager[Executor | None]:
+    if not scheduler:
+        return nullcontext()
+    from simkit.study.cluster import cluster
+
+    return cluster(scheduler)
 
 
 def _warn_of_another(grid: Grid, out: Path) -> None:

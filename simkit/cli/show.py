@@ -32,7 +32,7 @@ def command(path: Path, as_json: bool) -> None:
     elif path.suffix == ".json" and not _is_labels(path):
         found = _habits(path) if _is_habits(path) else _hierarchy(path)
     else:
-        found = _labels(path)
+        found = _training(path) if _is_training(path) else _labels(path)
     if as_json:
         print_json(found[1])
     else:
@@ -44,6 +44,20 @@ def _is_labels(path: Path) -> bool:
     from simkit.labels.formats.base import ends, for_path
 
     return bool(for_path(path).mark or re.search(_COCO, ends(path)))
+
+
+def _is_training(path: Path) -> bool:
+    """Whether a file is a checkpoint of `simkit train`, by its first bytes."""
+    with open(path, "rb") as file:
+        head = file.read(512)
+    return head[8:].startswith(b"{") and b"simkit training" in head
+
+
+def _training(path: Path) -> tuple[str, dict[str, Any]]:
+    from simkit.learn.unfinished import describe
+
+    facts = describe(path)
+    return "\n".join(f"{key}: {value}" for key, value in facts.items()), facts
 
 
 def _labels(path: Path) -> tuple[str, dict[str, Any]]:
@@ -133,7 +147,7 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
             return found[0][1:]
         several = [{"folder": name} | facts for name, _, facts in found]
         return "\n\n".join(f"{n}: {text}" for n, text, _ in found), {"features": several}
-    from simkit.study.runs import describe as runs
+    from simkit.study.described import describe as runs
 
     facts = runs(path)
     return facts.pop("text"), facts

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simkit.errors import BadInput
-from simkit.study import figures, runs, summary
+from simkit.study import figures, kept, runs, summary
 from simkit.study.agenda import check, plan, source_of
-from simkit.study.bundle import Bundle
+from simkit.study.finish import Progress, finish, stored
 from simkit.study.grid import Grid
 from simkit.study.material import open_material
-from simkit.study.runs import Done, Row, told
+from simkit.study.parts import Part
 from simkit.study.verdict import verdicts
-from simkit.study.work import run
-from simkit.study.workers import outcomes
 
-Progress = Callable[[int, int], None]
 _PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
 
 
@@ -36,12 +33,14 @@ class Comparison:
     table     one row for each run; columns are those of `study.runs.SCHEMA`.
     failures  one sentence for each bundle, or method of a bundle, that failed.
     notes     what was odd, such as a budget that a scheme could not spend.
+    left      bundles of other parts that are not there yet; then `table` has this part's runs.
     """
 
     table: pa.Table
     grid: Grid
     failures: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    left: int = 0
 
     def summary(self) -> list[summary.Line]:
         """For each scheme and budget: means, intervals, costs and ranks of the methods."""
@@ -83,6 +82,7 @@ class Comparison:
             "runs": len(self.table),
             "failures": list(self.failures),
             "notes": list(self.notes),
+            "left": self.left,
         }
 
 
@@ -92,16 +92,19 @@ def compare(
     out: str | os.PathLike[str],
     executor: Executor | None = None,
     workers: int | None = None,
+    part: str | None = None,
     progress: Progress = lambda done, of: None,
     preparing: Progress = lambda done, of: None,
 ) -> Comparison:
     """Work through a grid and leave everything in the folder `out`.
 
     Finished bundles in `out` are kept and not run again, so the same call goes on where an earlier
-    one stopped. A bundle that fails is named in `failures`; the others run on. executor: any of
-    concurrent.futures, whose workers see the same files; else `workers` local processes (by
-    default one for each core; 1 works in this process). progress gets (runs done, runs), and
-    before that, where features are computed, preparing gets (pictures done, pictures).
+    one stopped; several at a time do no harm. A bundle that fails is named in `failures`; the
+    others run on. executor: any of concurrent.futures, whose workers see the same files; else
+    `workers` local processes (by default one for each core; 1 works in this process). part: such as
+    "3/16" for the third of sixteen shares of the bundles; whoever finds all of them finished writes
+    the tables. progress gets (runs done, runs), and before that, where features are computed,
+    preparing gets (pictures done, pictures).
 
     Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
     comparison. Raises BadInput for what no bundle could use, and where only references finish.
@@ -109,54 +112,28 @@ def compare(
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; give a folder for the results")
+    share = None if part is None else Part.read(part)
     material = open_material(source_of(grid), progress=preparing)
     check(grid, material)
     bundles, classes = plan(grid, material), material.data.classes
-    runs.begin(folder, grid=grid.to_toml(), keys=[b.key for b in bundles], classes=classes)
-    done, failures = _finish(bundles, folder / "bundles", executor, workers, progress)
-    rows = [row for bundle in bundles if bundle.key in done for row in done[bundle.key].rows]
-    if all(row["reference"] for row in rows):
-        (folder / runs.PLAN).unlink(missing_ok=True)
+    keys = [bundle.key for bundle in bundles]
+    kept.begin(folder, grid=grid.to_toml(), keys=keys, classes=classes)
+    mine = bundles if share is None else share.share(bundles, lambda bundle: bundle.runs)
+    found = finish(mine, folder / "bundles", executor=executor, workers=workers, progress=progress)
+    left = sum(not kept.is_there(folder / "bundles", key) for key in keys) if share else 0
+    if share and not left:
+        mine, found = bundles, stored(bundles, folder / "bundles")
+    tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
+    table, failures = runs.together(tables, classes=classes), tuple(found.sentences(mine))
+    result = Comparison(table, grid, failures, _notes(table), left)
+    if left:
+        return result
+    if pc.all(table["reference"], min_count=0).as_py():
+        kept.ended(folder)
         raise BadInput(f"every run failed; the first one said: {failures[0]}")
-    result = Comparison(runs.tidy(rows, classes=classes), grid, tuple(failures), _notes(rows))
     runs.write(_files(result), folder)
-    (folder / runs.PLAN).unlink(missing_ok=True)
+    kept.ended(folder)
     return result
-
-
-def _finish(
-    bundles: Sequence[Bundle],
-    folder: Path,
-    executor: Executor | None,
-    workers: int | None,
-    progress: Progress,
-) -> tuple[dict[str, Done], list[str]]:
-    """By key all bundles that are or become finished; a sentence for each failure, in their order.
-
-    Those of the references come last, as their bundles do.
-    """
-    done, failures = _stored(bundles, folder)
-    left = [b for b in bundles if b.key not in done and b.key not in failures]
-    every = sum(b.runs for b in bundles)
-    ended = every - sum(b.runs for b in left)
-    progress(ended, every)
-    for bundle, outcome in outcomes(run, left, executor=executor, workers=workers):
-        if isinstance(outcome, Exception):
-            failures[bundle.key] = _told(outcome)
-        else:
-            if outcome.lasting:
-                runs.save(outcome, folder=folder, key=bundle.key)
-            done[bundle.key] = outcome
-        ended += bundle.runs
-        progress(ended, every)
-    sentences = []
-    for bundle in bundles:
-        if bundle.key in failures:
-            sentences.append(f"{bundle}: {failures[bundle.key]}")
-        elif bundle.key in done:
-            failed = done[bundle.key].failures.items()
-            sentences += [f"{what}: {why}" for what, why in failed]
-    return done, sentences
 
 
 def _bought(table: pa.Table) -> list[str]:
@@ -165,41 +142,18 @@ def _bought(table: pa.Table) -> list[str]:
     return ["# What to buy", "", *told, ""] if told else []
 
 
-def _stored(bundles: Sequence[Bundle], folder: Path) -> tuple[dict[str, Done], dict[str, str]]:
-    """What is finished already, and why a bundle's file cannot even be written."""
-    done: dict[str, Done] = {}
-    failures: dict[str, str] = {}
-    for bundle in bundles:
-        try:
-            found = runs.load(folder, bundle.key)
-        except BadInput as error:
-            failures[bundle.key] = str(error)
-            continue
-        if found is not None:
-            done[bundle.key] = found
-    return done, failures
-
-
-def _notes(rows: Sequence[Row]) -> tuple[str, ...]:
+def _notes(table: pa.Table) -> tuple[str, ...]:
     """Each kind of note once for each scheme, in its last form: that of the largest budget."""
     found = {}
-    for row in rows:
-        for note in row["notes"]:
-            scheme = row["scheme"]
+    for scheme, notes in zip(
+        *(table[name].to_pylist() for name in ("scheme", "notes")), strict=True
+    ):
+        for note in notes or ():
             name = scheme.partition("(")[0]
             # Some notes name their scheme, though never with its settings.
             text = re.sub(rf"^{re.escape(name)}(: | (?=can spend ))", "", note)
             found[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
     return tuple(found.values())
-
-
-def _told(error: Exception) -> str:
-    if isinstance(error, BrokenProcessPool):
-        return (
-            "a worker process ended before its work did; it may have run out of memory (fewer "
-            'workers help), or a script calls compare without `if __name__ == "__main__":`'
-        )
-    return told(error)
 
 
 def _files(result: Comparison) -> dict[str, Callable[[Path], object]]:

@@ -1,9 +1,15 @@
-"""Results as files: one JSON file for each finished bundle, and the tidy table of them all."""
+"""What a run leaves: the columns of its row, and the tidy table of all rows.
+
+The table is Arrow's, which other libraries take as it is, lists included:
+
+    table = runs.table("runs/")          # or pyarrow.parquet.read_table("runs/table.parquet")
+    table.to_pandas()                    # pandas
+    polars.from_arrow(table)             # polars
+"""
 
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -12,16 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
 from simkit.errors import BadInput
-from simkit.files import readable, whole
-from simkit.history import content_id
+from simkit.files import whole
+from simkit.study import kept
 
 Row = dict[str, Any]
-PLAN = "plan.json"  # what is under way in a folder; gone once its results are written
 
 
 @dataclass(frozen=True)
@@ -89,90 +93,49 @@ def told(error: Exception) -> str:
     return str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
 
 
-def save(done: Done, *, folder: Path, key: str) -> None:
-    """Write one finished bundle as `folder/KEY.json`; the file appears whole."""
-    content = {"rows": list(done.rows), "failures": dict(done.failures)}
-    record = {"key": key, **content, "check": _check(content)}
-    with whole(folder / f"{key}.json") as part:
-        part.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-
-
-def load(folder: Path, key: str) -> Done | None:
-    """A finished bundle; None where there is none, or a warning and None where the file is
-    damaged: then its bundle runs again. Raises BadInput for a folder of that name."""
-    path = folder / f"{key}.json"
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder where a file with results belongs; move it away")
-    if not path.is_file():
-        return None
-    try:
-        return _read(path)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        warnings.warn(f"{path} is damaged; its runs are repeated", stacklevel=2)
-        return None
-
-
-def _read(path: Path) -> Done:
-    record = json.loads(path.read_text(encoding="utf-8"))
-    content = {name: record[name] for name in ("rows", "failures")}
-    if record["key"] != path.stem or record["check"] != _check(content):
-        raise ValueError("the content is not what was written")
-    return Done(**content)
-
-
-def _check(content: Mapping[str, Any]) -> str:
-    return content_id("bundle", json.dumps(content, sort_keys=True))
-
-
-def begin(folder: Path, *, grid: str, keys: Sequence[str], classes: Sequence[str]) -> None:
-    """Note what is under way in a folder: the grid as TOML and the keys of its bundles."""
-    with whole(folder / PLAN) as part:
-        plan = {"grid": grid, "keys": list(keys), "classes": list(classes)}
-        part.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _under_way(folder: Path) -> dict[str, Any]:
-    try:
-        plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
-        return {"grid": plan["grid"], "keys": plan["keys"], "classes": plan["classes"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return {"grid": "", "keys": [], "classes": []}
-
-
-def table(folder: str | PathLike[str]) -> pa.Table:
+def table(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -> pa.Table:
     """All runs of a comparison's folder, one row each; the columns are those of `SCHEMA`.
 
     Reads the table that `compare` left, or, where none came to its end yet, the finished bundles
-    of the grid that is under way. Raises BadInput where there is neither.
+    of the grid that is under way. columns: only these. Raises BadInput where there is neither.
     """
     place = Path(folder)
     if (place / "table.parquet").is_file():
-        return _stored(place / "table.parquet")
+        return _stored(place / "table.parquet", columns)
     if not place.is_dir():
         raise BadInput(f"{place} is not a folder; give the folder that `simkit compare` wrote to")
-    plan = _under_way(place)
-    found = (load(place / "bundles", key) for key in plan["keys"])
-    rows = [row for done in found if done for row in done.rows]
-    if not rows:
+    plan = kept.under_way(place)
+    found = (kept.load(place / "bundles", key, SCHEMA) for key in plan["keys"])
+    parts = [one.table.select(list(columns or SCHEMA.names)) for one in found if one]
+    if not sum(map(len, parts)):
         raise BadInput(
             f"{place} holds no finished runs; give the folder that `simkit compare` wrote to"
         )
-    return tidy(rows, classes=plan["classes"])
+    return together(parts, classes=plan["classes"])
 
 
-def _stored(path: Path) -> pa.Table:
+def _stored(path: Path, columns: Sequence[str] | None) -> pa.Table:
     try:
-        return pyarrow.parquet.read_table(path)
+        return pyarrow.parquet.read_table(path, columns=list(columns) if columns else None)
     except (OSError, pa.ArrowException):
         raise BadInput(
             f"{path} cannot be read as the table of a comparison; remove it and compare again"
         ) from None
 
 
+def together(parts: Sequence[pa.Table], *, classes: Sequence[str]) -> pa.Table:
+    """The rows of several tables as one; the names of the classes stand in its metadata."""
+    found = pa.concat_tables(parts or [SCHEMA.empty_table()]).combine_chunks()
+    return found.replace_schema_metadata(_metadata(classes))
+
+
 def tidy(rows: Iterable[Row], *, classes: Sequence[str]) -> pa.Table:
     """Rows as a table with `SCHEMA`; the names of the classes of `ap` stand in its metadata."""
-    metadata = {"classes": json.dumps(list(classes), ensure_ascii=False)}
-    return pa.Table.from_pylist(list(rows), schema=SCHEMA.with_metadata(metadata))
+    return pa.Table.from_pylist(list(rows), schema=SCHEMA.with_metadata(_metadata(classes)))
+
+
+def _metadata(classes: Sequence[str]) -> dict[str, str]:
+    return {"classes": json.dumps(list(classes), ensure_ascii=False)}
 
 
 def class_names(runs: pa.Table) -> tuple[str, ...]:
@@ -195,30 +158,3 @@ def write(files: Mapping[str, Callable[[Path], object]], folder: Path) -> None:
     with ExitStack() as ready:
         for name, writer in files.items():
             writer(ready.enter_context(whole(folder / name)))
-
-
-def describe(folder: str | PathLike[str]) -> dict[str, Any]:
-    """Facts about a comparison's folder, and as `text` what a person wants to read."""
-    place = Path(folder)
-    runs = table(place)
-    compared = runs.filter(pc.invert(runs["reference"]))  # references are not what is compared
-    facts: dict[str, Any] = {
-        "runs": len(runs),
-        "schemes": compared["scheme"].unique().to_pylist(),
-        "methods": compared["method"].unique().to_pylist(),
-        "budgets": [b for b in compared["budget"].unique().to_pylist() if b is not None],
-        "draws": len(runs["draw"].unique()),
-    }
-    plan, finished = _under_way(place), place / "grid.toml"
-    if plan["grid"] and not (finished.is_file() and finished.read_text("utf-8") == plan["grid"]):
-        there = sum((place / "bundles" / f"{key}.json").is_file() for key in plan["keys"])
-        facts["unfinished"] = f"{there} of {len(plan['keys'])} bundles"
-    lines = [
-        f"{facts['runs']} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} methods, "
-        f"{facts['draws']} draws"
-    ]
-    if "unfinished" in facts:
-        lines.append(f"a comparison did not come to its end here: {facts['unfinished']} are there")
-    if (place / "summary.md").is_file():
-        lines.append(readable(place / "summary.md", "a summary").read_text(encoding="utf-8"))
-    return facts | {"text": "\n".join(lines)}

@@ -1,21 +1,22 @@
-"""Local worker processes: one thread each, quiet on Ctrl-C, gone when their parent is gone."""
+"""Jobs on their way through workers: local processes, or those of any executor."""
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
-from typing import TypeVar
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, as_completed
+from concurrent.futures import wait as wait_for
+from concurrent.futures.process import BrokenProcessPool
+from typing import Generic, TypeVar
+
+from simkit.study.processes import Worker, interrupts_wait, local_workers, usable_cores
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-# Read by the libraries when they are loaded, so they must be set before a worker starts.
-_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+class NoWorker(BrokenProcessPool):
+    """No process could even begin."""
 
 
 def outcomes(
@@ -28,7 +29,9 @@ def outcomes(
     """Every job with its result or its error, in the order in which they end.
 
     executor: any; else as many local processes as `workers` or the cores say, and for one of them
-    this process itself.
+    this process itself. Where there are GPUs, each process sees one. A job whose process dies is
+    tried once more, alone, when all others have ended; its error is BrokenProcessPool if that dies
+    too, and NoWorker where no process could begin.
     """
     if executor is not None:
         futures = _submitted(executor, run, jobs)
@@ -40,8 +43,8 @@ def outcomes(
         return
     count = min(workers or usable_cores(), len(jobs))
     if count > 1:
-        with local_workers(count) as pool:
-            yield from _ended(_submitted(pool, run, jobs))
+        with local_workers(count) as team:
+            yield from _Shift(team, run, jobs).results()
         return
     for job in jobs:
         try:
@@ -53,7 +56,7 @@ def outcomes(
 def _submitted(
     executor: Executor, run: Callable[[Job], Result], jobs: Sequence[Job]
 ) -> dict[Future[Result], Job]:
-    with _interrupts_wait():
+    with interrupts_wait():
         return {executor.submit(run, job): job for job in jobs}
 
 
@@ -65,73 +68,60 @@ def _ended(futures: dict[Future[Result], Job]) -> Iterator[tuple[Job, Result | E
         yield futures[future], error or future.result()
 
 
-@contextmanager
-def local_workers(count: int) -> Iterator[Executor]:
-    """`count` fresh processes ("spawn": the same on every platform, and safe with threads).
+class _Shift(Generic[Job, Result]):
+    """Jobs on their way through a team of workers."""
 
-    Left by an error or by Ctrl-C, they are stopped at once; what they were at is lost.
-    """
-    with _environment({name: "1" for name in _THREADS}):
-        pool = ProcessPoolExecutor(
-            count, mp_context=multiprocessing.get_context("spawn"), initializer=_begin
-        )
-        try:
-            yield pool
-        except BaseException:
-            # No public call stops running work before Python 3.14. Nothing is cancelled: the pool
-            # sees that a worker is gone and fails all that is left, and could not if some of it
-            # were cancelled already.
-            processes = list((getattr(pool, "_processes", None) or {}).values())
-            for process in processes:
-                process.terminate()
-            pool.shutdown(wait=bool(processes))
-            raise
-        pool.shutdown()
+    def __init__(
+        self, team: Sequence[Worker], run: Callable[[Job], Result], jobs: Sequence[Job]
+    ) -> None:
+        self.team, self.run = team, run
+        self.idle = list(team)
+        self.waiting = deque(jobs)
+        self.again: deque[Job] = deque()  # their process died once
+        self.alone = False  # all that is left is tried for the second time
+        self.busy: dict[Future[Result], tuple[Worker, Job]] = {}
 
+    def results(self) -> Iterator[tuple[Job, Result | Exception]]:
+        ended: list[tuple[Job, Result | Exception]] = []
+        while True:
+            self._start()
+            yield from ended  # while the workers are at the next ones
+            if not self.busy:
+                break
+            done, _ = wait_for(self.busy, return_when=FIRST_COMPLETED)
+            ended = [pair for future in done for pair in self._end(future)]
+        for job in [*self.waiting, *self.again]:
+            yield job, NoWorker("no worker process came up")
 
-@contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Ctrl-C is heard when the block ends, and not at all by processes that begin in it: one that
-    is interrupted before it is up would print a traceback of its own."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    def _start(self) -> None:
+        while self.waiting and self.idle:
+            self._give(self.waiting.popleft())
+        if not self.busy and not self.waiting and self.again and self.idle:
+            if not self.alone:
+                for worker in self.team:  # their memory may be what is missing
+                    worker.stop()
+            self.alone = True
+            self._give(self.again.popleft())
 
+    def _give(self, job: Job) -> None:
+        worker = self.idle.pop(0)
+        self.busy[worker.submit(self.run, job)] = worker, job
 
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _begin() -> None:
-    # Ctrl-C reaches every process of a terminal; the driver alone answers it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-
-
-def _leave_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-@contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    def _end(self, future: Future[Result]) -> Iterator[tuple[Job, Result | Exception]]:
+        worker, job = self.busy.pop(future)
+        error = future.exception()
+        if isinstance(error, BrokenProcessPool):
+            began = worker.came_up
+            worker.stop()
+            if not began:  # one worker less, and no fault of the job
+                (self.again if self.alone else self.waiting).appendleft(job)
+                return
+            self.idle.append(worker)
+            if not self.alone:
+                self.again.append(job)
+                return
+        else:
+            self.idle.append(worker)
+        if error is not None and not isinstance(error, Exception):
+            raise error
+        yield job, error or future.result()

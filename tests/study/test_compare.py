@@ -10,6 +10,7 @@ from simkit.errors import BadInput
 from simkit.study import agenda, runs
 from simkit.study.agenda import plan, source_of
 from simkit.study.compare import compare
+from simkit.study.described import describe
 from simkit.study.grid import Grid
 from simkit.study.material import open_material
 
@@ -47,7 +48,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
 
     (gone, damaged, *_) = sorted((tmp_path / "bundles").iterdir())
     gone.unlink()
-    damaged.write_text(damaged.read_text()[:100])
+    damaged.write_bytes(damaged.read_bytes()[:100])
     seen.clear()
     with pytest.warns(UserWarning, match="is damaged; its runs are repeated"):
         again = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
@@ -153,23 +154,23 @@ def test_an_interrupted_comparison_leaves_the_results_of_the_one_before(small, t
     with pytest.raises(KeyboardInterrupt):
         compare(small(budgets=[10, 20], draws=2), out=tmp_path, workers=1, progress=stop)
     assert before.items() <= {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}.items()
-    facts = runs.describe(tmp_path)
+    facts = describe(tmp_path)
     assert facts["runs"] == 6 and facts["unfinished"] == "4 of 10 bundles"
     compare(other, out=tmp_path, workers=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
     assert Grid.load(tmp_path / "grid.toml") == other
     assert set(runs.table(tmp_path)["epochs"].to_pylist()) == {1}
-    assert "unfinished" not in runs.describe(tmp_path)
+    assert "unfinished" not in describe(tmp_path)
 
 
 def test_a_folder_in_place_of_a_bundle_stops_that_bundle_alone(small, tmp_path, one_each):
     grid = small(budgets=[10], draws=1)
     bundle = plan(grid, open_material(source_of(grid)))[0]
-    (tmp_path / "bundles" / f"{bundle.key}.json").mkdir(parents=True)
+    (tmp_path / "bundles" / f"{bundle.key}.arrows").mkdir(parents=True)
     result = compare(grid, out=tmp_path, workers=1)
     (told,) = result.failures
     assert told.startswith("single-positive, budget 10, draw 0: ")
-    assert told.endswith(".json is a folder where a file with results belongs; move it away")
+    assert told.endswith(".arrows is a folder where a file with results belongs; move it away")
     assert len(result.table) == 2 + 2
 
 

@@ -1,12 +1,13 @@
-import json
 import math
 
+import pandas
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
 from simkit.errors import BadInput
-from simkit.study import runs
+from simkit.study import kept, runs
+from simkit.study.kept import Kept
 from tests.study import planted
 
 KEY = "0123456789abcdef"
@@ -14,48 +15,7 @@ KEY = "0123456789abcdef"
 
 def one():
     row = planted.row(scheme="fpc", method="an", draw=0, map=0.5, seconds=None, key=KEY)
-    return runs.Done([row], {"full": "it needs complete labels"})
-
-
-def test_a_bundle_comes_back_as_it_was_saved(tmp_path):
-    runs.save(one(), folder=tmp_path, key=KEY)
-    assert runs.load(tmp_path, KEY) == one()
-    assert runs.load(tmp_path, "another") is None
-    assert [path.name for path in tmp_path.iterdir()] == [f"{KEY}.json"]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: text[: len(text) // 2],
-        lambda text: "",
-        lambda text: text.replace("0.5", "0.6", 1),
-        lambda text: text.replace(KEY, "f" * 16),
-        lambda text: "[]",
-        lambda text: '{"rows": 3}',
-        lambda text: text.replace("complete", "all"),
-        lambda text: "\ufeff" + text,
-    ],
-)
-def test_a_damaged_file_is_reported_and_counts_for_nothing(tmp_path, damage):
-    runs.save(one(), folder=tmp_path, key=KEY)
-    path = tmp_path / f"{KEY}.json"
-    path.write_text(damage(path.read_text()), encoding="utf-8")
-    with pytest.warns(UserWarning) as caught:
-        assert runs.load(tmp_path, KEY) is None
-    assert str(caught[0].message) == f"{path} is damaged; its runs are repeated"
-
-
-def test_bytes_that_are_no_text_are_damage(tmp_path):
-    (tmp_path / f"{KEY}.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.warns(UserWarning, match="is damaged"):
-        assert runs.load(tmp_path, KEY) is None
-
-
-def test_nothing_is_left_of_a_bundle_that_cannot_be_written(tmp_path):
-    with pytest.raises(ValueError, match="JSON compliant"):
-        runs.save(runs.Done([planted.row(map=math.nan)]), folder=tmp_path, key=KEY)
-    assert list(tmp_path.iterdir()) == []
+    return Kept(runs.tidy([row], classes=()), {})
 
 
 def test_the_table_is_tidy_and_goes_to_parquet_and_csv(tmp_path):
@@ -72,11 +32,11 @@ def test_the_table_is_tidy_and_goes_to_parquet_and_csv(tmp_path):
 
 def test_the_table_of_an_unfinished_comparison_is_what_is_there_of_its_grid(tmp_path):
     for key in (KEY, "of another grid"):
-        runs.save(one(), folder=tmp_path / "bundles", key=key)
-    runs.begin(tmp_path, grid="draws = 2", keys=[KEY, "not there yet"], classes=["cat", "dog"])
+        kept.save(one(), folder=tmp_path / "bundles", key=key)
+    kept.begin(tmp_path, grid="draws = 2", keys=[KEY, "not there yet"], classes=["cat", "dog"])
     table = runs.table(tmp_path)
     assert table["scheme"].to_pylist() == ["fpc"] and runs.class_names(table) == ("cat", "dog")
-    assert runs.describe(tmp_path)["unfinished"] == "1 of 2 bundles"
+    assert runs.table(tmp_path, columns=["map"]).to_pydict() == {"map": [0.5]}
 
 
 def test_files_that_belong_together_appear_together(tmp_path):
@@ -97,15 +57,6 @@ def test_a_table_that_is_damaged_is_named(tmp_path):
         runs.table(tmp_path)
 
 
-def test_a_folder_in_place_of_a_bundle_is_named(tmp_path):
-    (tmp_path / f"{KEY}.json").mkdir()
-    with pytest.raises(BadInput) as caught:
-        runs.load(tmp_path, KEY)
-    assert str(caught.value) == (
-        f"{tmp_path / KEY}.json is a folder where a file with results belongs; move it away"
-    )
-
-
 def test_folders_without_runs_are_refused(tmp_path):
     with pytest.raises(BadInput, match="holds no finished runs; give the folder that"):
         runs.table(tmp_path)
@@ -113,10 +64,12 @@ def test_folders_without_runs_are_refused(tmp_path):
         runs.table(tmp_path / "nowhere")
 
 
-def test_describe_counts_and_tells_the_summary(tmp_path):
-    runs.write(runs.writers(planted.table()), tmp_path)
-    (tmp_path / "summary.md").write_text("what it says", encoding="utf-8")
-    facts = runs.describe(tmp_path)
-    assert facts["text"] == "380 runs: 5 schemes, 5 methods, 5 draws\nwhat it says"
-    assert facts["budgets"] == [50.0, 150.0, 450.0]
-    json.dumps(facts)
+def test_other_libraries_take_the_table_with_its_lists(tmp_path):
+    runs.write(runs.writers(planted.table(draws=2)), tmp_path)
+    frame = runs.table(tmp_path).to_pandas()
+    assert list(frame.columns) == runs.SCHEMA.names and len(frame) == 5 * 3 * 2 * 5 + 2
+    assert frame["ap"][0].tolist()[0] == 0.5 and math.isnan(frame["ap"][0].tolist()[1])
+    means = frame[~frame["reference"]].groupby(["scheme", "method"])["map"].mean()
+    assert len(means) == 25 and means.between(0, 1).all()
+    again = pandas.read_parquet(tmp_path / "table.parquet")
+    pandas.testing.assert_frame_equal(again, frame)

@@ -1,13 +1,11 @@
 import os
-import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from simkit.study.workers import local_workers, outcomes
+from simkit.study.workers import outcomes
 
 
 def work(number):
@@ -32,13 +30,6 @@ def test_every_job_ends_with_a_result_or_its_error(how):
     assert bool(away) == (how == "processes")
     if how == "processes":
         assert {threads for _, threads in found.values()} == {"1"}
-
-
-def test_the_environment_is_as_before():
-    before = dict(os.environ)
-    with local_workers(1) as pool:
-        assert pool.submit(work, 1).result()[1] == "1"
-    assert dict(os.environ) == before
 
 
 def test_no_job_is_no_work():
@@ -73,34 +64,3 @@ def test_an_interruption_leaves_no_thread_and_no_traceback(tmp_path):
             [sys.executable, str(path)], capture_output=True, text=True, env=environment, timeout=60
         )
         assert (done.stdout, done.stderr) == ("stopped with 1 thread\n", "")
-
-
-PROGRAM = """
-import time
-from simkit.study.workers import outcomes
-def sleep(number):
-    print("begun", flush=True)
-    time.sleep(60)
-if __name__ == "__main__":
-    list(outcomes(sleep, [1, 2, 3], workers=2))
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of terminals")
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_workers_are_gone_when_the_driver_stops(tmp_path, how):
-    path = tmp_path / "program.py"
-    path.write_text(PROGRAM)
-    driver = subprocess.Popen(
-        [sys.executable, str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": os.getcwd()},
-    )
-    assert driver.stdout.readline() == b"begun\n"
-    driver.send_signal(how)
-    driver.wait(20)
-    # The pipe ends once no process holds it any more: driver and workers alike.
-    start = time.monotonic()
-    driver.stdout.read()
-    assert time.monotonic() - start < 20

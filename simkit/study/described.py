@@ -1,0 +1,96 @@
+"""What a comparison's folder holds, in a few lines for a person."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simkit.files import readable
+from simkit.study import kept, runs
+
+# Lists over classes are most of a table; none of them is needed here.
+_COLUMNS = (
+    "scheme",
+    "method",
+    "reference",
+    "budget",
+    "budget_hours",
+    "draw",
+    "train_seconds",
+    "peak_memory_mb",
+    "environment",
+)
+
+
+def describe(folder: str | PathLike[str]) -> dict[str, Any]:
+    """Facts about a comparison's folder, and as `text` what a person wants to read.
+
+    Raises BadInput where there are no runs.
+    """
+    place = Path(folder)
+    table = runs.table(place, columns=_COLUMNS)
+    compared = table.filter(pc.invert(table["reference"]))  # references are not what is compared
+    facts: dict[str, Any] = {
+        "runs": len(table),
+        "schemes": compared["scheme"].unique().to_pylist(),
+        "methods": compared["method"].unique().to_pylist(),
+        "budgets": pc.drop_null(compared["budget"].unique()).to_pylist(),
+        "budgets_hours": pc.drop_null(compared["budget_hours"].unique()).to_pylist(),
+        "draws": len(table["draw"].unique()),
+        "training_hours": (pc.sum(table["train_seconds"]).as_py() or 0.0) / 3600,
+        "peak_memory_mb": pc.max(table["peak_memory_mb"]).as_py(),
+        "environments": _environments(table),
+    }
+    lines = [
+        f"{facts['runs']:,} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
+        f"methods, {facts['draws']} draws",
+        *_how(facts),
+    ]
+    if unfinished := _unfinished(place):
+        facts["unfinished"] = unfinished
+        lines.append(f"a comparison did not come to its end here: {unfinished} are there")
+    if (place / "summary.md").is_file():
+        lines.append(readable(place / "summary.md", "a summary").read_text(encoding="utf-8"))
+    return facts | {"text": "\n".join(lines)}
+
+
+def _unfinished(place: Path) -> str:
+    plan, finished = kept.under_way(place), place / "grid.toml"
+    if not plan["grid"] or (finished.is_file() and finished.read_text("utf-8") == plan["grid"]):
+        return ""
+    there = sum(kept.is_there(place / "bundles", key) for key in plan["keys"])
+    return f"{there} of {len(plan['keys'])} bundles"
+
+
+def _environments(table: pa.Table) -> list[dict[str, Any]]:
+    """With what the runs were computed; each once."""
+    return [json.loads(text) for text in pc.drop_null(table["environment"].unique()).to_pylist()]
+
+
+def _how(facts: dict[str, Any]) -> list[str]:
+    """With which versions, where and how long."""
+    lines = []
+    if made := facts["environments"]:
+        programs = [
+            f"{name} {' and '.join(sorted({str(one[name]) for one in made if name in one}))}"
+            for name in ("simkit", "torch", "python")
+            if any(name in one for one in made)
+        ]
+        places = sorted(
+            {
+                " ".join(str(one[name]) for name in ("system", "machine", "device") if name in one)
+                for one in made
+            }
+        )
+        lines.append(f"made with {', '.join(programs)} on {' and '.join(places)}")
+    hours, peak = facts["training_hours"], facts["peak_memory_mb"]
+    if hours:
+        time = f"{hours:,.1f} hours" if hours >= 1 else f"{60 * hours:,.1f} minutes"
+        memory = "" if peak is None else f", at most {peak:,.0f} MB in one process"
+        lines.append(f"{time} of training{memory}")
+    return lines
