@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from simkit.study.limit import Limit, at, money
 from simkit.study.statistics import Difference, Interval, Ranking, interval, rank
 
 SMALLEST = 0.0005  # a gap of less than 0.05 points reads as 0.0: a tie however sure it is
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What annotation may cost: dollars, or hours of people's time; neither: amounts as written."""
-
-    dollars: float | None = None
-    hours: float | None = None
-
-    @staticmethod
-    def of(row: Mapping[str, Any]) -> Limit:
-        """Of a row of the table."""
-        return Limit(row["budget"], row["budget_hours"])
-
-    def __bool__(self) -> bool:
-        return self != Limit()
-
-    def __str__(self) -> str:
-        if self.dollars is not None:
-            return money(self.dollars)
-        return "" if self.hours is None else f"{self.hours:,g} hours"
-
-    @property
-    def order(self) -> tuple[float, float]:
-        """Dollars first, then hours, ascending."""
-        return self.hours or 0.0, self.dollars or 0.0
 
 
 @dataclass(frozen=True)
@@ -186,16 +161,6 @@ def sentences(runs: pa.Table, *, metric: str = "map") -> list[str]:
         reached = ", ".join(f"{percent(cell.score)} with {cell.method}" for cell in full)
         told.append(f"Labelling everything costs {money(full[0].dollars)} and gives {reached}.")
     return told
-
-
-def at(limit: Limit) -> str:
-    """ " at $100", " in 10 hours", or nothing where amounts were as written."""
-    return f" {'at' if limit.dollars is not None else 'in'} {limit}" if limit else ""
-
-
-def money(dollars: float) -> str:
-    """Dollars as short as they are clear: $0.75, $12, $1,250."""
-    return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"
 
 
 def percent(score: Interval) -> str:

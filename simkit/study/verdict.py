@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from simkit.study.limit import Limit
 from simkit.study.statistics import Ranking, rank
 from simkit.study.summary import (
     SMALLEST,
     Cell,
-    Limit,
     Line,
     limits,
     lines,

@@ -1,6 +1,7 @@
 import pytest
 
 from simkit.study import runs, summary
+from simkit.study.limit import Limit
 from tests.study import planted
 
 
@@ -34,7 +35,7 @@ def test_cells_hold_means_costs_and_hours():
     assert (cell.score.mean, cell.score.draws) == (0.5, 2)
     assert (cell.dollars, cell.hours, cell.images) == (9.5, 0.5, 20)
     assert line.cell("csl") is None
-    assert summary.limits(few({"an": [0.5]}, budget=10.0)) == [summary.Limit(10.0)]
+    assert summary.limits(few({"an": [0.5]}, budget=10.0)) == [Limit(10.0)]
 
 
 def test_hours_are_unknown_where_one_run_does_not_know_them():

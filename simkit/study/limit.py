@@ -1,0 +1,43 @@
+"""What annotation may cost, and how it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What annotation may cost: dollars, or hours of people's time; neither: amounts as written."""
+
+    dollars: float | None = None
+    hours: float | None = None
+
+    @staticmethod
+    def of(row: Mapping[str, Any]) -> Limit:
+        """Of a row of the table."""
+        return Limit(row["budget"], row["budget_hours"])
+
+    def __bool__(self) -> bool:
+        return self != Limit()
+
+    def __str__(self) -> str:
+        if self.dollars is not None:
+            return money(self.dollars)
+        return "" if self.hours is None else f"{self.hours:,g} hours"
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Dollars first, then hours, ascending."""
+        return self.hours or 0.0, self.dollars or 0.0
+
+
+def at(limit: Limit) -> str:
+    """ " at $100", " in 10 hours", or nothing where amounts were as written."""
+    return f" {'at' if limit.dollars is not None else 'in'} {limit}" if limit else ""
+
+
+def money(dollars: float) -> str:
+    """Dollars as short as they are clear: $0.75, $12, $1,250."""
+    return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"
