@@ -320,6 +320,8 @@ drawn = {(r["side"], r["distance"]): r["temperature"] for r in curves(["se"]).to
 assert drawn["present", 1] == 1 and drawn["absent", 1] == -1
 assert np.isclose(drawn["present", 0], np.exp(5)) and drawn["present", 0] == -drawn["absent", 0]
 assert max(curves(["se(beta=1)"])["temperature"].to_pylist()) < 3  # no temperature is high
+
+# %%
 above = scenes.data.hierarchy.above & ~np.eye(L, dtype=bool)
 names = {c: n for n, c in enumerate(scenes.data.hierarchy.classes)}
 kin = [d for (c, other), d in apart.items() if above[names[c], names[other]]]
