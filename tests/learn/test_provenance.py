@@ -1,5 +1,6 @@
 import torch
 
+from simkit.embed.backbones import backbone
 from simkit.learn.methods import make
 from simkit.learn.optim import Settings
 from simkit.learn.provenance import computed_on, histories
@@ -23,3 +24,21 @@ def test_where_it_was_computed_stands_apart(task):
     assert on_gpu.versions == {**found.versions, "device": "cuda compiled"}
     several = computed_on(found, torch.device("cpu"), compiled=False, processes=2)
     assert several.versions["device"] == "cpu in 2 processes"
+
+
+def test_the_weights_at_the_start_are_told_by_name_and_content(task):
+    def told(net):
+        (found,) = histories([(task, make("an"))], [0.1], settings=Settings(), seed=0, draw=0,
+                             validation=None, backbone=net)  # fmt: skip
+        return found
+
+    own, drawn = backbone("scenes-net"), backbone("scenes-net", "random")
+    assert (told(own).settings["weights"], told(drawn).settings["weights"]) == ("its own", "random")
+    assert told(own).parents == (task.labels.id, task.inputs.id, own.id)
+    assert drawn.id in told(drawn).parents and own.id != drawn.id
+    plain = [torch.nn.Linear(2, 2) for _ in range(2)]  # of one's own, with other numbers
+    assert (
+        told(plain[0]).parents != told(plain[1]).parents
+        and "weights" not in told(plain[0]).settings
+    )
+    assert told(plain[0]) == told(plain[0])

@@ -63,6 +63,7 @@ def test_the_epoch_is_chosen_on_what_is_not_scored() -> None:
     assert done.chosen_by == 10 and done.split == "test"
     assert done.trained.epoch == 1 + int(np.argmax(done.trained.validation))
     assert done.trained.history.settings["validation"] == "complete"
+    assert done.trained.history.settings["weights"] == "its own"
     last = trial(labels, methods.make("full"), data=DATA, settings=Settings(epochs=1))
     assert last.chosen_by == 0 and last.trained.validation == ()
 
