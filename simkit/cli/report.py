@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import click
 
 if TYPE_CHECKING:
     from simkit.annotate.prices import Cost, Prices
     from simkit.labels.partial import PartialLabels
+
+
+class Advance(Protocol):
+    """Moves a bar to `done` of `total`; told: what stands beside it from now on."""
+
+    def __call__(self, done: float, total: int, told: str = "") -> None: ...
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -113,9 +119,7 @@ def cost_notes(bill: Cost) -> Iterator[str]:
 
 
 @contextmanager
-def progress(
-    *labels: str, quiet: bool = False, rate_of: str = ""
-) -> Iterator[list[Callable[[int, int], None]]]:
+def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[list[Advance]]:
     """A bar on stderr for each label; what is handed out is called with (done, total).
 
     A bar appears when it is first called. Silent in a pipe. rate_of: what is counted, to show how
@@ -139,9 +143,14 @@ def progress(
         disable=quiet or not console.is_terminal,
     )
 
-    def bar(label: str) -> Callable[[int, int], None]:
+    def bar(label: str) -> Advance:
         task = bars.add_task(label, total=None, visible=False)
-        return lambda done, total: bars.update(task, completed=done, total=total, visible=True)
+
+        def advance(done: float, total: int, told: str = "") -> None:
+            words = {"description": told} if told else {}
+            bars.update(task, completed=done, total=total, visible=True, **words)  # type: ignore[arg-type]
+
+        return advance
 
     with bars:
         yield [bar(label) for label in labels]

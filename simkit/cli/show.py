@@ -21,12 +21,30 @@ _COCO = rb'"(images|annotations)"\s*:\s*\['
 @click.command(epilog="Example: simkit show fpc.parquet")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def command(path: Path, as_json: bool) -> None:
-    """Show what labels, a hierarchy, a model, features or a runs folder hold, and their history."""
+@click.option("--figure", metavar="NAME", help="Draw this figure of a runs folder instead.")
+@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="One of its options.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Where the figure goes: .png, .pdf or .svg. [default: NAME.png]",
+)
+def command(
+    path: Path, as_json: bool, figure: str | None, settings: tuple[str, ...], out: Path | None
+) -> None:
+    """Show what labels, a hierarchy, a model, features or a runs folder hold, and their history.
+
+    --figure draws: `simkit list figures` has the names, `simkit list figures NAME` the options.
+    """
     if not path.exists():
         raise BadInput(
             f"{path} does not exist; give a label file, a hierarchy, a model or a runs folder"
         )
+    if figure is not None:
+        _drawn(path, as_json, figure=figure, settings=settings, out=out)
+        return
+    if settings or out is not None:
+        raise BadInput("--set and --out are about a figure; name it with --figure")
     if path.is_dir():
         found = _folder(path)
     elif path.suffix == ".json" and not _is_labels(path):
@@ -37,6 +55,16 @@ def command(path: Path, as_json: bool) -> None:
         print_json(found[1])
     else:
         click.echo(found[0])
+
+
+def _drawn(path: Path, as_json: bool, **how: Any) -> None:
+    from simkit.cli.drawing import draw
+
+    written = draw(path, **how)
+    if as_json:
+        print_json({"figure": str(written)})
+    else:
+        click.echo(f"wrote {written}")
 
 
 def _is_labels(path: Path) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +12,10 @@ import click
 
 from simkit.cli import train_options as options
 from simkit.cli.report import print_json, progress
+from simkit.cli.training_progress import TrainingProgress
 
 if TYPE_CHECKING:
+    from simkit.learn.team import Team
     from simkit.study.trial import Trial
 
 
@@ -90,8 +95,12 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "report")
 def command(**given: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
-    Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... (methods without a state
-    for each image).
+    Masked: labels of the test split that are not known, difficult objects and pictures that could
+    not be read are left out, class by class; a class without a positive there has no part in mAP.
+
+    Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... with a method that keeps
+    no state for each image (simkit list methods says which do). After an error torchrun adds a
+    report of its own to simkit's sentence.
     """
     from simkit.labels import formats
     from simkit.learn import methods
@@ -104,10 +113,7 @@ def command(**given: Any) -> None:
     settings = options.settings(given, preset)
     file = given["labels_file"]
     labels = formats.for_path(file).read(file)
-    with (
-        together() as team,
-        progress("training", quiet=given["as_json"] or not team.first) as (advance,),
-    ):
+    with together() as team, _reporting(given, team) as reporter:
         done = trial(
             labels,
             method,
@@ -117,7 +123,7 @@ def command(**given: Any) -> None:
             fine_tune=given["fine_tune"],
             shown=options.shown(given, preset),
             settings=settings,
-            progress=advance,
+            progress=reporter,
             where=str(file),
             team=team,
             **{name: given[name] for name in _PASSED},
@@ -128,11 +134,26 @@ def command(**given: Any) -> None:
         done.trained.save(given["out"])
     spelled = methods.spell(method)
     if given["as_json"]:
-        print_json({"method": spelled, **_facts(done), "labels": labels.id})
+        facts = {"method": spelled, **_facts(done), "labels": labels.id}
+        print_json(facts | {"processes": team.processes})
         return
     _say(done, f"{spelled} on {file}", settings.epochs)
+    if team.processes > 1:
+        click.echo(f"{team.processes} processes trained it together")
     if given["out"] is not None:
         click.echo(f"wrote {given['out']}/")
+
+
+@contextmanager
+def _reporting(given: dict[str, Any], team: Team) -> Iterator[TrainingProgress]:
+    """Progress, and what an interrupt says."""
+    quiet = given["as_json"] or not team.first
+    with progress("training", quiet=quiet) as (advance,):
+        reporter = TrainingProgress(advance, bar=sys.stderr.isatty(), quiet=quiet)
+        try:
+            yield reporter
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(reporter.interrupted(given["checkpoint"])) from None
 
 
 def _facts(done: Trial) -> dict[str, Any]:
@@ -146,14 +167,33 @@ def _facts(done: Trial) -> dict[str, Any]:
         "chosen_by": done.chosen_by,
         "split": done.split,
         "images": done.images,
+        **done.scored,
         **({"report": done.detailed.facts()} if done.detailed else {}),
     }
 
 
+def _means(done: Trial) -> str:
+    """mAP over leaf classes and over all, or once where no class lies above another."""
+
+    def over(mean: float, kind: str, called: str) -> str:
+        known, of = done.scored[f"{kind}_scored"], done.scored[kind]
+        few = "" if known == of else f"{known:,} of "
+        return f"{100 * mean:.2f} over {few}{of:,} {called}"
+
+    if done.scored["leaves"] == done.scored["classes"]:
+        told = over(done.map, "leaves", "classes")
+    else:
+        told = f"{over(done.map, 'leaves', 'leaf classes')}, " + over(
+            done.map_all, "classes", "classes in all"
+        )
+    lacking = done.scored["classes"] - done.scored["classes_scored"]
+    have = "has" if lacking == 1 else "have"
+    return told + (f"; {lacking:,} {have} no positive in {done.split}" if lacking else "")
+
+
 def _say(done: Trial, what: str, epochs: int) -> None:
     click.echo(f"{what}: {done.asked:,} asked pictures, {epochs} epochs")
-    click.echo(f"mAP {100 * done.map:.2f} over the leaf classes, {100 * done.map_all:.2f} over all "
-               f"classes ({done.split} split, {done.images:,} pictures)")  # fmt: skip
+    click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} pictures)")
     if done.chosen_by:
         click.echo(
             f"complete labels of {done.chosen_by:,} further pictures (split val) chose epoch "

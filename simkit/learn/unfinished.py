@@ -110,12 +110,6 @@ def describe(path: str | PathLike[str]) -> dict[str, Any]:
     }
 
 
-def is_training(path: str | PathLike[str]) -> bool:
-    """Whether a file is a training in progress, by its first bytes."""
-    with open(path, "rb") as file:
-        return _FORM.encode() in file.read(1 << 20)
-
-
 def _about(stack: Stack) -> dict[str, Any]:
     """What a training is, in words: the key alone could not say what differs."""
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
+from simkit.learn import aids
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Method, Task, spell
 from simkit.learn.metrics import average_precision, mean_ap
@@ -31,7 +32,7 @@ from simkit.learn.train import Trained, train
 from simkit.learn.validation import Validation
 from simkit.study.aligned import of_train
 from simkit.study.bundle import kind_of
-from simkit.study.detailed import Detailed, Scored, detailed, points
+from simkit.study.detailed import Detailed, report_of
 from simkit.study.material import Material, Source, open_material
 
 _CROP = (0.25, 1.0)  # for methods that compare views of a picture
@@ -43,6 +44,7 @@ class Trial:
     """A trained model and how it did: mAP(C) in [0, 1] over leaves and over all classes of `split`.
 
     A class that is present nowhere in the split is left out of both. asked: pictures trained on;
+    scored: how many leaves and classes there are, and how many of them (_scored) have an AP.
     detailed: more metrics, where they were asked for.
     held_out: further asked pictures that are in the validation split, and were not trained on.
     chosen_by: images whose complete labels chose the epoch; 0 where the last one was taken.
@@ -57,6 +59,7 @@ class Trial:
     held_out: int
     chosen_by: int = 0
     detailed: Detailed | None = None
+    scored: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,7 @@ def trial(
     labels in errors. device, compile, checkpoint, team: as `train` takes them. Where pixels are
     learned from, classes and pictures that are near each other (SE) are so by cached features.
 
-    report: take more metrics, see `Detailed`; where there is a val split, its complete labels give
-    F1 its thresholds.
+    report: take more metrics, see `Detailed`; F1 has its thresholds from val, where there is one.
 
     Raises BadInput for labels of another data set, where there are neither pictures nor features,
     and where an epoch shall be chosen and there is nothing to choose it by.
@@ -113,9 +115,7 @@ def trial(
     labels = of_train(labels, opened, where)
     asked = int(labels.asked.sum())
     split = "test" if "test" in opened.truth else "val"
-    splits = _splits(opened, split, settings, data)
-    if report and split != "val" and "val" in opened.truth:
-        splits = tuple(dict.fromkeys((*splits, "val")))
+    splits = _splits(opened, split, settings, data, report)
     net = load_backbone(backbone, weights or None, size=shown.size) if fine_tune else None
     kind = kind_of(spell(method))
     files = Source(data, splits, () if fine_tune else (kind,), backbone, weights, features)
@@ -128,9 +128,7 @@ def trial(
     how |= {"device": device, "compile": compile, "team": team}
     how["validation"] = None if settings.select == "last" else _held(material, inputs)
     task = Task(labels=material.readable(labels, "train"), inputs=inputs["train"])
-    if fine_tune and any(kind in _NEAR for kind in method.needs.aids):
-        near = replace(files, splits=("train",), kinds=("pooled",))
-        task = _with_near(task, method, team, lambda: open_material(near, **given))
+    task = _with_near(task, method, team, files, given) if fine_tune else task
     task = prepare(task, method, **how)
     trained = train(task, method, progress=progress, checkpoint=checkpoint, **how)
     trained = _told(trained, opened.name, "" if features else backbone, weights)
@@ -140,9 +138,8 @@ def trial(
     done = _scored(trained, scores, material, split, counts)
     if not report:
         return done
-    run: dict[str, Any] = {"device": device, "precision": settings.precision}
-    pointing = team.in_turn(lambda: points(trained, inputs[split], files, split, given, run))
-    return _detailed(done, scores, material, inputs.get("val"), labels, pointing, run)
+    more = report_of(trained, split, scores, labels, material, inputs, files, given, how)
+    return replace(done, detailed=more)
 
 
 def _scored(
@@ -154,28 +151,11 @@ def _scored(
 ) -> Trial:
     known, data = material.known(split), material.data
     ap = average_precision(scores, data.truth[split].present, known)
-    return Trial(trained, split, len(scores), mean_ap(ap[data.leaves]), mean_ap(ap), **counts)
-
-
-def _detailed(
-    done: Trial,
-    scores: NDArray[np.float32],
-    material: Material,
-    held: Any,
-    labels: PartialLabels,
-    pointing: float | None,
-    run: Mapping[str, Any],
-) -> Trial:
-    """With more metrics; `held` is the val split, where it is not what is scored."""
-    val = None
-    if done.split != "val" and held is not None:
-        truth, known = material.truth("val"), material.known("val")
-        val = Scored(done.trained.scores(held, **run), truth.present, known)
-    test = Scored(scores, material.truth(done.split).present, material.known(done.split))
-    annotations = labels.per_class(1) + labels.per_class(-1)
-    leaves = material.data.leaves
-    found = detailed(test, val, leaves=leaves, annotations=annotations, pointing=pointing)
-    return replace(done, detailed=found)
+    kinds = {"leaves": ap[data.leaves], "classes": ap}
+    sizes = {kind: len(part) for kind, part in kinds.items()}
+    sizes |= {f"{kind}_scored": int((~np.isnan(part)).sum()) for kind, part in kinds.items()}
+    own, over_all = map(mean_ap, kinds.values())
+    return Trial(trained, split, len(scores), own, over_all, **counts, scored=sizes)
 
 
 def _read(
@@ -186,12 +166,18 @@ def _read(
     return material, {split: _inputs(material, split, kind, net, shown) for split in files.splits}
 
 
-def _with_near(task: Task, method: Method, team: Team, featured: Callable[[], Material]) -> Task:
+def _with_near(
+    task: Task, method: Method, team: Team, files: Source, given: dict[str, Any]
+) -> Task:
     """The task on pictures with those aids that are made of features."""
-    cached = team.in_turn(featured)
+    if not any(kind in _NEAR for kind in method.needs.aids):
+        return task
+    near = replace(files, splits=("train",), kinds=("pooled",))
+    cached = team.in_turn(lambda: open_material(near, **given))
     task = replace(task, labels=cached.readable(task.labels, "train"))
     seen = replace(task, inputs=cached.inputs("train", "pooled"))
-    return task.with_aids(*(k.build(seen) for k in method.needs.aids if k in _NEAR))
+    near = (kind for kind in method.needs.aids if kind in _NEAR)
+    return task.with_aids(*(aids.built(kind, seen, method.needs) for kind in near))
 
 
 def _inputs(
@@ -209,10 +195,13 @@ def _told(trained: Trained, data: str, backbone: str, weights: str) -> Trained:
     return replace(trained, history=replace(trained.history, settings=settings))
 
 
-def _splits(data: Dataset, scored: str, settings: Settings, spec: str) -> tuple[str, ...]:
-    """The splits in use: train, what is scored, and val where an epoch is to be chosen."""
+def _splits(
+    data: Dataset, scored: str, settings: Settings, spec: str, report: bool
+) -> tuple[str, ...]:
+    """The splits in use: train, what is scored, and val to choose an epoch or F1's thresholds."""
     if settings.select == "last":
-        return ("train", scored)
+        more = ("val",) if report and scored != "val" and "val" in data.truth else ()
+        return ("train", scored, *more)
     if scored == "val" or "val" not in data.truth:
         raise BadInput(
             f"select is 'best', and {spec!r} has nothing to choose an epoch by but the {scored} "

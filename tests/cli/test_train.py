@@ -242,3 +242,44 @@ def test_a_file_without_its_kind_is_told_how_to_be_written(shell, labels: str) -
     done = shell("train", "--method", "an", "--labels", labels, "--data", "mine.json")
     assert done.code == 2
     assert "'mine.json' does not say what kind of data it is; write coco:mine.json" in done.err
+
+
+def test_an_interrupted_training_goes_on(shell, labels: str, monkeypatch) -> None:
+    from simkit.cli.training_progress import TrainingProgress
+
+    told = TrainingProgress.told
+
+    def stopped(self, here) -> None:
+        told(self, here)
+        if here.epochs == 2:
+            raise KeyboardInterrupt
+
+    whole = train(shell, labels, "--json").json["id"]
+    monkeypatch.setattr(TrainingProgress, "told", stopped)
+    done = train(shell, labels)
+    assert done.code == 130 and "interrupted in epoch 2 of 3, and nothing is kept; with" in done.err
+    done = train(shell, labels, "--checkpoint", "ck")
+    assert (
+        done.code == 130
+        and "ck keeps what was learned in the finished epochs (1 of 3), and" in (done.err)
+    )
+    monkeypatch.setattr(TrainingProgress, "told", told)
+    done = train(shell, labels, "--checkpoint", "ck", "--out", "model")
+    assert done.err == "goes on from epoch 2 of 3\n"
+    assert shell("show", "model", "--json").json["id"] == whole
+    shown = shell("show", "ck")
+    assert shown.out.startswith("unfinished training: an\nphase: all\nepoch: 3\nepochs: 3\n")
+
+
+def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
+    done = train(shell, labels, "--json").json
+    assert done["leaves"] == 41 and done["classes"] == 52 and done["processes"] == 1
+    assert done["leaves_scored"] <= 41 and done["classes_scored"] <= 52
+    few = "scenes:images=300,val=20,test=5"
+    done = shell("train", "--method", "an", "--labels", labels, "--data", few, "--epochs", 1)
+    counted = shell(
+        "train", "--method", "an", "--labels", labels, "--data", few, "--epochs", 1, "--json"
+    ).json
+    leaves, own = counted["leaves_scored"], counted["classes_scored"]
+    assert f"mAP {100 * counted['map']:.2f} over {leaves} of 41 leaf classes, " in done.out
+    assert f" over {own} of 52 classes in all; {52 - own} have no positive in test" in done.out

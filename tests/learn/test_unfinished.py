@@ -16,7 +16,6 @@ from simkit.learn.record import Record
 from simkit.learn.train import train
 from simkit.learn.unfinished import (
     describe,
-    is_training,
     key_of,
     restore,
     resume,
@@ -126,7 +125,7 @@ def test_a_file_of_the_head_alone_belongs_to_its_training(task, tmp_path):
         f"{path} belongs to a training with other settings (method an -> ignore); choose another "
         "file or delete it"
     )
-    assert describe(path)["phase"] == "head" and is_training(path)
+    assert describe(path)["phase"] == "head"
     train(task, make("an"), settings=settings, **given)
     assert describe(path)["epoch"] == describe(path)["epochs"] == 2
     assert describe(path)["unfinished training"] == "an" and describe(path)["phase"] == "all"
