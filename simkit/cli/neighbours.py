@@ -9,6 +9,7 @@ import click
 
 from simkit.cli.report import print_json, progress, table
 from simkit.errors import BadInput
+from simkit.files import may_write, spare
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +56,9 @@ def command(**given: Any) -> None:
     figure, split = given["figure"], given["split"]
     if figure is not None and figure.suffix.lower() not in _FORMATS:
         raise BadInput(f"--figure is {figure}; a name that ends in .png, .pdf or .svg is expected")
+    if figure is not None:
+        may_write(figure)
+        spare(figure, given["labels_file"] or "", given["features"] or "")
     file = given["labels_file"]
     labels = None if file is None else formats.for_path(file).read(file)
     data = open_data(given["spec"])
@@ -72,14 +76,14 @@ def command(**given: Any) -> None:
         labels=labels,
         without=material.skipped(split),
     )
-    if figure is not None:
-        _draw(found, data, split, figure)
     if as_json := given["as_json"]:
         print_json({"split": split, "query": given["query"], "neighbours": found.to_pylist()})
     else:
         _tell(found)
-    if figure is not None and not as_json:
-        click.echo(f"wrote {figure}")
+    if figure is not None:
+        _draw(found, data, split, figure)
+        if not as_json:
+            click.echo(f"wrote {figure}")
 
 
 def _tell(found: pa.Table) -> None:

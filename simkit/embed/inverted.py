@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simkit.chance import Chance
 from simkit.embed.nearest import Found, Places, cosines, nearest, ranked, squared_lengths
@@ -16,7 +17,7 @@ SAMPLE = 1000  # rows whose neighbours are searched exactly as well
 ENOUGH = 0.99  # of the true neighbours
 _TRAIN = 40  # rows for each list that say where the lists lie
 _SPARE = 16
-_READ = 1 << 24  # features read at a time
+_READ = 1 << 22  # features read at a time
 
 
 def nearest_in_lists(
@@ -33,11 +34,15 @@ def nearest_in_lists(
     (faiss's IndexIVFScalarQuantizer, which keeps rows in fp16); the more lists are looked into,
     the more of the neighbours are found. Their number is doubled until, of a sample of rows, the
     share of true neighbours (by exact search) that are found is `enough`. Distances are those of
-    the features, as `nearest` has them. Holds n * D * 2 bytes. Raises BadInput where faiss is not
-    installed. Source: Johnson, Douze & Jegou, IEEE Transactions on Big Data 2019.
+    the features, as `nearest` has them. Holds 2 n D bytes in the lists; while their centres are
+    learnt 640 sqrt(n) D bytes, 40 rows for each, and as much again by faiss; and 200 MB to read
+    and multiply. Raises BadInput where faiss is not installed. Source: Johnson, Douze & Jegou,
+    IEEE Transactions on Big Data 2019.
     """
     n = features.shape[0]
     k = max(0, min(k, n - 1))
+    if k == 0:
+        return nearest(features, k), 1.0
     faiss = imported_faiss()
     asked = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(sample, n))))
     truly = nearest(features, k, own=asked, device=device)
@@ -62,16 +67,25 @@ def _filled(faiss: Any, features: Rows, device: str) -> tuple[Any, int]:
         lists,
         faiss.ScalarQuantizer.QT_fp16,
         faiss.METRIC_INNER_PRODUCT,
+        False,  # rows as they are: what is left of them beside a centre would be one more copy
     )
     if on_gpu(device):
         index.resources = faiss.StandardGpuResources()  # lives as long as the index
         index = faiss.index_cpu_to_gpu(index.resources, 0, index)
     learnt = Chance.seeded(0).of("lists").permutation(n).at(np.arange(min(n, _TRAIN * lists)))
-    index.train(features[np.sort(learnt)])
     step = max(1, _READ // width)
+    index.train(_gathered(features, np.sort(learnt), step))
     for start in range(0, n, step):
         index.add(features[start : start + step])
     return index, lists
+
+
+def _gathered(features: Rows, places: Places, step: int) -> NDArray[np.float32]:
+    """These rows, read in turns, because reading takes several times what they take."""
+    found = np.empty((len(places), features.shape[1]), np.float32)
+    for start in range(0, len(places), step):
+        found[start : start + step] = features[places[start : start + step]]
+    return found
 
 
 def _searched(index: Any, features: Rows, k: int, own: Places) -> Found:

@@ -11,7 +11,6 @@ from scipy.sparse import csr_array
 
 from simkit.embed.label_places import LabelPlaces
 from simkit.embed.unit import unit_rows
-from simkit.labels.truth import locked
 
 _ROWS = 4096  # images added at a time; another number would give other last bits
 
@@ -39,4 +38,4 @@ class LabelMeans(LabelPlaces):
             sums += present[start : start + _ROWS].T @ some
         counts = present.sum(0)[:, None]
         means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-        return cls(locked(means))
+        return cls.of(means, task)

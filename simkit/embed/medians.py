@@ -12,7 +12,6 @@ from scipy.sparse import csc_array
 
 from simkit.embed.label_places import LabelPlaces
 from simkit.embed.unit import Rows, UnitRows, unit_rows
-from simkit.labels.truth import locked
 
 _COLUMNS = 128  # features whose medians are taken at a time
 _HELD = 1 << 28  # values of such columns that are held: 1 GB
@@ -41,7 +40,7 @@ class LabelMedians(LabelPlaces):
         features = unit_rows(task, "label medians")
         codes = task.labels.codes[np.flatnonzero(task.labels.asked)]
         present = csc_array(codes == 1)
-        return cls(locked(medians(features, present)))
+        return cls.of(medians(features, present), task)
 
 
 def medians(features: Rows, present: csc_array) -> NDArray[np.float64]:

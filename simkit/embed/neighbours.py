@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 from zipfile import BadZipFile
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from simkit.embed.inverted import nearest_in_lists
 from simkit.embed.nearest import nearest
 from simkit.embed.shortlist import has_faiss
-from simkit.embed.unit import Rows, unit_rows
+from simkit.embed.unit import Rows, same_features, unit_rows
 from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.history import content_id
@@ -35,12 +36,14 @@ class Neighbours:
     rows of images that were not asked.  distance (N, K) float64 between features of unit length,
     Euclidean, and cosine (N, K) float64, one minus the cosine; nan where index is -1.  recall: the
     share of the true neighbours that were found, 1 by an exact search, else measured on a sample.
+    inputs: the id of the features, "" where nobody said.
     """
 
     index: NDArray[np.int32]
     distance: NDArray[np.float64]
     cosine: NDArray[np.float64]
     recall: float = 1.0
+    inputs: str = ""
 
     name: ClassVar[str] = "neighbours"
 
@@ -48,6 +51,12 @@ class Neighbours:
     def id(self) -> str:
         """Content id."""
         return content_id(self.name, self.index, self.distance, self.cosine)
+
+    @classmethod
+    def wanted(cls, needs: Any) -> dict[str, Any]:
+        """How to `build` them for methods with these needs."""
+        k = max(NEIGHBOURS, needs.neighbours)
+        return {"k": k, "in_lists_above": None if needs.exact else IN_LISTS_ABOVE}
 
     @classmethod
     def build(
@@ -63,20 +72,24 @@ class Neighbours:
         One search is half of a product of the features with themselves: some minutes on one thread
         for 65,000 images of 2,048 features, and 25 times that for 325,000; on a GPU where there is
         one. More images than `in_lists_above` (None: however many) are searched in part, by
-        `nearest_in_lists`, if faiss is installed; `recall` says how well. Features of up to 1 GB
-        are held in float32, larger ones read again and again; 200 MB more for products, four
-        blocks of 4,096 rows, and 24 (K + 16) bytes for each image. A process remembers its last
+        `nearest_in_lists`, if faiss is installed; `recall` says how well, and so does a warning.
+        Features of up to 1 GB are held in float32, larger ones read again and again; 250 MB more
+        for products and for those of them that are large, two blocks of 4,096 rows, and 60 K bytes
+        for each image; in lists what `nearest_in_lists` says. A process remembers its last
         searches. Raises BadInput where the task has no features.
         """
-        if k < 1:
+        if k != int(k) or k < 1:
             raise BadInput(f"neighbours: k is {k}; a whole number of at least 1 is expected")
-        asked = np.asarray(task.labels.asked)
+        k, asked = int(k), np.asarray(task.labels.asked)
         features = None if task.inputs is None else task.inputs.id
         many = in_lists_above is not None and int(asked.sum()) > in_lists_above
         in_lists = many and has_faiss()
         key = content_id(str(features), asked, str(k), str(in_lists))
         if key not in _recent:
-            _recent[key] = cls._searched(unit_rows(task, "neighbours"), asked, k, in_lists)
+            found = cls._searched(unit_rows(task, "neighbours"), asked, k, in_lists)
+            _recent[key] = replace(found, inputs=features or "")
+            if in_lists:
+                warnings.warn(_in_part(int(asked.sum()), found.recall), stacklevel=2)
         _recent.move_to_end(key)
         while len(_recent) > _KEPT:
             _recent.popitem(last=False)
@@ -94,10 +107,22 @@ class Neighbours:
         values[0, rows], values[1, rows] = found.distance, found.cosine
         return cls(locked(index), locked(values[0]), locked(values[1]), recall)
 
+    def fits(self, task: Any) -> bool:
+        """Whether these may be of the task: its asked images and, where both are known, features.
+
+        Whoever trains on pictures or maps may take neighbours by other features.
+        """
+        if len(self.index) != len(task.labels.asked):
+            return False
+        if self.index.shape[1] and ((self.index[:, 0] >= 0) != task.labels.asked).any():
+            return False
+        return same_features(self.inputs, task)
+
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an npz file of index, distance, cosine and recall."""
+        """Write an npz file of index, distance, cosine, recall and the id of the features."""
         arrays: dict[str, Any] = {"index": self.index, "distance": self.distance}
         arrays |= {"cosine": self.cosine, "recall": np.float64(self.recall)}
+        arrays["inputs"] = np.array(self.inputs)
         with whole(path) as part, open(part, "wb") as stream:
             np.savez_compressed(stream, allow_pickle=False, **arrays)
 
@@ -109,6 +134,7 @@ class Neighbours:
             with np.load(found, allow_pickle=False) as file:
                 index, distance, cosine = file["index"], file["distance"], file["cosine"]
                 recall = float(file["recall"]) if "recall" in file else 1.0
+                inputs = str(file["inputs"]) if "inputs" in file else ""
             fits = index.ndim == 2 and index.shape == distance.shape == cosine.shape
             fits &= index.dtype == np.int32 and distance.dtype == cosine.dtype == np.float64
             fits &= bool(((index >= -1) & (index < len(index))).all())
@@ -119,7 +145,15 @@ class Neighbours:
                 f"{found} cannot be read as neighbours; a file that Neighbours.save wrote is "
                 "expected"
             ) from None
-        return cls(locked(index), locked(distance), locked(cosine), recall)
+        return cls(locked(index), locked(distance), locked(cosine), recall, inputs)
+
+
+def _in_part(n: int, recall: float) -> str:
+    return (
+        f"neighbours of {n:,} images were searched in lists, which finds {recall:.1%} of them by "
+        "a sample; se(search=exact), se-i(search=exact) or "
+        "Neighbours.build(task, in_lists_above=None) find all and take longer"
+    )
 
 
 _recent: OrderedDict[str, Neighbours] = OrderedDict()

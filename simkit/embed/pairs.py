@@ -7,6 +7,7 @@ large a product must be to be looked at: about one in thirty of those that are i
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ class Largest:
         order = np.argsort(short, kind="stable")
         row, place, product = row[order], place[order], product[order]
         bounds = np.searchsorted(row, np.arange(0, n + _AT_ONCE, _AT_ONCE))
-        for number, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
+        for number, (start, stop) in enumerate(pairwise(bounds.tolist())):
             if start < stop:
                 part, at = slice(start, stop), number * _AT_ONCE
                 self._keep(at, row[part] - np.int32(at), place[part], product[part])

@@ -58,9 +58,9 @@ def shortlist(
 
     engine: "blocks" are products by torch, each taken once for both of its rows (see `pairs`);
     "faiss" is faiss's IndexFlatIP, which holds all rows; "auto" is faiss on a GPU, where it is
-    installed, and blocks elsewhere: they need half the products. Raises BadInput for another engine, and
-    for "faiss" where it is not installed.  device: "cpu", "cuda", or "auto" for a GPU where there
-    is one.
+    installed, and blocks elsewhere: they need half the products. Raises BadInput for another
+    engine, and for "faiss" where it is not installed.  device: "cpu", "cuda", or "auto" for a GPU
+    where there is one.
     """
     name = engine
     device = "cuda" if on_gpu(device) else "cpu"

@@ -124,6 +124,15 @@ def unit_features(task: Any, wanted_for: str) -> NDArray[np.float32]:
     return found.held() if isinstance(found, UnitRows) else found[:]
 
 
+def same_features(inputs: str, task: Any) -> bool:
+    """Whether an aid of features of this id, "" where nobody said, may be of the task.
+
+    The ids of pictures and of maps say nothing: an aid may come from other features of them.
+    """
+    own = task.inputs
+    return not inputs or own is None or own.kind != "pooled" or inputs == own.id
+
+
 def _length(values: Floats) -> Floats:
     """What to divide rows by, (n, 1)."""
     length = np.sqrt((values**2).sum(-1, keepdims=True))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from simkit.learn.methods.base import Task
+    from simkit.learn.methods.base import Needs, Task
 
 
 @runtime_checkable
@@ -27,6 +27,12 @@ class Aid(Protocol):
     def build(cls, task: Task, *, train: Callable[..., Any]) -> Aid:
         """Make the aid from what the task holds; `train(task, method)` trains a temporary model."""
         ...
+
+
+def built(kind: type[Any], task: Task, needs: Needs, **how: Any) -> Any:
+    """An aid of this kind as these needs want it, where the kind says how to with `wanted`."""
+    wanted = getattr(kind, "wanted", None)
+    return kind.build(task, **how, **(wanted(needs) if wanted else {}))
 
 
 def missing(needed: Iterable[type[Any]], given: Iterable[Any]) -> list[type[Any]]:

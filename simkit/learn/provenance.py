@@ -48,8 +48,11 @@ def histories(
     found = []
     for (task, method), lr in zip(runs, rates, strict=True):
         own = {**known, "method": spell(method), "lr": lr}
-        used = [aid.id for aid in task.aids if isinstance(aid, method.needs.aids)]
-        parents = (task.labels.id, *shared, *used)
+        used = [aid for aid in task.aids if isinstance(aid, method.needs.aids)]
+        # Of an aid that was found in part: which share.
+        part = {f"{aid.name} recall": aid.recall for aid in used if getattr(aid, "recall", 1) < 1}
+        own |= part
+        parents = (task.labels.id, *shared, *(aid.id for aid in used))
         found.append(History("train", own, int(seed), parents, made_with))
     return found
 

@@ -111,8 +111,7 @@ def trial(
     and where an epoch shall be chosen and there is nothing to choose it by.
     """
     opened = open_data(data)
-    everything = int(labels.asked.sum())
-    labels = of_train(labels, opened, where)
+    everything, labels = int(labels.asked.sum()), of_train(labels, opened, where)
     asked = int(labels.asked.sum())
     split = "test" if "test" in opened.truth else "val"
     splits = _splits(opened, split, settings, data, report)
@@ -120,10 +119,8 @@ def trial(
     kind = kind_of(spell(method))
     files = Source(data, splits, () if fine_tune else (kind,), backbone, weights, features)
     team.check([method])
-    if method.needs.views and shown.crop is None:
-        shown = replace(shown, crop=_CROP)
     given: dict[str, Any] = {"data": opened, "progress": progress}
-    material, inputs = team.in_turn(lambda: _read(files, kind, net, shown, given))
+    material, inputs = team.in_turn(lambda: _read(files, method, net, shown, given))
     how: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw, "backbone": net}
     how |= {"device": device, "compile": compile, "team": team}
     how["validation"] = None if settings.select == "last" else _held(material, inputs)
@@ -159,9 +156,12 @@ def _scored(
 
 
 def _read(
-    files: Source, kind: str, net: Backbone | None, shown: Shown, given: dict[str, Any]
+    files: Source, method: Method, net: Backbone | None, shown: Shown, given: dict[str, Any]
 ) -> tuple[Material, dict[str, ImageInputs | FeatureInputs]]:
     """The material, and for each split what is learned from; what was not cached is, then."""
+    if method.needs.views and shown.crop is None:
+        shown = replace(shown, crop=_CROP)
+    kind = kind_of(spell(method))
     material = open_material(files, **given)
     return material, {split: _inputs(material, split, kind, net, shown) for split in files.splits}
 
@@ -176,8 +176,8 @@ def _with_near(
     cached = team.in_turn(lambda: open_material(near, **given))
     task = replace(task, labels=cached.readable(task.labels, "train"))
     seen = replace(task, inputs=cached.inputs("train", "pooled"))
-    near = (kind for kind in method.needs.aids if kind in _NEAR)
-    return task.with_aids(*(aids.built(kind, seen, method.needs) for kind in near))
+    kinds = (kind for kind in method.needs.aids if kind in _NEAR)
+    return task.with_aids(*(aids.built(kind, seen, method.needs) for kind in kinds))
 
 
 def _inputs(

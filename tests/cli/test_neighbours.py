@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from simkit.data import open as open_data
+from simkit.errors import BadInput
 
 SMALL = "scenes:images=120,val=10,test=30"
 
@@ -68,3 +69,19 @@ BAD = {
 def test_bad_input(shell, features: Path, given: list[str], message: str) -> None:
     done = ask(shell, features, *given)
     assert (done.code, done.err) == (2, f"simkit: {message}\n")
+
+
+def test_a_place_that_cannot_be_written_is_said_first(shell, features: Path) -> None:
+    Path("near.png").mkdir()
+    done = ask(shell, features, "--figure", "near.png")
+    assert done.code == 2 and done.out == ""
+    assert done.err.strip() == "simkit: near.png is a folder; give the name of a file to write"
+
+
+def test_what_was_found_is_printed_though_drawing_fails(shell, features: Path, monkeypatch) -> None:
+    def broken(*given):
+        raise BadInput("the pictures cannot be drawn; try another ending")
+
+    monkeypatch.setattr("simkit.cli.neighbours._draw", broken)
+    done = ask(shell, features, "--k", 1, "--figure", "near.png")
+    assert done.code == 2 and "1      " in done.out and "cannot be drawn" in done.err

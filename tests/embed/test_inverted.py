@@ -1,11 +1,15 @@
 """Looking into some lists alone finds nearly all neighbours, and says truly how many."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from simkit.embed import inverted as place
 from simkit.embed.inverted import nearest_in_lists
 from simkit.embed.nearest import nearest
+from simkit.embed.unit import UnitRows
+from simkit.learn.inputs import FeatureInputs
 
 pytest.importorskip("faiss")
 
@@ -55,3 +59,33 @@ def test_repeats_bit_for_bit():
     F = unit(2000, 8)
     one, other = nearest_in_lists(F, 4), nearest_in_lists(F, 4)
     assert np.array_equal(one[0].place, other[0].place) and one[1] == other[1]
+
+
+def test_no_rows_and_one_have_no_neighbours():
+    for n in (0, 1):
+        found, recall = nearest_in_lists(unit(n, 4), 3)
+        assert found.place.shape == (n, 0) and recall == 1
+
+
+def test_rows_to_learn_from_take_little_more_than_they_are():
+    rows = UnitRows(FeatureInputs(unit(20_000, 64).astype(np.float16)), np.arange(20_000), "these")
+    tracemalloc.start()
+    found = place._gathered(rows, np.arange(0, 20_000, 2), 500)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert np.array_equal(found, rows[::2]) and peak < 1.5 * found.nbytes
+
+
+def test_lists_are_laid_in_turns(monkeypatch):
+    monkeypatch.setattr(place, "_READ", 16 * 100)
+    F, read = unit(3000, 16), []
+
+    class Counted:
+        shape = F.shape
+
+        def __getitem__(self, index):
+            read.append(len(F[index]))
+            return F[index]
+
+    place._filled(place.imported_faiss(), Counted(), "cpu")
+    assert max(read) <= 100 and sum(read) == 2 * 3000

@@ -73,6 +73,7 @@ def test_saved_and_loaded(tmp_path):
     again = Neighbours.load(tmp_path / "near.npz")
     assert again.id == found.id and again.index.dtype == np.int32
     assert not again.index.flags.writeable and again.recall == 1
+    assert again.inputs == found.inputs != ""
 
 
 def test_very_many_images_are_searched_in_part_and_say_how_well(tmp_path):
@@ -81,7 +82,13 @@ def test_very_many_images_are_searched_in_part_and_say_how_well(tmp_path):
     exact = Neighbours.build(task(F, asked), k=3, in_lists_above=None)
     assert exact.recall == 1
     assert Neighbours.build(task(F, asked), k=3, in_lists_above=800) is exact  # 800 are asked
-    found = Neighbours.build(task(F, asked), k=3, in_lists_above=799)
+    with pytest.warns(UserWarning) as warned:
+        found = Neighbours.build(task(F, asked), k=3, in_lists_above=799)
+    assert [str(one.message) for one in warned] == [
+        f"neighbours of 800 images were searched in lists, which finds {found.recall:.1%} of them "
+        "by a sample; se(search=exact), se-i(search=exact) or "
+        "Neighbours.build(task, in_lists_above=None) find all and take longer"
+    ]
     assert 0.99 <= found.recall <= 1
     same = (found.index[asked] == exact.index[asked]).mean()
     assert same > 0.97 and (found.index[~asked] == -1).all()
@@ -132,3 +139,10 @@ def test_what_has_no_features_is_refused():
     with pytest.raises(BadInput) as error:
         Neighbours.build(task(np.eye(3)), k=0)
     assert str(error.value) == "neighbours: k is 0; a whole number of at least 1 is expected"
+
+
+@pytest.mark.parametrize("k", [0, 2.5])
+def test_k_is_a_whole_number(k):
+    with pytest.raises(BadInput) as error:
+        Neighbours.build(task(np.eye(4)), k=k)
+    assert str(error.value) == f"neighbours: k is {k}; a whole number of at least 1 is expected"

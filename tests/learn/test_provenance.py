@@ -1,6 +1,8 @@
+import numpy as np
 import torch
 
 from simkit.embed.backbones import backbone
+from simkit.embed.neighbours import Neighbours
 from simkit.learn.methods import make
 from simkit.learn.optim import Settings
 from simkit.learn.provenance import computed_on, histories
@@ -42,3 +44,16 @@ def test_the_weights_at_the_start_are_told_by_name_and_content(task):
         and "weights" not in told(plain[0]).settings
     )
     assert told(plain[0]) == told(plain[0])
+
+
+def test_an_aid_that_was_found_in_part_says_which(task):
+    def told(recall):
+        near = Neighbours(np.zeros((1, 1), np.int32), np.ones((1, 1)), np.ones((1, 1)), recall)
+        runs = [(task.with_aids(near), make(name)) for name in ("se-i", "an")]
+        return histories(runs, [0.1, 0.1], settings=Settings(), seed=0, draw=0,
+                         validation=None, backbone=None)  # fmt: skip
+
+    found, other = told(0.993)
+    assert found.settings["neighbours recall"] == 0.993
+    assert "neighbours recall" not in other.settings
+    assert "neighbours recall" not in told(1.0)[0].settings

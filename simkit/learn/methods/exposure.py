@@ -78,7 +78,8 @@ class Exposure(Method):
         aids = self.aids
         if getattr(self, "psi", "median") == "mean":
             aids = tuple(LabelMeans if kind is LabelMedians else kind for kind in aids)
-        return Needs(labels=True, aids=aids)
+        exact = getattr(self, "search", "auto") == "exact"
+        return Needs(labels=True, aids=aids, neighbours=self._k or 0, exact=exact)
 
     def state_bytes(self, sizes: Sizes) -> int:
         if self.store == "none":

@@ -15,7 +15,7 @@ from simkit.embed import temperatures as soft
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.temperatures import Floats
 from simkit.errors import BadInput
-from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.labels.partial import PartialLabels
 from simkit.learn.methods.task import Batch, Sizes, Task
 
 _WORDS = {"LabelMedians": "label medians", "LabelMeans": "label means", "Neighbours": "neighbours"}
@@ -82,11 +82,10 @@ def of_batch(
 
 def between(method: str, task: Task, kind: type[Any], distance: soft.Distance) -> Floats:
     """(L, L) distances between classes by the aid of this kind. Raises BadInput for another's."""
-    psi = task.aid(kind).psi
-    without = task.labels.per_class(PRESENT) == 0
-    if len(psi) != len(without) or not np.array_equal(np.isnan(psi).any(1), without):
+    aid = task.aid(kind)
+    if not aid.fits(task):
         raise BadInput(_of_others(method, kind))
-    return soft.label_distances(psi, distance)
+    return soft.label_distances(aid.psi, distance)
 
 
 def neighbours(
@@ -94,9 +93,7 @@ def neighbours(
 ) -> tuple[NDArray[np.int32], Floats]:
     """(N, k) neighbours and distances to them. Raises BadInput where they do not fit."""
     aid, others = task.aid(Neighbours), len(task.rows) - 1
-    if len(aid.index) != len(task.labels.asked):
-        raise BadInput(_of_others(method, Neighbours))
-    if aid.index.shape[1] and ((aid.index[:, 0] >= 0) != task.labels.asked).any():
+    if not aid.fits(task):
         raise BadInput(_of_others(method, Neighbours))
     if k > aid.index.shape[1] < others:
         raise BadInput(
@@ -110,6 +107,6 @@ def neighbours(
 
 def _of_others(method: str, kind: type[Any]) -> str:
     return (
-        f"method {method!r} got {_WORDS[kind.__name__]} of other labels than these; build them of "
-        f"this task with {kind.__name__}.build(task)"
+        f"method {method!r} got {_WORDS[kind.__name__]} of other labels or features than these; "
+        f"build them of this task with {kind.__name__}.build(task)"
     )

@@ -28,6 +28,8 @@ class SoftExposure(Exposure):
 
     psi: Literal["median", "mean"] = "median"  # of a class's features; a mean did worse there
     k: int = 10  # neighbouring images; with fewer than 5 SE comes near SE-L
+    # Of more than a million images nearly all neighbours are found, or, with exact, all.
+    search: Literal["auto", "exact"] = "auto"
 
     name: ClassVar[str] = "se"
     title: ClassVar[str] = "SE"

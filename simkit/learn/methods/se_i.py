@@ -24,6 +24,8 @@ class SoftExposureByImages(Exposure):
     """
 
     k: int = 10  # neighbouring images; with fewer than 5 SE-I comes near Ignore
+    # Of more than a million images nearly all neighbours are found, or, with exact, all.
+    search: Literal["auto", "exact"] = "auto"
     # What becomes of a label on which no neighbour says anything: by eq. 8 a hard negative; the
     # paper's results, near to those of NE, say that it is ignored.
     uncovered: Literal["ignore", "negative"] = "ignore"

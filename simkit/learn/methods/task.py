@@ -125,7 +125,8 @@ class Needs:
     maps: Outputs.maps in every step.  views: Batch.boxes and Batch.flips.  features:
     Outputs.features in every step, and their width at the start.  epoch_scores: logits of all
     images at the end of every epoch.  labels: the whole label matrix at the start.
-    aids: kinds of side information.
+    aids: kinds of side information.  neighbours: how many of each image an aid of them must hold;
+    exact: whether it must hold all of the nearest, and not nearly all.
     """
 
     maps: bool = False
@@ -134,6 +135,8 @@ class Needs:
     epoch_scores: bool = False
     labels: bool = False
     aids: tuple[type[Any], ...] = ()
+    neighbours: int = 0
+    exact: bool = False
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -143,6 +146,8 @@ class Needs:
             self.epoch_scores or other.epoch_scores,
             self.labels or other.labels,
             (*self.aids, *(kind for kind in other.aids if kind not in self.aids)),
+            max(self.neighbours, other.neighbours),
+            self.exact or other.exact,
         )
 
 

@@ -155,8 +155,8 @@ def test_labels_of_another_task_are_noticed():
         with pytest.raises(BadInput) as error:
             make(name).start(other.with_aids(*aids))
         assert str(error.value) == (
-            f"method {name!r} got {what} of other labels than these; build them of this task with "
-            f"{kind}.build(task)"
+            f"method {name!r} got {what} of other labels or features than these; build them of "
+            f"this task with {kind}.build(task)"
         )
 
 

@@ -153,8 +153,8 @@ def test_means_in_place_of_medians():
     with pytest.raises(BadInput) as error:
         make("se-l(psi=mean)").start(Task(other).with_aids(task.aid(LabelMeans)))
     assert str(error.value) == (
-        "method 'se-l' got label means of other labels than these; build them of this task with "
-        "LabelMeans.build(task)"
+        "method 'se-l' got label means of other labels or features than these; build them of this "
+        "task with LabelMeans.build(task)"
     )
 
 
@@ -168,3 +168,61 @@ def test_half_precision_under_autocast_keeps_the_temperatures():
         loss = method.loss(batch_of(codes), plain(torch.zeros(4, 9, dtype=torch.bfloat16)), state)
     assert torch.equal(found, wanted) and loss.dtype == torch.float32
     assert np.isfinite(loss_and_gradient(method, state, codes, np.zeros((4, 9)))[0])
+
+
+@pytest.mark.parametrize("what", ["labels", "features"])
+def test_medians_of_another_task_are_refused_though_the_same_classes_have_none(what):
+    task = drawn(2)
+    aid = LabelMedians.build(task)
+    if what == "labels":
+        codes = task.labels.rows(np.arange(23))
+        spare = np.flatnonzero((codes > 0).sum(1) > 1)[0]
+        codes[spare, np.flatnonzero(codes[spare] > 0)[0]] = 0
+        other = Task(PartialLabels.of(codes, asked=task.labels.asked), task.inputs)
+    else:
+        other = Task(task.labels, FeatureInputs(task.inputs.values * 2 + 1))
+    assert np.array_equal(np.isnan(LabelMedians.build(other).psi), np.isnan(aid.psi))
+    with pytest.raises(BadInput) as error:
+        make("se-l").start(other.with_aids(aid))
+    assert str(error.value) == (
+        "method 'se-l' got label medians of other labels or features than these; build them of "
+        "this task with LabelMedians.build(task)"
+    )
+    make("se-l").start(task.with_aids(aid))
+
+
+def test_neighbours_by_other_features_are_refused():
+    task = drawn(2)
+    aid = Neighbours.build(task)
+    other = Task(task.labels, FeatureInputs(np.random.default_rng(9).random((23, 5))))
+    with pytest.raises(BadInput) as error:
+        make("se-i").start(other.with_aids(aid))
+    assert str(error.value) == (
+        "method 'se-i' got neighbours of other labels or features than these; build them of this "
+        "task with Neighbours.build(task)"
+    )
+    maps = FeatureInputs(np.random.default_rng(9).random((23, 5, 2, 2)))
+    make("se-i").start(Task(task.labels, maps).with_aids(aid))  # whoever learns from maps may
+
+
+@pytest.mark.parametrize("name", ["se", "se-i"])
+def test_prepare_builds_as_many_neighbours_as_the_method_that_wants_most(name):
+    task = drawn(3, N=70)
+    few, many = make(name), make(f"{name}(k=50)")
+    ready = prepare(task, few, many, make("an"))
+    assert ready.aid(Neighbours).index.shape == (70, 50)
+    many.start(ready)
+    assert prepare(task, few).aid(Neighbours).index.shape == (70, 32)
+    alone = few.start(prepare(task, few)).temperature
+    assert torch.equal(few.start(ready).temperature, alone)
+
+
+def test_an_exact_search_can_be_asked_for(monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.setattr("simkit.embed.neighbours.IN_LISTS_ABOVE", 10)
+    with pytest.warns(UserWarning, match="were searched in lists"):
+        prepare(drawn(4, N=90), make("se-i"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        ready = prepare(drawn(4, N=90), make("se-i(search=exact)"), make("se"))
+    assert ready.aid(Neighbours).recall == 1
