@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from simkit.data import Dataset
 from simkit.embed.backbones import backbone
+from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.metrics import (
     Part,
@@ -26,7 +27,7 @@ from simkit.learn.metrics import (
 )
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.trained import Trained
-from simkit.study.material import Source, open_material
+from simkit.study.material import Material, Source, open_material
 
 _GROUPS = 5
 
@@ -107,6 +108,34 @@ def detailed(
         tuple(map_by_labels(scores, present, known)),
         top1(ranked, shown),
         pointing,
+    )
+
+
+def report_of(
+    trained: Trained,
+    split: str,
+    scores: NDArray[np.float32],
+    labels: PartialLabels,
+    material: Material,
+    inputs: Mapping[str, Any],
+    files: Source,
+    given: dict[str, Any],
+    how: Mapping[str, Any],
+) -> Detailed:
+    """What a trial that was scored on `split` has to say besides; its values are a trial's own."""
+    run = {"device": how["device"], "precision": how["settings"].precision}
+    val = None
+    if split != "val" and "val" in inputs:
+        found = trained.scores(inputs["val"], **run)
+        val = Scored(found, material.truth("val").present, material.known("val"))
+    return detailed(
+        Scored(scores, material.truth(split).present, material.known(split)),
+        val,
+        leaves=material.data.leaves,
+        annotations=labels.per_class(PRESENT) + labels.per_class(ABSENT),
+        pointing=how["team"].in_turn(
+            lambda: points(trained, inputs[split], files, split, given, run)
+        ),
     )
 
 
