@@ -9,6 +9,7 @@ import errno
 import importlib
 import os
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 
@@ -29,6 +30,9 @@ VERBS = {
     "list": "List schemes, methods, data sets, formats, figures or prices.",
     "show": "Show what a file or a runs folder holds and how it was made.",
 }
+
+
+_WAIT = 10.0  # seconds, in which torchrun ends the other processes of one that failed
 
 
 class Verbs(click.Group):
@@ -106,12 +110,22 @@ def code(arguments: Sequence[str] | None = None) -> int:
 
 
 def _say(message: str, exit_code: int) -> int:
+    if _one_of_several():
+        # What the first process says as well needs no second voice: torchrun ends this one before
+        # it speaks. What went wrong here alone is said.
+        time.sleep(_WAIT if exit_code == 2 else 0)
     click.echo(f"simkit: {message}", err=True)
     return exit_code
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:
-    click.echo(f"simkit: note: {message}", err=True)
+    if not _one_of_several():
+        click.echo(f"simkit: note: {message}", err=True)
+
+
+def _one_of_several() -> bool:
+    """Whether this is not the first of the processes that torchrun started."""
+    return os.environ.get("RANK", "0") != "0" and "MASTER_ADDR" in os.environ
 
 
 if __name__ == "__main__":

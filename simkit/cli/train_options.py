@@ -50,8 +50,16 @@ def preset(given: dict[str, Any]) -> Protocol | None:
 
 
 def network(given: dict[str, Any], preset: Protocol | None) -> dict[str, Any]:
-    """Backbone and weights; another backbone than the protocol's brings its own weights."""
+    """Backbone and weights; another backbone than the protocol's brings its own weights.
+
+    Raises BadInput where a protocol needs weights that nobody asked to download.
+    """
     own = preset if given["backbone"] is None else None
+    if own and own.weights != "random" and given["weights"] is None:
+        raise BadInput(
+            f"protocol {own.name!r} starts from a {own.backbone} trained on ImageNet; give "
+            "--weights FILE, or imagenet to download torchvision's, or random"
+        )
     return {
         "backbone": given["backbone"] or (own.backbone if own else "scenes-net"),
         "weights": str(given["weights"] or (own.weights if own else "")),

@@ -102,3 +102,16 @@ def test_an_interrupt_may_say_what_is_kept(shell, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(formats, "for_path", stopped)
     done = shell("show", __file__)
     assert (done.code, done.err.strip()) == (130, "simkit: interrupted; two of three are kept")
+
+
+def test_one_of_several_processes_leaves_the_first_to_speak(shell, monkeypatch) -> None:
+    import simkit.cli.main as command_line
+
+    waited: list[float] = []
+    monkeypatch.setattr(command_line.time, "sleep", waited.append)
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    monkeypatch.setenv("RANK", "0")
+    assert shell("simulat").code == 2 and waited == []
+    monkeypatch.setenv("RANK", "1")  # torchrun would have ended it before it speaks
+    assert shell("simulat").err.startswith("simkit: no command is called 'simulat'")
+    assert len(waited) == 1

@@ -105,6 +105,21 @@ BAD = {
         ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--protocol", "csl"],
         "protocol 'csl' fine-tunes resnet50 from pixels; add --fine-tune",
     ),
+    "a protocol that would download": (
+        [
+            "--method",
+            "an",
+            "--labels",
+            "full.parquet",
+            "--data",
+            SMALL,
+            "--protocol",
+            "csl",
+            "--fine-tune",
+        ],
+        "protocol 'csl' starts from a resnet50 trained on ImageNet; give --weights FILE, or imagenet "
+        "to download torchvision's, or random",
+    ),
     "an unknown protocol": (
         ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--protocol", "large"],
         "no protocol is called 'large'; did you mean 'large-loss'?",
