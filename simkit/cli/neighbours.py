@@ -23,7 +23,12 @@ _NAMES = 4  # of absent classes that the table writes out
 @click.command(epilog="Example: simkit neighbours --data scenes --query 12 --labels fpc.parquet")
 @click.option("--data", "spec", default="scenes", show_default=True, help="A data set.")
 @click.option("--split", default="train", show_default=True, help="The split that is searched.")
-@click.option("--query", required=True, metavar="ID", help="The id of an image of the split.")
+@click.option(
+    "--query",
+    required=True,
+    metavar="ID",
+    help="The id of an image of the split; or, where ids are names, the number of its row from 0.",
+)
 @click.option("--k", type=click.IntRange(min=1), default=10, show_default=True,
               help="How many neighbours.")  # fmt: skip
 @click.option("--backbone", default="scenes-net", show_default=True, help="Gives the features.")

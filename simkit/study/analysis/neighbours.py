@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from simkit.data.pieces.folder_table import ENDINGS
 from simkit.embed.nearest import nearest
 from simkit.embed.unit import UnitRows
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
+
+_FEW = 20_000  # ids, among which the nearest spelling is found in a second
 
 
 def neighbours(
@@ -25,7 +30,8 @@ def neighbours(
 ) -> pa.Table:
     """The image `query` in row 0 and below it its k nearest others, by pooled unit features.
 
-    features: one row for each image of the truth, pooled or maps;  query: an image id as text.
+    features: one row for each image of the truth, pooled or maps;  query: an image id as text, or
+    where ids are names also the number of a row, from 0.
     labels: what is shown as known, by image ids and class names; the truth where there are none.
     without: images that take no part, by index, such as those that could not be read. Columns:
     rank, row (index of the image), image (id), distance (Euclidean) and cosine (one minus it) to
@@ -69,10 +75,15 @@ def _lists(names: NDArray[np.object_], marked: NDArray[np.bool_]) -> pa.Array:
 
 def _row(truth: Truth, query: str, there: NDArray[np.bool_]) -> int:
     ids = [str(image) for image in np.asarray(truth.images).tolist()]
-    if query not in ids:
-        some = ", ".join(ids[:3])
-        raise BadInput(f"no image is called {query!r}; ids here look like {some}")
-    own = ids.index(query)
+    if query in ids:
+        own = ids.index(query)
+    elif truth.images.dtype.kind == "U" and query.isdecimal() and int(query) < len(ids):
+        own = int(query)  # where ids are numbers, a wrong one must not become another picture
+    else:
+        near = get_close_matches(query, ids, n=1) if len(ids) <= _FEW else []
+        near = [f"{query}{ending}" for ending in ENDINGS if f"{query}{ending}" in ids] or near
+        hint = f"did you mean {near[0]!r}" if near else f"ids here look like {', '.join(ids[:3])}"
+        raise BadInput(f"no image is called {query!r}; {hint}{'?' if near else ''}")
     if not there[own]:
         raise BadInput(
             f"image {query!r} could not be read when its features were made, so it has no "

@@ -72,6 +72,8 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(BadInput) as error:
         table("9")
     assert str(error.value) == "no image is called '9'; ids here look like 10, 11, 12"
+    with pytest.raises(BadInput, match=r"^no image is called '101'; did you mean '10'\?$"):
+        table("101")
     with pytest.raises(BadInput) as error:
         table(k=0)
     assert str(error.value) == "neighbours: k is 0; a whole number of at least 1 is expected"
@@ -97,3 +99,13 @@ def test_what_does_not_fit_is_refused() -> None:
         "neighbours: features of 3 images came with a truth of 4; give a row for each image of "
         "the truth"
     )
+
+
+def test_names_may_be_asked_for_by_row_and_are_told_with_their_ending() -> None:
+    named = Truth.of(PRESENT, ["2007_1.jpg", "2007_2.jpg", "2", "2007_4.JPG"], CLASSES)
+    assert table("3", truth=named)[0]["image"] == "2007_4.JPG"
+    assert table("2", truth=named)[0]["row"] == 2  # its id
+    for query, hint in (("2007_2", "did you mean '2007_2.jpg'?"), ("2007_4.jpg", "did you mean ")):
+        with pytest.raises(BadInput) as error:
+            table(query, truth=named)
+        assert str(error.value).startswith(f"no image is called {query!r}; {hint}")
