@@ -75,12 +75,13 @@ def _lists(names: NDArray[np.object_], marked: NDArray[np.bool_]) -> pa.Array:
 
 def _row(truth: Truth, query: str, there: NDArray[np.bool_]) -> int:
     ids = [str(image) for image in np.asarray(truth.images).tolist()]
+    named = truth.images.dtype.kind == "U"  # a wrong number must not become another picture
     if query in ids:
         own = ids.index(query)
-    elif truth.images.dtype.kind == "U" and query.isdecimal() and int(query) < len(ids):
-        own = int(query)  # where ids are numbers, a wrong one must not become another picture
+    elif named and query.isdecimal() and int(query) < len(ids):
+        own = int(query)
     else:
-        near = get_close_matches(query, ids, n=1) if len(ids) <= _FEW else []
+        near = get_close_matches(query, ids, n=1) if named and len(ids) <= _FEW else []
         near = [f"{query}{ending}" for ending in ENDINGS if f"{query}{ending}" in ids] or near
         hint = f"did you mean {near[0]!r}" if near else f"ids here look like {', '.join(ids[:3])}"
         raise BadInput(f"no image is called {query!r}; {hint}{'?' if near else ''}")
