@@ -1,14 +1,17 @@
 """How fast the exact search for neighbours is, against faiss's IndexFlatIP.
 
     python benchmarks/neighbours.py                 # 5k x 512, 5k x 2,048, 20k x 512, 20k x 2,048
-    python benchmarks/neighbours.py --size large    # also inverted lists, 50k x 256: their recall
+    python benchmarks/neighbours.py --size large    # also 200k x 512 in lists, with its memory
     python benchmarks/neighbours.py --quick --json  # within 50 seconds; the last line is JSON
 
 Measured is `nearest`, the search behind `Neighbours.build`, for the 10 nearest others of every row,
 with exact distances; faiss gets the same float32 rows of unit length and searches 11 products, the
 row itself among them. Both run on one thread, take turns, and are measured in seconds of processor
-time. What they found is compared by exact distances: of two rows at the same distance, to float32,
-either may come first with faiss. With SIMKIT_DATA real features are searched as well.
+time. faiss's OpenBLAS is told which processor this is, for without that its wheels multiply four
+times slower; GFLOP/s are those of all products, of which ours takes half. What they found is
+compared by exact distances: of two rows at the same distance, to float32, either may come first
+with faiss. MB is what a search takes above what its process held before, of features that lie in a
+file in fp16. With SIMKIT_DATA real features are searched as well.
 """
 
 from __future__ import annotations
@@ -18,29 +21,38 @@ import os
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[_name] = "1"
 
+# isort: off
+from simkit.embed.shortlist import imported_faiss  # noqa: E402
+
+faiss = imported_faiss()  # with the best kernels that it has for this processor
+# isort: on
+
 import argparse  # noqa: E402
 import json  # noqa: E402
 import statistics  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
+import tempfile  # noqa: E402
 import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
-import faiss  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from simkit.embed.inverted import nearest_in_lists  # noqa: E402
 from simkit.embed.nearest import distances, nearest  # noqa: E402
+from simkit.embed.unit import UnitRows  # noqa: E402
 from simkit.history import versions  # noqa: E402
+from simkit.learn.inputs import FeatureInputs  # noqa: E402
 
 K = 10
 SIZES = {"5k x 512": (5_000, 512), "5k x 2,048": (5_000, 2_048)}
 MORE = {"20k x 512": (20_000, 512), "20k x 2,048": (20_000, 2_048)}
-LISTS = (50_000, 256)
+EXACT, LISTS = (20_000, 256), (200_000, 512)  # searched for their memory
+ASKED = 1_000  # rows of them whose neighbours are searched exactly as well
 BAR = 0.95
 FLOAT32 = 1e-4  # how far distances of what faiss found may be off: its products are rounded
 
@@ -84,7 +96,7 @@ def contest(case: str, rows: NDArray[np.float32]) -> tuple[dict[str, Any], bool]
     """Ours against faiss, in turns."""
     nearest(rows[:64], K)
     by_faiss(rows[:64])
-    goes = 3 if len(rows) * rows.shape[1] < 3e7 else 2
+    goes = 7 if len(rows) * rows.shape[1] < 1e7 else 3 if len(rows) < 20_000 else 2
     ours, theirs = [], []
     for _ in range(goes):
         seconds, found = timed(nearest, rows, K)
@@ -92,7 +104,7 @@ def contest(case: str, rows: NDArray[np.float32]) -> tuple[dict[str, Any], bool]
         seconds, other = timed(by_faiss, rows)
         theirs.append(seconds)
     row = {"case": case, "shape": rows.shape, "ours": min(ours), "theirs": min(theirs)}
-    row |= {"ratio": min(theirs) / min(ours)}
+    row |= {"ratio": min(theirs) / min(ours), "gflop": 2e-9 * len(rows) ** 2 * rows.shape[1]}
     row |= {"median ratio": statistics.median(theirs) / statistics.median(ours)}
     row |= {"same": float((found.place == without_own(other)).mean())}
     return row, agree(rows, found.distance, without_own(other))
@@ -117,24 +129,35 @@ def engines(rows: NDArray[np.float32]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def lists() -> dict[str, Any]:
-    """Inverted lists in a process of its own, with the memory they take."""
-    program = [sys.executable, __file__, "--one"]
+def alone(way: str) -> dict[str, Any]:
+    """A search in a process of its own, with the memory it takes."""
+    program = [sys.executable, __file__, "--one", way]
     answer = subprocess.run(program, check=True, capture_output=True, text=True)
     return dict(json.loads(answer.stdout.splitlines()[-1]))
 
 
-def one_lists() -> dict[str, Any]:
-    rows = example(*LISTS)
-    seconds_exact, exact = timed(nearest, rows, K)
-    Path("/proc/self/clear_refs").write_text("5")
-    before = memory("VmHWM")
-    seconds, (found, recall) = timed(nearest_in_lists, rows, K)
-    used = memory("VmHWM") - before
-    true = float((found.distance <= exact.distance[:, -1:]).mean())
-    row = {"case": "inverted lists, 50k x 256, against our exact search", "shape": LISTS}
-    row |= {"ours": seconds, "theirs": seconds_exact, "ratio": seconds_exact / seconds}
-    return row | {"recall": recall, "true recall": true, "memory_mb": used}
+def one_alone(way: str) -> dict[str, Any]:
+    """What `alone` runs."""
+    n, width = LISTS if way == "lists" else EXACT
+    search = nearest_in_lists if way == "lists" else nearest
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "features.npy"
+        np.save(path, example(n, width).astype(np.float16))
+        values = np.load(path, mmap_mode="r")
+        rows = UnitRows(FeatureInputs(values, "generated"), np.arange(n), "neighbours")
+        search(rows[:300], K)  # what is loaded once
+        Path("/proc/self/clear_refs").write_text("5")
+        before = memory("VmRSS")
+        seconds, found = timed(search, rows, K)
+        row = {"memory_mb": memory("VmHWM") - before, "ours": seconds, "shape": (n, width)}
+        if way != "lists":
+            return row | {"case": f"{n:,} x {width} from a file"}
+        own = np.random.default_rng(1).choice(n, ASKED, replace=False)
+        exact = nearest(rows, K, own=own)
+    found, recall = found
+    true = float((found.distance[own] <= exact.distance[:, -1:]).mean())
+    row |= {"case": f"in lists, {n:,} x {width} from a file"}
+    return row | {"recall": recall, "true recall": true}
 
 
 def memory(field: str) -> float:
@@ -143,13 +166,29 @@ def memory(field: str) -> float:
     return next(float(line.split()[1]) / 1e3 for line in lines if line.startswith(field))
 
 
+def architectures() -> str:
+    """What the libraries multiply with, where threadpoolctl is installed to tell."""
+    try:
+        from threadpoolctl import threadpool_info
+    except ImportError:
+        return "threadpoolctl is not installed, which tells what OpenBLAS multiplies with"
+    found = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    told = (f"{Path(one['filepath']).name}: {one.get('architecture', '?')}" for one in found)
+    return "; ".join([*told, f"torch: {torch.backends.cpu.get_cpu_capability()}"])
+
+
 def table(rows: list[dict[str, Any]]) -> None:
-    print("| case | s | faiss, s | times as fast | by medians | same places |")
-    print("|---|--:|--:|--:|--:|--:|")
+    print("| case | s | faiss, s | times as fast | by medians | GFLOP/s | faiss | same | MB |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
     for row in rows:
-        cells = [row["case"], f"{row['ours']:.2f}", f"{row['theirs']:.2f}", f"{row['ratio']:.2f}"]
-        cells += [f"{row['median ratio']:.2f}" if "median ratio" in row else ""]
-        cells += [f"{row['same']:.2%}" if "same" in row else f"recall {row['recall']:.3f}"]
+        cells = [row["case"], f"{row['ours']:.3f}", "", "", "", "", "", "", ""]
+        if "theirs" in row:
+            cells[2:5] = (f"{row[key]:.2f}" for key in ("theirs", "ratio", "median ratio"))
+            cells[5:7] = (f"{row['gflop'] / row[key]:.0f}" for key in ("ours", "theirs"))
+            cells[7] = f"{row['same']:.2%}"
+        elif "recall" in row:
+            cells[7] = f"recall {row['recall']:.3f}"
+        cells[8] = f"{row['memory_mb']:,.0f}" if "memory_mb" in row else ""
         print("| " + " | ".join(cells) + " |")
 
 
@@ -158,20 +197,21 @@ def main() -> None:
     parser.add_argument("--size", choices=("small", "large"), default="small")
     parser.add_argument("--quick", action="store_true", help="5,000 rows and the real features")
     parser.add_argument("--json", action="store_true", help="one JSON object as the last line")
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
     given = parser.parse_args()
     torch.set_num_threads(1)
     faiss.omp_set_num_threads(1)
     if given.one:
-        print(json.dumps(one_lists()))
+        print(json.dumps(one_alone(given.one)))
         return
     sizes = SIZES if given.quick else SIZES | MORE
     rows, equal = [], engines(example(2_000, 256))
     for case, features in [*real().items(), *((c, example(*s)) for c, s in sizes.items())]:
         row, same = contest(case, features)
         rows, equal = [*rows, row], equal and same
-    rows += [lists()] if given.size == "large" else []
+    rows += [alone(way) for way in ("exact", "lists")[: 1 + (given.size == "large")]]
     table(rows)
+    print(architectures())
     print(f"the same neighbours, and the same bits by blocks and by faiss: {equal}")
     ratios = {row["case"]: round(row["ratio"], 2) for row in rows if "same" in row}
     for case, ratio in ratios.items():

@@ -123,7 +123,7 @@ def distances(features: Rows, first: Places, second: Places) -> Floats:
     for start in range(0, len(first), step):
         part = slice(start, start + step)
         gap = features[second[part]].astype(np.float64)
-        gap -= features[first[part]]
+        gap -= features[first[part]].astype(np.float64)  # faster than to subtract float32
         np.multiply(gap, gap, out=gap)
         found[part] = gap.sum(1)
     return np.sqrt(found)
