@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.blocks import by_class, marks, row_blocks, rows
+from simkit.learn.metrics.blocks import by_class, known_marks, marks, row_blocks, rows
 from simkit.learn.metrics.marks import check_marks
 from simkit.learn.metrics.ranking import ranked
 
@@ -31,7 +31,8 @@ def average_precision(
 
     scores (N, L), higher is likelier, an array or a tensor on any device (sorted there);  present
     (N, L) bool, dense, sparse or a tensor;  known likewise, None for everything: entries that are
-    not known are left out, class by class. Returns (L,) in [0, 1].
+    not known are left out, class by class. A Truth in the place of present brings both, unless
+    known is given. Returns (L,) in [0, 1].
 
     Works on a block of classes at a time, so that next to its arguments it needs some 100 MB (2 GB
     on a GPU), and a copy of sparse labels sorted by class. Faster for scores that lie
@@ -110,7 +111,8 @@ def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
     bytes for each entry of a sparse one. Raises BadInput for shapes that differ, and for labels
     that hold anything but 0 and 1, or booleans.
     """
-    given = [marks(one) for one in (present, known) if one is not None]
+    both = (marks(present), known_marks(present, known))
+    given = [one for one in both if one is not None]
     for one, name in zip(given, ("present", "known"), strict=False):
         if one.ndim != 2 or one.shape != given[0].shape:
             raise BadInput(

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
+from simkit.labels.truth import Truth
+
 _STRIP = 512
 _ENTRIES = 1 << 22
 
@@ -78,8 +80,17 @@ def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
 
 
 def marks(labels: Any) -> Any:
-    """Labels as they came if sparse, others as `array` has them."""
+    """Labels as they came if sparse, others as `array` has them; of a Truth what is present."""
+    if isinstance(labels, Truth):
+        labels = labels.present
     return labels if issparse(labels) else array(labels)
+
+
+def known_marks(present: Any, known: Any) -> Any:
+    """`marks` of what is known, or None for everything; of a Truth its own unless it is given."""
+    if known is None and isinstance(present, Truth):
+        known = present.known
+    return None if known is None else marks(known)
 
 
 def by_image(labels: Any) -> Any:

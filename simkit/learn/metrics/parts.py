@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, issparse
 
 from simkit.errors import BadInput
 from simkit.learn.metrics.ap import Convention, average_precision, check_convention, mean_ap
-from simkit.learn.metrics.blocks import array, by_image, marks, row_blocks, rows
+from simkit.learn.metrics.blocks import array, by_image, known_marks, marks, row_blocks, rows
 from simkit.learn.metrics.ranking import check, whole_number
 
 
@@ -92,8 +92,7 @@ def map_by_labels(
                 f"a number of labels per image is {count!r}; whole numbers from 1 on are expected "
                 "in counts and at_least"
             )
-    scores, present = array(scores), marks(present)
-    known = None if known is None else marks(known)
+    scores, present, known = array(scores), marks(present), known_marks(present, known)
     check(scores, present, known)
     present, known = by_image(present), None if known is None else by_image(known)
     labels = np.zeros(scores.shape[0], np.int64)

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.blocks import array, by_class, columns, is_tensor, marks, places
+from simkit.learn.metrics.blocks import (
+    array,
+    by_class,
+    columns,
+    is_tensor,
+    known_marks,
+    marks,
+    places,
+)
 from simkit.learn.metrics.marks import check_marks
 from simkit.learn.metrics.ranks import Ranks, refuse_nan
 
@@ -32,8 +40,7 @@ def ranked(scores: Any, present: Any, known: Any = None) -> Iterator[Ranks]:
     transpose of an (L, N) array does, is used as it lies. Raises BadInput for shapes that differ,
     scores that are no numbers, and nan among the known ones.
     """
-    scores, present = array(scores), marks(present)
-    known = None if known is None else marks(known)
+    scores, present, known = array(scores), marks(present), known_marks(present, known)
     check(scores, present, known)
     present, known = _sorted_by_class(present), _sorted_by_class(known)
     N, L = scores.shape

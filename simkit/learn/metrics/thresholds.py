@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.learn.metrics.ap import Convention, check_convention, settled
-from simkit.learn.metrics.blocks import array, by_image, marks, row_blocks, rows
+from simkit.learn.metrics.blocks import array, by_image, known_marks, marks, row_blocks, rows
 from simkit.learn.metrics.ranking import check, ranked
 from simkit.learn.metrics.ranks import refuse_nan
 
@@ -52,8 +52,7 @@ def f1(
     Raises BadInput for thresholds of another length or nan.
     """
     check_convention(convention)
-    scores, present = array(scores), marks(present)
-    known = None if known is None else marks(known)
+    scores, present, known = array(scores), marks(present), known_marks(present, known)
     check(scores, present, known)
     present, known = by_image(present), None if known is None else by_image(known)
     L = scores.shape[1]

@@ -10,7 +10,18 @@ from scipy.sparse import coo_array, csc_array, csr_array
 from sklearn.metrics import average_precision_score
 
 from simkit.errors import BadInput
-from simkit.learn.metrics import average_precision, mean_ap, overall_ap, present_counts
+from simkit.labels.truth import Truth
+from simkit.learn.metrics import (
+    at_k,
+    average_precision,
+    f1,
+    f1_thresholds,
+    map_by_labels,
+    mean_ap,
+    overall_ap,
+    present_counts,
+    top1,
+)
 from tests.reference import metrics as slow
 
 
@@ -221,3 +232,23 @@ def test_stored_zeros_are_neither_present_nor_known(form):
         average_precision(scores, *sparse), average_precision(scores, present, known)
     )
     assert [matrix.nnz for matrix in sparse] == stored == [90, 90]
+
+
+def test_a_truth_brings_what_is_present_and_known() -> None:
+    rng = np.random.default_rng(5)
+    scores, present = rng.random((30, 4)), rng.random((30, 4)) < 0.4
+    known = rng.random((30, 4)) < 0.7
+    truth, whole = Truth.of(present, known=known), Truth.of(present)
+    for measure in (
+        average_precision,
+        f1_thresholds,
+        lambda scores, *labels: f1(scores, labels[0], 0.5, *labels[1:]),
+        lambda *given: map_by_labels(*given, counts=(1, 2), at_least=None),
+        lambda scores, *labels: present_counts(*labels),
+    ):
+        partly = measure(scores, present, known)
+        np.testing.assert_equal(measure(scores, truth), partly)
+        np.testing.assert_equal(measure(scores, whole, known), partly)
+        np.testing.assert_equal(measure(scores, whole), measure(scores, present))
+    assert at_k(scores, truth, 2) == at_k(scores, present, 2)
+    assert top1(scores, truth) == top1(scores, present)
