@@ -16,25 +16,18 @@ file in fp16. With SIMKIT_DATA real features are searched as well.
 
 from __future__ import annotations
 
-import os
+import measuring  # isort: skip; before numpy, which it gives one thread
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_name] = "1"
+from simkit.embed.shortlist import imported_faiss  # isort: skip
 
-# isort: off
-from simkit.embed.shortlist import imported_faiss  # noqa: E402
-
-faiss = imported_faiss()  # with the best kernels that it has for this processor
-# isort: on
+faiss = imported_faiss()  # before numpy, with the best kernels that it has for this processor
 
 import argparse  # noqa: E402
 import json  # noqa: E402
-import statistics  # noqa: E402
+import os  # noqa: E402
 import subprocess  # noqa: E402
 import sys  # noqa: E402
 import tempfile  # noqa: E402
-import time  # noqa: E402
-from collections.abc import Callable  # noqa: E402
 from pathlib import Path  # noqa: E402
 from typing import Any  # noqa: E402
 
@@ -45,7 +38,6 @@ from numpy.typing import NDArray  # noqa: E402
 from simkit.embed.inverted import nearest_in_lists  # noqa: E402
 from simkit.embed.nearest import distances, nearest  # noqa: E402
 from simkit.embed.unit import UnitRows  # noqa: E402
-from simkit.history import versions  # noqa: E402
 from simkit.learn.inputs import FeatureInputs  # noqa: E402
 
 K = 10
@@ -85,27 +77,16 @@ def by_faiss(rows: NDArray[np.float32]) -> NDArray[np.int64]:
     return np.asarray(index.search(rows, K + 1)[1])
 
 
-def timed(function: Callable[..., Any], *values: Any) -> tuple[float, Any]:
-    """Seconds of processor time, which others on the machine disturb less than the clock's."""
-    start = time.process_time()
-    result = function(*values)
-    return time.process_time() - start, result
-
-
 def contest(case: str, rows: NDArray[np.float32]) -> tuple[dict[str, Any], bool]:
     """Ours against faiss, in turns."""
     nearest(rows[:64], K)
     by_faiss(rows[:64])
     goes = 7 if len(rows) * rows.shape[1] < 1e7 else 3 if len(rows) < 20_000 else 2
-    ours, theirs = [], []
-    for _ in range(goes):
-        seconds, found = timed(nearest, rows, K)
-        ours.append(seconds)
-        seconds, other = timed(by_faiss, rows)
-        theirs.append(seconds)
-    row = {"case": case, "shape": rows.shape, "ours": min(ours), "theirs": min(theirs)}
-    row |= {"ratio": min(theirs) / min(ours), "gflop": 2e-9 * len(rows) ** 2 * rows.shape[1]}
-    row |= {"median ratio": statistics.median(theirs) / statistics.median(ours)}
+    ours, theirs, found, other = measuring.turns(
+        lambda: nearest(rows, K), lambda: by_faiss(rows), goes
+    )
+    row = {"case": case, "shape": rows.shape, **measuring.speed(ours, theirs)}
+    row |= {"gflop": 2e-9 * len(rows) ** 2 * rows.shape[1]}
     row |= {"same": float((found.place == without_own(other)).mean())}
     return row, agree(rows, found.distance, without_own(other))
 
@@ -146,10 +127,9 @@ def one_alone(way: str) -> dict[str, Any]:
         values = np.load(path, mmap_mode="r")
         rows = UnitRows(FeatureInputs(values, "generated"), np.arange(n), "neighbours")
         search(rows[:300], K)  # what is loaded once
-        Path("/proc/self/clear_refs").write_text("5")
-        before = memory("VmRSS")
-        seconds, found = timed(search, rows, K)
-        row = {"memory_mb": memory("VmHWM") - before, "ours": seconds, "shape": (n, width)}
+        before = measuring.forget_peak()
+        seconds, found = measuring.timed(search, rows, K)
+        row = {"memory_mb": measuring.peak_mb() - before, "ours": seconds, "shape": (n, width)}
         if way != "lists":
             return row | {"case": f"{n:,} x {width} from a file"}
         own = np.random.default_rng(1).choice(n, ASKED, replace=False)
@@ -158,12 +138,6 @@ def one_alone(way: str) -> dict[str, Any]:
     true = float((found.distance[own] <= exact.distance[:, -1:]).mean())
     row |= {"case": f"in lists, {n:,} x {width} from a file"}
     return row | {"recall": recall, "true recall": true}
-
-
-def memory(field: str) -> float:
-    """MB of this process, from the kernel's own count."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(float(line.split()[1]) / 1e3 for line in lines if line.startswith(field))
 
 
 def architectures() -> str:
@@ -178,8 +152,8 @@ def architectures() -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> None:
-    print("| case | s | faiss, s | times as fast | by medians | GFLOP/s | faiss | same | MB |")
-    print("|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+    heads = ("case", "s", "faiss, s", "times as fast", "by medians", "GFLOP/s", "faiss", "same")
+    lines = []
     for row in rows:
         cells = [row["case"], f"{row['ours']:.3f}", "", "", "", "", "", "", ""]
         if "theirs" in row:
@@ -189,7 +163,8 @@ def table(rows: list[dict[str, Any]]) -> None:
         elif "recall" in row:
             cells[7] = f"recall {row['recall']:.3f}"
         cells[8] = f"{row['memory_mb']:,.0f}" if "memory_mb" in row else ""
-        print("| " + " | ".join(cells) + " |")
+        lines.append(cells)
+    measuring.table((*heads, "MB"), lines)
 
 
 def main() -> None:
@@ -213,14 +188,16 @@ def main() -> None:
     table(rows)
     print(architectures())
     print(f"the same neighbours, and the same bits by blocks and by faiss: {equal}")
-    ratios = {row["case"]: round(row["ratio"], 2) for row in rows if "same" in row}
-    for case, ratio in ratios.items():
-        print(f"{case}: {ratio:.2f} times as fast; the bar is {BAR}")
-    if given.json:
-        memory_mb = {row["case"]: row["memory_mb"] for row in rows if "memory_mb" in row}
-        sizes = {row["case"]: row["shape"] for row in rows}
-        summary = {"name": "neighbours", "ratios": ratios, "equal": equal, "memory_mb": memory_mb}
-        print(json.dumps({**summary, "sizes": sizes, "versions": versions()}))
+    ratios = {row["case"]: row["ratio"] for row in rows if "same" in row}
+    measuring.against(ratios, BAR, 2)
+    measuring.finish(
+        "neighbours",
+        as_json=given.json,
+        equal=equal,
+        ratios=ratios,
+        sizes={row["case"]: row["shape"] for row in rows},
+        memory_mb={row["case"]: row["memory_mb"] for row in rows if "memory_mb" in row},
+    )
 
 
 if __name__ == "__main__":
