@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,6 +68,29 @@ def house_style() -> Iterator[None]:
     """Our fonts and lines for the block; the user's own settings are back afterwards."""
     with mpl.rc_context(STYLE):
         yield
+
+
+def heading(drawing: Drawing, text: str) -> None:
+    """What the figure is about, top left."""
+    drawing.suptitle(text, x=0.01, ha="left", fontsize=13, fontweight="bold")
+
+
+def caption(drawing: Drawing, *parts: str) -> None:
+    """How to read it, below; a line or more for each part that says something."""
+    width = int(14.5 * drawing.get_figwidth())  # letters of 9 points in a line
+    lines = [line for part in parts for line in textwrap.wrap(part, width)]
+    drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#555555")
+
+
+def not_shown(others: int) -> str:
+    """What to say where methods are left out so that the rest can be read."""
+    many = "other methods are" if others > 1 else "other method is"
+    return f"{others} {many} not shown; the option methods chooses." if others else ""
+
+
+def cut(name: str, letters: int = 28) -> str:
+    """A name that keeps to its place."""
+    return name if len(name) <= letters else name[: letters - 1] + "…"
 
 
 def power(value: float) -> str:

@@ -8,13 +8,26 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import PALE, WIDTH, Look, house_style, label, look, register
-from simkit.study.summary import Cell, lines, money, references
+from simkit.study.figures.base import (
+    PALE,
+    WIDTH,
+    Look,
+    heading,
+    house_style,
+    label,
+    look,
+    register,
+)
+from simkit.study.limit import money
+from simkit.study.summary import Cell, lines, references
 
+Over = Literal["auto", "dollars", "hours"]
+_UNITS = {"dollars": "dollars of annotation", "hours": "hours of annotation"}
 _COLUMNS = 3
+_BESIDE = 10  # names that an empty place has room for
 _SCHEME_LOOKS = [
     ("#0072B2", "o"),
     ("#E69F00", "s"),
@@ -30,13 +43,18 @@ _SCHEME_LOOKS = [
 @register
 @dataclass(frozen=True)
 class CostCurve:
-    """mAP over dollars on a log axis; bands are 95 % intervals over draws."""
+    """mAP over dollars, or hours, on a log axis; bands are 95 % intervals over draws."""
 
     name: ClassVar[str] = "cost-curve"
     title: ClassVar[str] = "mAP over dollars, one panel per scheme or method"
+    of_runs: ClassVar[bool] = True
 
     panels: Literal["scheme", "method"] = field(
         default="scheme", metadata={"help": "what has a panel of its own: scheme or method"}
+    )
+    over: Over = field(
+        default="auto",
+        metadata={"help": "dollars, hours, or auto: hours where all budgets are in hours"},
     )
     metric: str = field(default="map", metadata={"help": "map, map_all or map_o"})
 
@@ -45,27 +63,48 @@ class CostCurve:
         if not cells:
             raise BadInput("cost-curve: the table holds no runs; run a comparison first")
         whole = references(table, metric=self.metric)
+        over = self._over(cells)
         panels = list(dict.fromkeys(_group(cell, self.panels) for cell in cells))
         columns = min(_COLUMNS, len(panels))
         rows = -(-len(panels) // columns)
         with house_style():
-            drawing = Drawing(figsize=(WIDTH, 1.3 + 2.5 * rows), layout="constrained")
+            other = {_group(c, "method" if self.panels == "scheme" else "scheme") for c in cells}
+            names = len(other) + len(whole)
+            below = len(panels) == rows * columns or names > _BESIDE
+            height = 1.3 + 2.5 * rows + (0.22 * -(-names // 4) if below else 0)
+            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
             grid = drawing.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
             for axes, panel in zip(grid, panels, strict=False):
-                self._panel(
-                    axes, [c for c in cells if _group(c, self.panels) == panel], cells, whole
-                )
+                mine = [c for c in cells if _group(c, self.panels) == panel]
+                self._panel(axes, mine, cells, whole, over)
                 axes.set_title(_shown(panel, self.panels), loc="left", fontweight="bold")
-            _outside(drawing, list(grid), len(panels), columns)
+            _outside(drawing, list(grid), len(panels), below)
+            for axes in grid[max(len(panels) - columns, 0) : len(panels)]:  # lowest of a column
+                axes.tick_params(labelbottom=True)
+                axes.set_xlabel(f"{_UNITS[over]}, log axis")
         return drawing
 
-    def _panel(self, axes: Axes, shown: list[Cell], cells: list[Cell], whole: list[Cell]) -> None:
+    def _over(self, cells: list[Cell]) -> Over:
+        """What the axis is about. Raises BadInput for hours that are not known."""
+        over = self.over
+        if over == "auto":
+            over = "hours" if all(cell.limit.hours for cell in cells) else "dollars"
+        if over == "hours" and any(cell.hours is None for cell in cells):
+            raise BadInput(
+                "cost-curve: the price list does not know the time of some labels; draw over "
+                "dollars"
+            )
+        return over
+
+    def _panel(
+        self, axes: Axes, shown: list[Cell], cells: list[Cell], whole: list[Cell], over: Over
+    ) -> None:
         other = "method" if self.panels == "scheme" else "scheme"
         names = list(dict.fromkeys(_group(cell, other) for cell in cells))
         for name in names:
-            mine = sorted((c for c in shown if _group(c, other) == name), key=lambda c: c.dollars)
+            mine = [(_spent(c, over), c) for c in shown if _group(c, other) == name]
             style = look(name) if other == "method" else _scheme_look(names, name)
-            _line(axes, mine, _shown(name, other), style)
+            _line(axes, sorted(mine, key=lambda pair: pair[0]), _shown(name, other), style)
         for cell in whole:
             axes.axhline(
                 100 * cell.score.mean,
@@ -73,16 +112,9 @@ class CostCurve:
                 linewidth=1.2,
                 linestyle=(0, (5, 2)) if "+" in cell.method else (0, (1, 1.5)),
                 zorder=1,
-                label=f"{label(cell.method)}, {money(cell.dollars)}",
+                label=f"{label(cell.method)}, {_price(_spent(cell, over), over)}",
             )
-        axes.set_xscale("log")
-        axes.margins(x=0.08)
-        # Ticks stand at the budgets themselves: those are the numbers a reader knows.
-        spent = sorted({round(c.limit.dollars or c.dollars, 2) for c in cells})
-        if len(spent) <= 6:
-            axes.xaxis.set_major_locator(FixedLocator(spent))
-            axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: money(x)))
+        _ticks(axes, cells, over)
 
 
 def _group(cell: Cell, by: str) -> str:
@@ -96,46 +128,69 @@ def _shown(name: str, kind: str) -> str:
     return label(name) if kind == "method" else name
 
 
-def _line(axes: Axes, cells: list[Cell], name: str, style: Look) -> None:
-    x = [cell.dollars for cell in cells]
-    axes.plot(x, [100 * cell.score.mean for cell in cells], label=name, **style.line())
-    known = [c for c in cells if c.score.low is not None and c.score.high is not None]
-    if known:
+def _spent(cell: Cell, over: Over) -> float:
+    return (cell.hours or 0.0) if over == "hours" else cell.dollars
+
+
+def _price(value: float, over: Over) -> str:
+    return f"{value:,.3g} h" if over == "hours" else money(value)
+
+
+def _ticks(axes: Axes, cells: list[Cell], over: Over) -> None:
+    """They stand at the budgets themselves where those are few: a reader knows these numbers."""
+    axes.set_xscale("log")
+    axes.margins(x=0.08)
+    limit = (lambda c: c.limit.hours) if over == "hours" else (lambda c: c.limit.dollars)
+    wanted = sorted({round(limit(cell) or _spent(cell, over), 2) for cell in cells})
+    if len(wanted) <= 6:
+        axes.xaxis.set_major_locator(FixedLocator(wanted))
+        spent = [_spent(cell, over) for cell in cells] + wanted
+        # Also where all of it is one budget, of which each scheme spends nearly all.
+        axes.set_xlim(min(spent) / 1.12, max(spent) * 1.12)
+    else:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _price(x, over)))
+
+
+def _line(axes: Axes, mine: list[tuple[float, Cell]], name: str, style: Look) -> None:
+    x = [spent for spent, _ in mine]
+    axes.plot(x, [100 * cell.score.mean for _, cell in mine], label=name, **style.line())
+    known = [
+        (spent, 100 * cell.score.low, 100 * cell.score.high)
+        for spent, cell in mine
+        if cell.score.low is not None and cell.score.high is not None
+    ]
+    if len(known) == 1:  # a band about one point cannot be seen
+        axes.plot([known[0][0]] * 2, known[0][1:], color=style.color, linewidth=1.2)
+    elif known:
         axes.fill_between(
-            [c.dollars for c in known],
-            [100 * c.score.low for c in known],  # type: ignore[operator]
-            [100 * c.score.high for c in known],  # type: ignore[operator]
+            [spent for spent, _, _ in known],
+            [low for _, low, _ in known],
+            [high for _, _, high in known],
             color=style.color,
             alpha=0.13,
             linewidth=0,
         )
 
 
-def _outside(drawing: Drawing, grid: list[Axes], panels: int, columns: int) -> None:
+def _outside(drawing: Drawing, grid: list[Axes], panels: int, below: bool) -> None:
+    """The legend, in an empty place or below, and what is said once."""
     handles: dict[str, Any] = {}
-    for place, axes in enumerate(grid[:panels]):
+    for axes in grid[:panels]:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
-        if place + columns >= panels:  # the lowest of its column
-            axes.tick_params(labelbottom=True)
-            axes.set_xlabel("dollars of annotation, log axis")
     for axes in grid[panels:]:
         axes.set_axis_off()
     given = (list(handles.values()), list(handles))
-    if panels < len(grid):  # an empty place is where a reader looks for the legend
+    if not below:  # an empty place is where a reader looks for the legend
         grid[panels].legend(*given, loc="center", fontsize=10.5, handlelength=3, labelspacing=0.9)
     else:
         drawing.legend(
             *given, loc="outside lower center", ncols=min(4, len(handles)), handlelength=3
         )
     drawing.supylabel("mAP on the test split, points", fontsize=10)
-    drawing.suptitle(
-        "What more annotation buys (bands: 95 % over draws)",
-        x=0.01,
-        ha="left",
-        fontsize=13,
-        fontweight="bold",
-    )
+    heading(drawing, "What more annotation buys (bands: 95 % over draws)")
 
 
 def _scheme_look(names: list[str], name: str) -> Look:

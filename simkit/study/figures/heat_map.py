@@ -43,6 +43,7 @@ class HeatMap:
 
     name: ClassVar[str] = "heat-map"
     title: ClassVar[str] = "scheme x method at equal cost, winners framed"
+    of_runs: ClassVar[bool] = True
 
     budget: float | None = field(
         default=None, metadata={"help": "which budget in dollars; none: the middle one"}
@@ -56,7 +57,8 @@ class HeatMap:
         methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
         against = self.against if self.against in methods else methods[0]
         with house_style():
-            drawing = Drawing(figsize=(WIDTH, 1.9 + 0.62 * len(rows)), layout="constrained")
+            width = max(WIDTH, 3.4 + 0.62 * len(methods))  # each number has its place
+            drawing = Drawing(figsize=(width, 1.9 + 0.62 * len(rows)), layout="constrained")
             axes = drawing.add_subplot()
             _cells(axes, rows, methods, against)
             _frame(axes, rows, methods)

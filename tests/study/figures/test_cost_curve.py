@@ -63,3 +63,59 @@ def test_one_draw_has_no_band():
 def test_an_empty_table_is_refused():
     with pytest.raises(BadInput, match=r"^cost-curve: the table holds no runs; run"):
         CostCurve()(runs.tidy([], classes=()))
+
+
+def in_hours(hours=(2.0, 8.0), **fields):
+    return runs.tidy(
+        [
+            planted.row(scheme="fpc", method="an", draw=d, map=0.4 + 0.01 * d, seconds=3500 * h,
+                        budget_hours=h, dollars=20 * h) | fields
+            for h in hours
+            for d in range(3)
+        ],
+        classes=(),
+    )  # fmt: skip
+
+
+def test_budgets_in_hours_are_drawn_over_hours():
+    drawing = CostCurve()(in_hours())
+    (axes,) = drawing.axes
+    drawing.draw_without_rendering()
+    assert list(lines(axes)["AN"].get_xdata()) == pytest.approx([2 * 35 / 36, 8 * 35 / 36])
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["2 h", "8 h"]
+    assert axes.get_xlabel() == "hours of annotation, log axis"
+    (axes,) = CostCurve(over="dollars")(in_hours()).axes
+    assert list(lines(axes)["AN"].get_xdata()) == [40, 160]
+
+
+def test_hours_that_are_not_known_are_refused():
+    with pytest.raises(BadInput) as caught:
+        CostCurve(over="hours")(in_hours(seconds=None))
+    assert str(caught.value) == (
+        "cost-curve: the price list does not know the time of some labels; draw over dollars"
+    )
+
+
+def test_one_budget_shows_its_intervals_and_its_tick():
+    drawing = CostCurve()(in_hours(hours=(2.0,)))
+    (axes,) = drawing.axes
+    _, spread = axes.lines
+    # half = t(0.975, 2) * 0.01 / sqrt(3), in points
+    assert list(spread.get_ydata()) == pytest.approx([41 - 2.484, 41 + 2.484], abs=1e-3)
+    low, high = axes.get_xlim()
+    assert low < 2 * 35 / 36 < 2 < high
+
+
+def test_many_methods_have_their_legend_below():
+    many = [f"m{k}" for k in range(33)]
+    rows = [
+        r | {"method": m}
+        for r in planted.rows(schemes=["fpc", "rpa"], methods=["an"], reference=False)
+        for m in many
+    ]
+    drawing = CostCurve()(runs.tidy(rows, classes=()))
+    drawing.draw_without_rendering()
+    (legend,) = drawing.legends
+    assert len(legend.get_texts()) == 33
+    below = min(axes.get_tightbbox().y0 for axes in drawing.axes)
+    assert legend.get_window_extent().y1 <= below

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
@@ -110,3 +112,27 @@ def test_many_methods_fit():
     assert axes.get_xticklabels()[0].get_rotation() == 35
     drawing.canvas.draw()
     assert drawing.get_suptitle().endswith("Amounts as written, costs differ")
+
+
+def test_each_of_33_methods_has_its_place():
+    rows = [
+        planted.row(scheme="fpc", method=f"m{k}", draw=d, map=0.5 + 0.01 * d)
+        for k in range(33)
+        for d in range(2)
+    ]
+    drawing, axes, *_ = drawn(runs.tidy(rows, classes=()))
+    drawing.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts if text.get_text() == "50.5"]
+    assert len(boxes) == 33
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_budgets_in_hours_are_named_so():
+    rows = [
+        planted.row(scheme="fpc", method="an", draw=d, map=0.5, budget_hours=h)
+        for d in range(2)
+        for h in (2.0, 8.0)
+    ]
+    table = runs.tidy(rows, classes=())
+    assert HeatMap()(table).get_suptitle().endswith("in 8 hours of annotation each?")
+    assert HeatMap(hours=2)(table).get_suptitle().endswith("in 2 hours of annotation each?")

@@ -1,0 +1,77 @@
+"""`simkit show RUNS --figure NAME` draws any figure of a comparison."""
+
+from pathlib import Path
+
+import pytest
+
+from simkit.study import figures, runs
+from tests.study import planted_classes
+
+OF_RUNS = [name for name in figures.names() if getattr(figures.get(name), "of_runs", False)]
+
+
+@pytest.fixture
+def folder(shell) -> str:
+    Path("runs").mkdir()
+    runs.write(runs.writers(planted_classes.table()), Path("runs"))
+    return "runs"
+
+
+@pytest.mark.parametrize("name", OF_RUNS)
+def test_every_figure_of_runs_is_drawn(shell, folder: str, name: str) -> None:
+    done = shell("show", folder, "--figure", name, "--out", f"new/{name}.svg")
+    assert (done.code, done.out) == (0, f"wrote new/{name}.svg\n"), done.err
+    assert Path(f"new/{name}.svg").read_text().lstrip().startswith("<?xml")
+
+
+def test_settings_come_from_the_name_or_beside_it(shell, folder: str) -> None:
+    done = shell(
+        "show", folder, "--figure", "class-difference(first=csl)", "--set", "scheme=rpa",
+        "--out", "a.svg",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "CSL instead of AN: rpa at $10" in Path("a.svg").read_text()
+
+
+def test_the_file_has_the_figures_name_unless_another_is_given(shell, folder: str) -> None:
+    assert shell("show", folder, "--figure", "per-class", "--json").json == {
+        "figure": "per_class.png"
+    }
+    assert Path("per_class.png").read_bytes().startswith(b"\x89PNG")
+
+
+BAD = {
+    "--out is x.jpg; a name that ends in .png, .pdf or .svg is expected": ("--out", "x.jpg"),
+    "runs.png is a folder; give the name of a file to write": ("--out", "runs.png"),
+    "--set is 'scheme'; field=value is expected, such as scheme=fpc": ("--set", "scheme"),
+    "--set names 'scheme' twice; leave one out": ("--set", "scheme=a", "--set", "scheme=b"),
+    "no scheme of the table (per-class) is called 'fcp'; did you mean 'fpc'?": (
+        "--set",
+        "scheme=fcp",
+    ),
+    "no setting of figure 'per-class' is called 'sceme'; did you mean 'scheme'?": (
+        "--set",
+        "sceme=fpc",
+    ),
+}
+
+
+@pytest.mark.parametrize("message, options", BAD.items(), ids=range(len(BAD)))
+def test_what_cannot_be_drawn_is_one_sentence(shell, folder: str, message, options) -> None:
+    Path("runs.png").mkdir()
+    done = shell("show", folder, "--figure", "per-class", *options)
+    assert (done.code, done.err) == (2, f"simkit: {message}\n")
+
+
+def test_figures_of_other_things_and_other_folders_are_refused(shell, folder: str) -> None:
+    done = shell("show", folder, "--figure", "confusion")
+    assert (done.code, done.err) == (
+        2,
+        "simkit: --figure is confusion, which is not about runs; of a runs folder can be drawn: "
+        f"{', '.join(OF_RUNS)}\n",
+    )
+    Path("empty").mkdir()
+    done = shell("show", "empty", "--figure", "heat-map", "--out", "h.png")
+    assert done.code == 2 and done.err.startswith("simkit: empty ") and not Path("h.png").exists()
+    done = shell("show", folder, "--out", "h.png")
+    assert done.err == "simkit: --set and --out are about a figure; name it with --figure\n"
