@@ -55,7 +55,8 @@ _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
     default="stop",
     show_default=True,
     help="What to do at a picture that cannot be read, also where only its last byte is missing; "
-    "skipped ones take no part in training.",
+    "skipped ones take no part in training. Files that are not there at all are left out by "
+    "drop_missing=yes in --data.",
 )
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from simkit.data.assemble import Part, assemble, spell
 from simkit.data.dataset import SPLITS, Boxes, Dataset
-from simkit.data.pictures import FilePictures
+from simkit.data.pictures import FilePictures, is_file
 from simkit.data.split import published_order
 from simkit.errors import BadInput
 from simkit.files import expanded
@@ -26,6 +28,7 @@ class AnnotationFiles:
     and what is reported is validation.
     images: the folder that file names start in; val_images: that of val, where it is another one;
     test_images: that of test.
+    drop_missing: leave out images whose picture is not there.
     drop_empty: leave out images without annotation, as the papers on COCO do.
     order: "" as in the file, or "published": as in the label matrices of the single-positive
     papers, ids sorted as text. The published split and partial labels need it and drop_empty.
@@ -44,6 +47,7 @@ class AnnotationFiles:
     images: str = ""
     val_images: str = ""
     test_images: str = ""
+    drop_missing: bool = False
     drop_empty: bool = False
     order: Literal["", "published"] = ""
     hierarchy: str = ""
@@ -63,9 +67,18 @@ class AnnotationFiles:
     def _part(self, split: str, file: str) -> Part:
         found = self.read(expanded(file))
         folder = getattr(self, f"{split}_images", "") or self.images
-        pictures = FilePictures.of(folder, found.file_names) if folder else None
         boxes = Boxes(found.box_images, found.box_classes, found.corners, found.sizes)
-        part = Part(self.settled(found.truth, split), found.difficult, boxes, pictures)
+        part, names = (
+            Part(self.settled(found.truth, split), found.difficult, boxes),
+            found.file_names,
+        )
+        if folder and self.drop_missing:
+            place = expanded(folder)
+            there = [row for row, name in enumerate(names) if is_file(place / name)]
+            if there:  # else it will be said that none is
+                part, names = part.select(np.array(there)), [names[row] for row in there]
+        if folder:
+            part = replace(part, pictures=FilePictures.of(folder, names))
         return part.select(published_order(found.truth.images)) if self.order else part
 
     def settled(self, truth: Truth, split: str) -> Truth:

@@ -42,6 +42,7 @@ class Folder:
     unknown: "keep" leaves what is not known so: metrics leave it out, and a crowd cannot be asked
     about it. "absent" takes it for absent, "absent-in-train" does so in the training set alone;
     that is an assumption, wrong wherever nobody looked.
+    drop_missing: leave out images whose file is not there.
     hierarchy: a JSON file or the name of a shipped one, such as coco-80.
     """
 
@@ -55,6 +56,7 @@ class Folder:
     suffix: str = ""
     between: str = ""
     unknown: Unknown = "keep"
+    drop_missing: bool = False
     hierarchy: str = ""
 
     def open(self) -> Dataset:
@@ -66,6 +68,8 @@ class Folder:
             return self._unlabelled(place)
         table = self._table(place)
         content = read_content(table, between=self.between, suffix=self.suffix)
+        if self.drop_missing:
+            content = _there(place, content)
         whole = _part(place, content)
         parts = {}
         for split in SPLITS:
@@ -116,6 +120,20 @@ def _part(place: Path, content: Content) -> Part:
     return Part(
         Truth.of(content.present, text_ids(content.files), content.classes, content.known),
         pictures=pictures,
+    )
+
+
+def _there(place: Path, content: Content) -> Content:
+    """The rows whose files are there; as they are where none is, which will be said."""
+    rows = [row for row, name in enumerate(content.files) if is_file(place / name)]
+    if not rows:
+        return content
+    return replace(
+        content,
+        files=[content.files[row] for row in rows],
+        splits=content.splits[rows],
+        present=csr_array(content.present[rows]),
+        known=None if content.known is None else csr_array(content.known[rows]),
     )
 
 

@@ -112,6 +112,15 @@ def test_missing_pictures_are_named_when_the_set_is_opened(tmp_path: Path) -> No
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         data.open(f"coco:{train},images={tmp_path / 'pictures'}")
+    whole = data.open(f"coco:{train}").truth[WHOLE]
+    left = data.open(f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes")
+    there = np.delete(np.arange(10), 4)
+    assert left.truth[WHOLE].id == whole.select(there).id
+    assert [Path(name).stem for name in left.pictures[WHOLE].files] == [str(i) for i in there]
+    for picture in (tmp_path / "pictures").iterdir():
+        picture.unlink()
+    with pytest.raises(BadInput, match=r"0\.png does not exist \(10 of 10 pictures are missing\)"):
+        data.open(f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes")
 
 
 def test_a_file_is_needed() -> None:

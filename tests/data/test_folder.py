@@ -229,6 +229,8 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
         f"{tmp_path}/z.jpg does not exist (1 of 2 pictures are missing); give the folder that "
         "holds them",
     )
+    left = data.open(f"folder:{tmp_path},drop_missing=yes")
+    assert left.truth["train"].images.tolist() == ["a.jpg"] and len(left.pictures["train"]) == 1
     _folder(tmp_path, "file,class\n../a.jpg,cat\n")
     _message(
         f"folder:{tmp_path}",
