@@ -10,6 +10,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -55,11 +56,15 @@ class History:
 
 def versions() -> dict[str, str]:
     """Versions that can change a result: of simkit, numpy and Python."""
+    return {"simkit": _own(), "numpy": np.__version__, "python": platform.python_version()}
+
+
+@cache  # it is looked up among files
+def _own() -> str:
     try:
-        own = metadata.version("simkit")
+        return metadata.version("simkit")
     except metadata.PackageNotFoundError:
-        own = "unknown"
-    return {"simkit": own, "numpy": np.__version__, "python": platform.python_version()}
+        return "unknown"
 
 
 def content_id(*parts: np.ndarray | str | bytes | None) -> str:

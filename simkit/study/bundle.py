@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -74,7 +75,7 @@ class Bundle:
     memory: float
     ids: Mapping[str, str]
 
-    @property
+    @cached_property  # every run of the bundle asks for it; it travels along with the bundle
     def key(self) -> str:
         """Sixteen hexadecimal digits."""
         decides = {

@@ -9,6 +9,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
+
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.study import kept, runs
@@ -54,16 +56,15 @@ def finish(
     """
     there = stored(bundles, folder)
     done, failures = dict(there.done), dict(there.failures)
-    keys = {id(bundle): bundle.key for bundle in bundles}
-    left = [b for b in bundles if keys[id(b)] not in done and keys[id(b)] not in failures]
+    left = [b for b in bundles if b.key not in done and b.key not in failures]
     every = sum(b.runs for b in bundles)
     ended = every - sum(b.runs for b in left)
     progress(ended, every)
     for bundle, outcome in outcomes(run, left, executor=executor, workers=workers):
-        key = keys[id(bundle)]
+        key = bundle.key
         if isinstance(outcome, Exception):
             failures[key] = _told(outcome)
-        elif others := _others(outcome, key):
+        elif others := _others(outcome):
             failures[key] = others
         else:
             done[key] = Kept(runs.tidy(outcome.rows, classes=()), outcome.failures)
@@ -90,16 +91,17 @@ def stored(bundles: Sequence[Bundle], folder: Path) -> Finished:
     return Finished(done, failures)
 
 
-def _others(done: Done, key: str) -> str:
-    """Why rows are not those of the bundle: whoever computed them is another program."""
-    if all(row["key"] == key for row in done.rows):
-        return ""
-    made, here = json.loads(done.rows[0]["environment"]), versions()
-    differ = [f"{name} {made[name]}" for name in here if made.get(name) != here[name]]
-    return (
-        f"it was computed by a worker with other versions than here ({', '.join(differ) or 'torch'}"
-        "); install the same everywhere"
-    )
+def _others(done: Done) -> str:
+    """Why rows are not what this process would have computed: their worker's versions differ."""
+    here = {**versions(), "torch": str(torch.__version__)}
+    for row in done.rows:
+        made = json.loads(row["environment"])
+        if differ := [f"{name} {made[name]}" for name in here if made[name] != here[name]]:
+            return (
+                f"its worker has other versions than this process ({', '.join(differ)}); install "
+                "the same everywhere"
+            )
+    return ""
 
 
 def _told(error: Exception) -> str:

@@ -1,17 +1,31 @@
 import os
+import signal
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 
 import pytest
 
-from simkit.study.workers import outcomes
+from simkit.study import workers
+from simkit.study.workers import NoWorker, outcomes
 
 
 def work(number):
     if number == 3:
         raise ValueError("three is odd")
     return os.getpid(), os.environ.get("OMP_NUM_THREADS")
+
+
+def deadly(job):
+    """Two kill their process: one the first time, one whenever it is tried."""
+    name, folder = job
+    with open(folder / "tried", "a") as file:
+        file.write(f"{name} ")
+    if name == "always" or (name == "once" and (folder / "tried").read_text().count("once") == 1):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return name
 
 
 def interrupt(number):
@@ -64,3 +78,39 @@ def test_an_interruption_leaves_no_thread_and_no_traceback(tmp_path):
             [sys.executable, str(path)], capture_output=True, text=True, env=environment, timeout=60
         )
         assert (done.stdout, done.stderr) == ("stopped with 1 thread\n", "")
+
+
+def test_a_job_whose_process_dies_is_tried_alone_at_the_end_and_harms_no_other(tmp_path):
+    jobs = [(name, tmp_path) for name in ("always", "a", "once", "b", "c")]
+    ended = list(outcomes(deadly, jobs, workers=2))
+    found = {name: outcome for (name, _), outcome in ended}
+    assert isinstance(found.pop("always"), BrokenProcessPool)
+    assert found == {name: name for name in ("a", "once", "b", "c")}
+    tried = (tmp_path / "tried").read_text().split()
+    assert sorted(tried[:5]) == ["a", "always", "b", "c", "once"]
+    assert sorted(tried[5:]) == ["always", "once"]
+
+
+class Dead:
+    """A worker whose process never comes up."""
+
+    came_up = False
+
+    def submit(self, run, job):
+        future = Future()
+        future.set_exception(BrokenProcessPool("gone"))
+        return future
+
+    def stop(self, *, at_once=False):
+        pass
+
+
+def test_where_no_process_comes_up_every_job_says_so(monkeypatch):
+    @contextmanager
+    def team(count):
+        yield [Dead() for _ in range(count)]
+
+    monkeypatch.setattr(workers, "local_workers", team)
+    found = dict(outcomes(work, [1, 2, 4], workers=2))
+    assert sorted(found) == [1, 2, 4]
+    assert all(isinstance(error, NoWorker) for error in found.values())
