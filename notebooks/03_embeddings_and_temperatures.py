@@ -112,8 +112,9 @@ between = label_distances(task.aid(LabelMedians).psi, labels.classes)
 show("label-distances")(between)
 
 # %% [markdown]
-# Four-sided forms lie together, textures far from the rest. But classes that are *in the same
-# pictures* are near too, such as a class and its ancestors: a median is that of whole pictures.
+# Square, parallelogram and quadrilateral make a dark block, textures lie far from the rest. But
+# classes that are *in the same pictures* are near too, such as a class and its ancestors: a median is
+# that of whole pictures. Rhombus and trapezoid, which are rarer, stand elsewhere.
 
 # %% [markdown]
 # ## From distance to temperature
@@ -136,8 +137,9 @@ show("temperature-curve")(curves(settings))
 # %% [markdown]
 # ## The temperatures of one picture
 #
-# The first picture from above. SE takes the nearer of both ways, SE-L asks classes alone, SE-I
-# pictures alone; a cross is a label that the method ignores.
+# The first picture from above. SE-L asks classes alone, SE-I pictures alone; a cross is a label that
+# the method ignores. SE takes the nearer of both ways to something present, and to something absent,
+# and only then divides each by its largest in the picture: so it can side with neither of the two.
 
 # %%
 image = int(rich[0])
