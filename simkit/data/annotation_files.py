@@ -76,7 +76,7 @@ class AnnotationFiles:
             place = expanded(folder)
             there = [row for row, name in enumerate(names) if is_file(place / name)]
             if there:  # else it will be said that none is
-                part, names = part.select(np.array(there)), [names[row] for row in there]
+                part, names = part.select(np.array(there)), tuple(names[row] for row in there)
         if folder:
             part = replace(part, pictures=FilePictures.of(folder, names))
         return part.select(published_order(found.truth.images)) if self.order else part
