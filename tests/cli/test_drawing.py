@@ -49,6 +49,7 @@ BAD = {
         "--set",
         "scheme=fcp",
     ),
+    "per-class: budget is 'much'; a number is expected": ("--set", "budget=much"),
     "no setting of figure 'per-class' is called 'sceme'; did you mean 'scheme'?": (
         "--set",
         "sceme=fpc",
@@ -75,3 +76,11 @@ def test_figures_of_other_things_and_other_folders_are_refused(shell, folder: st
     assert done.code == 2 and done.err.startswith("simkit: empty ") and not Path("h.png").exists()
     done = shell("show", folder, "--out", "h.png")
     assert done.err == "simkit: --set and --out are about a figure; name it with --figure\n"
+
+
+def test_another_metric_is_one_of_those_there_are(shell, folder: str) -> None:
+    done = shell("show", folder, "--figure", "heat-map", "--set", "metric=f1")
+    assert (done.code, done.err) == (
+        2,
+        "simkit: heat-map: metric is 'f1'; it must be one of map, map_all, map_o\n",
+    )

@@ -67,7 +67,8 @@ class ByClass:
 
 def by_class(runs: pa.Table, *, methods: Sequence[str], asker: str) -> ByClass:
     """From the runs of one scheme within one budget. Raises BadInput where they do not say."""
-    rows = [row for row in runs.to_pylist() if row["method"] in methods and row["ap"]]
+    wanted = ["method", "draw", "images", "ap", "class_present", "class_absent"]
+    rows = [r for r in runs.select(wanted).to_pylist() if r["method"] in methods and r["ap"]]
     again = "compare again with this version of simkit"
     for name in ("ap", "class_present"):
         column(rows, name, asker=asker, mend=again)

@@ -82,4 +82,5 @@ def column(rows: Sequence[dict[str, object]], name: str, *, asker: str, mend: st
 
 def _mean(runs: pa.Table, method: str, metric: str) -> float:
     values = runs.filter(pc.equal(runs["method"], method))[metric].drop_null().to_pylist()
-    return float(np.mean(values)) if values else -1.0
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else -1.0  # below any that has one

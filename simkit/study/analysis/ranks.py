@@ -62,6 +62,8 @@ def ranks(
         raise BadInput(f"{asker}: the table holds one method, {methods[0]!r}; two are needed")
     found: dict[tuple[str, int], dict[str, float]] = {}
     for row in scored(runs, metric):
+        if np.isnan(row[metric]):
+            continue
         found.setdefault((row["scheme"], row["draw"]), {})[row["method"]] = row[metric]
     blocks = {place: block for place, block in found.items() if len(block) == len(methods)}
     if not blocks:

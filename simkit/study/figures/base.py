@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import matplotlib as mpl
 import pyarrow as pa
@@ -18,6 +18,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from simkit.registry import Registry
 
+Metric = Literal["map", "map_all", "map_o"]
 WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
 INK, PALE = "#222222", "#8a8a8a"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -77,7 +78,7 @@ def heading(drawing: Drawing, text: str) -> None:
 
 def caption(drawing: Drawing, *parts: str) -> None:
     """How to read it, below; a line or more for each part that says something."""
-    width = int(14.5 * drawing.get_figwidth())  # letters of 9 points in a line
+    width = int(14 * drawing.get_figwidth())  # letters of 9 points in a line
     lines = [line for part in parts for line in textwrap.wrap(part, width)]
     drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#555555")
 

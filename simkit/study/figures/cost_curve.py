@@ -15,6 +15,7 @@ from simkit.study.figures.base import (
     PALE,
     WIDTH,
     Look,
+    Metric,
     heading,
     house_style,
     label,
@@ -56,7 +57,7 @@ class CostCurve:
         default="auto",
         metadata={"help": "dollars, hours, or auto: hours where all budgets are in hours"},
     )
-    metric: str = field(default="map", metadata={"help": "map, map_all or map_o"})
+    metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
 
     def __call__(self, table: pa.Table) -> Drawing:
         cells = [cell for line in lines(table, metric=self.metric) for cell in line.cells]

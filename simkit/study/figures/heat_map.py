@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, label, register
+from simkit.study.figures.base import INK, PALE, WIDTH, Metric, house_style, label, register
 from simkit.study.summary import (
     Cell,
     Limit,
@@ -50,7 +50,7 @@ class HeatMap:
     )
     hours: float | None = field(default=None, metadata={"help": "or which budget in hours"})
     against: str = field(default="an", metadata={"help": "the method that colours compare with"})
-    metric: str = field(default="map", metadata={"help": "map, map_all or map_o"})
+    metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
 
     def __call__(self, table: pa.Table) -> Drawing:
         chosen, rows = self._rows(table)
@@ -66,7 +66,11 @@ class HeatMap:
                 _title(rows, chosen), x=0.01, ha="left", fontsize=13, fontweight="bold"
             )
             drawing.supxlabel(
-                _note(table, against, self.metric), x=0.01, ha="left", fontsize=9, color="#555555"
+                _note(table, against, self.metric, chosen),
+                x=0.01,
+                ha="left",
+                fontsize=9,
+                color="#555555",
             )
         return drawing
 
@@ -176,7 +180,7 @@ def _title(rows: list[Line], limit: Limit) -> str:
     return f"Which method wins under which scheme, for {limit} of annotation each?"
 
 
-def _note(table: pa.Table, against: str, metric: str) -> str:
+def _note(table: pa.Table, against: str, metric: str, limit: Limit) -> str:
     note = (
         "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better "
         f"(blue) or worse (orange) than {label(against)}, full at {_FULL:.0f} points.\n"
@@ -187,4 +191,6 @@ def _note(table: pa.Table, against: str, metric: str) -> str:
     if not full:
         return note
     reached = ", ".join(f"{label(cell.method)} {percent(cell.score)}" for cell in full)
-    return f"{note}\nEverything labelled, for {money(full[0].dollars)}: {reached}."
+    hours = full[0].hours if limit.hours else None  # in the unit of the budget
+    price = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
+    return f"{note}\nEverything labelled, for {price}: {reached}."

@@ -16,6 +16,7 @@ from simkit.study.figures.base import (
     INK,
     PALE,
     WIDTH,
+    Metric,
     caption,
     heading,
     house_style,
@@ -50,7 +51,7 @@ class RankDiagram:
         default="paired",
         metadata={"help": "what tells two apart: paired (by draw) or nemenyi (by mean rank)"},
     )
-    metric: str = field(default="map", metadata={"help": "map, map_all or map_o"})
+    metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
 
     def __call__(self, table: pa.Table) -> Drawing:
         limit, runs = within(table, budget=self.budget, hours=self.hours, asker=self.name)

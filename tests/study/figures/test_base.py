@@ -4,7 +4,17 @@ import pytest
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.study import figures
-from simkit.study.figures.base import house_style, label, look, plain_log, power
+from simkit.study.figures.base import (
+    caption,
+    cut,
+    heading,
+    house_style,
+    label,
+    look,
+    not_shown,
+    plain_log,
+    power,
+)
 
 
 def test_figures_are_found_by_name():
@@ -70,3 +80,27 @@ def test_names_are_no_formulas():
 )
 def test_powers_are_written_short(value, text):
     assert power(value) == text
+
+
+def test_what_stands_around_a_figure_keeps_inside_it():
+    from matplotlib.figure import Figure
+
+    with house_style():
+        drawing = Figure(figsize=(9, 3), layout="constrained")
+        drawing.add_subplot()
+        heading(drawing, "What it is about")
+        caption(drawing, "A short part.", "and a long one of many words " * 12, "")
+        drawing.draw_without_rendering()
+    lines = drawing.get_supxlabel().split("\n")
+    assert lines[0] == "A short part." and len(lines) == 4
+    assert drawing.get_tightbbox().width <= 9
+
+
+def test_what_is_left_out_is_counted():
+    assert not_shown(0) == ""
+    assert not_shown(1) == "1 other method is not shown; the option methods chooses."
+    assert not_shown(2) == "2 other methods are not shown; the option methods chooses."
+
+
+def test_long_names_are_cut():
+    assert (cut("x" * 28), cut("x" * 29)) == ("x" * 28, "x" * 27 + "…")

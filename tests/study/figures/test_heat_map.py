@@ -133,6 +133,10 @@ def test_budgets_in_hours_are_named_so():
         for d in range(2)
         for h in (2.0, 8.0)
     ]
+    whole = {"scheme": "full-subset", "method": "full", "reference": True, "map": 0.5}
+    rows.append(planted.row(**whole, draw=0, seconds=36000.0))
     table = runs.tidy(rows, classes=())
+    note = HeatMap()(table).get_supxlabel()
+    assert note.endswith("Everything labelled, for 10 hours: Full labels 50.0 mAP.")
     assert HeatMap()(table).get_suptitle().endswith("in 8 hours of annotation each?")
     assert HeatMap(hours=2)(table).get_suptitle().endswith("in 2 hours of annotation each?")
