@@ -14,7 +14,6 @@ import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -130,8 +129,7 @@ def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
         raise BadInput(f"{called}: {error}") from None
 
 
-@cache  # types that stand as text are worked out each time they are asked for
-def _fields(part: type) -> Mapping[str, Any]:
+def _fields(part: type) -> dict[str, Any]:
     hints = typing.get_type_hints(part)
     return {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
 

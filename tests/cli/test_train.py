@@ -117,8 +117,8 @@ BAD = {
             "csl",
             "--fine-tune",
         ],
-        "protocol 'csl' starts from a resnet50 trained on ImageNet; give --weights FILE, or imagenet "
-        "to download torchvision's, or random",
+        "protocol 'csl' starts from a resnet50 trained on ImageNet; give --weights FILE, or "
+        "imagenet to download torchvision's, or random",
     ),
     "an unknown protocol": (
         ["--method", "an", "--labels", "full.parquet", "--data", SMALL, "--protocol", "large"],
