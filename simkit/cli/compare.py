@@ -90,9 +90,9 @@ def command(
         print_json(result.to_json())
     elif result.left:
         click.echo(
-            f"part {part} has {len(result.table):,} runs in {out}; {result.left:,} bundles of the "
-            "grid are not there yet: the part that ends last writes tables and pictures, and so "
-            "does the same command without --part, which finishes the rest"
+            f"part {part} has {len(result.table):,} runs in {out}; bundles of the grid that are "
+            f"not there yet: {result.left:,}; the part that ends last writes tables and pictures, "
+            "and so does the same command without --part, which finishes the rest"
         )
     else:
         click.echo(result.text())

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import click
@@ -122,31 +123,39 @@ def cost_notes(bill: Cost) -> Iterator[str]:
 def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[list[Advance]]:
     """A bar on stderr for each label; what is handed out is called with (done, total).
 
-    A bar appears when it is first called. Silent in a pipe. rate_of: what is counted, to show how
-    many of them are done in a second.
+    A bar appears when it is first called, with the time that is left by what was done since then.
+    Silent in a pipe. rate_of: what is counted, to show how many of them are done in a second.
     """
     from rich.console import Console
-    from rich.progress import Progress, Task, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress, ProgressColumn, Task, TextColumn
     from rich.text import Text
 
     class Rate(TextColumn):
         def render(self, task: Task) -> Text:
             return Text(f"{task.speed:,.1f} {rate_of}/s" if task.speed and rate_of else "")
 
+    class Left(ProgressColumn):
+        # rich forgets after half a minute how fast it went, and work may take longer to end.
+        def render(self, task: Task) -> Text:
+            left = time_left(task.fields["ends"], task.total, task.get_time())
+            return Text("" if left is None else f"{left} left", style="progress.remaining")
+
     console = Console(stderr=True)
     bars = Progress(
         *Progress.get_default_columns()[:-1],
         Rate(""),
-        TimeRemainingColumn(),
+        Left(),
         console=console,
         transient=True,
         disable=quiet or not console.is_terminal,
     )
 
     def bar(label: str) -> Advance:
-        task = bars.add_task(label, total=None, visible=False)
+        ends: list[tuple[float, float]] = []  # when so much was done: at first and at last
+        task = bars.add_task(label, total=None, visible=False, ends=ends)
 
         def advance(done: float, total: int, told: str = "") -> None:
+            ends[1:] = [(bars.get_time(), done)]
             words = {"description": told} if told else {}
             bars.update(task, completed=done, total=total, visible=True, **words)  # type: ignore[arg-type]
 
@@ -154,6 +163,16 @@ def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[l
 
     with bars:
         yield [bar(label) for label in labels]
+
+
+def time_left(ends: list[tuple[float, float]], total: float | None, now: float) -> str | None:
+    """Such as 0:01:30, at the rate between the first and the last (seconds, done); None where that
+    tells nothing yet. What was done before the first, in an earlier call, is no measure."""
+    if len(ends) < 2 or total is None or ends[-1][1] <= ends[0][1]:
+        return None
+    (began, before), (last, done) = ends[0], ends[-1]
+    left = (total - done) * (last - began) / (done - before) - (now - last)
+    return str(timedelta(seconds=max(0, round(left))))
 
 
 def hours(seconds: float | None) -> str:

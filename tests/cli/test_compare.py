@@ -82,3 +82,40 @@ def test_another_grid_in_the_same_folder_is_noted(shell) -> None:
     Path("grid.toml").write_text(GRID.replace("draws = 2", "draws = 1").replace('"an", ', ""))
     second = shell("compare", "grid.toml", "--workers", 1)
     assert "simkit: note: runs shows the results of another grid" in second.err
+
+
+def test_parts_and_schedulers_that_cannot_be(shell, monkeypatch) -> None:
+    Path("grid.toml").write_text(GRID)
+    done = shell("compare", "grid.toml", "--part", "9/8")
+    assert (done.code, done.err) == (
+        2,
+        "simkit: part is '9/8'; I/N with I from 1 to N is expected, such as 1/16 for the first of "
+        "sixteen\n",
+    )
+    done = shell("compare", "grid.toml", "--scheduler", "tcp://10.0.0.1:8786", "--workers", 2)
+    assert (done.code, done.err) == (
+        2,
+        "simkit: --workers counts processes of this machine, and --scheduler has workers of its "
+        "own; give one of them\n",
+    )
+    monkeypatch.setattr("simkit.study.cluster._PATIENCE", 0.2)
+    done = shell("compare", "grid.toml", "--scheduler", "tcp://127.0.0.1:1")
+    assert done.code == 2 and "no scheduler answers at 'tcp://127.0.0.1:1'; start" in done.err
+    assert not Path("runs").exists()
+
+
+def test_the_help_shows_a_file_for_an_array(shell) -> None:
+    shown = shell("compare", "--help").out
+    assert "#SBATCH --array=1-16\n" in shown
+    assert "simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16\n" in shown
+
+
+def test_a_part_says_what_is_left(shell) -> None:
+    Path("grid.toml").write_text(GRID)
+    done = shell("compare", "grid.toml", "--part", "1/2", "--workers", 1)
+    assert (done.code, done.out) == (
+        0,
+        "part 1/2 has 5 runs in runs; bundles of the grid that are not there yet: 1; the part that "
+        "ends last writes tables and pictures, and so does the same command without --part, which "
+        "finishes the rest\n",
+    )

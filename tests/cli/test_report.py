@@ -1,11 +1,14 @@
 """Tables for people and one object for programs."""
 
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-from simkit.cli.report import counts_line, hours, print_json, progress, table
+from simkit.cli.report import counts_line, hours, print_json, progress, table, time_left
 from simkit.labels.partial import PartialLabels
 
 
@@ -43,3 +46,31 @@ def test_progress_is_silent_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> Non
         advance(2, 2)
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err == ""
+
+
+def test_the_time_left_counts_what_was_done_since_the_bar_began() -> None:
+    assert time_left([(100.0, 40)], 100, 130.0) is None
+    assert time_left([(100.0, 40), (105.0, 40)], 100, 130.0) is None
+    # 20 took 30 seconds, so 40 take 60, of which 10 have passed
+    assert time_left([(100.0, 40), (130.0, 60)], 100, 140.0) == "0:00:50"
+    assert time_left([(100.0, 40), (130.0, 60)], 100, 300.0) == "0:00:00"
+    assert time_left([(0.0, 0), (3600.0, 10)], 100, 3600.0) == "9:00:00"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
+def test_a_terminal_sees_progress_and_the_time_left() -> None:
+    import pty
+
+    program = (
+        "import time\n"
+        "from simkit.cli.report import progress\n"
+        "with progress('working') as (advance,):\n"
+        "    advance(0, 4); time.sleep(0.2); advance(2, 4); time.sleep(0.4)\n"
+    )
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", program]
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    subprocess.run(command, stderr=theirs, env=environment, check=True, timeout=60)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    assert "working" in shown and "50%" in shown and "0:00:00 left" in shown
