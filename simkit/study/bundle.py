@@ -43,7 +43,7 @@ class Purchase:
         time = "" if self.hours is None else f", {self.hours:g} hours"
         return f"{self.scheme}{money}{time}"
 
-    @property
+    @cached_property  # the same purchase is in a bundle of every draw
     def decides(self) -> dict[str, Any]:
         """All of it as plain values, settings spelled out."""
         return {

@@ -46,24 +46,25 @@ class Worker:
         """Whether its process began to work at all."""
         return self._up is not None and self._up.done() and self._up.exception() is None
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """End the process; at_once: what it is at is lost."""
+    def stop(self) -> None:
+        """End the process at once; what it is at is lost."""
         pool, self._pool = self._pool, None
         if pool is None:
             return
-        # No public call stops running work before Python 3.14. Nothing is cancelled: the pool sees
-        # that its worker is gone and fails what is left, and could not if that were cancelled.
-        processes = list((getattr(pool, "_processes", None) or {}).values()) if at_once else []
+        # No public call stops running work before Python 3.14, and to leave by itself takes a
+        # process with torch in it a second. Nothing is cancelled: the pool sees that its worker is
+        # gone and fails what is left, and could not if that were cancelled.
+        processes = list((getattr(pool, "_processes", None) or {}).values())
         for process in processes:
             process.terminate()
-        pool.shutdown(wait=bool(processes) or not at_once)
+        pool.shutdown(wait=bool(processes))
 
 
 @contextmanager
 def local_workers(count: int) -> Iterator[list[Worker]]:
     """`count` workers, each with one thread and, where there are GPUs, one of them, in turn.
 
-    Left by an error or by Ctrl-C, they are stopped at once; what they were at is lost.
+    They are stopped when the block is left, at once, and what they are at then is lost.
     """
     devices = gpus()
     threads = {name: "1" for name in _THREADS}
@@ -73,12 +74,9 @@ def local_workers(count: int) -> Iterator[list[Worker]]:
     ]
     try:
         yield team
-    except BaseException:
+    finally:
         for worker in team:
-            worker.stop(at_once=True)
-        raise
-    for worker in team:
-        worker.stop()
+            worker.stop()
 
 
 def gpus() -> list[str]:

@@ -101,7 +101,7 @@ class Dead:
         future.set_exception(BrokenProcessPool("gone"))
         return future
 
-    def stop(self, *, at_once=False):
+    def stop(self):
         pass
 
 
