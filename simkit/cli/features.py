@@ -68,6 +68,7 @@ def command(**given: Any) -> None:
     """
     from simkit.data import open as open_data
     from simkit.embed.backbones import backbone
+    from simkit.embed.peak import peak_memory
     from simkit.study.material import note_scenes_net
 
     data = open_data(given["spec"])
@@ -78,7 +79,7 @@ def command(**given: Any) -> None:
     for split in splits:
         with progress(split, quiet=given["as_json"], rate_of="pictures") as (advance,):
             made += _extract(data, split, net, given, advance)
-    peak = _peak_memory()
+    peak = peak_memory()
     if given["as_json"]:
         print_json({"features": made, "peak_memory_mb": peak})
         return
@@ -180,15 +181,3 @@ def _tell(one: dict[str, Any]) -> None:
         )
     for each in one["skipped"]:
         click.echo(f"  row {each['row']}, image {each['image']}: {each['reason']}")
-
-
-def _peak_memory() -> float | None:
-    """Megabytes this process has held at most; None where the platform does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

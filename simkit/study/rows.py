@@ -84,18 +84,6 @@ def environment() -> str:
     return json.dumps({**what, **where, "threads": torch.get_num_threads()}, sort_keys=True)
 
 
-def peak_memory() -> float | None:
-    """Megabytes this process has held at most; None where the platform does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
-
-
 def _curve_of(bundle: Bundle) -> str | None:
     if bundle.validation != "none":
         return "val"

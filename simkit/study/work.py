@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from simkit.embed.peak import peak_memory
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.methods import Task
@@ -20,7 +21,7 @@ from simkit.study.bundle import Bundle, Purchase, kind_of
 from simkit.study.buying import Bought, buy
 from simkit.study.hearing import heard, of_run, texts
 from simkit.study.material import Material, opened_as
-from simkit.study.rows import peak_memory, row, scored
+from simkit.study.rows import row, scored
 from simkit.study.runs import Done, Row, told
 from simkit.study.stacks import Run, stacks
 
