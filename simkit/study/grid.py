@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import tomllib
-import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -20,6 +19,7 @@ from simkit.files import readable
 from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.registry import convert
+from simkit.study.fields import EXAMPLE, check_made, expect, limits, part, texts, whole
 from simkit.study.toml import text_of
 
 Validation = Literal["none", "complete", "partial"]
@@ -77,29 +77,29 @@ class Grid:
 
     def __post_init__(self) -> None:
         for name, make in (("schemes", schemes.make), ("methods", methods.make)):
-            object.__setattr__(self, name, _texts(getattr(self, name), name))
-            _known(getattr(self, name), name, make)
+            object.__setattr__(self, name, texts(getattr(self, name), name))
+            check_made(getattr(self, name), name, make)
         for name, unit in (("budgets", "dollars"), ("hours", "hours")):
-            object.__setattr__(self, name, _limits(getattr(self, name), name, unit))
+            object.__setattr__(self, name, limits(getattr(self, name), name, unit))
         for name in ("data", "backbone", "weights", "prices"):
-            _expect(isinstance(getattr(self, name), str), name, getattr(self, name), "text")
-        _expect(
-            _whole(self.draws) and self.draws >= 1, "draws", self.draws, "a whole number from 1 on"
+            expect(isinstance(getattr(self, name), str), name, getattr(self, name), "text")
+        expect(
+            whole(self.draws) and self.draws >= 1, "draws", self.draws, "a whole number from 1 on"
         )
-        _expect(
-            _whole(self.seed) and -(2**63) <= self.seed < 2**63,
+        expect(
+            whole(self.seed) and -(2**63) <= self.seed < 2**63,
             "seed",
             self.seed,
             "a whole number from -2**63 to 2**63 - 1",
         )
         for name in ("reference", "curves"):
-            _expect(
+            expect(
                 isinstance(getattr(self, name), bool), name, getattr(self, name), "true or false"
             )
         object.__setattr__(self, "memory", convert(self.memory, float, "memory"))
-        _expect(self.memory > 0, "memory", self.memory, "gigabytes above 0")
+        expect(self.memory > 0, "memory", self.memory, "gigabytes above 0")
         choices = get_args(Validation)
-        _expect(
+        expect(
             self.validation in choices,
             "validation",
             self.validation,
@@ -144,11 +144,11 @@ class Grid:
         for name in ("schemes", "methods"):
             if name not in values:
                 raise BadInput(
-                    f"{name} is missing; list at least one, such as {name} = [{_EXAMPLE[name]}]"
+                    f"{name} is missing; list at least one, such as {name} = [{EXAMPLE[name]}]"
                 )
         given = dict(values)
-        given["train"] = _part(Settings, values.get("train", {}), "train")
-        given["habits"] = _part(Habits, values.get("habits", {}), "habits")
+        given["train"] = part(Settings, values.get("train", {}), "train")
+        given["habits"] = part(Habits, values.get("habits", {}), "habits")
         if not isinstance(given.get("features", {}), Mapping):
             raise BadInput(
                 f"features is {given['features']!r}; a table such as [features] with one file "
@@ -179,66 +179,3 @@ class Grid:
 def demo(*, seed: int | None = None) -> Grid:
     """The grid that ships with simkit: it needs no data and takes minutes on two cores."""
     return Grid.load(DEMO, seed=seed)
-
-
-_EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
-
-
-def _texts(values: Any, name: str) -> tuple[str, ...]:
-    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-        raise BadInput(f"{name} is {values!r}; a list such as [{_EXAMPLE[name]}] is expected")
-    for value in values:
-        _expect(isinstance(value, str), name, value, "a list of texts")
-    return tuple(values)
-
-
-def _known(specs: tuple[str, ...], name: str, make: Any) -> None:
-    parts: dict[Any, str] = {}
-    for spec in specs:
-        try:
-            part = make(spec)
-        except BadInput as error:
-            raise BadInput(f"{name}: {error}") from None
-        if part in parts:
-            raise BadInput(
-                f"{name} lists {spec!r} and {parts[part]!r}, which are the same; leave one out"
-            )
-        parts[part] = spec
-
-
-def _limits(values: Any, name: str, unit: str) -> tuple[float, ...]:
-    given = [values] if isinstance(values, int | float) and not isinstance(values, bool) else values
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise BadInput(f"{name} is {values!r}; a list of {unit} is expected")
-    out = []
-    for value in given:
-        number = convert(value, float, name)
-        _expect(number > 0, name, value, f"{unit} above 0")
-        out.append(number)
-    if len(set(out)) < len(out):
-        raise BadInput(f"{name} is {list(values)!r}, which names one twice; leave one out")
-    return tuple(sorted(out))
-
-
-def _part(kind: type, values: Any, name: str) -> Any:
-    if not isinstance(values, Mapping):
-        raise BadInput(f"{name} is {values!r}; a table such as [{name}] is expected")
-    hints = typing.get_type_hints(kind)
-    known = [f.name for f in dataclasses.fields(kind)]
-    given = {}
-    for key, value in values.items():
-        if key not in known:
-            raise unknown(f"setting of {name}", key, known)
-        given[key] = (
-            value if isinstance(value, list) else convert(value, hints[key], f"{name}.{key}")
-        )
-    return kind(**given)
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:
-    if not holds:
-        raise BadInput(f"{name} is {value!r}; {wanted} is expected")
