@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from simkit.errors import BadInput
-from simkit.learn.devices import laid_out, plain
+from simkit.learn.devices import plain
 from simkit.learn.methods.base import Method, Task
 from simkit.learn.trained import evaluating
 
@@ -21,8 +21,8 @@ _WANTED = (
 )
 
 
-def copied(backbone: nn.Module | None, device: torch.device) -> nn.Module | None:
-    """A backbone of one's own to train, on its device. Raises BadInput for what is no module."""
+def copied(backbone: nn.Module | None) -> nn.Module | None:
+    """A backbone of one's own to train. Raises BadInput for what is no module."""
     if backbone is None:
         return None
     if not isinstance(backbone, nn.Module):
@@ -30,7 +30,7 @@ def copied(backbone: nn.Module | None, device: torch.device) -> nn.Module | None
             f"backbone is {backbone!r}; a torch.nn.Module is expected, such as one of "
             "simkit.embed.backbones.backbone(name, weights)"
         )
-    return laid_out(copy.deepcopy(backbone), device)
+    return copy.deepcopy(backbone)
 
 
 def fitted(

@@ -15,7 +15,7 @@ from simkit.history import History, content_id
 from simkit.learn import loop
 from simkit.learn.averaging import Averages
 from simkit.learn.checks import check_training
-from simkit.learn.devices import compiled, device_of
+from simkit.learn.devices import compiled, device_of, laid_out
 from simkit.learn.feed import feed_for
 from simkit.learn.fitting import copied, fitted
 from simkit.learn.linear_init import head_first
@@ -79,7 +79,7 @@ def train_stack(
     rates = [common] * len(runs) if lrs is None else [float(lr) for lr in lrs]
     team.check([method for _, method in runs])
     place = team.device(device_of(device, needed=backbone is not None))
-    net = copied(backbone, place)
+    net = copied(backbone)
     runs = fitted(runs, net)
     check_training(
         runs, rates, settings=settings, validation=validation, backbone=backbone, device=place
@@ -89,8 +89,10 @@ def train_stack(
     key = content_id(*(history.to_json() for history in about))
     course = loop.Course(key, validation, watch or {}, checkpoint=checkpoint, team=team)
     how: dict[str, Any] = {"settings": settings, "chance": Chance.seeded(seed).of("train", draw)}
-    if net is not None and compile:
-        compiled(net)
+    if net is not None:
+        net = laid_out(net, place)
+        if compile:
+            compiled(net)
     stack, record, averages = _phases(
         runs, rates, course, progress, device=place, backbone=net, **how
     )

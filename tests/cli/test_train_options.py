@@ -15,7 +15,10 @@ def test_what_is_set_by_hand_wins_over_the_protocol() -> None:
     preset = options.preset(given)
     found = options.settings(given, preset)
     assert (found.epochs, found.ema, found.batch_size) == (3, 0.5, 8)
-    assert options.network(given, preset) == {"backbone": "resnet50", "weights": "imagenet"}
+    with pytest.raises(BadInput, match="starts from a resnet50 trained on ImageNet"):
+        options.network(given, preset)
+    found = options.network(given | {"weights": "imagenet"}, preset)
+    assert found == {"backbone": "resnet50", "weights": "imagenet"}
     shown = options.shown(given | {"crop": 0.5}, preset)
     assert (shown.size, shown.flip, shown.crop) == (448, True, (0.5, 1.0))
 

@@ -88,9 +88,9 @@ def test_looking_changes_nothing():
     net.width, net.prepare = 3, lambda pictures: pictures.float()
     assert map_side(net, torch.ones((2, 3, 4, 5), dtype=torch.uint8)) == 5
     assert net.training and not net.running_mean.any() and int(net.num_batches_tracked) == 0
-    own = copied(net, torch.device("cpu"))
+    own = copied(net)
     assert own is not net and own.weight is not net.weight
-    assert copied(None, torch.device("cpu")) is None
+    assert copied(None) is None
 
 
 @pytest.mark.parametrize(("pixels", "cells"), [(64, 8), (96, 12)])
