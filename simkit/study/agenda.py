@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from simkit.annotate import schemes
@@ -13,19 +14,58 @@ from simkit.errors import BadInput
 from simkit.study.bundle import Bundle, Purchase, ceilings, kind_of
 from simkit.study.grid import Grid
 from simkit.study.material import Material, Source
+from simkit.study.tuning import DRAW, Setting
+
+# By what is bought and the method that learns from it, as the grid writes it.
+Choices = Mapping[tuple[Purchase, str], Setting]
 
 _LEAST = 10.0  # seconds: what is shipped to a worker is not less
 _STEP = 5e-4  # seconds for the loss and the optimiser's step of one run
 _RATE = 3e10  # multiplications and additions in a second, on one core
 
 
-def plan(grid: Grid, material: Material) -> list[Bundle]:
+def plan(grid: Grid, material: Material, chosen: Choices | None = None) -> list[Bundle]:
     """The bundles of a grid, by draw: its purchases in order, references last in each draw.
 
+    chosen: settings that a sweep chose; what has none there is left out.
     Purchases of a draw share bundles, each of at least `_LEAST` seconds of estimated work, so that
     runs can be trained together and none travels alone. The estimate counts arithmetic and takes
     no time, so the same grid makes the same bundles anywhere.
     """
+    ordered = purchases(grid)
+    if chosen is not None:
+        ordered = [found for one in ordered if (found := _settled(one, chosen)).methods]
+    return _bundles(grid, material, ordered, range(grid.draws))
+
+
+def sweep(grid: Grid, material: Material) -> list[Bundle]:
+    """The bundles that settings are chosen by, in a draw of their own: every purchase with each
+    setting that is tried. None without a sweep."""
+    tuning = grid.tuning
+    if tuning is None:
+        return []
+    tried = {spec: tuning.settings(spec, seed=grid.seed) for spec in grid.trained}
+    ordered = [
+        dataclasses.replace(one, settings=tuple(tried[spec][place] for spec in one.methods))
+        for one in purchases(grid)
+        for place in range(tuning.runs)
+    ]
+    return _bundles(grid, material, ordered, [DRAW])
+
+
+def _settled(purchase: Purchase, chosen: Choices) -> Purchase:
+    """With the settings that were chosen, and without methods for which none was."""
+    found = {
+        spec: chosen[purchase.labels, spec]
+        for spec in purchase.methods
+        if (purchase.labels, spec) in chosen
+    }
+    return dataclasses.replace(purchase, methods=tuple(found), settings=tuple(found.values()))
+
+
+def _bundles(
+    grid: Grid, material: Material, ordered: Sequence[Purchase], draws: Iterable[int]
+) -> list[Bundle]:
     common: dict[str, Any] = {
         "source": source_of(grid),
         "seed": grid.seed,
@@ -37,12 +77,8 @@ def plan(grid: Grid, material: Material) -> list[Bundle]:
         "prices": prices(grid.prices),
         "ids": material.ids,
     }
-    shared = _packed(purchases(grid), lambda one: _seconds(one, grid, material))
-    return [
-        Bundle(purchases=tuple(pack), draw=draw, **common)
-        for draw in range(grid.draws)
-        for pack in shared
-    ]
+    shared = _packed(ordered, lambda one: seconds(one, grid, material))
+    return [Bundle(purchases=tuple(pack), draw=draw, **common) for draw in draws for pack in shared]
 
 
 def purchases(grid: Grid) -> list[Purchase]:
@@ -61,9 +97,7 @@ def purchases(grid: Grid) -> list[Purchase]:
     return made
 
 
-def _packed(
-    ordered: Sequence[Purchase], seconds: Callable[[Purchase], float]
-) -> list[list[Purchase]]:
+def _packed(ordered: Sequence[Purchase], work: Callable[[Purchase], float]) -> list[list[Purchase]]:
     """Neighbours put together until they take `_LEAST` seconds; a rest joins the last."""
     found: list[list[Purchase]] = []
     enough = True
@@ -71,20 +105,20 @@ def _packed(
         if enough:
             found.append([])
         found[-1].append(one)
-        enough = sum(map(seconds, found[-1])) >= _LEAST
+        enough = sum(map(work, found[-1])) >= _LEAST
     if not enough and len(found) > 1:
         last = found.pop()
         found[-1] += last
     return found
 
 
-def _seconds(purchase: Purchase, grid: Grid, material: Material) -> float:
+def seconds(purchase: Purchase, grid: Grid, material: Material) -> float:
     """About how long one core takes for it, if all images were asked about."""
     images, classes = material.truth("train").shape
     steps = grid.train.epochs * math.ceil(images / grid.train.batch_size)
     found = 0.0
     for spec in purchase.methods:
-        values = material.features["train", kind_of(spec)].values
+        values = material.features["train", kind_of(purchase.spelled(spec))].values
         points = math.prod(values.shape[2:])
         products = 4 * classes * values.shape[1] * points * images * grid.train.epochs
         found += steps * _STEP + products / _RATE
@@ -93,7 +127,11 @@ def _seconds(purchase: Purchase, grid: Grid, material: Material) -> float:
 
 def source_of(grid: Grid) -> Source:
     """Which truth and features a grid works on."""
-    kinds = {kind_of(spec) for spec in grid.methods} | ({"pooled"} if grid.reference else set())
+    specs = set(grid.trained)
+    if grid.tuning is not None:
+        tried = (grid.tuning.settings(spec, seed=grid.seed) for spec in grid.trained)
+        specs = {setting.method for settings in tried for setting in settings}
+    kinds = {kind_of(spec) for spec in specs}
     splits = ("train", "test") if grid.validation == "none" else ("train", "val", "test")
     return Source(
         grid.data,

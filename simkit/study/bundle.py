@@ -20,6 +20,7 @@ from simkit.learn import methods
 from simkit.learn.methods import Around
 from simkit.learn.optim import Settings
 from simkit.study.material import Source
+from simkit.study.tuning import DRAW, Setting
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Purchase:
     budget: dollars; hours: of people's time; neither: the scheme's amount as written.
     images: which share of them may be asked about (a float), or how many (a whole number).
     reference: everything is labelled, at its own cost.
+    settings: one for each method, where a sweep tries or chose them; else the grid's hold.
     """
 
     scheme: str
@@ -37,17 +39,32 @@ class Purchase:
     hours: float | None = None
     images: float | int = 1.0
     reference: bool = False
+    settings: tuple[Setting, ...] = ()
+
+    def setting(self, spec: str) -> Setting | None:
+        """What is set for one of its methods by a sweep."""
+        return self.settings[self.methods.index(spec)] if self.settings else None
+
+    def spelled(self, spec: str) -> str:
+        """One of its methods as it is trained."""
+        found = self.setting(spec)
+        return spec if found is None else found.method
 
     def __str__(self) -> str:
         money = "" if self.budget is None else f", budget {self.budget:g}"
         time = "" if self.hours is None else f", {self.hours:g} hours"
         return f"{self.scheme}{money}{time}"
 
+    @property
+    def labels(self) -> Purchase:
+        """What is bought, whoever learns from it."""
+        return dataclasses.replace(self, methods=(), settings=())
+
     @cached_property  # the same purchase is in a bundle of every draw
     def decides(self) -> dict[str, Any]:
         """All of it as plain values, settings spelled out."""
         return {
-            **dataclasses.asdict(self),
+            **{name: value for name, value in dataclasses.asdict(self).items() if value != ()},
             "scheme": schemes.spell(schemes.make(self.scheme)),
             "methods": [methods.spell(methods.make(spec)) for spec in self.methods],
             "names": [self.scheme, *self.methods],
@@ -100,7 +117,12 @@ class Bundle:
     def __str__(self) -> str:
         others = len(self.purchases) - 1
         more = f" and {others} more" if others else ""
-        return f"{self.purchases[0]}{more}, draw {self.draw}"
+        return f"{self.purchases[0]}{more}, {draw_name(self.draw)}"
+
+
+def draw_name(draw: int) -> str:
+    """ "draw 3", or "tuning" for the draw of the sweep."""
+    return "tuning" if draw == DRAW else f"draw {draw}"
 
 
 def ceilings(specs: Iterable[str]) -> tuple[str, ...]:

@@ -19,8 +19,10 @@ from simkit.files import readable
 from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.registry import convert
+from simkit.study.bundle import ceilings
 from simkit.study.fields import EXAMPLE, check_made, expect, limits, part, texts, whole
 from simkit.study.toml import text_of
+from simkit.study.tuning import Tuning
 
 Validation = Literal["none", "complete", "partial"]
 DEMO = Path(__file__).with_name("demo.toml")
@@ -52,6 +54,8 @@ class Grid:
     memory      GB that runs trained together may take; what does not fit is trained afterwards.
     habits      how people err; the default never does.
     train       settings of the training.
+    tuning      a sweep, in a draw of its own, that chooses the settings of every method by the
+                validation labels; the references are tuned as well.
 
     Raises BadInput that names the field.
     """
@@ -74,6 +78,7 @@ class Grid:
     memory: float = 2.0
     habits: Habits = Habits()
     train: Settings = Settings()
+    tuning: Tuning | None = None
 
     def __post_init__(self) -> None:
         for name, make in (("schemes", schemes.make), ("methods", methods.make)):
@@ -111,10 +116,22 @@ class Grid:
                 "train.select is 'best', which needs labels to choose by; set validation to "
                 "complete or partial"
             )
+        if self.tuning is not None:
+            if self.validation == "none":
+                raise BadInput(
+                    "tuning needs labels to choose by; set validation to complete or partial"
+                )
+            self.tuning.check(self.trained)
         if self.features and "train" not in self.features:
             raise BadInput(
                 f"features names files for {', '.join(self.features)}; one for train is needed"
             )
+
+    @property
+    def trained(self) -> tuple[str, ...]:
+        """The methods, and those that references are trained with."""
+        more = ceilings(self.methods) if self.reference else ()
+        return tuple(dict.fromkeys([*self.methods, *more]))
 
     @staticmethod
     def load(path: str | PathLike[str], *, seed: int | None = None) -> Grid:
@@ -149,6 +166,8 @@ class Grid:
         given = dict(values)
         given["train"] = part(Settings, values.get("train", {}), "train")
         given["habits"] = part(Habits, values.get("habits", {}), "habits")
+        if values.get("tuning") is not None:
+            given["tuning"] = part(Tuning, values["tuning"], "tuning")
         if not isinstance(given.get("features", {}), Mapping):
             raise BadInput(
                 f"features is {given['features']!r}; a table such as [features] with one file "
@@ -162,10 +181,12 @@ class Grid:
         tables = {"train": dataclasses.asdict(self.train), "habits": self.habits.to_json()}
         if self.features:
             tables["features"] = dict(self.features)
+        if self.tuning is not None:
+            tables |= self.tuning.tables()
         lines = [
             f"{name} = {text_of(value)}"
             for name, value in plain.items()
-            if name not in ("train", "habits", "features")
+            if name not in ("train", "habits", "features", "tuning")
         ]
         for name, table in tables.items():
             lines += ["", f"[{name}]"]

@@ -19,6 +19,7 @@ from simkit.study.bundle import Bundle
 from simkit.study.material import Material
 from simkit.study.runs import Row
 from simkit.study.stacks import Run
+from simkit.study.tuning import Setting
 
 
 def row(bundle: Bundle, material: Material, run: Run, trained: Trained) -> Row:
@@ -32,7 +33,7 @@ def row(bundle: Bundle, material: Material, run: Run, trained: Trained) -> Row:
         "scheme": purchase.scheme,
         "scheme_spec": str(labels.history.settings["scheme"]),
         "method": run.spec,
-        "method_spec": methods.spell(methods.make(run.spec)),
+        "method_spec": methods.spell(run.method),
         "reference": purchase.reference,
         "budget": purchase.budget,
         "budget_hours": purchase.hours,
@@ -49,6 +50,7 @@ def row(bundle: Bundle, material: Material, run: Run, trained: Trained) -> Row:
         "class_absent": absent,
         "epochs": trained.epoch,
         "lr": trained.history.settings["lr"],
+        **_tuned(bundle, purchase.setting(run.spec)),
         "select": bundle.train.select,
         "validation": bundle.validation,
         "losses": [_number(one) for one in trained.losses],
@@ -82,6 +84,16 @@ def environment() -> str:
     what = {**versions(), "torch": str(torch.__version__)}
     where = {"system": platform.system(), "machine": platform.machine(), "device": "cpu"}
     return json.dumps({**what, **where, "threads": torch.get_num_threads()}, sort_keys=True)
+
+
+def _tuned(bundle: Bundle, setting: Setting | None) -> Row:
+    chosen = setting if setting and setting.runs else None
+    return {
+        "tuned": setting.text if setting else None,
+        "tuned_runs": chosen.runs if chosen else None,
+        "tuned_map": chosen.score if chosen else None,
+        "tuned_by": bundle.validation if chosen else None,
+    }
 
 
 def _curve_of(bundle: Bundle) -> str | None:

@@ -66,6 +66,10 @@ SCHEMA = pa.schema(
         ("ap", pa.list_(pa.float64())),  # of every class; null: present nowhere in the test split
         ("epochs", pa.int64()),  # the epoch whose weights are scored
         ("lr", pa.float64()),
+        ("tuned", pa.string()),  # what a sweep set, JSON; null: nothing
+        ("tuned_runs", pa.int64()),  # of how many trainings it was the best
+        ("tuned_map", pa.float64()),  # what that one reached on the sweep's validation labels
+        ("tuned_by", pa.string()),  # whose labels chose: complete or partial ones, priced above
         ("select", pa.string()),
         ("validation", pa.string()),
         ("losses", pa.list_(pa.float64())),  # mean training loss of every epoch

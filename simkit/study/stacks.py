@@ -9,7 +9,7 @@ from typing import Any
 
 from simkit.learn import methods
 from simkit.learn.catalogue import training_bytes
-from simkit.learn.methods import Task
+from simkit.learn.methods import Method, Task
 from simkit.learn.validation import Validation
 from simkit.study.bundle import Purchase, kind_of
 from simkit.study.buying import Bought
@@ -34,7 +34,18 @@ class Run:
     @property
     def kind(self) -> str:
         """Of the features: "pooled" or "maps"."""
-        return kind_of(self.spec)
+        return kind_of(self.purchase.spelled(self.spec))
+
+    @property
+    def method(self) -> Method:
+        """As it is trained."""
+        return methods.make(self.purchase.spelled(self.spec))
+
+    @property
+    def lr(self) -> float | None:
+        """The rate that a sweep tries or chose; None: that of the grid."""
+        found = self.purchase.setting(self.spec)
+        return None if found is None else found.lr
 
     def bytes(self, scored: int) -> int:
         """What it takes in a stack: head, gradient and two moments, labels, state, and the scores
@@ -42,7 +53,7 @@ class Run:
         sizes, width = self.task.sizes, self.task.inputs.width
         head = 16 * sizes.classes * width
         own = sizes.classes * (len(self.task.rows) + 4 * scored)
-        return head + own + training_bytes(methods.make(self.spec), sizes)
+        return head + own + training_bytes(self.method, sizes)
 
 
 def stacks(runs: Iterable[Run], *, scored: int, memory: float) -> Iterator[list[Run]]:

@@ -11,21 +11,23 @@ import torch
 
 from simkit.embed.peak import peak_memory
 from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.methods import Task
 from simkit.learn.prepare import prepare
 from simkit.learn.scoring import of_trained
 from simkit.learn.train import train_stack
 from simkit.learn.validation import Validation
-from simkit.study.bundle import Bundle, Purchase, kind_of
+from simkit.study.bundle import Bundle, Purchase, draw_name, kind_of
 from simkit.study.buying import Bought, buy
-from simkit.study.hearing import heard, of_run, texts
+from simkit.study.hearing import Notes, heard, of_run, texts
 from simkit.study.material import Material, opened_as
 from simkit.study.rows import row, scored
 from simkit.study.runs import Done, Row, told
 from simkit.study.stacks import Run, stacks
 
 Place = tuple[Purchase, str]  # a purchase and one of its methods
+Labels = tuple[Bought, PartialLabels, Notes]  # those that can be learned from come second
 
 
 def run(bundle: Bundle) -> Done:
@@ -40,8 +42,9 @@ def run(bundle: Bundle) -> Done:
     with _one_thread():
         material = opened_as(bundle.source, bundle.ids)
         runs: list[Run] = []
+        before: dict[Purchase, Labels] = {}
         for purchase in bundle.purchases:
-            runs += _bought(purchase, bundle, material, found)
+            runs += _bought(purchase, bundle, material, found, before)
         images = material.truth("test").shape[0]
         for stack in stacks(runs, scored=images, memory=bundle.memory):
             found |= _each(bundle, material, stack)
@@ -61,37 +64,50 @@ def _failures(errors: Mapping[Place, Exception], draw: int) -> dict[str, str]:
     for (purchase, spec), error in errors.items():
         alone = [each for (one, _), each in errors.items() if one == purchase]
         whole = len(alone) == len(purchase.methods) and all(each is error for each in alone)
-        name = f"{purchase}, draw {draw}" if whole else f"{purchase}, draw {draw}, {spec}"
+        name = f"{purchase}, {draw_name(draw)}" + ("" if whole else f", {spec}")
         found[name] = told(error)
     return found
 
 
 def _bought(
-    purchase: Purchase, bundle: Bundle, material: Material, found: dict[Place, Row | Exception]
+    purchase: Purchase,
+    bundle: Bundle,
+    material: Material,
+    found: dict[Place, Row | Exception],
+    before: dict[Purchase, Labels],
 ) -> list[Run]:
-    """The runs on the labels of a purchase; what fails is noted in `found`."""
-    with heard() as notes:
-        try:
-            bought = buy(purchase, bundle, material)
-            labels = material.readable(bought.train, "train")
-        except Exception as error:
-            found |= {(purchase, spec): error for spec in purchase.methods}
-            return []
+    """The runs on the labels of a purchase; what fails is noted in `found`.
+
+    before: labels that were bought already; a sweep trains on the same ones several times.
+    """
+    try:
+        if purchase.labels not in before:
+            before[purchase.labels] = _labels(purchase, bundle, material)
+    except Exception as error:
+        found |= {(purchase, spec): error for spec in purchase.methods}
+        return []
+    bought, labels, notes = before[purchase.labels]
     runs: list[Run] = []
     aids: dict[str, Task] = {}
     for spec in purchase.methods:
-        kind = kind_of(spec)
+        kind = kind_of(purchase.spelled(spec))
         held = _validation(bundle, material, bought, kind)
         task = aids.get(kind) or Task(labels=labels, inputs=material.inputs("train", kind))
         how: dict[str, Any] = {"settings": bundle.train, "seed": bundle.seed, "draw": bundle.draw}
         with heard() as more:
             try:
-                aids[kind] = task = prepare(task, methods.make(spec), **how)
+                aids[kind] = task = prepare(task, methods.make(purchase.spelled(spec)), **how)
             except Exception as error:
                 found[purchase, spec] = error
                 continue
         runs.append(Run(purchase, spec, bought, task, held, texts([*notes, *more])))
     return runs
+
+
+def _labels(purchase: Purchase, bundle: Bundle, material: Material) -> Labels:
+    with heard() as notes:
+        bought = buy(purchase, bundle, material)
+        return bought, material.readable(bought.train, "train"), notes
 
 
 def _validation(bundle: Bundle, material: Material, bought: Bought, kind: str) -> Validation | None:
@@ -128,7 +144,8 @@ def _stack(bundle: Bundle, material: Material, runs: list[Run]) -> dict[Place, R
     how: dict[str, Any] = {"settings": bundle.train, "seed": bundle.seed, "draw": bundle.draw}
     with heard() as notes:
         trained = train_stack(
-            [(run.task, methods.make(run.spec)) for run in runs],
+            [(run.task, run.method) for run in runs],
+            lrs=[run.lr or bundle.train.rate(backbone=False) for run in runs],
             validation=runs[0].validation,
             device="cpu",
             **how,

@@ -15,7 +15,7 @@ def of_bundle(grid):
     bundle = plan(grid, material)[0]
     found = []
     for purchase in bundle.purchases:
-        found += work._bought(purchase, bundle, material, {})
+        found += work._bought(purchase, bundle, material, {}, {})
     return found
 
 
