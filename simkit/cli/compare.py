@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     help="Folder for all results; finished work in it is kept.",
 )
 @click.option(
-    "--workers", type=click.IntRange(min=1), help="Processes at once. [default: one per core]"
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes at once. [default: one per core, or per GPU for backbones]",
 )
 @click.option(
     "--scheduler",

@@ -11,7 +11,7 @@ from simkit.errors import BadInput
 if TYPE_CHECKING:
     from simkit.learn.optim import Settings
     from simkit.learn.protocols import Protocol
-    from simkit.study.trial import Shown
+    from simkit.study.shown import Shown
 
 
 def check_places(given: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ def settings(given: dict[str, Any], preset: Protocol | None) -> Settings:
 
 
 def shown(given: dict[str, Any], preset: Protocol | None) -> Shown:
-    from simkit.study.trial import Shown
+    from simkit.study.shown import Shown
 
     crop = preset.crop if preset else None
     if given["crop"] is not None:

@@ -11,9 +11,11 @@ from simkit.annotate import schemes
 from simkit.annotate.prices import prices
 from simkit.annotate.simulate import how_many
 from simkit.errors import BadInput
+from simkit.learn import methods
 from simkit.study.bundle import Bundle, Purchase, ceilings, kind_of
 from simkit.study.grid import Grid
 from simkit.study.material import Material, Source
+from simkit.study.near import wants_near
 from simkit.study.tuning import DRAW, Setting
 
 # By what is bought and the method that learns from it, as the grid writes it.
@@ -76,25 +78,39 @@ def _bundles(
         "memory": grid.memory,
         "prices": prices(grid.prices),
         "ids": material.ids,
+        "pictures": grid.pictures,
     }
     shared = _packed(ordered, lambda one: seconds(one, grid, material))
     return [Bundle(purchases=tuple(pack), draw=draw, **common) for draw in draws for pack in shared]
 
 
 def purchases(grid: Grid) -> list[Purchase]:
-    """What is bought in every draw, in the order of schemes and budgets; references last."""
+    """What is bought in every draw, in the order of schemes and budgets; references last.
+
+    A backbone that learns takes long for one method, so that each has a purchase of its own then;
+    the labels are the same.
+    """
+    alone = grid.pictures is not None
     limits: list[dict[str, Any]] = [
         *({"budget": dollars} for dollars in grid.budgets),
         *({"hours": hours} for hours in grid.hours),
     ]
     made = [
-        Purchase(scheme, grid.methods, images=grid.images, **limit)
+        Purchase(scheme, learning, images=grid.images, **limit)
         for scheme in grid.schemes
         for limit in limits or [{}]
+        for learning in _together(grid.methods, alone=alone)
     ]
     if grid.reference:
-        made.append(Purchase("full-subset", ceilings(grid.methods), reference=True))
+        made += [
+            Purchase("full-subset", learning, reference=True)
+            for learning in _together(ceilings(grid.methods), alone=alone)
+        ]
     return made
+
+
+def _together(specs: tuple[str, ...], *, alone: bool) -> list[tuple[str, ...]]:
+    return [(spec,) for spec in specs] if alone else [specs]
 
 
 def _packed(ordered: Sequence[Purchase], work: Callable[[Purchase], float]) -> list[list[Purchase]]:
@@ -115,6 +131,8 @@ def _packed(ordered: Sequence[Purchase], work: Callable[[Purchase], float]) -> l
 def seconds(purchase: Purchase, grid: Grid, material: Material) -> float:
     """About how long one core takes for it, if all images were asked about."""
     images, classes = material.truth("train").shape
+    if material.pixels is not None:
+        return _seconds_of_backbones(purchase, grid, material)
     steps = grid.train.epochs * math.ceil(images / grid.train.batch_size)
     found = 0.0
     for spec in purchase.methods:
@@ -122,6 +140,17 @@ def seconds(purchase: Purchase, grid: Grid, material: Material) -> float:
         points = math.prod(values.shape[2:])
         products = 4 * classes * values.shape[1] * points * images * grid.train.epochs
         found += steps * _STEP + products / _RATE
+    return found
+
+
+def _seconds_of_backbones(purchase: Purchase, grid: Grid, material: Material) -> float:
+    """The same where backbones learn: backwards takes about twice as long as forwards."""
+    assert grid.pictures is not None and material.pixels is not None
+    images, found = material.truth("train").shape[0], 0.0
+    for spec in purchase.methods:
+        settings = grid.pictures.settings(spec, grid.train)
+        forwards = material.pixels.work[grid.pictures.shown(spec).size]
+        found += 3 * forwards * images * settings.epochs / _RATE
     return found
 
 
@@ -133,13 +162,18 @@ def source_of(grid: Grid) -> Source:
         specs = {setting.method for settings in tried for setting in settings}
     kinds = {kind_of(spec) for spec in specs}
     splits = ("train", "test") if grid.validation == "none" else ("train", "val", "test")
+    sizes: tuple[int | None, ...] = ()
+    if grid.pictures:
+        kinds = {"pooled"} if any(wants_near(methods.make(spec)) for spec in specs) else set()
+        sizes = tuple(dict.fromkeys(grid.pictures.shown(spec).size for spec in grid.trained))
     return Source(
         grid.data,
         splits,
         tuple(sorted(kinds, reverse=True)),
-        "" if grid.features else grid.backbone,
+        "" if grid.features and not grid.pictures else grid.backbone,
         grid.weights,
         tuple(sorted(grid.features.items())),
+        sizes,
     )
 
 

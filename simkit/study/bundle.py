@@ -20,6 +20,7 @@ from simkit.learn import methods
 from simkit.learn.methods import Around
 from simkit.learn.optim import Settings
 from simkit.study.material import Source
+from simkit.study.pictures import Pictures
 from simkit.study.tuning import DRAW, Setting
 
 
@@ -78,6 +79,7 @@ class Bundle:
 
     ids: of the truth and features it was planned for. `key` is a hash of everything that decides
     the result; the same bundle gives the same rows, what the machine decides aside.
+    pictures: where the whole backbone is trained, from what.
     """
 
     source: Source
@@ -91,6 +93,7 @@ class Bundle:
     curves: bool
     memory: float
     ids: Mapping[str, str]
+    pictures: Pictures | None = None
 
     @cached_property  # every run of the bundle asks for it; it travels along with the bundle
     def key(self) -> str:
@@ -100,6 +103,7 @@ class Bundle:
             "habits": self.habits.to_json(),
             "prices": repr(self.prices),
             "train": dataclasses.asdict(self.train),
+            "pictures": self.pictures and dataclasses.asdict(self.pictures),
             "ids": dict(self.ids),
             "versions": {**versions(), "torch": torch.__version__},
             **{
@@ -109,12 +113,19 @@ class Bundle:
         }
         return content_id("bundle", json.dumps(decides, sort_keys=True))
 
+    def settings(self, spec: str) -> Settings:
+        """How a method is trained."""
+        return self.pictures.settings(spec, self.train) if self.pictures else self.train
+
     @property
     def runs(self) -> int:
         """How many trainings it holds."""
         return sum(len(one.methods) for one in self.purchases)
 
     def __str__(self) -> str:
+        if self.pictures:  # every method has a purchase of its own
+            trained = [f"{one}, {', '.join(one.methods)}" for one in self.purchases]
+            return f"{' and '.join(trained)}, {draw_name(self.draw)}"
         others = len(self.purchases) - 1
         more = f" and {others} more" if others else ""
         return f"{self.purchases[0]}{more}, {draw_name(self.draw)}"

@@ -21,6 +21,7 @@ from simkit.study.finish import Progress, finish, stored
 from simkit.study.grid import Grid
 from simkit.study.material import open_material
 from simkit.study.parts import Part
+from simkit.study.processes import gpus
 from simkit.study.verdict import verdicts
 
 _PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
@@ -101,7 +102,8 @@ def compare(
     Finished bundles in `out` are kept and not run again, so the same call goes on where an earlier
     one stopped; several at a time do no harm. A bundle that fails is named in `failures`; the
     others run on. executor: any of concurrent.futures, whose workers see the same files; else
-    `workers` local processes (by default one for each core; 1 works in this process). part: such as
+    `workers` local processes (by default one for each core, or for each GPU where backbones are
+    trained and there are GPUs; 1 works in this process). part: such as
     "3/16" for the third of sixteen shares of the bundles; whoever finds all of them finished writes
     the tables. progress gets (runs done, runs), and before that, where features are computed,
     preparing gets (pictures done, pictures).
@@ -119,6 +121,8 @@ def compare(
     keys = [bundle.key for bundle in bundles]
     kept.begin(folder, grid=grid.to_toml(), keys=keys, classes=classes)
     mine = bundles if share is None else share.share(bundles, lambda bundle: bundle.runs)
+    if workers is None and grid.pictures:
+        workers = len(gpus()) or None
     found = finish(mine, folder / "bundles", executor=executor, workers=workers, progress=progress)
     left = sum(not kept.is_there(folder / "bundles", key) for key in keys) if share else 0
     if share and not left:

@@ -21,6 +21,7 @@ from simkit.learn.optim import Settings
 from simkit.registry import convert
 from simkit.study.bundle import ceilings
 from simkit.study.fields import EXAMPLE, check_made, expect, limits, part, texts, whole
+from simkit.study.pictures import Pictures
 from simkit.study.toml import text_of
 from simkit.study.tuning import Tuning
 
@@ -34,7 +35,7 @@ class Grid:
 
     schemes, methods  as users type them, with or without settings: "fpc(search=random)".
     data        the data set, as `--data` takes it; its test split is what scores are about.
-    backbone    the frozen network whose features are trained on; weights: its file, where the
+    backbone    the network, frozen, whose features are trained on; weights: its file, where the
                 name alone does not say.
     features    or features from elsewhere: for each split an npz file with an array `features`, or
                 a folder that `simkit features` wrote.
@@ -52,6 +53,7 @@ class Grid:
     curves      score after every epoch: the validation split, or without one the test split, by
                 which nothing is chosen.
     memory      GB that runs trained together may take; what does not fit is trained afterwards.
+    pictures    where it is there, the backbone itself is trained, from pictures, with every method.
     habits      how people err; the default never does.
     train       settings of the training.
     tuning      a sweep, in a draw of its own, that chooses the settings of every method by the
@@ -76,6 +78,7 @@ class Grid:
     reference: bool = True
     curves: bool = False
     memory: float = 2.0
+    pictures: Pictures | None = None
     habits: Habits = Habits()
     train: Settings = Settings()
     tuning: Tuning | None = None
@@ -122,6 +125,8 @@ class Grid:
                     "tuning needs labels to choose by; set validation to complete or partial"
                 )
             self.tuning.check(self.trained)
+        if self.pictures is not None:
+            self.pictures.check(self.trained, self.train, self.validation)
         if self.features and "train" not in self.features:
             raise BadInput(
                 f"features names files for {', '.join(self.features)}; one for train is needed"
@@ -168,6 +173,8 @@ class Grid:
         given["habits"] = part(Habits, values.get("habits", {}), "habits")
         if values.get("tuning") is not None:
             given["tuning"] = part(Tuning, values["tuning"], "tuning")
+        if values.get("pictures") is not None:
+            given["pictures"] = Pictures.of(values["pictures"])
         if not isinstance(given.get("features", {}), Mapping):
             raise BadInput(
                 f"features is {given['features']!r}; a table such as [features] with one file "
@@ -183,10 +190,12 @@ class Grid:
             tables["features"] = dict(self.features)
         if self.tuning is not None:
             tables |= self.tuning.tables()
+        if self.pictures is not None:
+            tables |= self.pictures.tables()
         lines = [
             f"{name} = {text_of(value)}"
             for name, value in plain.items()
-            if name not in ("train", "habits", "features", "tuning")
+            if name not in ("train", "habits", "features", "tuning", "pictures")
         ]
         for name, table in tables.items():
             lines += ["", f"[{name}]"]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
 from simkit.study.brought import brought, from_one_network
+from simkit.study.pixels import Pixels, Side
 
 if TYPE_CHECKING:
     from simkit.embed.features import Features, Kind
@@ -37,6 +38,8 @@ class Source:
     splits: those that are used; kinds: of the features, "pooled" and "maps".
     features: pairs (split, npz file or folder of features); none: those of `backbone` are computed
     and cached.
+    sizes: sides of the pictures from which the backbone itself learns; features are then those of
+    train alone, for what is near.
     """
 
     data: str
@@ -45,14 +48,24 @@ class Source:
     backbone: str = ""
     weights: str = ""
     features: tuple[tuple[str, str], ...] = ()
+    sizes: tuple[Side, ...] = ()
+
+    @property
+    def featured(self) -> tuple[str, ...]:
+        """Splits whose features are used."""
+        if not self.sizes:
+            return self.splits
+        return ("train",) if self.kinds else ()
 
 
 @dataclass(frozen=True, eq=False)
 class Material:
-    """A data set that is open, with its features by split and kind."""
+    """A data set that is open, with its features by split and kind; pixels: where a backbone is to
+    learn from them."""
 
     data: Dataset
     features: Mapping[tuple[str, str], Features]
+    pixels: Pixels | None = None
 
     def __repr__(self) -> str:
         kinds = ", ".join(
@@ -120,8 +133,10 @@ class Material:
     def ids(self) -> dict[str, str]:
         """Content ids of the splits that are used."""
         splits = dict.fromkeys(split for split, _ in self.features)
+        splits |= dict.fromkeys(self.pixels.splits if self.pixels else ())
         names = {f"truth {split}": self.truth(split).id for split in splits}
         names |= {f"features {split} {kind}": f.id for (split, kind), f in self.features.items()}
+        names |= self.pixels.ids if self.pixels else {}
         if self.hierarchy is not None:
             names["hierarchy"] = self.hierarchy.id
         return names
@@ -168,7 +183,7 @@ def open_material(
     if not source.features:
         note_scenes_net(data, source.backbone)
     found: dict[tuple[str, str], Features] = {}
-    for split in source.splits:
+    for split in source.featured:
         found |= {
             (split, kind): one
             for kind, one in (
@@ -178,7 +193,9 @@ def open_material(
             ).items()
         }
     from_one_network(found)
-    material = Material(data, found)
+    how: dict[str, Any] = {"network": source.backbone, "weights": source.weights}
+    how |= {"splits": source.splits, "sizes": source.sizes}
+    material = Material(data, found, Pixels.open(data, **how) if source.sizes else None)
     for split in source.splits:
         if lost := len(material.skipped(split)):
             warnings.warn(

@@ -16,6 +16,7 @@ from simkit.learn import methods
 from simkit.learn.metrics import average_precision, mean_ap, overall_ap, present_counts
 from simkit.learn.trained import Trained
 from simkit.study.bundle import Bundle
+from simkit.study.learning import Learner, device_of
 from simkit.study.material import Material
 from simkit.study.runs import Row
 from simkit.study.stacks import Run
@@ -51,16 +52,17 @@ def row(bundle: Bundle, material: Material, run: Run, trained: Trained) -> Row:
         "epochs": trained.epoch,
         "lr": trained.history.settings["lr"],
         **_tuned(bundle, purchase.setting(run.spec)),
-        "select": bundle.train.select,
+        "trained": "backbone" if bundle.pictures else "head",
+        "select": bundle.settings(run.spec).select,
         "validation": bundle.validation,
         "losses": [_number(one) for one in trained.losses],
         "curve": [_number(one) for one in trained.validation],
         "curve_of": _curve_of(bundle),
-        "environment": environment(),
+        "environment": environment(device_of(trained)),
         "labels_id": labels.id,
         "truth_id": bundle.ids["truth train"],
         "test_id": bundle.ids["truth test"],
-        "features_id": bundle.ids[f"features train {run.kind}"],
+        "features_id": Learner(bundle, material, purchase, run.spec).inputs_id,
         "key": bundle.key,
     }
 
@@ -79,10 +81,10 @@ def scored(material: Material, scores: Any) -> Row:
     }
 
 
-def environment() -> str:
+def environment(device: str = "cpu") -> str:
     """What the run was computed with: versions, platform and device, as JSON."""
     what = {**versions(), "torch": str(torch.__version__)}
-    where = {"system": platform.system(), "machine": platform.machine(), "device": "cpu"}
+    where = {"system": platform.system(), "machine": platform.machine(), "device": device}
     return json.dumps({**what, **where, "threads": torch.get_num_threads()}, sort_keys=True)
 
 

@@ -70,6 +70,7 @@ SCHEMA = pa.schema(
         ("tuned_runs", pa.int64()),  # of how many trainings it was the best
         ("tuned_map", pa.float64()),  # what that one reached on the sweep's validation labels
         ("tuned_by", pa.string()),  # whose labels chose: complete or partial ones, priced above
+        ("trained", pa.string()),  # head (on features) | backbone (with its head, from pictures)
         ("select", pa.string()),
         ("validation", pa.string()),
         ("losses", pa.list_(pa.float64())),  # mean training loss of every epoch
@@ -84,7 +85,7 @@ SCHEMA = pa.schema(
         ("labels_id", pa.string()),
         ("truth_id", pa.string()),
         ("test_id", pa.string()),
-        ("features_id", pa.string()),
+        ("features_id", pa.string()),  # of a backbone that was trained: its weights before
         ("key", pa.string()),
     ]
 )

@@ -14,18 +14,13 @@ from numpy.typing import NDArray
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
-from simkit.embed.label_means import LabelMeans
-from simkit.embed.medians import LabelMedians
-from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn import aids
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Method, Task, spell
 from simkit.learn.metrics import average_precision, mean_ap
 from simkit.learn.optim import Settings
-from simkit.learn.pictures import sized
 from simkit.learn.prepare import prepare
 from simkit.learn.team import Team
 from simkit.learn.train import Trained, train
@@ -34,9 +29,8 @@ from simkit.study.aligned import of_train
 from simkit.study.bundle import kind_of
 from simkit.study.detailed import Detailed, report_of
 from simkit.study.material import Material, Source, open_material
-
-_CROP = (0.25, 1.0)  # for methods that compare views of a picture
-_NEAR = (Neighbours, LabelMedians, LabelMeans)  # aids made of features
+from simkit.study.near import with_near
+from simkit.study.shown import Shown, decoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,21 +54,6 @@ class Trial:
     chosen_by: int = 0
     detailed: Detailed | None = None
     scored: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Shown:
-    """How pictures are shown to a backbone that learns.
-
-    size: side in pixels, None for the backbone's own.  flip: mirror half of them; vertical: turn
-    half of them upside down, too.  crop: smallest and largest share of the area that is shown; None
-    is the whole picture, or (0.25, 1) for methods that compare crops.
-    """
-
-    size: int | None = None
-    flip: bool = True
-    vertical: bool = False
-    crop: tuple[float, float] | None = None
 
 
 def trial(
@@ -125,7 +104,7 @@ def trial(
     how |= {"device": device, "compile": compile, "team": team}
     how["validation"] = None if settings.select == "last" else _held(material, inputs)
     task = Task(labels=material.readable(labels, "train"), inputs=inputs["train"])
-    task = _with_near(task, method, team, files, given) if fine_tune else task
+    task = with_near(task, method, _near(files, team, given)) if fine_tune else task
     task = prepare(task, method, **how)
     trained = train(task, method, progress=progress, checkpoint=checkpoint, **how)
     trained = _told(trained, opened.name, "" if features else backbone, weights)
@@ -159,32 +138,25 @@ def _read(
     files: Source, method: Method, net: Backbone | None, shown: Shown, given: dict[str, Any]
 ) -> tuple[Material, dict[str, ImageInputs | FeatureInputs]]:
     """The material, and for each split what is learned from; what was not cached is, then."""
-    if method.needs.views and shown.crop is None:
-        shown = replace(shown, crop=_CROP)
+    shown = shown.to(method)
     kind = kind_of(spell(method))
     material = open_material(files, **given)
     return material, {split: _inputs(material, split, kind, net, shown) for split in files.splits}
 
 
-def _with_near(
-    task: Task, method: Method, team: Team, files: Source, given: dict[str, Any]
-) -> Task:
-    """The task on pictures with those aids that are made of features."""
-    if not any(kind in _NEAR for kind in method.needs.aids):
-        return task
-    near = replace(files, splits=("train",), kinds=("pooled",))
-    cached = team.in_turn(lambda: open_material(near, **given))
-    task = replace(task, labels=cached.readable(task.labels, "train"))
-    seen = replace(task, inputs=cached.inputs("train", "pooled"))
-    kinds = (kind for kind in method.needs.aids if kind in _NEAR)
-    return task.with_aids(*(aids.built(kind, seen, method.needs) for kind in kinds))
+def _near(files: Source, team: Team, given: dict[str, Any]) -> Callable[[], Material]:
+    """What opens the pooled features of train."""
+    pooled = replace(files, splits=("train",), kinds=("pooled",))
+    return lambda: team.in_turn(lambda: open_material(pooled, **given))
 
 
 def _inputs(
     material: Material, split: str, kind: str, net: Backbone | None, shown: Shown
 ) -> ImageInputs | FeatureInputs:
     """The pictures of a split where a network learns, else their features."""
-    return _pictures(material.data, split, net.size, shown) if net else material.inputs(split, kind)
+    if net is None:
+        return material.inputs(split, kind)
+    return shown.inputs(decoded(material.data, split, net.size))
 
 
 def _told(trained: Trained, data: str, backbone: str, weights: str) -> Trained:
@@ -218,13 +190,3 @@ def _held(material: Material, inputs: Mapping[str, Any]) -> Validation:
         known=material.known("val"),
         classes=material.data.leaves,
     )
-
-
-def _pictures(data: Dataset, split: str, size: int, shown: Shown) -> ImageInputs:
-    if split not in data.pictures:
-        raise BadInput(
-            f"{data.name} has no pictures for {split!r}, which fine-tuning needs; open it with its "
-            "image folder, or train on features"
-        )
-    pictures = sized(data.pictures[split], size)
-    return ImageInputs(pictures, flip=shown.flip, vertical=shown.vertical, crop=shown.crop)

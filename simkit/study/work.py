@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 
@@ -15,12 +14,12 @@ from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.methods import Task
 from simkit.learn.prepare import prepare
-from simkit.learn.scoring import of_trained
 from simkit.learn.train import train_stack
 from simkit.learn.validation import Validation
-from simkit.study.bundle import Bundle, Purchase, draw_name, kind_of
+from simkit.study.bundle import Bundle, Purchase, draw_name
 from simkit.study.buying import Bought, buy
 from simkit.study.hearing import Notes, heard, of_run, texts
+from simkit.study.learning import Learner, scores
 from simkit.study.material import Material, opened_as
 from simkit.study.rows import row, scored
 from simkit.study.runs import Done, Row, told
@@ -46,7 +45,9 @@ def run(bundle: Bundle) -> Done:
         for purchase in bundle.purchases:
             runs += _bought(purchase, bundle, material, found, before)
         images = material.truth("test").shape[0]
-        for stack in stacks(runs, scored=images, memory=bundle.memory):
+        alone = [[run] for run in runs]  # a backbone learns for one method
+        found_stacks = stacks(runs, scored=images, memory=bundle.memory)
+        for stack in alone if bundle.pictures else found_stacks:
             found |= _each(bundle, material, stack)
     wanted = [(one, spec) for one in bundle.purchases for spec in one.methods]
     errors = {place: one for place in wanted if isinstance(one := found[place], Exception)}
@@ -55,16 +56,18 @@ def run(bundle: Bundle) -> Done:
     whole = {"bundle_seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory()}
     rows = [row | whole for place in wanted if isinstance(row := found[place], dict)]
     lasting = all(isinstance(error, BadInput) for error in errors.values())
-    return Done(rows, _failures(errors, bundle.draw), lasting)
+    return Done(rows, _failures(errors, bundle), lasting)
 
 
-def _failures(errors: Mapping[Place, Exception], draw: int) -> dict[str, str]:
+def _failures(errors: Mapping[Place, Exception], bundle: Bundle) -> dict[str, str]:
     """A sentence for each failure; one for all methods of a purchase that could not be made."""
     found: dict[str, str] = {}
     for (purchase, spec), error in errors.items():
         alone = [each for (one, _), each in errors.items() if one == purchase]
         whole = len(alone) == len(purchase.methods) and all(each is error for each in alone)
-        name = f"{purchase}, {draw_name(draw)}" + ("" if whole else f", {spec}")
+        name = f"{purchase}, {draw_name(bundle.draw)}"
+        if not whole or bundle.pictures:  # with pictures every method has a purchase of its own
+            name += f", {spec}"
         found[name] = told(error)
     return found
 
@@ -88,15 +91,15 @@ def _bought(
         return []
     bought, labels, notes = before[purchase.labels]
     runs: list[Run] = []
-    aids: dict[str, Task] = {}
+    aids: dict[Hashable, Task] = {}
     for spec in purchase.methods:
-        kind = kind_of(purchase.spelled(spec))
-        held = _validation(bundle, material, bought, kind)
-        task = aids.get(kind) or Task(labels=labels, inputs=material.inputs("train", kind))
-        how: dict[str, Any] = {"settings": bundle.train, "seed": bundle.seed, "draw": bundle.draw}
+        learner = Learner(bundle, material, purchase, spec)
         with heard() as more:
             try:
-                aids[kind] = task = prepare(task, methods.make(purchase.spelled(spec)), **how)
+                held = _validation(learner, bought)
+                task = aids.get(learner.shared) or learner.task(labels)
+                task = prepare(task, methods.make(learner.method), **learner.training)
+                aids[learner.shared] = task
             except Exception as error:
                 found[purchase, spec] = error
                 continue
@@ -110,14 +113,15 @@ def _labels(purchase: Purchase, bundle: Bundle, material: Material) -> Labels:
         return bought, material.readable(bought.train, "train"), notes
 
 
-def _validation(bundle: Bundle, material: Material, bought: Bought, kind: str) -> Validation | None:
+def _validation(learner: Learner, bought: Bought) -> Validation | None:
     """What scores are taken of after every epoch: labels that were paid for, or, where only a
     curve is wanted, the test split, by which nothing is chosen."""
+    bundle, material = learner.bundle, learner.material
     split = "val" if bundle.validation != "none" else "test"
     if split == "test" and not bundle.curves:
         return None
     return Validation(
-        material.inputs(split, kind),
+        learner.inputs(split),
         bought.validation if split == "val" else material.truth("test"),
         known=material.known(split),
         classes=material.data.leaves,
@@ -141,22 +145,21 @@ def _each(bundle: Bundle, material: Material, runs: list[Run]) -> dict[Place, Ro
 
 def _stack(bundle: Bundle, material: Material, runs: list[Run]) -> dict[Place, Row]:
     start = time.perf_counter()
-    how: dict[str, Any] = {"settings": bundle.train, "seed": bundle.seed, "draw": bundle.draw}
+    learners = [Learner(bundle, material, run.purchase, run.spec) for run in runs]
     with heard() as notes:
         trained = train_stack(
             [(run.task, run.method) for run in runs],
-            lrs=[run.lr or bundle.train.rate(backbone=False) for run in runs],
+            lrs=[run.lr or learner.lr for run, learner in zip(runs, learners, strict=True)],
             validation=runs[0].validation,
-            device="cpu",
-            **how,
+            **learners[0].training,
         )
-    scores = of_trained(trained, material.inputs("test", runs[0].kind))
+    found_scores = scores(learners, trained)
     shared = {"train_seconds": (time.perf_counter() - start) / len(runs), "stack": len(runs)}
     return {
         (run.purchase, run.spec): row(bundle, material, run, one)
         | scored(material, found)
         | {**shared, "notes": list(dict.fromkeys([*run.notes, *of_run(notes, place)]))}
-        for place, (run, one, found) in enumerate(zip(runs, trained, scores, strict=True))
+        for place, (run, one, found) in enumerate(zip(runs, trained, found_scores, strict=True))
     }
 
 
