@@ -16,7 +16,8 @@ from simkit.study.bundle import Bundle, Purchase, ceilings, kind_of
 from simkit.study.grid import Grid
 from simkit.study.material import Material, Source
 from simkit.study.near import wants_near
-from simkit.study.tuning import DRAW, Setting
+from simkit.study.runs import SWEEP
+from simkit.study.tuning import Setting
 
 # By what is bought and the method that learns from it, as the grid writes it.
 Choices = Mapping[tuple[Purchase, str], Setting]
@@ -52,7 +53,7 @@ def sweep(grid: Grid, material: Material) -> list[Bundle]:
         for one in purchases(grid)
         for place in range(tuning.runs)
     ]
-    return _bundles(grid, material, ordered, [DRAW])
+    return _bundles(grid, material, ordered, [SWEEP])
 
 
 def _settled(purchase: Purchase, chosen: Choices) -> Purchase:

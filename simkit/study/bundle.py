@@ -21,7 +21,8 @@ from simkit.learn.methods import Around
 from simkit.learn.optim import Settings
 from simkit.study.material import Source
 from simkit.study.pictures import Pictures
-from simkit.study.tuning import DRAW, Setting
+from simkit.study.runs import SWEEP
+from simkit.study.tuning import Setting
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ class Bundle:
 
 def draw_name(draw: int) -> str:
     """ "draw 3", or "tuning" for the draw of the sweep."""
-    return "tuning" if draw == DRAW else f"draw {draw}"
+    return "tuning" if draw == SWEEP else f"draw {draw}"
 
 
 def ceilings(specs: Iterable[str]) -> tuple[str, ...]:

@@ -15,13 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simkit.errors import BadInput
-from simkit.study import figures, kept, runs, summary
-from simkit.study.agenda import check, plan, source_of
+from simkit.study import figures, kept, runs, summary, tuned
+from simkit.study.agenda import check, plan, source_of, sweep
+from simkit.study.bundle import Bundle
 from simkit.study.finish import Progress, finish, stored
 from simkit.study.grid import Grid
 from simkit.study.material import open_material
 from simkit.study.parts import Part
 from simkit.study.processes import gpus
+from simkit.study.sweep import swept
 from simkit.study.verdict import verdicts
 
 _PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
@@ -106,7 +108,8 @@ def compare(
     trained and there are GPUs; 1 works in this process). part: such as
     "3/16" for the third of sixteen shares of the bundles; whoever finds all of them finished writes
     the tables. progress gets (runs done, runs), and before that, where features are computed,
-    preparing gets (pictures done, pictures).
+    preparing gets (pictures done, pictures). A sweep comes first, and all of it is needed before
+    anything else: a part helps with what others have not finished of it.
 
     Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
     comparison. Raises BadInput for what no bundle could use, and where only references finish.
@@ -117,19 +120,27 @@ def compare(
     share = None if part is None else Part.read(part)
     material = open_material(source_of(grid), progress=preparing)
     check(grid, material)
-    bundles, classes = plan(grid, material), material.data.classes
-    keys = [bundle.key for bundle in bundles]
-    kept.begin(folder, grid=grid.to_toml(), keys=keys, classes=classes)
-    mine = bundles if share is None else share.share(bundles, lambda bundle: bundle.runs)
+    bundles, tried, classes = plan(grid, material), sweep(grid, material), material.data.classes
+    begin = partial(kept.begin, folder, grid=grid.to_toml(), classes=classes)
+    failed: tuple[str, ...] = ()
     if workers is None and grid.pictures:
         workers = len(gpus()) or None
-    found = finish(mine, folder / "bundles", executor=executor, workers=workers, progress=progress)
+    team: dict[str, Any] = {"executor": executor, "workers": workers}
+    if tried:
+        begin(keys=[bundle.key for bundle in tried])
+        first, progress = _in_turn(progress, *(_runs(_mine(b, share)) for b in (tried, bundles)))
+        best = swept(grid, tried, folder / "bundles", part=share, progress=first, **team)
+        bundles, failed = plan(grid, material, best.chosen), best.failures
+    keys = [bundle.key for bundle in bundles]
+    begin(keys=keys)
+    mine = _mine(bundles, share)
+    found = finish(mine, folder / "bundles", progress=progress, **team)
     left = sum(not kept.is_there(folder / "bundles", key) for key in keys) if share else 0
     if share and not left:
         mine, found = bundles, stored(bundles, folder / "bundles")
     tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
-    table, failures = runs.together(tables, classes=classes), tuple(found.sentences(mine))
-    result = Comparison(table, grid, failures, _notes(table), left)
+    table, failures = runs.together(tables, classes=classes), (*failed, *found.sentences(mine))
+    result = Comparison(table, grid, failures, (*tuned.notes(table), *_notes(table)), left)
     if left:
         return result
     if pc.all(table["reference"], min_count=0).as_py():
@@ -138,6 +149,23 @@ def compare(
     runs.write(_files(result), folder)
     kept.ended(folder)
     return result
+
+
+def _mine(bundles: list[Bundle], share: Part | None) -> list[Bundle]:
+    return bundles if share is None else share.share(bundles, lambda bundle: bundle.runs)
+
+
+def _runs(bundles: list[Bundle]) -> int:
+    return sum(bundle.runs for bundle in bundles)
+
+
+def _in_turn(progress: Progress, first: int, second: int) -> tuple[Progress, Progress]:
+    """What two pieces of work of so many runs tell as one."""
+    every = first + second
+    return (
+        lambda done, of: progress(done, every),
+        lambda done, of: progress(first + done, every),
+    )
 
 
 def _bought(table: pa.Table) -> list[str]:
@@ -166,7 +194,14 @@ def _files(result: Comparison) -> dict[str, Callable[[Path], object]]:
     more = ["", "## Notes", "", *notes, ""] if notes else []
     texts = {
         "grid.toml": result.grid.to_toml(),
-        "summary.md": "\n".join([*_bought(result.table), summary.markdown(result.table), *more]),
+        "summary.md": "\n".join(
+            [
+                *_bought(result.table),
+                summary.markdown(result.table),
+                *more,
+                *tuned.chapter(result.table),
+            ]
+        ),
     }
     found = runs.writers(result.table)
     for name, text in texts.items():

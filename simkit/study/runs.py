@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -26,6 +27,7 @@ from simkit.files import whole
 from simkit.study import kept
 
 Row = dict[str, Any]
+SWEEP = -1  # the draw in which settings are tried: those that are compared count from 0
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ def table(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) 
         raise BadInput(f"{place} is not a folder; give the folder that `simkit compare` wrote to")
     plan = kept.under_way(place)
     found = (kept.load(place / "bundles", key, SCHEMA) for key in plan["keys"])
-    parts = [one.table.select(list(columns or SCHEMA.names)) for one in found if one]
+    compared = [one.table.filter(pc.field("draw") != SWEEP) for one in found if one]
+    parts = [one.select(list(columns or SCHEMA.names)) for one in compared]
     if not sum(map(len, parts)):
         raise BadInput(
             f"{place} holds no finished runs; give the folder that `simkit compare` wrote to"

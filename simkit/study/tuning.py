@@ -21,7 +21,6 @@ from simkit.study.fields import expect, whole
 from simkit.study.toml import text_of
 
 ALL = "all"
-DRAW = -1  # the sweep's own: the draws that are compared count from 0
 
 
 @dataclass(frozen=True)
