@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -113,7 +112,7 @@ def table(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) 
         raise BadInput(f"{place} is not a folder; give the folder that `simkit compare` wrote to")
     plan = kept.under_way(place)
     found = (kept.load(place / "bundles", key, SCHEMA) for key in plan["keys"])
-    compared = [one.table.filter(pc.field("draw") != SWEEP) for one in found if one]
+    compared = [one.table for one in found if one and one.table["draw"][:1].to_pylist() != [SWEEP]]
     parts = [one.select(list(columns or SCHEMA.names)) for one in compared]
     if not sum(map(len, parts)):
         raise BadInput(
