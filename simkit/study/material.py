@@ -194,7 +194,7 @@ def open_material(
         }
     from_one_network(found)
     how: dict[str, Any] = {"network": source.backbone, "weights": source.weights}
-    how |= {"splits": source.splits, "sizes": source.sizes}
+    how |= {"splits": source.splits, "sizes": source.sizes, "progress": progress}
     material = Material(data, found, Pixels.open(data, **how) if source.sizes else None)
     for split in source.splits:
         if lost := len(material.skipped(split)):

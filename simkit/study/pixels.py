@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+from torch import Tensor, nn
 
 from simkit.data import Dataset
 from simkit.embed.backbones import backbone
+from simkit.embed.features import cache_folder
 from simkit.embed.networks.base import Backbone
 from simkit.learn.inputs import ImageInputs
 from simkit.learn.pictures import SizedPictures
@@ -22,12 +23,12 @@ Side = int | None  # of pictures in pixels; None: the backbone's own
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """The pictures of some splits, and the network as it begins for every side of them."""
+    """The network as it begins for every side of pictures, and by split and side the pictures."""
 
     data: Dataset
     splits: tuple[str, ...]
     networks: Mapping[Side, Backbone]
-    _decoded: dict[tuple[str, int], SizedPictures] = field(default_factory=dict, repr=False)
+    pictures: Mapping[tuple[str, int], SizedPictures]
 
     @staticmethod
     def open(
@@ -37,19 +38,26 @@ class Pixels:
         network: str,
         weights: str,
         sizes: tuple[Side, ...],
+        progress: Callable[[int, int], None] = lambda done, of: None,
     ) -> Pixels:
-        """Raises BadInput for splits without pictures and for weights that do not fit."""
+        """Pictures are decoded into the cache folder, where any other process finds them.
+
+        progress gets (pictures done, pictures). Raises BadInput for splits without pictures, for
+        pictures that cannot be read and for weights that do not fit.
+        """
         for split in splits:
             check_pictures(data, split)
         found = {size: backbone(network, weights or None, size=size) for size in sizes}
-        return Pixels(data, splits, found)
+        how: dict[str, Any] = {"cache": cache_folder(), "progress": progress}
+        sides = dict.fromkeys(net.size for net in found.values())
+        pictures = {
+            (split, side): decoded(data, split, side, **how) for split in splits for side in sides
+        }
+        return Pixels(data, splits, found, pictures)
 
     def inputs(self, split: str, shown: Shown) -> ImageInputs:
-        """The pictures of a split; decoded once, whatever is shown of them."""
-        side = self.networks[shown.size].size
-        if (split, side) not in self._decoded:
-            self._decoded[split, side] = decoded(self.data, split, side)
-        return shown.inputs(self._decoded[split, side])
+        """The pictures of a split as they are shown."""
+        return shown.inputs(self.pictures[split, self.networks[shown.size].size])
 
     @cached_property  # the weights are read through for it
     def ids(self) -> dict[str, str]:
@@ -64,11 +72,22 @@ class Pixels:
 
 
 def _counted(net: Backbone) -> int:
-    blank = torch.empty(1, 3, net.size, net.size, dtype=torch.uint8, device="meta")
-    there = copy.deepcopy(net).to("meta")  # where nothing is computed but shapes
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        there(there.prepare(blank))
-    return int(counter.get_total_flops())
+    """Of convolutions and linear layers: nearly all of it, but for the attention of a ViT."""
+    found = 0
+
+    def count(layer: Any, given: Any, out: Tensor) -> None:
+        nonlocal found
+        found += 2 * out.numel() * layer.weight[0].numel()
+
+    layers = [layer for layer in net.modules() if isinstance(layer, nn.Conv2d | nn.Linear)]
+    hooks = [layer.register_forward_hook(count) for layer in layers]
+    try:
+        with torch.no_grad():
+            net(net.prepare(torch.zeros(1, 3, net.size, net.size, dtype=torch.uint8)))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return found
 
 
 def network_key(size: Side) -> str:

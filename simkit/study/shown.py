@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from simkit.data import Dataset
 from simkit.errors import BadInput
@@ -45,7 +46,8 @@ def check_pictures(data: Dataset, split: str) -> None:
         )
 
 
-def decoded(data: Dataset, split: str, size: int) -> SizedPictures:
-    """All pictures of a split, `size` by `size`. Raises BadInput where there are none."""
+def decoded(data: Dataset, split: str, size: int, **how: Any) -> SizedPictures:
+    """All pictures of a split, `size` by `size`; how: as `sized` takes it. Raises BadInput where
+    there are none, and for one that cannot be read."""
     check_pictures(data, split)
-    return sized(data.pictures[split], size)
+    return sized(data.pictures[split], size, **how)

@@ -98,7 +98,9 @@ def _bought(
             try:
                 held = _validation(learner, bought)
                 task = aids.get(learner.shared) or learner.task(labels)
-                task = prepare(task, methods.make(learner.method), **learner.training)
+                choosing = held if learner.settings.select == "best" else None
+                how = {**learner.training, "validation": choosing}
+                task = prepare(task, methods.make(learner.method), **how)
                 aids[learner.shared] = task
             except Exception as error:
                 found[purchase, spec] = error

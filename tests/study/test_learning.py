@@ -7,9 +7,11 @@ import torch
 from simkit.errors import BadInput
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import protocol
+from simkit.study import compare as compare_file
 from simkit.study import runs
-from simkit.study.agenda import plan, purchases, source_of
+from simkit.study.agenda import plan, purchases, source_of, sweep
 from simkit.study.compare import compare
+from simkit.study.finish import Finished
 from simkit.study.learning import Learner
 from simkit.study.material import opened
 from simkit.study.work import run
@@ -82,6 +84,37 @@ def test_a_run_is_the_training_that_one_would_do_by_hand(photographs):
     assert net.id == before != trained.model.backbone.id
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"pictures": None, "train": {"epochs": 2, "lr": 0.001, "select": "best"}},
+        {
+            "pictures": {
+                "size": 32,
+                "protocol": "large-loss-linear-init",
+                "changed": {"epochs": 2, "head_epochs": 1},
+            },
+            "train": {},
+        },
+    ],
+    ids=["heads", "backbones"],
+)
+def test_a_temporary_model_has_its_epoch_chosen_by_the_same_labels(photographs, how):
+    grid = photographs(methods=["csl"], images=0.3, validation="complete", **how)
+    done = run(planned(grid)[0][0])
+    (row,) = done.rows
+    assert not done.failures and row["select"] == "best" and row["curve_of"] == "val"
+    assert row["epochs"] == 1 + row["curve"].index(max(row["curve"]))
+
+
+def test_a_sweep_tries_rates_of_backbones(photographs):
+    tuning = {"runs": 2, "space": {"all": {"lr": [1e-4, 1e-3]}}}
+    grid = photographs(methods=["an"], images=0.3, validation="complete", tuning=tuning)
+    (bundle,) = sweep(grid, opened(source_of(grid)))
+    assert str(bundle) == "rpa, an and rpa, an, tuning"
+    assert [row["lr"] for row in run(bundle).rows] == [1e-4, 1e-3]
+
+
 def test_the_same_bundle_gives_the_same_bits(photographs):
     (bundle,), _ = planned(photographs(methods=["an"], images=0.3))
     first, second = (
@@ -149,6 +182,23 @@ def test_heads_and_backbones_are_told_apart_in_the_table(photographs, tmp_path):
     )
     assert found.table["trained"].to_pylist() == ["backbone"]
     assert heads.table["trained"].to_pylist() == ["head"]
+
+
+@pytest.mark.parametrize(("gpus", "count"), [([], None), (["0", "1"], 2)])
+def test_backbones_have_a_worker_for_each_gpu(photographs, tmp_path, monkeypatch, gpus, count):
+    asked = []
+
+    def none_done(bundles, folder, *, workers, **more):
+        asked.append(workers)
+        return Finished({}, {bundle.key: "not now" for bundle in bundles})
+
+    monkeypatch.setattr(compare_file, "gpus", lambda: gpus)
+    monkeypatch.setattr(compare_file, "finish", none_done)
+    for how in ({}, {"workers": 5}, {"pictures": None}):
+        workers = how.pop("workers", None)
+        with pytest.raises(BadInput, match="every run failed"):
+            compare(photographs(methods=["an"], **how), out=tmp_path, workers=workers)
+    assert asked == [count, 5, None]
 
 
 def test_data_without_pictures_are_refused(tiny, tmp_path):
