@@ -89,10 +89,7 @@ def train_stack(
     key = content_id(*(history.to_json() for history in about))
     course = loop.Course(key, validation, watch or {}, checkpoint=checkpoint, team=team)
     how: dict[str, Any] = {"settings": settings, "chance": Chance.seeded(seed).of("train", draw)}
-    if net is not None:
-        net = laid_out(net, place)
-        if compile:
-            compiled(net)
+    net = None if net is None else _placed(net, place, compile)
     stack, record, averages = _phases(
         runs, rates, course, progress, device=place, backbone=net, **how
     )
@@ -101,6 +98,13 @@ def train_stack(
         told = computed_on(history, place, compiled=compile, processes=team.processes)
         found.append(_trained(run, stack, record, averages, told))
     return found
+
+
+def _placed(backbone: nn.Module, device: torch.device, compile: bool) -> nn.Module:
+    placed = laid_out(backbone, device)
+    if compile:
+        compiled(placed)
+    return placed
 
 
 def _phases(
