@@ -58,7 +58,8 @@ def command(
     """Train every method on every scheme at equal cost and tell which suits which.
 
     Without a grid the shipped one is used: it needs no data and takes a few minutes. The same
-    command again finishes what is left. Leaves table.csv, table.parquet, heat_map.png,
+    command again finishes what is left. Heads learn from cached features; with a table [pictures]
+    in the grid, whole backbones learn from pictures. Leaves table.csv, table.parquet, heat_map.png,
     cost_curve.png and summary.md in the folder.
 
     \b

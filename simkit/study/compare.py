@@ -105,9 +105,9 @@ def compare(
     one stopped; several at a time do no harm. A bundle that fails is named in `failures`; the
     others run on. executor: any of concurrent.futures, whose workers see the same files; else
     `workers` local processes (by default one for each core, or for each GPU where backbones are
-    trained and there are GPUs; 1 works in this process). part: such as
-    "3/16" for the third of sixteen shares of the bundles; whoever finds all of them finished writes
-    the tables. progress gets (runs done, runs), and before that, where features are computed,
+    trained and there are GPUs; 1 works in this process). part: such as "3/16" for the third of
+    sixteen shares of the bundles; whoever finds all of them finished writes the tables. progress
+    gets (runs done, runs), and before that, where features are computed or pictures are decoded,
     preparing gets (pictures done, pictures). A sweep comes first, and all of it is needed before
     anything else: a part helps with what others have not finished of it.
 

@@ -21,6 +21,7 @@ _COLUMNS = (
     "budget",
     "budget_hours",
     "draw",
+    "trained",
     "train_seconds",
     "peak_memory_mb",
     "environment",
@@ -42,13 +43,15 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
         "budgets": pc.drop_null(compared["budget"].unique()).to_pylist(),
         "budgets_hours": pc.drop_null(compared["budget_hours"].unique()).to_pylist(),
         "draws": len(table["draw"].unique()),
+        "trained": pc.drop_null(table["trained"].unique()).to_pylist(),
         "training_hours": (pc.sum(table["train_seconds"]).as_py() or 0.0) / 3600,
         "peak_memory_mb": pc.max(table["peak_memory_mb"]).as_py(),
         "environments": _environments(table),
     }
     lines = [
         f"{facts['runs']:,} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
-        f"methods, {facts['draws']} draws",
+        f"methods, {facts['draws']} draws"
+        + ("; whole backbones were trained" if facts["trained"] == ["backbone"] else ""),
         *_how(facts),
     ]
     if unfinished := _unfinished(place):

@@ -23,7 +23,8 @@ def wants_near(method: Method) -> bool:
 def with_near(task: Task, method: Method, features: Callable[[], Material]) -> Task:
     """The task on pictures with those aids that are made of features, where the method needs any.
 
-    features: opens what holds pooled ones of train; pictures without features take no part.
+    features: opens what holds pooled ones of train; pictures without features take no part. The
+    aids do not say of which features they are: those of a backbone that learns are always others.
     """
     if not wants_near(method):
         return task
@@ -31,4 +32,5 @@ def with_near(task: Task, method: Method, features: Callable[[], Material]) -> T
     task = replace(task, labels=cached.readable(task.labels, "train"))
     seen = replace(task, inputs=cached.inputs("train", "pooled"))
     kinds = (kind for kind in method.needs.aids if kind in _NEAR)
-    return task.with_aids(*(aids.built(kind, seen, method.needs) for kind in kinds))
+    found = (aids.built(kind, seen, method.needs) for kind in kinds)
+    return task.with_aids(*(replace(aid, inputs="") for aid in found))

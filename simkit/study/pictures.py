@@ -27,6 +27,8 @@ class Pictures:
     changed     training settings that take the place of those of every protocol.
 
     Backbone and weights are the grid's, whatever a protocol had: all methods start from the same.
+    Its features serve only to tell what is near (SE). On a GPU the last bits differ from run to
+    run; on the CPU nothing does.
     Raises BadInput that names the field.
     """
 

@@ -11,6 +11,7 @@ from simkit.study import compare as compare_file
 from simkit.study import runs
 from simkit.study.agenda import plan, purchases, source_of, sweep
 from simkit.study.compare import compare
+from simkit.study.described import describe
 from simkit.study.finish import Finished
 from simkit.study.learning import Learner
 from simkit.study.material import opened
@@ -99,12 +100,13 @@ def test_a_run_is_the_training_that_one_would_do_by_hand(photographs):
     ],
     ids=["heads", "backbones"],
 )
-def test_a_temporary_model_has_its_epoch_chosen_by_the_same_labels(photographs, how):
-    grid = photographs(methods=["csl"], images=0.3, validation="complete", **how)
+def test_validation_labels_choose_the_epoch_of_temporary_models_too(photographs, how):
+    grid = photographs(methods=["csl", "se-l"], images=0.3, validation="complete", **how)
     done = run(planned(grid)[0][0])
-    (row,) = done.rows
-    assert not done.failures and row["select"] == "best" and row["curve_of"] == "val"
-    assert row["epochs"] == 1 + row["curve"].index(max(row["curve"]))
+    assert not done.failures
+    for row in done.rows:
+        assert row["select"] == "best" and row["curve_of"] == "val"
+        assert row["epochs"] == 1 + row["curve"].index(max(row["curve"]))
 
 
 def test_a_sweep_tries_rates_of_backbones(photographs):
@@ -182,6 +184,16 @@ def test_heads_and_backbones_are_told_apart_in_the_table(photographs, tmp_path):
     )
     assert found.table["trained"].to_pylist() == ["backbone"]
     assert heads.table["trained"].to_pylist() == ["head"]
+    said = "1 runs: 1 schemes, 1 methods, 1 draws"
+    assert describe(tmp_path / "whole")["text"].startswith(f"{said}; whole backbones were trained")
+    assert describe(tmp_path / "heads")["text"].startswith(f"{said}\nmade with")
+
+
+def test_what_is_finished_is_kept(photographs, tmp_path, monkeypatch):
+    grid = photographs(methods=["an"], images=0.3)
+    first = compare(grid, out=tmp_path, workers=1)
+    monkeypatch.setattr("simkit.study.finish.run", None)
+    assert compare(grid, out=tmp_path, workers=1).table.equals(first.table)
 
 
 @pytest.mark.parametrize(("gpus", "count"), [([], None), (["0", "1"], 2)])
