@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,7 @@ from simkit.errors import BadInput
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from simkit.study.forecast import Forecast
     from simkit.study.grid import Grid
 
 
@@ -44,6 +45,11 @@ if TYPE_CHECKING:
     help="Only this share of the work, into the same folder: --part 3/16. The last to end writes "
     "the tables.",
 )
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the plan of work, with the time it takes by a short calibration, and stop.",
+)
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(
@@ -52,6 +58,7 @@ def command(
     workers: int | None,
     scheduler: str,
     part: str | None,
+    dry_run: bool,
     seed: int | None,
     as_json: bool,
 ) -> int:
@@ -80,6 +87,8 @@ def command(
             "give one of them"
         )
     grid = demo(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
+    if dry_run:
+        return _print_plan(grid, as_json, out=out, workers=workers, part=part)
     _warn_of_another(grid, out)
     with (
         _executor(scheduler) as executor,
@@ -88,6 +97,7 @@ def command(
         result = compare(
             grid, out=out, executor=executor, workers=workers, part=part,
             progress=advance, preparing=preparing,
+            planned=None if as_json else _print_to_stderr,
         )  # fmt: skip
     if as_json:
         print_json(result.to_json())
@@ -103,6 +113,22 @@ def command(
     for failure in result.failures:
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0
+
+
+def _print_plan(grid: Grid, as_json: bool, **where: Any) -> int:
+    from simkit.study.forecast import foretell
+
+    with progress("computing features", quiet=as_json) as (preparing,):
+        told = foretell(grid, preparing=preparing, **where)
+    if as_json:
+        print_json(told.to_json())
+    else:
+        click.echo(told.text())
+    return 0
+
+
+def _print_to_stderr(planned: Forecast) -> None:
+    click.echo(planned.text(), err=True)
 
 
 def _executor(scheduler: str) -> AbstractContextManager[Executor | None]:

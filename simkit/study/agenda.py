@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ from simkit.annotate.simulate import how_many
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.study.bundle import Bundle, Purchase, ceilings, kind_of
+from simkit.study.durations import seconds
 from simkit.study.grid import Grid
 from simkit.study.material import Material, Source
 from simkit.study.near import wants_near
@@ -23,8 +23,6 @@ from simkit.study.tuning import Setting
 Choices = Mapping[tuple[Purchase, str], Setting]
 
 _LEAST = 10.0  # seconds: what is shipped to a worker is not less
-_STEP = 5e-4  # seconds for the loss and the optimiser's step of one run
-_RATE = 3e10  # multiplications and additions in a second, on one core
 
 
 def plan(grid: Grid, material: Material, chosen: Choices | None = None) -> list[Bundle]:
@@ -126,32 +124,6 @@ def _packed(ordered: Sequence[Purchase], work: Callable[[Purchase], float]) -> l
     if not enough and len(found) > 1:
         last = found.pop()
         found[-1] += last
-    return found
-
-
-def seconds(purchase: Purchase, grid: Grid, material: Material) -> float:
-    """About how long one core takes for it, if all images were asked about."""
-    images, classes = material.truth("train").shape
-    if material.pixels is not None:
-        return _seconds_of_backbones(purchase, grid, material)
-    steps = grid.train.epochs * math.ceil(images / grid.train.batch_size)
-    found = 0.0
-    for spec in purchase.methods:
-        values = material.features["train", kind_of(purchase.spelled(spec))].values
-        points = math.prod(values.shape[2:])
-        products = 4 * classes * values.shape[1] * points * images * grid.train.epochs
-        found += steps * _STEP + products / _RATE
-    return found
-
-
-def _seconds_of_backbones(purchase: Purchase, grid: Grid, material: Material) -> float:
-    """The same where backbones learn: backwards takes about twice as long as forwards."""
-    assert grid.pictures is not None and material.pixels is not None
-    images, found = material.truth("train").shape[0], 0.0
-    for spec in purchase.methods:
-        settings = grid.pictures.settings(spec, grid.train)
-        forwards = material.pixels.work[grid.pictures.shown(spec).size]
-        found += 3 * forwards * images * settings.epochs / _RATE
     return found
 
 

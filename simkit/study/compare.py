@@ -19,10 +19,10 @@ from simkit.study import figures, kept, runs, summary, tuned
 from simkit.study.agenda import check, plan, source_of, sweep
 from simkit.study.bundle import Bundle
 from simkit.study.finish import Progress, finish, stored
+from simkit.study.forecast import Forecast, forecast, gpu_workers
 from simkit.study.grid import Grid
 from simkit.study.material import open_material
 from simkit.study.parts import Part
-from simkit.study.processes import gpus
 from simkit.study.sweep import swept
 from simkit.study.verdict import verdicts
 
@@ -98,6 +98,7 @@ def compare(
     part: str | None = None,
     progress: Progress = lambda done, of: None,
     preparing: Progress = lambda done, of: None,
+    planned: Callable[[Forecast], None] | None = None,
 ) -> Comparison:
     """Work through a grid and leave everything in the folder `out`.
 
@@ -108,7 +109,8 @@ def compare(
     trained and there are GPUs; 1 works in this process). part: such as "3/16" for the third of
     sixteen shares of the bundles; whoever finds all of them finished writes the tables. progress
     gets (runs done, runs), and before that, where features are computed or pictures are decoded,
-    preparing gets (pictures done, pictures). A sweep comes first, and all of it is needed before
+    preparing gets (pictures done, pictures). planned gets the plan of work before it starts, which
+    takes a calibration of some seconds. A sweep comes first, and all of it is needed before
     anything else: a part helps with what others have not finished of it.
 
     Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
@@ -120,12 +122,13 @@ def compare(
     share = None if part is None else Part.read(part)
     material = open_material(source_of(grid), progress=preparing)
     check(grid, material)
+    if planned is not None:
+        count = workers or (1 if executor else None)  # nobody knows how many an executor has
+        planned(forecast(grid, material, folder=folder, workers=count, part=share))
     bundles, tried, classes = plan(grid, material), sweep(grid, material), material.data.classes
     begin = partial(kept.begin, folder, grid=grid.to_toml(), classes=classes)
     failed: tuple[str, ...] = ()
-    if workers is None and grid.pictures:
-        workers = len(gpus()) or None
-    team: dict[str, Any] = {"executor": executor, "workers": workers}
+    team: dict[str, Any] = {"executor": executor, "workers": workers or gpu_workers(grid)}
     if tried:
         begin(keys=[bundle.key for bundle in tried])
         first, progress = _in_turn(progress, *(_runs(_mine(b, share)) for b in (tried, bundles)))

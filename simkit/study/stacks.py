@@ -9,7 +9,7 @@ from typing import Any
 
 from simkit.learn import methods
 from simkit.learn.catalogue import training_bytes
-from simkit.learn.methods import Method, Task
+from simkit.learn.methods import Method, Sizes, Task
 from simkit.learn.validation import Validation
 from simkit.study.bundle import Purchase, kind_of
 from simkit.study.buying import Bought
@@ -50,10 +50,14 @@ class Run:
     def bytes(self, scored: int) -> int:
         """What it takes in a stack: head, gradient and two moments, labels, state, and the scores
         of so many images."""
-        sizes, width = self.task.sizes, self.task.inputs.width
-        head = 16 * sizes.classes * width
-        own = sizes.classes * (len(self.task.rows) + 4 * scored)
-        return head + own + training_bytes(self.method, sizes)
+        how = {"width": self.task.inputs.width, "rows": len(self.task.rows), "scored": scored}
+        return run_bytes(self.method, self.task.sizes, **how)
+
+
+def run_bytes(method: Method, sizes: Sizes, *, width: int, rows: int, scored: int) -> int:
+    """What one run takes in a stack: see `Run.bytes`."""
+    head = 16 * sizes.classes * width
+    return head + sizes.classes * (rows + 4 * scored) + training_bytes(method, sizes)
 
 
 def stacks(runs: Iterable[Run], *, scored: int, memory: float) -> Iterator[list[Run]]:

@@ -38,7 +38,7 @@ def run(bundle: Bundle) -> Done:
     """
     start = time.perf_counter()
     found: dict[Place, Row | Exception] = {}
-    with _one_thread():
+    with one_thread():
         material = opened_as(bundle.source, bundle.ids)
         runs: list[Run] = []
         before: dict[Purchase, Labels] = {}
@@ -166,7 +166,8 @@ def _stack(bundle: Bundle, material: Material, runs: list[Run]) -> dict[Place, R
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
+    """Torch works on one thread within the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,6 +1,7 @@
 """`simkit compare`: a small grid from a file, resumed, and refused where it is wrong."""
 
 import csv
+import json
 import re
 from pathlib import Path
 
@@ -119,3 +120,22 @@ def test_a_part_says_what_is_left(shell) -> None:
         "ends last writes tables and pictures, and so does the same command without --part, which "
         "finishes the rest\n",
     )
+
+
+def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
+    Path("grid.toml").write_text(GRID)
+    done = shell("compare", "grid.toml", "--dry-run", "--workers", 2)
+    assert done.code == 0 and re.fullmatch(
+        r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 2 with all labels\n"
+        r"2 bundles\n"
+        r"about 0:0\d:\d\d with 2 workers, by a calibration of \d+\.\d seconds; about [\d,]+ MB in "
+        r"each\n",
+        done.out,
+    )
+    facts = json.loads(shell("compare", "grid.toml", "--dry-run", "--json").out)
+    assert (facts["runs"], facts["bundles"], facts["finished"]) == (8, 2, 0)
+    assert not Path("runs").exists()
+    run = shell("compare", "grid.toml", "--workers", 1)
+    assert "simkit: plan" not in run.err and "plan: 2 schemes x 1 budget" in run.err
+    done = shell("compare", "grid.toml", "--dry-run")
+    assert done.out.endswith("2 bundles, of which 2 are finished\nnothing is left to train\n")
