@@ -96,8 +96,7 @@ def command(
     ):
         result = compare(
             grid, out=out, executor=executor, workers=workers, part=part,
-            progress=advance, preparing=preparing,
-            planned=None if as_json else _print_to_stderr,
+            progress=advance, preparing=preparing, planned=None if as_json else _show,
         )  # fmt: skip
     if as_json:
         print_json(result.to_json())
@@ -127,7 +126,7 @@ def _print_plan(grid: Grid, as_json: bool, **where: Any) -> int:
     return 0
 
 
-def _print_to_stderr(planned: Forecast) -> None:
+def _show(planned: Forecast) -> None:
     click.echo(planned.text(), err=True)
 
 

@@ -89,7 +89,7 @@ def _epoch(runs: list[tuple[Task, Method]], batch_size: int, longest: float) -> 
     taken(1)  # what is done for the first time takes longer
     short, more = taken(1), 4
     long = taken(1 + more)
-    while long < 2 * short and time.perf_counter() - begun < longest / 2:
+    while long < 2 * short and time.perf_counter() - begun + 4 * long < longest:
         more *= 4
         long = taken(1 + more)
     return max(long - short, long / 100) / more
