@@ -144,11 +144,14 @@ def compare(
     tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
     table, failures = runs.together(tables, classes=classes), (*failed, *found.sentences(mine))
     result = Comparison(table, grid, failures, (*tuned.notes(table), *_notes(table)), left)
-    if left:
-        return result
-    if pc.all(table["reference"], min_count=0).as_py():
+    return result if left else _written(result, folder)
+
+
+def _written(result: Comparison, folder: Path) -> Comparison:
+    """The comparison, with its files in the folder."""
+    if pc.all(result.table["reference"], min_count=0).as_py():
         kept.ended(folder)
-        raise BadInput(f"every run failed; the first one said: {failures[0]}")
+        raise BadInput(f"every run failed; the first one said: {result.failures[0]}")
     runs.write(_files(result), folder)
     kept.ended(folder)
     return result
