@@ -113,6 +113,9 @@ class Grid:
             self.validation,
             f"one of {', '.join(choices)}",
         )
+        for name, kind in (("train", Settings), ("habits", Habits)):
+            given = getattr(self, name)
+            expect(isinstance(given, kind), name, given, f"{kind.__name__}(...)")
         how_many(self.images, sys.maxsize)  # how many there are is not known yet
         if self.validation == "none" and self.train.select == "best":
             raise BadInput(
