@@ -62,9 +62,9 @@ few = ["an", "ignore", "ll-r", "an+boostlu"]
 grid = Grid(
     schemes=schemes,
     methods=few if quick else every,
-    budgets=[60 if quick else 150],
+    budgets=[60 if quick else 100],
     draws=2 if quick else 3,
-    data=f"scenes:images={400 if quick else 1500}",
+    data=f"scenes:images={400 if quick else 1000}",
     train=demo().train,
     curves=True,
 )
@@ -104,7 +104,7 @@ leaders = ["an", "ignore", "ll-r", "lsan", "an+boostlu"]
 steps = Grid(
     schemes=[*schemes[:1], "full-subset"] if quick else [*schemes, "full-subset"],
     methods=leaders[:2] if quick else leaders,
-    budgets=[20, 60] if quick else [50, 150, 450],
+    budgets=[20, 60] if quick else [30, 100, 300],
     draws=grid.draws,
     data=grid.data,
     train=grid.train,
