@@ -24,10 +24,10 @@
 # * scheme x method at one price, with intervals, and who can be told apart;
 # * what more money buys;
 # * who gains on rare classes, and where labels are missing;
-# * how fast methods converge, and which get worse if trained longer;
+# * how fast methods converge;
 # * whole networks instead of heads on frozen features.
 #
-# In full it takes some twenty minutes on two cores.
+# In full it takes about a quarter of an hour on two cores.
 
 # %%
 # %matplotlib inline
@@ -89,10 +89,13 @@ draw("heat-map")(grand.table)
 draw("rank-diagram")(grand.table)
 
 # %% [markdown]
-# And scheme by scheme, in sentences:
+# And scheme by scheme, the five highest and the lowest:
 
 # %%
-print("\n".join(line for line in grand.text().splitlines() if not line.startswith("note")))
+for line in grand.summary():
+    high = sorted(line.cells, key=lambda cell: -cell.score.mean)
+    told = [f"{cell.method} {100 * cell.score.mean:.1f}" for cell in [*high[:5], high[-1]]]
+    print(f"{line.scheme:16} {', '.join(told[:-1])} ... {told[-1]}")
 
 # %% [markdown]
 # ## What more money buys
@@ -141,14 +144,15 @@ draw("convergence", methods=shown)(grand.table)
 #
 # So far a linear head learned on frozen features. Now the network learns too, from pixels. The same
 # grid, with a table `pictures`. With a GPU this takes all pictures and ten epochs; without one a few
-# hundred pictures and two epochs, enough to see every method run, not to see who is best.
+# hundred pictures and two epochs, enough to see every method run, not to see who is best. IMCL and
+# the latent noise model read features that are ready, so they stay behind.
 
 # %%
 gpu = torch.cuda.is_available()
 pixels = Grid(
     schemes=schemes,
-    methods=["an", "ll-r"] if quick else every,
-    budgets=[150 if gpu else 30],
+    methods=["an", "ll-r"] if quick else [m for m in every if m not in ("imcl", "latent-noise")],
+    budgets=[100 if gpu else 30],
     draws=3 if gpu else 1,
     data=grid.data if gpu else f"scenes:images={120 if quick else 300},val=60,test=200",
     train=Settings(epochs=10 if gpu else 2, batch_size=16, lr=3e-4),
@@ -164,28 +168,35 @@ draw("heat-map")(tuned.table)
 # %% [markdown]
 # ## What the numbers say
 #
-# The claims of this page, checked. `gap` is one method's lead over another under a scheme, paired by
-# draw, with its 95 % interval.
+# One method's lead over AN under a scheme, in points, paired by draw, with its 95 % interval (each pair
+# alone: with 35 methods and three draws few of all pairs can be told apart, as the frames say):
 
 # %%
 lines = {line.scheme: line for line in grand.summary()}
-gap = {
-    (scheme, first): lines[scheme].ranking.difference(first, "an").interval
-    for scheme in schemes
-    for first in grid.methods
-    if first != "an"
-}
-for scheme, first in [("single-positive", "ll-r"), ("rpa", "ignore"), ("fpc", "ignore")]:
-    one = gap[scheme, first]
+pairs = [("single-positive", m) for m in ("ll-r", "lsan", "ignore", "an+boostlu") if m in every]
+pairs += [("rpa", "ignore"), ("fpc", "ignore"), ("fpc", "an+boostlu"), ("knowledge-graph", "ignore")]
+pairs = [(scheme, first) for scheme, first in pairs if first in grid.methods]
+gap = {(s, m): lines[s].ranking.difference(m, "an").interval for s, m in pairs}
+for (scheme, first), one in gap.items():
     span = f"{100 * one.low:+.1f} to {100 * one.high:+.1f}"
-    print(f"{scheme}: {first} over an {100 * one.mean:+.1f} ({span})")
+    print(f"{scheme:16} {first:11} {100 * one.mean:+5.1f} ({span})")
+
+# %% [markdown]
+# * **No method suits every scheme.** Ignore leads AN under RPA and along the knowledge graph, falls
+#   behind it under FPC, and collapses on single positives, where nothing says "absent".
+# * **On single positives** smoothing what is unknown (LSAN) helps. LL-R does not at this price: it needs
+#   more labels (at three times the money and pictures it leads AN by 4 points, see the README).
+# * **BoostLU** gains where labels are many (FPC) and loses where they are few.
+# * The latent noise model, at its defaults, fails under all four.
+#
+# These hold for `scenes`, a linear head and this price; checked here:
 
 # %%
 spent = table[~table.reference].dollars
 assert spent.max() <= grid.budgets[0]
 assert quick or spent.min() > 0.9 * grid.budgets[0]
 assert quick or gap["single-positive", "ignore"].high < -0.05  # without negatives all is present
-assert quick or gap["single-positive", "ll-r"].low > 0
-assert quick or gap["rpa", "ignore"].low > 0
-assert quick or gap["fpc", "ignore"].high < 0
+assert quick or gap["single-positive", "lsan"].low > 0 > gap["single-positive", "ll-r"].low
+assert quick or gap["rpa", "ignore"].low > 0 > gap["fpc", "ignore"].high
 assert quick or gap["knowledge-graph", "ignore"].low > 0
+assert quick or gap["fpc", "an+boostlu"].low > 0 > gap["single-positive", "an+boostlu"].high
