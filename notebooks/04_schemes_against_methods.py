@@ -43,6 +43,7 @@ from simkit.learn.train import Settings
 from simkit.study.grid import Grid, demo
 from simkit.study.pictures import Pictures
 
+# %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 folder = tempfile.TemporaryDirectory()
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison
@@ -59,6 +60,8 @@ schemes = ["single-positive", "rpa", "fpc", "knowledge-graph"]
 alone = [name for name in methods.names() if name not in ("full", "boostlu", "cl", "scl")]
 every = [*alone, "an+boostlu", "ll-r+boostlu", "an+scl", "en+cl", "en+scl"]
 few = ["an", "ignore", "ll-r", "an+boostlu"]
+
+# %%
 grid = Grid(
     schemes=schemes,
     methods=few if quick else every,
