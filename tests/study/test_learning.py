@@ -204,7 +204,7 @@ def test_backbones_have_a_worker_for_each_gpu(photographs, tmp_path, monkeypatch
         asked.append(workers)
         return Finished({}, {bundle.key: "not now" for bundle in bundles})
 
-    monkeypatch.setattr(compare_file, "gpus", lambda: gpus)
+    monkeypatch.setattr("simkit.study.forecast.gpus", lambda: gpus)
     monkeypatch.setattr(compare_file, "finish", none_done)
     for how in ({}, {"workers": 5}, {"pictures": None}):
         workers = how.pop("workers", None)
