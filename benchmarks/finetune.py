@@ -16,7 +16,6 @@ import measuring  # isort: skip; before numpy, which it gives one thread
 
 import argparse
 import math
-import resource
 import tempfile
 import time
 from collections.abc import Iterator
@@ -198,7 +197,7 @@ def main() -> None:
         equal=equal,
         ratios={row["case"]: row["ratio"] for row in rows} | gpu.get("ratios", {}),
         sizes=shapes | gpu.get("sizes", {}),
-        memory_mb={"finetune": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3}
+        memory_mb={"finetune": measuring.peak_mb()}
         | gpu.get("memory_mb", {}),
         rows=rows,
         times_an=steps,

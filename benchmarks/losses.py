@@ -17,7 +17,6 @@ import measuring  # isort: skip; before numpy, which it gives one thread
 import argparse
 import dataclasses
 import math
-import resource
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -214,7 +213,7 @@ def main() -> None:
         equal=equal,
         ratios={row["case"]: row["direct"] / row["seconds"] for row in direct},
         sizes={row["case"]: row["shape"] for row in lines},
-        memory_mb={"losses": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3},
+        memory_mb={"losses": measuring.peak_mb()},
         times_bce={row["case"]: round(row["times"], 2) for row in lines},
         seconds={row["case"]: row["seconds"] for row in lines},
         torch=torch.__version__,

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import sys
 import time
 import warnings
@@ -138,7 +137,7 @@ def main() -> None:
         with whole(wants.out) as path:
             path.write_text(text, encoding="utf-8")
     checks = {name: value for _, one, _ in found for name, value in one.items()}
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    used = measuring.peak_mb()
     measuring.finish(
         "photographs",
         as_json=wants.json,
