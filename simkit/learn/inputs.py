@@ -81,7 +81,10 @@ class FeatureInputs:
             raise BadInput(
                 "cached features cannot be mirrored; train from pictures (ImageInputs), or flip off"
             )
-        return torch.from_numpy(np.asarray(self.values[np.asarray(index)], np.float32))
+        rows = self.values[np.asarray(index)]
+        if rows.dtype == np.float16:  # torch widens them faster than numpy, to the same numbers
+            return torch.from_numpy(np.ascontiguousarray(rows)).float()
+        return torch.from_numpy(np.asarray(rows, np.float32))
 
 
 class ImageInputs:

@@ -19,7 +19,7 @@ from simkit.learn import unfinished as files
 from simkit.learn.averaging import Averages
 from simkit.learn.devices import on_device, plain
 from simkit.learn.methods.base import Batch, Outputs
-from simkit.learn.optim import optimiser
+from simkit.learn.optimiser import Optimiser
 from simkit.learn.reached import Reached, Told, after, nobody
 from simkit.learn.record import Record, mean_losses
 from simkit.learn.schedules import set_rates
@@ -61,7 +61,7 @@ class Course:
 def run(stack: Stack, course: Course) -> tuple[Record, Averages | None]:
     """Train a stack to the end, or from where its checkpoint left it."""
     settings = stack.settings
-    made = optimiser(stack.groups(), settings)
+    made = Optimiser(stack.groups(), settings)
     averages = Averages.of(stack)
     record = Record(len(stack.runs), settings, head=course.head)
     done, file = 0, course.checkpoint
@@ -90,7 +90,7 @@ def run(stack: Stack, course: Course) -> tuple[Record, Averages | None]:
 def _epoch(
     epoch: int,
     stack: Stack,
-    made: torch.optim.Optimizer,
+    made: Optimiser,
     averages: Averages | None,
     course: Course,
 ) -> list[Tensor]:
@@ -115,9 +115,11 @@ def _epoch(
             made.step()
             if averages is not None:
                 averages.update()
-            for part, batch, out in seen:
-                show_batch(course.watch, epoch, part, batch, out)
-                with torch.no_grad():
+            if course.watch:
+                for part, batch, out in seen:
+                    show_batch(course.watch, epoch, part, batch, out)
+            with torch.no_grad():
+                for part, batch, out in seen:
                     part.method.after_batch(batch, out, part.state)
             course.told(Reached(epoch - 1 + (k + 1) / len(steps), settings.epochs))
     return sums

@@ -1,12 +1,10 @@
-"""Settings of a training, and its optimiser."""
+"""Settings of a training."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
-
-import torch
 
 from simkit.errors import BadInput
 
@@ -187,26 +185,3 @@ def _expect(fine: bool, key: str, value: object, wanted: str) -> None:
         are = "are expected" if key == "milestones" else "is expected"
         verb = "are" if key == "milestones" else "is"
         raise BadInput(f"training: {key} {verb} {value}; {wanted} {are}")
-
-
-def optimiser(groups: list[dict[str, Any]], settings: Settings) -> torch.optim.Optimizer:
-    """Adam, AdamW or SGD over these groups; each remembers its own rate as `base_lr`."""
-    for group in groups:
-        group["base_lr"] = group["lr"]
-    decay: dict[str, Any] = {"weight_decay": settings.weight_decay, "fused": True}
-    if settings.optimiser == "sgd":
-        return torch.optim.SGD(groups, momentum=settings.momentum, **decay)
-    if settings.optimiser == "adamw":
-        return torch.optim.AdamW(groups, **decay)
-    return torch.optim.Adam(groups, **decay)
-
-
-def without_decay(groups: list[dict[str, Any]], vectors: set[int]) -> list[dict[str, Any]]:
-    """The same groups with those parameters apart, and free of decay, whose `id` is in vectors."""
-    found = []
-    for group in groups:
-        apart = [p for p in group["params"] if id(p) in vectors]
-        rest = [p for p in group["params"] if id(p) not in vectors]
-        found += [{**group, "params": rest}] if rest else []
-        found += [{**group, "params": apart, "weight_decay": 0.0}] if apart else []
-    return found

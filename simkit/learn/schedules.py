@@ -6,15 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from torch.optim import Optimizer
-
     from simkit.learn.optim import Settings
+    from simkit.learn.optimiser import Optimiser
 
 _FIRST, _LAST = 1 / 25, 1e-4 / 25  # of one cycle: shares of the rate at its start and its end
 _HIGH, _LOW = 0.95, 0.85  # between which one cycle moves the momentum
 
 
-def set_rates(made: Optimizer, settings: Settings, step: int, steps: int) -> None:
+def set_rates(made: Optimiser, settings: Settings, step: int, steps: int) -> None:
     """Bring the optimiser to what the schedule wants of its step number `step`, from 0.
 
     steps: in an epoch. Every group moves from the rate it remembers as `base_lr`.

@@ -67,11 +67,12 @@ def of_trained(trained: Sequence[Trained], inputs: Any) -> Tensor:
 def _passes(heads: HeadStack, inputs: Any, shift: Tensor, scale: Tensor) -> Iterator[slice]:
     """Set the outputs of all heads, for one part of the inputs after the other."""
     device = heads.weight.device
+    as_they_are = not shift.any() and bool((scale == 1).all())
     shift, scale = shift.to(device), scale.to(device)
     for start in range(0, len(inputs), BATCH):
         rows = slice(start, min(start + BATCH, len(inputs)))
         x = inputs.batch(np.arange(rows.start, rows.stop)).to(device)
-        x = standardised(x, shift, scale)
+        x = x if as_they_are else standardised(x, shift, scale)
         if x.ndim == 2:
             heads.forward(x, x[:, None], (1, 1))
         else:

@@ -17,7 +17,8 @@ from simkit.learn.feed import Fed, Feed
 from simkit.learn.heads import HeadStack, Model, Share, initial
 from simkit.learn.methods import state as states
 from simkit.learn.methods.base import Batch, Method, Outputs, Task
-from simkit.learn.optim import Settings, without_decay
+from simkit.learn.optim import Settings
+from simkit.learn.optimiser import joined, without_decay
 
 Run = tuple[Task, Method]
 CPU = torch.device("cpu")
@@ -126,11 +127,11 @@ class Stack:
             found += part.method.groups(model, part.state, part.lr)
             own = [*part.share.head.parameters(), *part.state.parameters()]
             vectors |= {id(p) for p in own if p.ndim <= 2}  # the first dimension is that of runs
-        if self.settings.decay_vectors:
-            return found
-        if backbone is not None:
-            vectors |= {id(p) for p in backbone.parameters() if p.ndim <= 1}
-        return without_decay(found, vectors)
+        if not self.settings.decay_vectors:
+            if backbone is not None:
+                vectors |= {id(p) for p in backbone.parameters() if p.ndim <= 1}
+            found = without_decay(found, vectors)
+        return joined(found)
 
     @contextmanager
     def training(self, epoch: int) -> Iterator[None]:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import torch
 from torch import Tensor
 
 from simkit.errors import BadInput
 from simkit.learn.averaging import Averages
 from simkit.learn.catalogue import short
 from simkit.learn.checkpoint import below, read, write
+from simkit.learn.optimiser import Optimiser
 from simkit.learn.record import Record
 from simkit.learn.stack import Stack
 
-if TYPE_CHECKING:
-    from torch.optim import Optimizer
-
-_FORM = "simkit training 2"
+_FORM = "simkit training 3"
 _WHAT = "an unfinished training"
 
 
@@ -29,7 +26,7 @@ def save_training(
     key: str,
     epoch: int,
     stack: Stack,
-    optimiser: Optimizer,
+    optimiser: Optimiser,
     record: Record,
     averages: Averages | None = None,
 ) -> None:
@@ -40,7 +37,8 @@ def save_training(
     """
     known = {"form": _FORM, "key": key, "epoch": epoch, "record": record.to_json()}
     known["about"] = _about(stack)
-    tensors = {**_of_stack(stack), **_of_optimiser(optimiser), **record.tensors()}
+    tensors = {**_of_stack(stack), **record.tensors()}
+    tensors |= {f"optimiser.{name}": value for name, value in optimiser.tensors().items()}
     if averages is not None:
         known["averaged"] = averages.step
         tensors |= averages.tensors()
@@ -51,7 +49,7 @@ def resume(
     path: str | PathLike[str],
     key: str,
     stack: Stack,
-    optimiser: Optimizer,
+    optimiser: Optimiser,
     record: Record,
     averages: Averages | None = None,
     *,
@@ -83,12 +81,7 @@ def resume(
             )
     for name, tensor in own.items():
         tensor.copy_(tensors[name])
-    state = optimiser.state_dict()
-    state["state"] = {}
-    for name, tensor in below(tensors, "optimiser.").items():
-        place, _, field = name.partition(".")
-        state["state"].setdefault(int(place), {})[field] = tensor
-    restore(optimiser, state)
+    optimiser.restore(below(tensors, "optimiser."))
     if averages is not None:
         averages.restore(known["averaged"], tensors)
     record.restore(known["record"], tensors, stack)
@@ -128,18 +121,6 @@ def _differences(one: dict[str, Any], other: dict[str, Any]) -> str:
     return ", ".join(f"{key} {was} -> {now}" for key, was, now in pairs if was != now)
 
 
-def restore(optimiser: Optimizer, state: dict[str, Any]) -> None:
-    """Load an optimiser's state, every moment laid out in memory as what it moves.
-
-    Files hold rows one after another, and a fused step goes through memory as it lies.
-    """
-    optimiser.load_state_dict(state)
-    for parameter, values in optimiser.state.items():
-        for field, value in values.items():
-            if isinstance(value, Tensor) and value.shape == parameter.shape:
-                values[field] = torch.empty_like(parameter.detach()).copy_(value)
-
-
 def key_of(path: str | PathLike[str] | None) -> str | None:
     """Whose training a file is; None without a file. Raises BadInput for a file of another kind."""
     if path is None or not Path(path).exists():
@@ -163,12 +144,3 @@ def _of_stack(stack: Stack) -> dict[str, Tensor]:
     for k, part in enumerate(stack.parts):
         found |= {f"part.{k}.{name}": value for name, value in part.state.state_dict().items()}
     return found
-
-
-def _of_optimiser(optimiser: Optimizer) -> dict[str, Tensor]:
-    return {
-        f"optimiser.{place}.{field}": value
-        for place, values in optimiser.state_dict()["state"].items()
-        for field, value in values.items()
-        if isinstance(value, Tensor)
-    }

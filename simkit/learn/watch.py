@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-import torch
 from torch import Tensor, nn
 
 from simkit.learn.methods import state as states
@@ -52,5 +51,4 @@ def detached(out: Outputs) -> Outputs:
     def free(tensor: Tensor | None) -> Tensor | None:
         return None if tensor is None else tensor.detach()
 
-    with torch.no_grad():
-        return Outputs(out.logits.detach(), free(out.maps), free(out.features))
+    return Outputs(out.logits.detach(), free(out.maps), free(out.features))

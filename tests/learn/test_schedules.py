@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from simkit.learn.optim import Settings, optimiser
+from simkit.learn.optim import Settings
+from simkit.learn.optimiser import Optimiser
 from simkit.learn.schedules import factor, set_rates
 
 STEPS = 4  # in an epoch
@@ -10,7 +11,7 @@ STEPS = 4  # in an epoch
 def rates(settings, lr=0.2):
     """What the schedule makes of the rate in every step."""
     p = torch.zeros(1, requires_grad=True)
-    made = optimiser([{"params": [p], "lr": lr}], settings)
+    made = Optimiser([{"params": [p], "lr": lr}], settings)
     found = []
     for step in range(settings.epochs * STEPS):
         set_rates(made, settings, step, STEPS)
@@ -78,6 +79,6 @@ def test_steps_fall_after_their_epochs():
 def test_groups_keep_their_proportion():
     a, b = (torch.zeros(1, requires_grad=True) for _ in range(2))
     settings = Settings(epochs=1, schedule="cosine")
-    made = optimiser([{"params": [a], "lr": 0.1}, {"params": [b], "lr": 1.0}], settings)
+    made = Optimiser([{"params": [a], "lr": 0.1}, {"params": [b], "lr": 1.0}], settings)
     set_rates(made, settings, 3, STEPS)
     assert made.param_groups[1]["lr"] == pytest.approx(10 * made.param_groups[0]["lr"])

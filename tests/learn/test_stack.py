@@ -23,7 +23,7 @@ def test_equal_methods_at_equal_rates_are_one_part_and_maps_come_last(task, comp
     ]
     stack = stack_of(runs, [0.1, 0.1, 0.1, 0.1, 0.2])
     assert [part.runs for part in stack.parts] == [(1, 2), (3,), (4,), (0,)]
-    assert [group["lr"] for group in stack.groups()] == [0.1, 0.1, 0.2, 0.1]
+    assert [group["lr"] for group in stack.groups()] == [0.1, 0.2]
 
 
 def test_labels_are_kept_once_where_runs_share_them(task, complete):

@@ -11,13 +11,13 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.optim import Settings, optimiser
+from simkit.learn.optim import Settings
+from simkit.learn.optimiser import Optimiser
 from simkit.learn.record import Record
 from simkit.learn.train import train
 from simkit.learn.unfinished import (
     describe,
     key_of,
-    restore,
     resume,
     save_training,
 )
@@ -92,26 +92,6 @@ def test_every_method_that_learns_is_tried():
     assert found == {spec.partition("(")[0] for spec in LEARNED}
 
 
-def test_moments_come_back_in_the_layout_of_what_they_move():
-    """A fused step goes through memory as it lies; files hold rows one after another."""
-    parameters = [torch.nn.Parameter(torch.arange(6.0).reshape(3, 2).T) for _ in range(2)]
-    whole, again = (optimiser([{"params": [p], "lr": 0.1}], Settings()) for p in parameters)
-    for made, parameter in zip((whole, again), parameters, strict=True):
-        parameter.grad = parameter.detach().clone()
-        made.step()
-    state = whole.state_dict()
-    state["state"][0] = {
-        key: value.clone(memory_format=torch.contiguous_format)
-        for key, value in state["state"][0].items()
-    }
-    restore(again, state)
-    assert again.state[parameters[1]]["exp_avg"].stride() == (1, 2)
-    for made, parameter in zip((whole, again), parameters, strict=True):
-        parameter.grad = parameter.detach().clone()
-        made.step()
-    assert torch.equal(*parameters)
-
-
 def test_a_file_of_the_head_alone_belongs_to_its_training(task, tmp_path):
     path = tmp_path / "training.safetensors"
     settings = Settings(epochs=2, head_epochs=2)
@@ -159,7 +139,7 @@ def test_nothing_is_overwritten_by_a_file_that_does_not_fit(task, tmp_path):
         stack_of([(replace(task, inputs=FeatureInputs(np.ones((40, D, 1, 1)))), make("an"))], [0.1])
         for D in (6, 7)
     ]  # fmt: skip
-    made = [optimiser(stack.groups(), Settings()) for stack in stacks]
+    made = [Optimiser(stack.groups(), Settings()) for stack in stacks]
     save_training(path, "key", 1, stacks[0], made[0], record)
     before = {name: value.clone() for name, value in stacks[1].weights().items()}
     with pytest.raises(BadInput) as error:

@@ -26,6 +26,7 @@ from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.state import stack
 from simkit.learn.optim import Settings
+from simkit.learn.optimiser import Optimiser
 from simkit.learn.prepare import prepare
 
 Entry = tuple[int, int]  # (image, class)
@@ -171,7 +172,7 @@ class _Walk:
             for index in torch.arange(len(self.pooled)).split(self.scene.batch):
                 batch, out, _ = self.step(index)
                 if self.learner is not None:
-                    self.learner.zero_grad()
+                    self.state.zero_grad()
                     self.method.loss(batch, out, self.state).sum().backward()
                     self.learner.step()
                 with torch.no_grad():
@@ -203,12 +204,12 @@ class _Walk:
         }
 
 
-def _learner(method: Method, state: nn.Module) -> torch.optim.Optimizer | None:
+def _learner(method: Method, state: nn.Module) -> Optimiser | None:
     """For the parameters of a state, at their own rates; None where there are none."""
     model = nn.Module()
     model.head = nn.Identity()
     groups = [g for g in method.groups(model, state, _RATE) if g["params"]]
-    return torch.optim.Adam(groups) if groups else None
+    return Optimiser(groups, Settings()) if groups else None
 
 
 def _counted(method: Method, batch: Batch) -> int:

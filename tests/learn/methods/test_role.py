@@ -10,7 +10,8 @@ from simkit.learn.heads import Head, Model, initial
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.methods.role import estimated, handed_over
 from simkit.learn.methods.state import stack
-from simkit.learn.optim import Settings, optimiser
+from simkit.learn.optim import Settings
+from simkit.learn.optimiser import Optimiser
 from tests.learn.methods.steps import batch_of, loss_and_gradient, started
 from tests.reference import estimators as slow
 
@@ -87,11 +88,11 @@ def test_reference_trajectory(golden):
     model = Model(Head(*initial(Chance.seeded(0), Z.shape[1], 2)))
     # The rate of the classifier is a tenth; weight decay must not reach the table.
     settings = Settings(lr=lr / 10, weight_decay=0.1)
-    made = optimiser(method.groups(model, state, settings.lr), settings)
+    made = Optimiser(method.groups(model, state, settings.lr), settings)
     for s, index in enumerate(g["batch_idx"]):
         batch = Batch(torch.as_tensor(index), torch.as_tensor(Z[index]))
         loss = method.loss(batch, Outputs(torch.tensor(g["batch_logits"][s])), state)
-        made.zero_grad()
+        state.zero_grad()
         loss.backward()
         made.step()
         np.testing.assert_allclose(loss.item(), g["loss"][s], atol=1e-5)
