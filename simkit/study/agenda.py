@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from simkit.annotate import schemes
@@ -23,6 +23,7 @@ from simkit.study.tuning import Setting
 Choices = Mapping[tuple[Purchase, str], Setting]
 
 _LEAST = 10.0  # seconds: what is shipped to a worker is not less
+_MOST = 40.0  # for the sake of a larger stack; a draw should not wait for one worker
 
 
 def plan(grid: Grid, material: Material, chosen: Choices | None = None) -> list[Bundle]:
@@ -30,8 +31,9 @@ def plan(grid: Grid, material: Material, chosen: Choices | None = None) -> list[
 
     chosen: settings that a sweep chose; what has none there is left out.
     Purchases of a draw share bundles, each of at least `_LEAST` seconds of estimated work, so that
-    runs can be trained together and none travels alone. The estimate counts arithmetic and takes
-    no time, so the same grid makes the same bundles anywhere.
+    runs can be trained together and none travels alone; those that ask about every image share
+    one up to `_MOST` seconds. The estimate counts arithmetic and takes no time, so the same grid
+    makes the same bundles anywhere.
     """
     ordered = purchases(grid)
     if chosen is not None:
@@ -79,7 +81,9 @@ def _bundles(
         "ids": material.ids,
         "pictures": grid.pictures,
     }
-    shared = _packed(ordered, lambda one: seconds(one, grid, material))
+    taken = {one: seconds(one, grid, material) for one in ordered}
+    alone = [[one] for one in ordered]
+    shared = _packed(alone if grid.pictures else _side_by_side(ordered, taken), taken)
     return [Bundle(purchases=tuple(pack), draw=draw, **common) for draw in draws for pack in shared]
 
 
@@ -112,18 +116,38 @@ def _together(specs: tuple[str, ...], *, alone: bool) -> list[tuple[str, ...]]:
     return [(spec,) for spec in specs] if alone else [specs]
 
 
-def _packed(ordered: Sequence[Purchase], work: Callable[[Purchase], float]) -> list[list[Purchase]]:
+def _packed(
+    neighbours: Iterable[list[Purchase]], taken: Mapping[Purchase, float]
+) -> list[list[Purchase]]:
     """Neighbours put together until they take `_LEAST` seconds; a rest joins the last."""
     found: list[list[Purchase]] = []
     enough = True
-    for one in ordered:
+    for some in neighbours:
         if enough:
             found.append([])
-        found[-1].append(one)
-        enough = sum(map(work, found[-1])) >= _LEAST
+        found[-1] += some
+        enough = sum(taken[one] for one in found[-1]) >= _LEAST
     if not enough and len(found) > 1:
         last = found.pop()
         found[-1] += last
+    return found
+
+
+def _side_by_side(
+    ordered: Iterable[Purchase], taken: Mapping[Purchase, float]
+) -> list[list[Purchase]]:
+    """Each alone, but those together, where the first of them stands, that ask about every image:
+    one stack trains them."""
+    found: list[list[Purchase]] = []
+    whole: list[Purchase] | None = None
+    for one in ordered:
+        limited = one.budget is not None or one.hours is not None
+        if limited or schemes.make(one.scheme).amount is not None:
+            found.append([one])
+        elif whole and sum(taken[other] for other in [*whole, one]) <= _MOST:
+            whole.append(one)
+        else:
+            found.append(whole := [one])
     return found
 
 

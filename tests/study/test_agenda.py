@@ -4,7 +4,8 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.learn.optim import Settings
-from simkit.study.agenda import _packed, check, plan, purchases, source_of
+from simkit.study.agenda import _packed, _side_by_side, check, plan, purchases, source_of
+from simkit.study.bundle import Purchase
 from simkit.study.material import opened
 
 
@@ -33,9 +34,29 @@ def test_little_work_travels_together_and_much_of_it_does_not(small):
 
 def test_neighbours_share_a_bundle_until_it_is_worth_shipping():
     work = {"a": 4.0, "b": 5.0, "c": 3.0, "d": 30.0, "e": 2.0}
-    assert _packed([*"abcde"], work.get) == [["a", "b", "c"], ["d", "e"]]
-    assert _packed([*"abcdab"], work.get) == [["a", "b", "c"], ["d", "a", "b"]]
-    assert _packed(["e"], work.get) == [["e"]]
+
+    def packed(*names):
+        return ["".join(pack) for pack in _packed([[*some] for some in names], work)]
+
+    assert packed(*"abcde") == ["abc", "de"]
+    assert packed(*"abcdab") == ["abc", "dab"]
+    assert packed("ab", "c", "de") == ["abc", "de"]
+    assert packed("e") == ["e"]
+
+
+def test_what_asks_about_every_image_travels_together():
+    def together(*ordered, seconds=1.0):
+        found = _side_by_side(ordered, dict.fromkeys(ordered, seconds))
+        return [[str(one) for one in some] for some in found]
+
+    whole = [Purchase(name, ("an",)) for name in ("single-positive", "full-subset")]
+    cells = [Purchase(name, ("an",)) for name in ("rpa(keep=0.1)", "fpc(per_class=3)")]
+    bought = Purchase("single-positive", ("an",), budget=5.0)
+    assert together(whole[0], cells[0], bought, whole[1], cells[1]) == [
+        ["single-positive", "full-subset"],
+        ["rpa(keep=0.1)"], ["single-positive, budget 5"], ["fpc(per_class=3)"],
+    ]  # fmt: skip
+    assert together(*whole, seconds=25.0) == [["single-positive"], ["full-subset"]]
 
 
 def test_only_splits_and_kinds_that_are_used_are_opened(small):
