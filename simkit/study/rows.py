@@ -26,7 +26,7 @@ from simkit.study.tuning import Setting
 def row(bundle: Bundle, material: Material, run: Run, trained: Trained) -> Row:
     """All but the scores and what the machine decides."""
     purchase, bought = run.purchase, run.bought
-    labels = bought.train
+    labels, held = bought.train, bought.validation
     asked = int(labels.asked.sum())
     counts = labels.counts()
     present, absent = _by_class(labels)
@@ -43,6 +43,8 @@ def row(bundle: Bundle, material: Material, run: Run, trained: Trained) -> Row:
         "dollars": bought.dollars,
         "seconds": bought.seconds,
         "validation_dollars": bought.validation_dollars,
+        "effort": json.dumps(labels.effort.to_json()),
+        "validation_effort": held and json.dumps(held.effort.to_json()),
         "images": asked,
         "present": counts["present"],
         "absent": counts["absent"],

@@ -55,6 +55,8 @@ SCHEMA = pa.schema(
         ("dollars", pa.float64()),  # what the training labels cost
         ("seconds", pa.float64()),  # of people's time; null: not known
         ("validation_dollars", pa.float64()),  # charged to the same budget
+        ("effort", pa.string()),  # questions behind the training labels, JSON as Effort writes it
+        ("validation_effort", pa.string()),  # behind paid validation labels; null: none
         ("images", pa.int64()),  # asked images; present + absent + unknown = images x classes
         ("present", pa.int64()),
         ("absent", pa.int64()),

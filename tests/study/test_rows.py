@@ -3,6 +3,8 @@ import json
 import numpy as np
 import pytest
 
+from simkit.annotate.prices import cost
+from simkit.labels.effort import Effort
 from simkit.study.agenda import plan, source_of
 from simkit.study.buying import buy
 from simkit.study.material import opened
@@ -53,3 +55,15 @@ def test_the_environment_is_recorded(small):
     assert {"simkit", "torch", "numpy", "python", "system", "machine", "device"} < set(found)
     assert found["threads"] == 1
     assert 0 < rows[0]["train_seconds"] < rows[0]["bundle_seconds"]
+
+
+@pytest.mark.parametrize("validation", ["none", "complete"])
+def test_the_questions_can_be_priced_again(small, validation):
+    rows, bundle, _ = rows_of(small(budgets=[60], methods=["an"], validation=validation))
+    for row in rows:
+        dollars = cost(Effort.from_json(json.loads(row["effort"])), bundle.prices).dollars
+        assert (row["validation_effort"] is None) == (validation == "none")
+        if row["validation_effort"]:
+            held = Effort.from_json(json.loads(row["validation_effort"]))
+            dollars += cost(held, bundle.prices.once_set_up()).dollars
+        assert dollars == pytest.approx(row["dollars"], abs=1e-9)
