@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -32,8 +33,8 @@ def plan(grid: Grid, material: Material, chosen: Choices | None = None) -> list[
     chosen: settings that a sweep chose; what has none there is left out.
     Purchases of a draw share bundles, each of at least `_LEAST` seconds of estimated work, so that
     runs can be trained together and none travels alone; those that ask about every image share
-    one up to `_MOST` seconds. The estimate counts arithmetic and takes no time, so the same grid
-    makes the same bundles anywhere.
+    one up to `_MOST` seconds, and where a draw takes less than `_LEAST` several draws do. The
+    estimate counts arithmetic and takes no time, so the same grid makes the same bundles anywhere.
     """
     ordered = purchases(grid)
     if chosen is not None:
@@ -84,7 +85,18 @@ def _bundles(
     taken = {one: seconds(one, grid, material) for one in ordered}
     alone = [[one] for one in ordered]
     shared = _packed(alone if grid.pictures else _side_by_side(ordered, taken), taken)
-    return [Bundle(purchases=tuple(pack), draw=draw, **common) for draw in draws for pack in shared]
+    return [
+        Bundle(purchases=tuple(pack), draws=some, **common)
+        for some in _in_groups(tuple(draws), sum(taken.values()))
+        for pack in shared
+    ]
+
+
+def _in_groups(draws: tuple[int, ...], each: float) -> list[tuple[int, ...]]:
+    """Draws that are worth shipping together; each: seconds for one of them."""
+    size = len(draws) if each <= 0 else min(len(draws), math.ceil(_LEAST / each))
+    size = max(size, 1)
+    return [draws[start : start + size] for start in range(0, len(draws), size)]
 
 
 def purchases(grid: Grid) -> list[Purchase]:

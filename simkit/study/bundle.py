@@ -1,11 +1,11 @@
-"""The unit of work as a value: purchases of labels in one draw, each with all its methods."""
+"""The unit of work as a value: purchases of labels in some draws, each with all its methods."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -76,7 +76,8 @@ class Purchase:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Purchases in one draw with their methods; a value that travels as it is.
+    """Purchases in one draw, or in several where one is soon done, with their methods; a value that
+    travels as it is.
 
     ids: of the truth and features it was planned for. `key` is a hash of everything that decides
     the result; the same bundle gives the same rows, what the machine decides aside.
@@ -85,7 +86,7 @@ class Bundle:
 
     source: Source
     purchases: tuple[Purchase, ...]
-    draw: int
+    draws: tuple[int, ...]
     seed: int
     validation: str
     habits: Habits
@@ -109,7 +110,7 @@ class Bundle:
             "versions": {**versions(), "torch": torch.__version__},
             **{
                 name: getattr(self, name)
-                for name in ("draw", "seed", "validation", "curves", "memory")
+                for name in ("draws", "seed", "validation", "curves", "memory")
             },
         }
         return content_id("bundle", json.dumps(decides, sort_keys=True))
@@ -121,20 +122,35 @@ class Bundle:
     @property
     def runs(self) -> int:
         """How many trainings it holds."""
-        return sum(len(one.methods) for one in self.purchases)
+        return len(self.draws) * sum(len(one.methods) for one in self.purchases)
+
+    @property
+    def draw(self) -> int:
+        """The draw of a bundle that has one."""
+        (found,) = self.draws
+        return found
+
+    def each(self) -> list[Bundle]:
+        """One for each draw."""
+        return [dataclasses.replace(self, draws=(draw,)) for draw in self.draws]
 
     def __str__(self) -> str:
         if self.pictures:  # every method has a purchase of its own
             trained = [f"{one}, {', '.join(one.methods)}" for one in self.purchases]
-            return f"{' and '.join(trained)}, {draw_name(self.draw)}"
+            return f"{' and '.join(trained)}, {_names(self.draws)}"
         others = len(self.purchases) - 1
         more = f" and {others} more" if others else ""
-        return f"{self.purchases[0]}{more}, {draw_name(self.draw)}"
+        return f"{self.purchases[0]}{more}, {_names(self.draws)}"
 
 
 def draw_name(draw: int) -> str:
     """ "draw 3", or "tuning" for the draw of the sweep."""
     return "tuning" if draw == SWEEP else f"draw {draw}"
+
+
+def _names(draws: Sequence[int]) -> str:
+    first = draw_name(draws[0])
+    return first if len(draws) == 1 else f"{first.replace('draw', 'draws')} to {draws[-1]}"
 
 
 def ceilings(specs: Iterable[str]) -> tuple[str, ...]:

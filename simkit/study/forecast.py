@@ -127,7 +127,10 @@ def forecast(
     ]
     left = [one for one in mine if not kept.is_there(folder, one.key)]
     speed, took = calibrated(grid, material) if left else (1.0, 0.0)
-    each = [speed * sum(seconds(one, grid, material) for one in b.purchases) for b in left]
+    each = [
+        speed * len(b.draws) * sum(seconds(one, grid, material) for one in b.purchases)
+        for b in left
+    ]
     busy = min(workers, len(left)) or 1
     return Forecast(
         schemes=len(grid.schemes),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -17,6 +17,7 @@ from simkit.data import get as get_source
 from simkit.data import names as source_names
 from simkit.data import open as open_data
 from simkit.errors import BadInput
+from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -129,12 +130,20 @@ class Material:
             history=labels.history,
         )
 
-    @property
+    @cached_property
     def ids(self) -> dict[str, str]:
-        """Content ids of the splits that are used."""
+        """Content ids of all that decides results: of the splits that are used."""
         splits = dict.fromkeys(split for split, _ in self.features)
         splits |= dict.fromkeys(self.pixels.splits if self.pixels else ())
         names = {f"truth {split}": self.truth(split).id for split in splits}
+        for split in splits:
+            difficult, boxes = self.data.difficult.get(split), self.data.boxes.get(split)
+            if difficult is not None:  # metrics leave them out
+                rows, columns = difficult.nonzero()
+                entries = np.unique(rows.astype(np.int64) * difficult.shape[1] + columns)
+                names[f"difficult {split}"] = content_id("difficult", entries)
+            if boxes is not None:  # people see large objects first
+                names[f"boxes {split}"] = boxes.id
         names |= {f"features {split} {kind}": f.id for (split, kind), f in self.features.items()}
         names |= self.pixels.ids if self.pixels else {}
         if self.hierarchy is not None:

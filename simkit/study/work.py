@@ -30,31 +30,39 @@ Labels = tuple[Bought, PartialLabels, Notes]  # those that can be learned from c
 
 
 def run(bundle: Bundle) -> Done:
-    """Annotate, train and score; one row for each method. Any executor can call this.
+    """Annotate, train and score; one row for each draw and method. Any executor can call this.
 
     It uses one thread, so that any number of processes gives the same bits. A purchase that cannot
-    be made fails alone, and so does a method that cannot work with its labels. Raises BadInput
-    where the data are not those the bundle was planned for, and the first error where all fail.
+    be made fails alone, and so does a method that cannot work with its labels; that all fail is no
+    exception. Raises BadInput where the data are not those the bundle was planned for.
     """
     start = time.perf_counter()
-    found: dict[Place, Row | Exception] = {}
     with one_thread():
         material = opened_as(bundle.source, bundle.ids)
-        runs: list[Run] = []
-        before: dict[Purchase, Labels] = {}
-        for purchase in bundle.purchases:
-            runs += _bought(purchase, bundle, material, found, before)
-        images = material.truth("test").shape[0]
-        alone = [[run] for run in runs]  # a backbone learns for one method
-        found_stacks = stacks(runs, scored=images, memory=bundle.memory)
-        for stack in alone if bundle.pictures else found_stacks:
-            found |= _each(bundle, material, stack)
+        draws = [_draw(one, material) for one in bundle.each()]
+    whole = {"bundle_seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory()}
+    return Done(
+        [row | whole | {"key": bundle.key} for done in draws for row in done.rows],
+        {what: why for done in draws for what, why in done.failures.items()},
+        all(done.lasting for done in draws),
+    )
+
+
+def _draw(bundle: Bundle, material: Material) -> Done:
+    """The same for a bundle of one draw."""
+    found: dict[Place, Row | Exception] = {}
+    runs: list[Run] = []
+    before: dict[Purchase, Labels] = {}
+    for purchase in bundle.purchases:
+        runs += _bought(purchase, bundle, material, found, before)
+    images = material.truth("test").shape[0]
+    alone = [[run] for run in runs]  # a backbone learns for one method
+    found_stacks = stacks(runs, scored=images, memory=bundle.memory)
+    for stack in alone if bundle.pictures else found_stacks:
+        found |= _each(bundle, material, stack)
     wanted = [(one, spec) for one in bundle.purchases for spec in one.methods]
     errors = {place: one for place in wanted if isinstance(one := found[place], Exception)}
-    if len(errors) == len(wanted):
-        raise errors[wanted[0]]
-    whole = {"bundle_seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory()}
-    rows = [row | whole for place in wanted if isinstance(row := found[place], dict)]
+    rows = [row for place in wanted if isinstance(row := found[place], dict)]
     lasting = all(isinstance(error, BadInput) for error in errors.values())
     return Done(rows, _failures(errors, bundle), lasting)
 

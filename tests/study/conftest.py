@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from simkit.study import agenda
 from simkit.study.grid import Grid
 
 
@@ -11,6 +12,13 @@ def cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SIMKIT_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def apart(monkeypatch):
+    """The grids here are so small that all draws would be one bundle; let each be one of its own,
+    as in larger work."""
+    monkeypatch.setattr(agenda, "_in_groups", lambda draws, each: [(draw,) for draw in draws])
 
 
 @pytest.fixture

@@ -4,9 +4,14 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.learn.optim import Settings
+from simkit.study import agenda
 from simkit.study.agenda import _packed, _side_by_side, check, plan, purchases, source_of
 from simkit.study.bundle import Purchase
 from simkit.study.material import opened
+from simkit.study.runs import MEASURED, SWEEP
+from simkit.study.work import run
+
+IN_GROUPS = agenda._in_groups  # the other tests have it keep draws apart
 
 
 def test_purchases_come_by_scheme_and_limit_and_references_last(small):
@@ -72,3 +77,26 @@ def test_one_image_is_one_and_a_share_of_one_is_all(small):
         check(small(images=images), material)
     with pytest.raises(BadInput, match=r"^images is 121, but there are 120; ask for that many"):
         check(small(images=121), material)
+
+
+def test_draws_that_are_soon_done_travel_together():
+    assert IN_GROUPS((0, 1, 2, 3, 4), 30.0) == [(0,), (1,), (2,), (3,), (4,)]
+    assert IN_GROUPS((0, 1, 2, 3, 4), 4.0) == [(0, 1, 2), (3, 4)]
+    assert IN_GROUPS((0, 1, 2, 3, 4), 0.0) == [(0, 1, 2, 3, 4)]
+    assert IN_GROUPS((SWEEP,), 0.1) == [(SWEEP,)]
+
+
+def test_draws_that_travel_together_give_what_they_give_alone(tiny, monkeypatch):
+    grid = tiny(methods=["an", "full"], draws=3)  # full fails under rpa
+    material = opened(source_of(grid))
+    alone = [run(bundle) for bundle in plan(grid, material)]
+    monkeypatch.setattr(agenda, "_in_groups", IN_GROUPS)
+    (bundle,) = plan(grid, material)
+    assert bundle.draws == (0, 1, 2) and str(bundle).endswith("draws 0 to 2")
+    done = run(bundle)
+    assert {row["key"] for row in done.rows} == {bundle.key}
+    measured = {name: 0.0 for name in (*MEASURED, "key")}
+    together = [row | measured for row in done.rows]
+    assert together == [row | measured for one in alone for row in one.rows]
+    assert done.failures == {k: v for one in alone for k, v in one.failures.items()}
+    assert len(done.failures) == 3

@@ -13,7 +13,7 @@ FPC = Purchase("fpc", ("an", "ll-r"), budget=10.0)
 BUNDLE = Bundle(
     source=Source("scenes", ("train", "test"), ("pooled",), "scenes-net"),
     purchases=(FPC, Purchase("rpa", ("an",), hours=2.0)),
-    draw=1,
+    draws=(1,),
     seed=0,
     validation="none",
     habits=Habits(),
@@ -51,7 +51,8 @@ def test_whatever_is_bought_changes_the_key(change):
         {"purchases": BUNDLE.purchases[::-1]},
         {"curves": True},
         {"memory": 1.0},
-        {"draw": 2},
+        {"draws": (2,)},
+        {"draws": (1, 2)},
         {"seed": 1},
         {"validation": "complete"},
         {"habits": Habits(miss=0.1)},
@@ -90,6 +91,9 @@ def test_complete_labels_are_trained_with_the_same_models():
 def test_bundles_and_purchases_name_themselves():
     assert str(BUNDLE) == "fpc, budget 10 and 1 more, draw 1"
     assert str(dataclasses.replace(BUNDLE, purchases=(FPC,))) == "fpc, budget 10, draw 1"
+    several = dataclasses.replace(BUNDLE, draws=(0, 1, 2))
+    assert str(several) == "fpc, budget 10 and 1 more, draws 0 to 2"
+    assert [one.draw for one in several.each()] == [0, 1, 2] and several.runs == 3 * BUNDLE.runs
     assert [str(one) for one in BUNDLE.purchases] == ["fpc, budget 10", "rpa, 2 hours"]
     assert str(dataclasses.replace(FPC, budget=None)) == "fpc"
     assert BUNDLE.runs == 3

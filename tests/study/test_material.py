@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import simkit.data
 from simkit.errors import BadInput
@@ -33,9 +34,28 @@ def test_features_of_both_kinds_belong_to_the_same_pictures():
     )
     assert set(material.ids) == {
         "hierarchy",
-        *(f"truth {split}" for split in ("train", "test")),
+        *(f"{what} {split}" for split in ("train", "test") for what in ("truth", "boxes")),
         *(f"features {split} {kind}" for split in ("train", "test") for kind in ("pooled", "maps")),
     }
+
+
+def test_difficult_objects_and_boxes_are_part_of_the_ids():
+    def ids(**changed):
+        one = open_material(Source(DATA, ("train",), ("pooled",), "scenes-net"))
+        return replace(one, data=replace(one.data, **changed)).ids
+
+    marks = np.zeros((40, 52), bool)
+    marks[3, 5] = True
+    other = marks.copy()
+    other[4, 7] = True
+    data = open_material(Source(DATA, ("train",), ("pooled",), "scenes-net")).data
+    boxes = data.boxes["train"]
+    larger = replace(boxes, corners=boxes.corners + 1)
+    every = [
+        ids(), ids(difficult={"train": csr_array(marks)}), ids(boxes={"train": larger}),
+        ids(difficult={"train": csr_array(other)}),
+    ]  # fmt: skip
+    assert len({tuple(sorted(one.items())) for one in every}) == 4
 
 
 def test_a_process_opens_a_source_once():
