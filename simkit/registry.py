@@ -14,6 +14,7 @@ import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -129,7 +130,8 @@ def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
         raise BadInput(f"{called}: {error}") from None
 
 
-def _fields(part: type) -> dict[str, Any]:
+@cache  # annotations are text, and to read them takes longer than all else here
+def _fields(part: type) -> Mapping[str, Any]:
     hints = typing.get_type_hints(part)
     return {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
 

@@ -1,6 +1,8 @@
+import numpy as np
 import pytest
 
 from simkit.errors import BadInput
+from simkit.learn.optim import Settings
 from simkit.study.grid import Grid, demo
 
 SMALL = {"schemes": ["fpc", "rpa(keep=0.2)"], "methods": ["an", "ll-r+boostlu"]}
@@ -54,7 +56,7 @@ def test_an_error_names_file_field_and_mend(tmp_path):
     path = written(tmp_path, 'schemes = ["fpc"]\nmethods = ["an"]\ndraws = 0\n')
     with pytest.raises(BadInput) as caught:
         Grid.load(path)
-    assert str(caught.value) == f"{path}: draws is 0; a whole number from 1 on is expected"
+    assert str(caught.value) == f"{path}: draws is 0; a whole number from 1 to 10,000 is expected"
 
 
 def test_a_file_that_is_not_toml(tmp_path):
@@ -93,7 +95,7 @@ def test_unknown_names_come_with_the_nearest():
         ({"budgets": [10, -1]}, "budgets is -1; dollars above 0 is expected"),
         ({"budgets": ["x"]}, "budgets is 'x'; a number is expected"),
         ({"budgets": [10, 10]}, "budgets is [10, 10], which names one twice; leave one out"),
-        ({"draws": 1.5}, "draws is 1.5; a whole number from 1 on is expected"),
+        ({"draws": 1.5}, "draws is 1.5; a whole number from 1 to 10,000 is expected"),
         ({"seed": True}, "seed is True; a whole number from -2**63 to 2**63 - 1 is expected"),
         (
             {"seed": 99999999999999999999},
@@ -118,10 +120,88 @@ def test_unknown_names_come_with_the_nearest():
             "set validation to complete or partial",
         ),
         ({"features": {"test": "t.npz"}}, "features names files for test; one for train is needed"),
+        (
+            {"features": {"train": 3}},
+            "features.train is 3; the path of a file or folder is expected",
+        ),
+        (
+            {"features": {"train": "a.npz", "tset": "b.npz"}},
+            "features: no split is called 'tset'; did you mean 'test'?",
+        ),
+        ({"features": {1: 2}}, "features: no split is called '1'; known are test, train, val"),
+        (
+            {"features": "a.npz"},
+            "features is 'a.npz'; a table such as [features] with one file for each split is "
+            "expected",
+        ),
+        ({"draws": 10**8}, "draws is 100000000; a whole number from 1 to 10,000 is expected"),
+        ({"train": {"lr": [1]}}, "train.lr is [1]; a number is expected"),
+        ({"train": {"epochs": [1, 2]}}, "train.epochs is [1, 2]; a whole number is expected"),
+        ({"train": {"milestones": 3}}, "train.milestones is 3; a list is expected"),
+        (
+            {"validation": "partial", "train": {"select": "last"}},
+            "validation is 'partial', which is paid for, and nothing goes by its labels where "
+            "train.select is 'last' and there is no tuning; set train.select to best, or "
+            "validation to none",
+        ),
     ],
 )
 def test_bad_fields_are_named(values, told):
     assert refused(**values) == told
+
+
+@pytest.mark.parametrize("validation", ["complete", "partial"])
+def test_validation_labels_that_are_paid_for_choose_the_epoch(validation):
+    assert Grid.of(SMALL).train.select == "last"
+    for made in (
+        Grid.of(SMALL | {"validation": validation}),
+        Grid.of(SMALL | {"validation": validation, "train": {"epochs": 3, "patience": 1}}),
+        Grid(("fpc",), ("an",), validation=validation),
+        Grid(("fpc",), ("an",), validation=validation, train=Settings(select="best")),
+    ):
+        assert made.train.select == "best"
+
+
+def test_labels_of_a_sweep_may_leave_the_last_epoch(tmp_path):
+    tuned = {"validation": "complete", "tuning": {"runs": 2, "space": {"all": {"lr": [0.1, 1]}}}}
+    last = Grid.of(SMALL | tuned | {"train": {"select": "last"}})
+    assert last.train.select == "last"
+    assert Grid.load(written(tmp_path, last.to_toml())) == last
+    assert Grid.of(SMALL | tuned).train.select == "best"
+
+
+def test_protocols_say_themselves_what_labels_choose(tmp_path):
+    papers = {"validation": "complete", "pictures": {"protocol": "large-loss"}}
+    grid = Grid.of(SMALL | papers)
+    assert grid.pictures.settings("an", grid.train).select == "best"
+    assert Grid.load(written(tmp_path, grid.to_toml())) == grid
+    with pytest.raises(
+        BadInput, match=r"where select in \[pictures\.changed\] is 'last' and there"
+    ):
+        papers["pictures"]["changed"] = {"select": "last"}
+        Grid.of(SMALL | papers)
+
+
+@pytest.mark.parametrize("name", ["pictures", "tuning", "train", "habits"])
+def test_a_table_is_no_value_in_python(name):
+    kind = {"pictures": "Pictures", "tuning": "Tuning", "train": "Settings", "habits": "Habits"}
+    with pytest.raises(BadInput) as caught:
+        Grid(("fpc",), ("an",), validation="complete", **{name: {}})
+    assert str(caught.value) == f"{name} is {{}}; {kind[name]}(...) is expected"
+
+
+def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
+    grid = Grid(
+        ("fpc",),
+        ("an",),
+        images=np.int64(5),
+        draws=np.int64(2),
+        budgets=(np.float32(0.5),),
+        features={"train": tmp_path / "train.npz"},
+        train=Settings(lr=np.float64(0.25), epochs=np.int64(3)),
+    )
+    assert type(grid.images) is int
+    assert Grid.load(written(tmp_path, grid.to_toml())) == grid
 
 
 def test_schemes_and_methods_are_required():

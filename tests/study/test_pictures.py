@@ -73,6 +73,10 @@ def test_a_method_is_the_same_however_it_is_spelled():
             "it to methods",
         ),
         (
+            {"protocols": {"cls": "csl"}},
+            "pictures.protocols: no method of this grid is called 'cls'; did you mean 'csl'?",
+        ),
+        (
             {"changed": {"epochs": 2}},
             "pictures.changed is set and changes settings of protocols, and none is named; put it "
             "into [train], or name a protocol",

@@ -64,7 +64,7 @@ def test_a_tuned_grid_reads_back_as_it_was():
             "tuning.runs is 4, and 'an' has 1 to try; add values or settings to "
             '[tuning.space.all] or [tuning.space."an"]',
         ),
-        ({"runs": 1}, "tuning.runs is 1; a whole number from 2 on is expected"),
+        ({"runs": 1}, "tuning.runs is 1; a whole number from 2 to 10,000 is expected"),
         (
             {"runs": 2, "space": {"ll-r": {"lr": [1, 2]}}},
             "tuning.space: no method of this grid is called 'll-r'; known are all, an, full, "
@@ -94,6 +94,19 @@ def test_a_tuned_grid_reads_back_as_it_was():
         (
             {"runs": 2, "space": {"all": {"lr": [0, 1]}}},
             "tuning.space.all.lr is 0.0; a number above 0 is expected",
+        ),
+        (
+            {"runs": 2, "space": {"all": {"delta": [{"a": 1}, {"b": 2}]}}},
+            "tuning.space.all.delta is {'a': 1}; a list of numbers, texts or truth values is "
+            "expected",
+        ),
+        (
+            {"runs": 2, "space": {"all": {"lrr": [0.1]}}},
+            "tuning.space: no setting of method 'an' is called 'lrr'; did you mean 'lr'?",
+        ),
+        (
+            {"runs": 10**8, "space": SPACE},
+            "tuning.runs is 100000000; a whole number from 2 to 10,000 is expected",
         ),
         ({"space": 3}, "tuning.space is 3; a table such as [tuning.space] is expected"),
         ({"run": 4}, "no setting of tuning is called 'run'; did you mean 'runs'?"),
