@@ -92,7 +92,8 @@ class Selection:
         if self.stopped[run]:
             return
         score = float("-inf") if np.isnan(score) else score
-        if score > self.best[run] or self.epoch[run] == 0:
+        # As long as there is nothing to choose by, the last epoch is taken.
+        if score > self.best[run] or self.best[run] == float("-inf"):
             self.best[run], self.epoch[run] = score, epoch
             keep()
             return

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from simkit.errors import BadInput, unknown
 from simkit.registry import convert
 
 EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
+SPLITS = ("train", "val", "test")
+MOST = 10_000  # of what is repeated; more is a slip of the hand, and its plan alone takes minutes
 
 
 def texts(values: Any, name: str) -> tuple[str, ...]:
@@ -35,6 +40,23 @@ def check_made(specs: tuple[str, ...], name: str, make: Any) -> None:
                 f"{name} lists {spec!r} and {parts[made]!r}, which are the same; leave one out"
             )
         parts[made] = spec
+
+
+def files(values: Any, name: str) -> dict[str, str]:
+    """A file or folder for each split that is named."""
+    if not isinstance(values, Mapping):
+        raise BadInput(
+            f"{name} is {values!r}; a table such as [{name}] with one file for each split is "
+            "expected"
+        )
+    for split, file in values.items():
+        if split not in SPLITS:
+            raise BadInput(f"{name}: {unknown('split', split, SPLITS)}")
+        fine = isinstance(file, str | os.PathLike)
+        expect(fine, f"{name}.{split}", file, "the path of a file or folder")
+    if values and "train" not in values:
+        raise BadInput(f"{name} names files for {', '.join(values)}; one for train is needed")
+    return {split: os.fspath(file) for split, file in values.items()}
 
 
 def limits(values: Any, name: str, unit: str) -> tuple[float, ...]:
@@ -62,10 +84,21 @@ def part(kind: type, values: Any, name: str) -> Any:
     for key, value in values.items():
         if key not in known:
             raise unknown(f"setting of {name}", key, known)
-        given[key] = (
-            value if isinstance(value, list) else convert(value, hints[key], f"{name}.{key}")
-        )
+        given[key] = convert(value, hints[key], f"{name}.{key}")
+        if given[key] is not None and _several(hints[key]):
+            expect(isinstance(given[key], tuple), f"{name}.{key}", value, "a list")
     return kind(**given)
+
+
+def _several(hint: Any) -> bool:
+    """Whether a field of this type holds several values and never one alone."""
+    kinds = [one for one in typing.get_args(hint) if one is not type(None)]
+    return bool(kinds) and all(typing.get_origin(one) is tuple for one in kinds)
+
+
+def plain(value: Any) -> Any:
+    """A number of numpy as Python's own, which files and keys write in one way."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def whole(value: Any) -> bool:

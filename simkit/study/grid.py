@@ -20,13 +20,25 @@ from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.registry import convert
 from simkit.study.bundle import ceilings
-from simkit.study.fields import EXAMPLE, check_made, expect, limits, part, texts, whole
+from simkit.study.fields import (
+    EXAMPLE,
+    MOST,
+    check_made,
+    expect,
+    files,
+    limits,
+    part,
+    plain,
+    texts,
+    whole,
+)
 from simkit.study.pictures import Pictures
 from simkit.study.toml import text_of
 from simkit.study.tuning import Tuning
 
 Validation = Literal["none", "complete", "partial"]
 DEMO = Path(__file__).with_name("demo.toml")
+_UNSAID = Settings()  # known by its identity: nobody set anything of the training
 
 
 @dataclass(frozen=True)
@@ -47,7 +59,7 @@ class Grid:
                 as many of these images as it pays for.
     validation  none: the last epoch is scored. complete: the validation split is labelled
                 completely; partial: it is labelled by the scheme itself. Both are charged to the
-                budget and choose the epoch.
+                budget, and they choose the epoch (train.select is "best" then, unless it is set).
     reference   for each draw, all labels of all images trained with `full`, at their own cost; with
                 `full+boostlu` too where boostlu is among the methods, as it makes another model.
     curves      score after every epoch: the validation split, or without one the test split, by
@@ -80,7 +92,7 @@ class Grid:
     memory: float = 2.0
     pictures: Pictures | None = None
     habits: Habits = Habits()
-    train: Settings = Settings()
+    train: Settings = _UNSAID
     tuning: Tuning | None = None
 
     def __post_init__(self) -> None:
@@ -91,32 +103,32 @@ class Grid:
             object.__setattr__(self, name, limits(getattr(self, name), name, unit))
         for name in ("data", "backbone", "weights", "prices"):
             expect(isinstance(getattr(self, name), str), name, getattr(self, name), "text")
-        expect(
-            whole(self.draws) and self.draws >= 1, "draws", self.draws, "a whole number from 1 on"
-        )
-        expect(
-            whole(self.seed) and -(2**63) <= self.seed < 2**63,
-            "seed",
-            self.seed,
-            "a whole number from -2**63 to 2**63 - 1",
-        )
+        for name in ("draws", "seed", "images"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
+        fine = whole(self.draws) and 1 <= self.draws <= MOST
+        expect(fine, "draws", self.draws, f"a whole number from 1 to {MOST:,}")
+        fine = whole(self.seed) and -(2**63) <= self.seed < 2**63
+        expect(fine, "seed", self.seed, "a whole number from -2**63 to 2**63 - 1")
         for name in ("reference", "curves"):
-            expect(
-                isinstance(getattr(self, name), bool), name, getattr(self, name), "true or false"
-            )
+            value = getattr(self, name)
+            expect(isinstance(value, bool), name, value, "true or false")
         object.__setattr__(self, "memory", convert(self.memory, float, "memory"))
         expect(self.memory > 0, "memory", self.memory, "gigabytes above 0")
         choices = get_args(Validation)
-        expect(
-            self.validation in choices,
-            "validation",
-            self.validation,
-            f"one of {', '.join(choices)}",
-        )
-        for name, kind in (("train", Settings), ("habits", Habits)):
+        fine = self.validation in choices
+        expect(fine, "validation", self.validation, f"one of {', '.join(choices)}")
+        for name, kind in _TABLES.items():
             given = getattr(self, name)
-            expect(isinstance(given, kind), name, given, f"{kind.__name__}(...)")
+            fine = isinstance(given, kind) or (given is None and name in ("tuning", "pictures"))
+            expect(fine, name, given, f"{kind.__name__}(...)")
+        object.__setattr__(self, "features", files(self.features, "features"))
+        if self.train is _UNSAID and _chooses(self.validation, self.pictures):
+            object.__setattr__(self, "train", Settings(select="best"))
         how_many(self.images, sys.maxsize)  # how many there are is not known yet
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Raise BadInput for fields that do not go with each other."""
         if self.validation == "none" and self.train.select == "best":
             raise BadInput(
                 "train.select is 'best', which needs labels to choose by; set validation to "
@@ -130,9 +142,19 @@ class Grid:
             self.tuning.check(self.trained)
         if self.pictures is not None:
             self.pictures.check(self.trained, self.train, self.validation)
-        if self.features and "train" not in self.features:
+        if self.validation != "none" and self.tuning is None:
+            self._check_choosing()
+
+    def _check_choosing(self) -> None:
+        """Raise BadInput where validation labels would be paid for and nothing goes by them."""
+        own = self.pictures
+        ways = [own.settings(spec, self.train) if own else self.train for spec in self.methods]
+        if all(one.select == "last" for one in ways):
+            where = "select in [pictures.changed]" if own and own.protocol else "train.select"
             raise BadInput(
-                f"features names files for {', '.join(self.features)}; one for train is needed"
+                f"validation is {self.validation!r}, which is paid for, and nothing goes by its "
+                f"labels where {where} is 'last' and there is no tuning; set {where} to best, or "
+                "validation to none"
             )
 
     @property
@@ -172,17 +194,15 @@ class Grid:
                     f"{name} is missing; list at least one, such as {name} = [{EXAMPLE[name]}]"
                 )
         given = dict(values)
-        given["train"] = part(Settings, values.get("train", {}), "train")
-        given["habits"] = part(Habits, values.get("habits", {}), "habits")
-        if values.get("tuning") is not None:
-            given["tuning"] = part(Tuning, values["tuning"], "tuning")
-        if values.get("pictures") is not None:
-            given["pictures"] = Pictures.of(values["pictures"])
-        if not isinstance(given.get("features", {}), Mapping):
-            raise BadInput(
-                f"features is {given['features']!r}; a table such as [features] with one file "
-                "for each split is expected"
-            )
+        for name in ("habits", "tuning", "pictures"):
+            if values.get(name) is not None:
+                given[name] = part(_TABLES[name], values[name], name)
+        if isinstance(values.get("train"), Mapping):
+            chooses = _chooses(values.get("validation", "none"), given.get("pictures"))
+            more = {"select": "best"} if chooses else {}
+            given["train"] = {**more, **values["train"]}
+        if "train" in given:
+            given["train"] = part(Settings, given["train"], "train")
         return Grid(**given)
 
     def to_toml(self) -> str:
@@ -207,6 +227,15 @@ class Grid:
                 f"{key} = {text_of(value)}" for key, value in table.items() if value is not None
             ]
         return "\n".join(lines) + "\n"
+
+
+_TABLES = {"train": Settings, "habits": Habits, "tuning": Tuning, "pictures": Pictures}
+
+
+def _chooses(validation: str, pictures: Pictures | None) -> bool:
+    """Whether validation labels choose the epoch unless somebody says otherwise; a protocol for
+    all methods says it for them."""
+    return validation != "none" and not (pictures and pictures.protocol)
 
 
 def demo(*, seed: int | None = None) -> Grid:

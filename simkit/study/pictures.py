@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
@@ -88,7 +88,8 @@ class Pictures:
         for spec in self.protocols:
             try:
                 here = methods.make(spec) in known
-            except BadInput as error:
+            except BadInput:
+                error = unknown("method of this grid", spec, compared)
                 raise BadInput(f"pictures.protocols: {error}") from None
             if not here:
                 raise BadInput(
@@ -143,5 +144,6 @@ def _shares(crop: Any) -> tuple[float, float]:
     wanted = "the smallest and the largest share of the area that is shown, such as [0.25, 1]"
     fine = isinstance(crop, Sequence) and not isinstance(crop, str) and len(crop) == 2
     fine = fine and all(isinstance(one, int | float) and not isinstance(one, bool) for one in crop)
-    expect(fine and 0 < crop[0] <= crop[1] <= 1, "pictures.crop", crop, wanted)
+    told = list(crop) if isinstance(crop, tuple) else crop  # as the file has it
+    expect(fine and 0 < crop[0] <= crop[1] <= 1, "pictures.crop", told, wanted)
     return float(crop[0]), float(crop[1])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 
 def text_of(value: Any) -> str:
     """A truth value, number, text or list as TOML writes it."""
@@ -18,7 +20,7 @@ def text_of(value: Any) -> str:
         return f'"{escaped}"'
     if isinstance(value, Sequence):
         return "[" + ", ".join(text_of(one) for one in value) + "]"
-    return repr(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}

@@ -17,7 +17,7 @@ from simkit.learn import methods
 from simkit.learn.methods import Around, Method
 from simkit.learn.optim import Settings
 from simkit.registry import build, convert
-from simkit.study.fields import expect, whole
+from simkit.study.fields import MOST, expect, plain, whole
 from simkit.study.toml import text_of
 
 ALL = "all"
@@ -61,8 +61,8 @@ class Tuning:
     space: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        name = "tuning.runs"
-        expect(whole(self.runs) and self.runs >= 2, name, self.runs, "a whole number from 2 on")
+        fine = whole(self.runs) and 2 <= self.runs <= MOST
+        expect(fine, "tuning.runs", self.runs, f"a whole number from 2 to {MOST:,}")
         _expect_table(self.space, "tuning.space")
         found = {spec: _values(table, spec) for spec, table in self.space.items()}
         object.__setattr__(self, "space", found)
@@ -73,6 +73,7 @@ class Tuning:
             if spec not in (ALL, *specs):
                 error = unknown("method of this grid", spec, [ALL, *specs])
                 raise BadInput(f"tuning.space: {error}")
+        self._check_names(specs)
         for spec in specs:
             count = self.count(spec)
             if count < self.runs:
@@ -82,9 +83,13 @@ class Tuning:
                     f"settings to [tuning.space.{ALL}] or [tuning.space.{text_of(spec)}]{fewer}"
                 )
             expect(count < 2**31, f"the space of {spec!r}", count, "fewer than 2**31 settings")
+
+    def _check_names(self, specs: Sequence[str]) -> None:
+        """Raise BadInput for settings that a method does not have, or not with these values."""
+        for spec in specs:
             try:
                 made = methods.make(spec)
-                for name, values in self._own(spec).items():
+                for name, values in self.tried(spec).items():
                     for value in values:
                         _set(made, spec, name, value)
             except BadInput as error:
@@ -92,12 +97,12 @@ class Tuning:
 
     def count(self, spec: str) -> int:
         """How many settings a method has to try."""
-        return math.prod(len(values) for values in self._own(spec).values())
+        return math.prod(len(values) for values in self.tried(spec).values())
 
     def settings(self, spec: str, *, seed: int) -> list[Setting]:
         """The settings that are tried for a method. They depend on the seed, its text and its
         space alone; no other method of the grid changes them."""
-        own = self._own(spec)
+        own = self.tried(spec)
         order = Chance.seeded(seed).of("tuning", spec).permutation(self.count(spec))
         chosen = order.at(np.arange(self.runs))
         places = np.unravel_index(np.sort(chosen), [len(values) for values in own.values()])
@@ -115,7 +120,8 @@ class Tuning:
         spaces = {f"tuning.space.{text_of(spec)}": dict(v) for spec, v in self.space.items()}
         return {"tuning": {"runs": self.runs}, **spaces}
 
-    def _own(self, spec: str) -> dict[str, Sequence[Any]]:
+    def tried(self, spec: str) -> dict[str, Sequence[Any]]:
+        """The values that are tried for a method, by the names of its settings."""
         return {**self.space.get(ALL, {}), **self.space.get(spec, {})}
 
 
@@ -130,13 +136,23 @@ def _values(table: Any, spec: str) -> dict[str, tuple[Any, ...]]:
             values = [convert(value, float, f"{where}.lr") for value in values]
             for value in values:
                 expect(value > 0, f"{where}.lr", value, "a number above 0")
-        plain = tuple(tuple(value) if isinstance(value, list) else value for value in values)
-        if len(set(plain)) < len(plain):
+        each = tuple(_value(value, f"{where}.{name}") for value in values)
+        if len(set(each)) < len(each):
             raise BadInput(
                 f"{where}.{name} is {list(values)!r}, which names one twice; leave one out"
             )
-        found[name] = plain
+        found[name] = each
     return found
+
+
+def _value(value: Any, where: str) -> Any:
+    """One value to try, as it can be kept, compared and written down."""
+    if isinstance(value, list | tuple):
+        return tuple(_value(one, where) for one in value)
+    value = plain(value)
+    fine = isinstance(value, bool | int | float | str)
+    expect(fine, where, value, "a list of numbers, texts or truth values")
+    return value
 
 
 def _expect_table(value: Any, name: str) -> None:

@@ -51,11 +51,12 @@ def test_the_first_of_equals_is_kept_and_patience_ends_a_run():
     assert kept == [1, 2] and chosen.epoch == [2, 0] and chosen.stopped == [True, False]
 
 
-def test_an_epoch_without_a_score_is_kept_only_until_there_is_one():
-    chosen, kept = Selection(1, None), []
-    for epoch, score in enumerate([float("nan"), float("nan"), 0.1], 1):
-        chosen.see(0, epoch, score, lambda e=epoch: kept.append(e))
-    assert kept == [1, 3]
+@pytest.mark.parametrize("scores, epoch", [("--1", 3), ("1--", 1), ("---", 3)])
+def test_the_last_epoch_is_kept_until_there_is_a_score(scores, epoch):
+    chosen, kept = Selection(1, patience=2), []
+    for at, score in enumerate(scores, 1):
+        chosen.see(0, at, float("nan") if score == "-" else 0.1, lambda e=at: kept.append(e))
+    assert kept[-1] == epoch and chosen.epoch == [epoch]
 
 
 def test_a_dense_mask_of_what_counts_stays_dense():

@@ -25,6 +25,7 @@ def tuned(small):
                 "budgets": [60],
                 "methods": ["an", "ll-r"],
                 "draws": 1,
+                "train": {"epochs": 2, "lr": 0.01, "select": "last"},
                 "tuning": {"runs": 3, "space": LR | {"ll-r": {"delta": [0.1, 0.5]}}},
             }
             | values
