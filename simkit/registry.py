@@ -14,7 +14,6 @@ import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -23,6 +22,8 @@ from simkit.errors import BadInput, unknown
 
 T = TypeVar("T")
 _PART = re.compile(r"([a-z0-9][a-z0-9-]*)(?:\((.*)\))?", re.DOTALL)
+# Annotations are text, and to read them takes longer than all else here.
+_read: dict[type, Mapping[str, Any]] = {}
 
 
 class Registry(Generic[T]):
@@ -130,10 +131,11 @@ def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
         raise BadInput(f"{called}: {error}") from None
 
 
-@cache  # annotations are text, and to read them takes longer than all else here
 def _fields(part: type) -> Mapping[str, Any]:
-    hints = typing.get_type_hints(part)
-    return {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
+    if part not in _read:
+        hints = typing.get_type_hints(part)
+        _read[part] = {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
+    return _read[part]
 
 
 def settle(part: Any, called: str = "") -> None:
