@@ -14,6 +14,7 @@ import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -22,8 +23,7 @@ from simkit.errors import BadInput, unknown
 
 T = TypeVar("T")
 _PART = re.compile(r"([a-z0-9][a-z0-9-]*)(?:\((.*)\))?", re.DOTALL)
-# Annotations are text, and to read them takes longer than all else here.
-_read: dict[type, Mapping[str, Any]] = {}
+_hints: Any = cache(typing.get_type_hints)  # annotations are text, and slow to read
 
 
 class Registry(Generic[T]):
@@ -132,10 +132,8 @@ def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
 
 
 def _fields(part: type) -> Mapping[str, Any]:
-    if part not in _read:
-        hints = typing.get_type_hints(part)
-        _read[part] = {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
-    return _read[part]
+    hints = _hints(part)
+    return {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
 
 
 def settle(part: Any, called: str = "") -> None:
@@ -207,9 +205,7 @@ def _as_number(value: Any, kind: type, where: str) -> Any:
         if kind is int and isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
             return int(value)  # not by way of a float, which holds 15 digits
         number = float(value)
-        if number != number or number in (float("inf"), float("-inf")):
-            raise ValueError
-        if kind is int and number != int(number):
+        if not abs(number) < float("inf") or (kind is int and number != int(number)):
             raise ValueError
         return int(value) if kind is int and isinstance(value, int) else kind(number)
     except (ValueError, OverflowError):
