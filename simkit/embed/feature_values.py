@@ -110,4 +110,7 @@ def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Featur
         raise BadInput(
             f"{file} cannot be read; an npz file with an array `features` is expected"
         ) from None
-    return Features.of(values)
+    try:
+        return Features.of(values)
+    except BadInput as error:
+        raise BadInput(f"{file}: {error}") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import BrokenExecutor, Executor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ def finish(
     for bundle, outcome in outcomes(run, left, executor=executor, workers=workers):
         key = bundle.key
         if isinstance(outcome, Exception):
-            failures[key] = _told(outcome)
+            failures[key] = _told(outcome, own=executor is None)
         elif others := _others(outcome):
             failures[key] = others
         else:
@@ -104,11 +104,17 @@ def _others(done: Done) -> str:
     return ""
 
 
-def _told(error: Exception) -> str:
+def _told(error: Exception, *, own: bool) -> str:
+    """own: whether the processes are those of this comparison, and not an executor's."""
     if isinstance(error, NoWorker):
         return (
-            "no worker process came up; a script that calls compare needs "
-            '`if __name__ == "__main__":` around it'
+            "no worker process came up, though each was started three times; they were killed, or "
+            'a script calls compare without `if __name__ == "__main__":` around it'
+        )
+    if isinstance(error, BrokenExecutor) and not own:
+        return (
+            "a worker of the executor died, which ended the executor; the same call with a new one "
+            "goes on from here"
         )
     if isinstance(error, BrokenProcessPool):
         return (

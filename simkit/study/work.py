@@ -6,6 +6,7 @@ import time
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 
+import numpy as np
 import torch
 
 from simkit.embed.peak import peak_memory
@@ -15,6 +16,7 @@ from simkit.learn import methods
 from simkit.learn.methods import Task
 from simkit.learn.prepare import prepare
 from simkit.learn.train import train_stack
+from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from simkit.study.bundle import Bundle, Purchase, draw_name
 from simkit.study.buying import Bought, buy
@@ -24,6 +26,8 @@ from simkit.study.material import Material, opened_as
 from simkit.study.rows import row, scored
 from simkit.study.runs import Done, Row, told
 from simkit.study.stacks import Run, stacks
+
+_FAR = 1e7  # a loss that no training which goes well reaches, sums over large batches included
 
 Place = tuple[Purchase, str]  # a purchase and one of its methods
 Labels = tuple[Bought, PartialLabels, Notes]  # those that can be learned from come second
@@ -168,9 +172,20 @@ def _stack(bundle: Bundle, material: Material, runs: list[Run]) -> dict[Place, R
     return {
         (run.purchase, run.spec): row(bundle, material, run, one)
         | scored(material, found)
-        | {**shared, "notes": list(dict.fromkeys([*run.notes, *of_run(notes, place)]))}
+        | {
+            **shared,
+            "notes": list(dict.fromkeys([*run.notes, *of_run(notes, place), *_diverged(one)])),
+        }
         for place, (run, one, found) in enumerate(zip(runs, trained, found_scores, strict=True))
     }
+
+
+def _diverged(trained: Trained) -> list[str]:
+    """A note where the loss ran away: the score is then that of no useful model."""
+    last = trained.losses[-1]
+    if np.isfinite(last) and last <= _FAR:
+        return []
+    return [f"{trained.method.name}: its loss ran away, to {last:.3g}; lower lr"]
 
 
 @contextmanager

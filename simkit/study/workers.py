@@ -15,6 +15,9 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
+_STARTS = 3  # a process that ends before it has begun may have been unlucky so often
+
+
 class NoWorker(BrokenProcessPool):
     """No process could even begin."""
 
@@ -31,7 +34,8 @@ def outcomes(
     executor: any; else as many local processes as `workers` or the cores say, and for one of them
     this process itself. Where there are GPUs, each process sees one. A job whose process dies is
     tried once more, alone, when all others have ended; its error is BrokenProcessPool if that dies
-    too, and NoWorker where no process could begin.
+    too, and NoWorker where no process could begin. A process that ends before it has begun is
+    started again, twice.
     """
     if executor is not None:
         futures = _submitted(executor, run, jobs)
@@ -80,6 +84,7 @@ class _Shift(Generic[Job, Result]):
         self.again: deque[Job] = deque()  # their process died once
         self.alone = False  # all that is left is tried for the second time
         self.busy: dict[Future[Result], tuple[Worker, Job]] = {}
+        self.unborn = dict.fromkeys(team, 0)  # how often in a row a worker's process did not begin
 
     def results(self) -> Iterator[tuple[Job, Result | Exception]]:
         ended: list[tuple[Job, Result | Exception]] = []
@@ -113,10 +118,12 @@ class _Shift(Generic[Job, Result]):
         if isinstance(error, BrokenProcessPool):
             began = worker.came_up
             worker.stop()
-            if not began:  # one worker less, and no fault of the job
+            self.unborn[worker] = 0 if began else self.unborn[worker] + 1
+            if self.unborn[worker] < _STARTS:
+                self.idle.append(worker)
+            if not began:  # no fault of the job
                 (self.again if self.alone else self.waiting).appendleft(job)
                 return
-            self.idle.append(worker)
             if not self.alone:
                 self.again.append(job)
                 return

@@ -54,8 +54,9 @@ def test_where_no_process_comes_up_the_reason_is_named(tiny, tmp_path, monkeypat
     with pytest.raises(BadInput) as caught:
         compare(tiny(), out=tmp_path / "out")
     assert str(caught.value) == (
-        "every run failed; the first one said: rpa(keep=0.5), draw 0: no worker process came up; "
-        'a script that calls compare needs `if __name__ == "__main__":` around it'
+        "every run failed; the first one said: rpa(keep=0.5), draw 0: no worker process came up, "
+        "though each was started three times; they were killed, or a script calls compare without "
+        '`if __name__ == "__main__":` around it'
     )
 
 

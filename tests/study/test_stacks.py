@@ -48,7 +48,7 @@ def test_a_stack_stays_within_its_memory(small):
     found = of_bundle(grid)
     one = found[0].bytes(80)
     images, classes, width = 120, 52, found[0].task.inputs.width
-    assert one == 16 * classes * width + classes * (images + 4 * 80)
+    assert one == round(1.4 * (16 * classes * width + classes * (images + 4 * 80)))
     assert found[3].bytes(80) > one  # role keeps an estimate of every label
     sizes = [len(stack) for stack in stacks(found, scored=80, memory=3.5 * one / 1e9)]
     assert sum(sizes) == 8 and max(sizes) <= 3

@@ -12,6 +12,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.methods import Task
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.study import runs, work
 from simkit.study.agenda import plan, source_of
@@ -181,3 +182,14 @@ def test_files_that_changed_are_read_again(tmp_path, small):
     after = run(bundle).rows
     assert after[0]["features_id"] == bundle.ids["features train pooled"]
     assert after[0]["features_id"] != before[0]["features_id"]
+
+
+def test_a_loss_that_ran_away_is_noted(tiny):
+    grid = tiny(methods=["an"], draws=1, reference=False)
+    for lr, said in ((0.01, 0), (1e30, 1)):
+        (bundle,) = plan(grid, opened(source_of(grid)))
+        rows = run(dataclasses.replace(bundle, train=Settings(epochs=2, lr=lr))).rows
+        found = [
+            note for note in rows[0]["notes"] if note.startswith("an: its loss ran away, to")
+        ]
+        assert len(found) == said

@@ -114,3 +114,27 @@ def test_where_no_process_comes_up_every_job_says_so(monkeypatch):
     found = dict(outcomes(work, [1, 2, 4], workers=2))
     assert sorted(found) == [1, 2, 4]
     assert all(isinstance(error, NoWorker) for error in found.values())
+
+
+class Late(Dead):
+    """A worker whose process comes up at the third start."""
+
+    def __init__(self):
+        self.starts = 0
+
+    def submit(self, run, job):
+        self.starts += 1
+        if self.starts < 3:
+            return super().submit(run, job)
+        future = Future()
+        future.set_result(run(job))
+        return future
+
+
+def test_a_process_that_ended_before_it_began_is_started_again(monkeypatch):
+    @contextmanager
+    def team(count):
+        yield [Late() for _ in range(count)]
+
+    monkeypatch.setattr(workers, "local_workers", team)
+    assert sorted(outcomes(work, [1, 2, 4], workers=2)) == [(n, work(n)) for n in (1, 2, 4)]
