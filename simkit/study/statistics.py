@@ -7,6 +7,7 @@ correction, so that picking the best one after the fact is paid for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,12 +15,16 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from simkit.chance import Chance
 
+_Floats = NDArray[np.float64]
+
 BOOTSTRAP_FROM = 20
 _RESAMPLES = 9_999
+_TAIL = 20  # resamples beyond a gap, from which on their share is its p
+_ROUNDING = 1e-12  # differences of scores in [0, 1] that are nearer than this are the same
 
 
 @dataclass(frozen=True)
@@ -52,16 +57,27 @@ class Difference:
 class Ranking:
     """Methods that met the same draws.
 
-    best         the name with the highest mean.
+    order        what fewest beat first, in it what is ahead of more others, draw by draw: that is
+                 by mean, unless some met luckier draws than others.
     ranks        1 + how many others are better beyond noise: ties share a rank.
     differences  for every pair, the one with the higher mean first.
     wins         those that are beyond noise, the better one first.
     """
 
-    best: str
+    order: tuple[str, ...]
     ranks: Mapping[str, int]
     differences: tuple[Difference, ...]
     wins: tuple[Difference, ...] = ()
+
+    @property
+    def best(self) -> str:
+        """The first of the order."""
+        return self.order[0]
+
+    @property
+    def unbeaten(self) -> tuple[str, ...]:
+        """Names that nobody beats, or the fewest: the best and what cannot be told from it."""
+        return tuple(name for name in self.order if self.ranks[name] == self.ranks[self.best])
 
     @property
     def winners(self) -> tuple[str, ...]:
@@ -71,7 +87,8 @@ class Ranking:
 
     def beaten_by(self, name: str) -> tuple[str, ...]:
         """Names that this one beats beyond noise."""
-        return tuple(d.second for d in self.wins if d.first == name)
+        beaten = {d.second for d in self.wins if d.first == name}
+        return tuple(other for other in self.order if other in beaten)
 
     def difference(self, first: str, second: str) -> Difference:
         """The pair in the order asked for."""
@@ -85,28 +102,18 @@ class Ranking:
 
 def interval(values: Sequence[float] | NDArray[np.floating], *, level: float = 0.95) -> Interval:
     """The mean of `values` (n,), one per draw, with its interval."""
-    scores: NDArray[np.float64] = np.asarray(values, np.float64)
-    mean, n = float(scores.mean()), len(scores)
-    if n < 2:
-        return Interval(mean, None, None, n)
-    if n < BOOTSTRAP_FROM:
-        reach = float(stats.t.ppf((1 + level) / 2, n - 1)) * _error(scores)
-    else:
-        reach = float(np.quantile(_resampled_t(scores), level)) * _error(scores)
-    return Interval(mean, mean - reach, mean + reach, n)
+    scores: _Floats = np.asarray(values, np.float64)
+    return _interval(scores, _error(scores), _resampled_t(scores), level)
 
 
 def p_value(differences: Sequence[float] | NDArray[np.floating]) -> float | None:
-    """Two-sided p of paired `differences` (n,) against a mean of 0; None for one draw."""
-    values = np.asarray(differences, float)
-    if len(values) < 2:
-        return None
-    if not np.ptp(values):  # no spread: the same runs (p = 1), or a gap that every draw shows
-        return 0.0 if values[0] else 1.0
-    size = abs(float(values.mean())) / _error(values)
-    if len(values) < BOOTSTRAP_FROM:
-        return float(2 * stats.t.sf(size, len(values) - 1))
-    return float((np.count_nonzero(_resampled_t(values) >= size) + 1) / (_RESAMPLES + 1))
+    """Two-sided p of paired `differences` (n,) against a mean of 0; None for one draw.
+
+    Where every draw shows the same difference, half of it is taken for their spread: scores of few
+    test images are coarse, and two or three draws that agree to the last digit are no proof.
+    """
+    gaps, error = _gaps(differences)
+    return _p_value(gaps, error, _resampled_t(gaps))
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -140,15 +147,22 @@ def rank(
         if d.adjusted is not None and d.adjusted < 1 - level and abs(d.interval.mean) >= smallest
     )
     ranks = {name: 1 + sum(d.second == name for d in wins) for name in scores}
-    return Ranking(ordered[0], ranks, tuple(found), wins)
+    ahead = Counter(
+        d.first if d.interval.mean >= 0 else d.second for d in found if d.interval.draws
+    )
+    fewest = min(ranks.values())
+    order = sorted(ordered, key=lambda name: (ranks[name] > fewest, -ahead[name]))
+    return Ranking(tuple(order), ranks, tuple(found), wins)
 
 
 def _compare(a: str, b: str, scores: Mapping[str, Mapping[int, float]], level: float) -> Difference:
     shared = [draw for draw in scores[a] if draw in scores[b]]
     if not shared:
         return Difference(a, b, Interval(float("nan"), None, None, 0), None, None)
-    gaps = np.array([scores[a][draw] - scores[b][draw] for draw in shared])
-    return Difference(a, b, interval(gaps, level=level), p_value(gaps), None)
+    gaps, error = _gaps([scores[a][draw] - scores[b][draw] for draw in shared])
+    sizes = _resampled_t(gaps)
+    mean = _interval(gaps, error, sizes, level)
+    return Difference(a, b, mean, _p_value(gaps, error, sizes), None)
 
 
 def _turned(d: Difference) -> Difference:
@@ -158,23 +172,69 @@ def _turned(d: Difference) -> Difference:
     return Difference(d.second, d.first, Interval(-i.mean, low, high, i.draws), d.p, d.adjusted)
 
 
-def _error(values: NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
+def _interval(values: _Floats, error: float, sizes: _Floats | None, level: float) -> Interval:
+    """sizes: of what `_resampled_t` found."""
+    mean, n = float(values.mean()), len(values)
+    if n < 2:
+        return Interval(mean, None, None, n)
+    if sizes is None:
+        reach = float(special.stdtrit(n - 1, (1 + level) / 2)) * error
+    else:
+        reach = float(np.quantile(sizes, level)) * error
+    return Interval(mean, mean - reach, mean + reach, n)
 
 
-def _resampled_t(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _p_value(gaps: _Floats, error: float, sizes: _Floats | None) -> float | None:
+    n = len(gaps)
+    if n < 2:
+        return None
+    if not error:
+        return 1.0
+    size = abs(float(gaps.mean())) / error
+    if sizes is None:
+        return float(2 * special.stdtr(n - 1, -size))
+    # Far out resamples are too few to tell, and no p that they alone give is small enough for
+    # Holm's correction over hundreds of pairs: from there the tail falls as Student's does.
+    start = min(size, float(np.partition(sizes, -_TAIL)[-_TAIL]))
+    fall = special.stdtr(n - 1, -size) / special.stdtr(n - 1, -start)
+    return float((np.count_nonzero(sizes >= start) + 1) / (_RESAMPLES + 1) * fall)
+
+
+def _gaps(differences: Sequence[float] | NDArray[np.floating]) -> tuple[_Floats, float]:
+    """Paired differences and the standard error of their mean, as `p_value` takes it."""
+    values: _Floats = np.asarray(differences, np.float64)
+    if len(values) > 1 and np.ptp(values) <= _ROUNDING:
+        values = np.full(len(values), np.median(values))
+        values[np.abs(values) <= _ROUNDING] = 0.0
+        return values, float(abs(values[0]) / 2 / np.sqrt(len(values)))
+    return values, _error(values)
+
+
+def _error(values: _Floats) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def _resampled_t(values: _Floats) -> _Floats | None:
     """|t| of 9,999 resamples about the sample's own mean, keyed by place: the same for every call.
+    None where Student's t serves: below 20 draws, and where all draws are the same.
 
     Studentised (Efron & Tibshirani 1993, ch. 12): plain percentiles of the mean called 8 % of
-    planted nulls a win at 20 draws, this calls less than 5 %.
+    planted nulls a win at 20 draws, this calls less than 5 %. Resamples of draws that agree have
+    next to no spread of their own; a quarter of the sample's is the least that is taken for it.
     """
-    resamples = values[_places(len(values))]
-    away = np.abs(resamples.mean(1) - values.mean())
-    error = resamples.std(1, ddof=1) / np.sqrt(len(values))
-    return np.divide(away, error, out=np.where(away > 0, np.inf, 0.0), where=error > 0)
+    n = len(values)
+    if n < BOOTSTRAP_FROM or not np.ptp(values):
+        return None
+    counts, away = _counts(n), values - values.mean()
+    means = np.einsum("rn,n->r", counts, away) / n
+    squares = np.einsum("rn,n->r", counts, away**2)
+    error = np.sqrt(np.maximum(squares - n * means**2, 0) / (n - 1) / n)
+    return np.abs(means) / np.maximum(error, _error(values) / 4)
 
 
 @lru_cache(maxsize=8)
-def _places(n: int) -> NDArray[np.int64]:
+def _counts(n: int) -> _Floats:
+    """How often each of n draws is in each resample: (9,999, n)."""
     numbers = Chance.seeded(0).of("bootstrap", n)(np.arange(_RESAMPLES)[:, None], np.arange(n))
-    return (numbers % np.uint64(n)).astype(np.int64)
+    places = (numbers % np.uint64(n)).astype(np.int64) + n * np.arange(_RESAMPLES)[:, None]
+    return np.bincount(places.ravel(), minlength=_RESAMPLES * n).reshape(-1, n).astype(float)

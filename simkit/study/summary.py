@@ -134,7 +134,8 @@ def sentence(line: Line) -> str:
     if lead is None and line.shared[1] < 2:
         return f"{where}: {best} is highest with {percent(scores[best])}, but one draw cannot tell."
     if lead is None:
-        spread = f"{100 * min(s.mean for s in scores.values()):.1f} to {percent(scores[best])}"
+        low, high = (of(scores.values(), key=lambda score: score.mean) for of in (min, max))
+        spread = f"{100 * low.mean:.1f} to {percent(high)}"
         return f"{where}: the methods cannot be told apart with {draws(line)} ({spread})."
     best, gap = lead.first, lead.interval
     beaten = line.ranking.beaten_by(best)

@@ -2,84 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 
 from simkit.study.limit import Limit
 from simkit.study.statistics import Ranking, rank
-from simkit.study.summary import (
-    SMALLEST,
-    Cell,
-    Line,
-    limits,
-    lines,
-    percent,
-    scored,
-    span,
-)
+from simkit.study.summary import SMALLEST, Line, limits, lines, percent, scored, span
 
 
 def verdicts(runs: pa.Table, *, metric: str = "map") -> list[str]:
     """One sentence for each budget, cheapest first; none where amounts were not bought for one.
 
-    Compared is the best method of each scheme, paired by draw. The interval is that of the pair: it
-    does not correct for having picked the best of several. What cannot be told from the best is
-    named beside it: schemes, or methods under the scheme that is best alone.
+    Each scheme stands with its best method. They are compared draw by draw, with Holm's correction
+    over all pairs of schemes; that a method was picked within its scheme is not corrected for: it
+    was in all of them. What nothing beats beyond noise is named together: schemes, or methods under
+    the scheme that is best alone. The interval is that of the pair it stands beside.
     """
-    return [_verdict(runs, limit, metric) for limit in limits(runs)]
+    found, rows = lines(runs, metric=metric), scored(runs, metric)
+    return [
+        _verdict([line for line in found if line.limit == limit], rows, metric)
+        for limit in limits(runs)
+    ]
 
 
-def _verdict(runs: pa.Table, limit: Limit, metric: str) -> str:
-    found = [line for line in lines(runs, metric=metric) if line.limit == limit]
-    best = [(max(line.cells, key=lambda cell: cell.score.mean), line) for line in found]
-    best.sort(key=lambda pair: -pair[0].score.mean)
-    first, line = best[0]
-    others = [cell for cell, _ in best[1:]]
-    start, reached = f"For {limit}", percent(first.score)
-    if first.score.draws < 2 and (others or len(line.cells) > 1):
-        return f"{start} {_named(first)} is highest with {reached}, but one draw cannot tell."
-    pairs = [_pair(runs, first, cell, metric) for cell in others]
-    over = _over(pairs[0], first, others[0]) if others else ""
-    level = [cell.scheme for cell, pair in zip(others, pairs, strict=True) if not pair.wins]
-    if level:
-        buy = f"{start} buy any of {', '.join([first.scheme, *level])}"
-        return f"{buy}, which cannot be told apart: {_named(first)} has {reached}{over}."
-    buy = f"{start} buy {first.scheme} and train"
-    alike = _alike(line, first)
-    if alike:
-        buy = f"{buy} any of {', '.join([first.method, *alike])}"
-        return f"{buy}, which cannot be told apart: {first.method} has {reached}{over}."
-    return f"{buy} {first.method}: {reached}{over}."
+def _verdict(found: list[Line], rows: list[dict[str, Any]], metric: str) -> str:
+    ranking = _ranking(found, rows, metric)
+    line = next(one for one in found if one.scheme == ranking.best)
+    method = line.ranking.best
+    names = {one.scheme: f"{one.scheme} with {one.ranking.best}" for one in found}
+    score = next(cell.score for cell in line.cells if cell.method == method)
+    start, reached, first = f"For {line.limit}", percent(score), names[line.scheme]
+    if score.draws < 2 and (len(found) > 1 or len(line.cells) > 1):
+        return f"{start} {first} is highest with {reached}, but one draw cannot tell."
+    level, alike = ranking.unbeaten, line.ranking.unbeaten
+    if len(level) > 1:
+        worse = [name for name in ranking.order if name not in level]
+        rest = f"; worse beyond noise: {', '.join(worse)}" if worse else ""
+        told = f"{first} has {reached}{_over(ranking, names, level[1])}{rest}"
+        return f"{start} buy any of {', '.join(level)}, which cannot be told apart: {told}."
+    told = f"{reached}{_over(ranking, names, *ranking.beaten_by(line.scheme)[:1])}"
+    if len(alike) > 1:
+        buy = f"{start} buy {line.scheme} and train any of {', '.join(alike)}"
+        return f"{buy}, which cannot be told apart: {method} has {told}."
+    return f"{start} buy {line.scheme} and train {method}: {told}."
 
 
-def _named(cell: Cell) -> str:
-    return f"{cell.scheme} with {cell.method}"
+def _ranking(found: list[Line], rows: list[dict[str, Any]], metric: str) -> Ranking:
+    """The schemes, each with its best method, over the draws that two of them share."""
+    best = {(line.scheme, line.limit, line.ranking.best) for line in found}
+    scores: dict[str, dict[int, float]] = {}
+    for row in rows:
+        if (row["scheme"], Limit.of(row), row["method"]) in best and not row["reference"]:
+            scores.setdefault(row["scheme"], {})[row["draw"]] = row[metric]
+    return rank(scores, smallest=SMALLEST)
 
 
-def _pair(runs: pa.Table, first: Cell, second: Cell, metric: str) -> Ranking:
-    both = {_named(cell): _by_draw(runs, cell, metric) for cell in (first, second)}
-    return rank(both, smallest=SMALLEST)
-
-
-def _over(pair: Ranking, first: Cell, second: Cell) -> str:
+def _over(ranking: Ranking, names: Mapping[str, str], other: str | None = None) -> str:
     """ ", +5.0 points (2.5 to 7.5) over fpc with an", or nothing where no draw is shared."""
-    gap = pair.difference(_named(first), _named(second)).interval
-    if not gap.draws:
+    gap = ranking.difference(ranking.best, other).interval if other else None
+    if other is None or gap is None or not gap.draws:
         return ""
-    return f", {100 * gap.mean:+.1f} points{span(gap)} over {_named(second)}"
-
-
-def _alike(line: Line, best: Cell) -> list[str]:
-    """Methods that the best one of its scheme cannot be told from, the highest first."""
-    beaten = {best.method, *line.ranking.beaten_by(best.method)}
-    ordered = sorted(line.cells, key=lambda cell: -cell.score.mean)
-    return [cell.method for cell in ordered if cell.method not in beaten]
-
-
-def _by_draw(runs: pa.Table, cell: Cell, metric: str) -> dict[int, float]:
-    """The scores of a cell's runs."""
-    own = (cell.scheme, cell.method, cell.limit, False)
-    return {
-        row["draw"]: row[metric]
-        for row in scored(runs, metric)
-        if (row["scheme"], row["method"], Limit.of(row), row["reference"]) == own
-    }
+    return f", {100 * gap.mean:+.1f} points{span(gap)} over {names[other]}"
