@@ -82,10 +82,35 @@ def amount_for(
         raise BadInput(
             f"{budget:,g} {unit} do not buy anything of {part.name}{costs}; raise the budget"
         )
-    spent = f"{part.name} can spend {best.spent:,.2f} of {budget:,.2f} {unit}"
+    scale, named = (3600, "hours") if unit == "seconds" and budget >= 3600 else (1, unit)
+    spent = f"{part.name} can spend {best.spent / scale:,.2f} of {budget / scale:,.2f} {named}"
     for text in (*best.heard, *_unspent(spent, best.spent < budget, above)):
         warnings.warn(text, stacklevel=2)
     return best.bought
+
+
+def least(
+    truth: Truth,
+    scheme: Scheme | str,
+    prices: Prices | str,
+    *,
+    images: float | int = 1.0,
+    **settings: Any,
+) -> Cost:
+    """The bill of the smallest amount of `scheme` that asks anything; settings as `simulate` has
+    them. It has a line for each kind of question that larger amounts ask. Raises BadInput."""
+    part = schemes.make(scheme) if isinstance(scheme, str) else scheme
+    listed = prices if isinstance(prices, Prices) else price_list(prices)
+    ladder = _Ladder.of(part, how_many(images, truth.shape[0]), truth.shape[1])
+    spend, step = _Buyer(truth, ladder, listed, "dollars", settings), 1
+    while True:
+        trial = spend(step)
+        if trial.refused is not None:
+            raise trial.refused
+        assert trial.bought is not None
+        if trial.bought.cost.lines or step == ladder.steps:
+            return trial.bought.cost
+        step = min(10 * step, ladder.steps)
 
 
 def _unspent(spent: str, left: bool, above: _Trial | None) -> Iterator[str]:

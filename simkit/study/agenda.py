@@ -12,6 +12,7 @@ from simkit.annotate.prices import prices
 from simkit.annotate.simulate import how_many
 from simkit.errors import BadInput
 from simkit.learn import methods
+from simkit.study.affordable import check_limits
 from simkit.study.bundle import Bundle, Purchase, ceilings, kind_of
 from simkit.study.durations import seconds
 from simkit.study.grid import Grid
@@ -197,3 +198,4 @@ def check(grid: Grid, material: Material) -> None:
                 "has none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
                 "leave the scheme out"
             )
+    check_limits(grid, material)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,12 +41,36 @@ def buy(purchase: Purchase, bundle: Bundle, material: Material) -> Bought:
     ("partial"). Raises BadInput where they would use it up.
     """
     held, bill = _validation(purchase, bundle, material)
-    labels, main = _asked(purchase, bundle, material, "train", _left(purchase, bill))
+    with _beside(purchase, bill):
+        labels, main = _asked(purchase, bundle, material, "train", _left(purchase, bill))
     times = [one.seconds for one in (main, bill) if one]
     known = [seconds for seconds in times if seconds is not None]
     total = sum(known) if len(known) == len(times) else None
     price = bill.dollars if bill else 0.0
     return Bought(labels, main.dollars + price, total, held, price)
+
+
+@contextmanager
+def _beside(purchase: Purchase, bill: Cost | None) -> Iterator[None]:
+    """What is warned of a budget says what validation labels took of it before."""
+    limit = _limit(purchase)
+    if limit is None or bill is None:
+        yield
+        return
+    most, unit = limit
+    told = (
+        f"validation labels took {bill.dollars:,.2f} of {most:,.2f} dollars before"
+        if unit == "dollars"
+        else f"validation labels took {(bill.seconds or 0.0) / 3600:,.2f} of {most / 3600:g} hours "
+        "before"
+    )
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        yield
+    for warning in heard:
+        text = str(warning.message)
+        more = f"; {told}" if " can spend " in text else ""
+        warnings.warn(f"{text}{more}", warning.category, stacklevel=3)
 
 
 def _limit(purchase: Purchase) -> Limit | None:

@@ -90,6 +90,11 @@ def test_settings_are_kept():
     assert bought.labels.id == labels.id and bought.cost.workers == 3
 
 
+def test_long_times_are_told_in_hours():
+    with pytest.warns(UserWarning, match=r"^full-subset can spend 1\.11 of 2\.00 hours; every"):
+        amount_for(7200, TRUTH, "full-subset", "careful", unit="seconds")  # 400 images, 10 s each
+
+
 def test_the_number_of_images_is_an_upper_bound():
     with pytest.warns(UserWarning, match="everything was bought$"):
         bought = amount_for(1000, TRUTH, "single-positive", "aws", images=50)

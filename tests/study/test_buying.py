@@ -104,6 +104,20 @@ def test_hours_are_spent_and_not_exceeded(small, validation):
     assert 0.85 * 3 * 3600 < found.seconds <= 3 * 3600
 
 
+def test_what_is_left_is_told_with_what_validation_took(small):
+    how = {"schemes": ["single-positive"], "validation": "complete"}
+    with pytest.warns(UserWarning) as heard:
+        bought(small(budgets=[], hours=[20], **how))
+    assert str(heard[-1].message) == (
+        "single-positive can spend 2.97 of 18.61 hours; everything was bought; validation labels "
+        "took 1.39 of 20 hours before"
+    )
+    with pytest.warns(
+        UserWarning, match=r"; validation labels took 20\.88 of 100\.00 dollars before$"
+    ):
+        bought(small(budgets=[100], **how))
+
+
 def test_validation_that_uses_up_the_hours_is_refused(small):
     with pytest.raises(BadInput) as caught:
         bought(small(validation="complete", budgets=[], hours=[1]))

@@ -11,6 +11,7 @@ from simkit.study import agenda, runs
 from simkit.study.agenda import plan, source_of
 from simkit.study.compare import compare
 from simkit.study.described import describe
+from simkit.study.forecast import foretell
 from simkit.study.grid import Grid
 from simkit.study.material import open_material
 
@@ -76,26 +77,29 @@ def test_a_wider_grid_in_the_same_folder_keeps_what_is_there(small, tmp_path, on
 
 
 def test_a_failing_bundle_does_not_stop_the_others(small, tmp_path):
-    grid = small(budgets=[0.001, 10], draws=1)
+    # An image costs $0.37 where one asks for a class that it shows, and $0.52 where for all.
+    grid = small(schemes=["single-positive", "full-subset"], budgets=[0.45, 10], draws=1)
     result = compare(grid, out=tmp_path, workers=1)
-    assert len(result.table) == 2 * 2 + 2
+    assert len(result.table) == 3 * 2 + 2
     told = [failure.split(": ")[0] for failure in result.failures]
-    assert told == [
-        "single-positive, budget 0.001, draw 0",
-        "fpc(per_class=10), budget 0.001, draw 0",
-    ]
+    assert told == ["full-subset, budget 0.45, draw 0"]
     assert "raise the budget" in result.failures[0]
     again = compare(grid, out=tmp_path, workers=1)
     assert again.failures == result.failures
 
 
 def test_when_all_fail_there_is_no_table(small, tmp_path):
-    grid = small(budgets=[0.001], draws=1, reference=False)
-    with pytest.raises(
-        BadInput, match=r"^every run failed; the first one said: single-positive, budget"
-    ):
+    grid = small(schemes=["rpa"], methods=["full"], budgets=[10], draws=1, reference=False)
+    with pytest.raises(BadInput, match=r"^every run failed; the first one said: rpa, budget 10, "):
         compare(grid, out=tmp_path, workers=1)
     assert not (tmp_path / "table.parquet").exists()
+
+
+@pytest.mark.parametrize("work", [compare, foretell])
+def test_a_limit_that_buys_nothing_is_told_before_any_work(small, tmp_path, work):
+    with pytest.raises(BadInput, match=r"^budgets lists 1e-09, which buys nothing: the smallest"):
+        work(small(budgets=[1e-9, 10]), out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_budgets_amounts_are_as_written(small, tmp_path):
@@ -123,11 +127,10 @@ def test_the_result_tells_its_story(small, tmp_path):
 
 def test_where_only_references_finish_the_reason_is_named(small, tmp_path):
     with pytest.raises(BadInput) as caught:
-        compare(small(budgets=[0.00001], draws=1), out=tmp_path, workers=1)
+        grid = small(schemes=["rpa"], methods=["full"], budgets=[10], draws=1)
+        compare(grid, out=tmp_path, workers=1)
     told = str(caught.value)
-    assert told.startswith(
-        "every run failed; the first one said: single-positive, budget 1e-05, draw 0: 1e-05 dollars"
-    )
+    assert told.startswith("every run failed; the first one said: rpa, budget 10, draw 0: method ")
     assert [path.name for path in tmp_path.iterdir()] == ["bundles"]
     assert len(list((tmp_path / "bundles").iterdir())) == 1
 
