@@ -22,6 +22,7 @@ _PUBLIC = {
     "evaluation_set": ("simkit.annotate.evaluation", "evaluation_set"),
     "train": ("simkit.learn.train", "train"),
     "compare": ("simkit.study.compare", "compare"),
+    "Grid": ("simkit.study.grid", "Grid"),
     "Truth": ("simkit.labels.truth", "Truth"),
     "PartialLabels": ("simkit.labels.partial", "PartialLabels"),
     "Habits": ("simkit.annotate.habits", "Habits"),
@@ -32,6 +33,7 @@ _PUBLIC = {
     "methods": ("simkit.learn.methods", None),
     "metrics": ("simkit.learn.metrics", None),
     "figures": ("simkit.study.figures", None),
+    "study": ("simkit.study", None),
 }
 
 __all__ = list(_PUBLIC)  # pyright: ignore
@@ -41,6 +43,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'simkit' has no attribute {name!r}")
     module, attribute = _PUBLIC[name]
+    if name == "study":  # a folder brings none of its files by itself
+        importlib.import_module("simkit.study.runs")
     found = importlib.import_module(module)
     value = found if attribute is None else getattr(found, attribute)
     globals()[name] = value

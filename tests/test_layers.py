@@ -141,3 +141,9 @@ def test_every_file_has_its_test() -> None:
 
 def test_dir_lists_the_public_names_once() -> None:
     assert dir(simkit) == sorted(simkit.__all__)
+
+
+def test_what_the_readme_names_is_there_after_one_import() -> None:
+    code = "import simkit, sys; simkit.study.runs.table; assert 'torch' not in sys.modules"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from simkit.study.grid import Grid
 
 
-@click.command(epilog="Example: simkit compare grid.toml --out runs/")
+@click.command(
+    epilog="`simkit list grid` has the fields of a grid, `simkit list columns` the columns of the "
+    "table. Example: simkit compare grid.toml --out runs/"
+)
 @click.argument("grid_file", type=click.Path(path_type=Path), required=False, metavar="[GRID.toml]")
 @click.option(
     "--out",

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from simkit.cli.detail import detail, print_detail
+from simkit.cli.grid_fields import fields, inside
 from simkit.cli.report import print_json, table, width
 from simkit.errors import BadInput, unknown
 
@@ -18,14 +19,14 @@ REGISTRIES = {
     "formats": "simkit.labels.formats",
     "figures": "simkit.study.figures",
 }
-LISTS = (*REGISTRIES, "prices", "protocols", "backbones")
+LISTS = (*REGISTRIES, "prices", "protocols", "backbones", "grid", "columns")
 # With them no terminal is wide enough; what a method does is shown from _WIDE columns on.
 _UNSEEN = {
     ("methods", "bytes"), ("methods", "wraps"), ("methods", "processes"), ("protocols", "training"),
     ("protocols", "left out"), ("backbones", "about"),
 }  # fmt: skip
 _WIDE = 160
-_ONE = {"data": "data set", "prices": "price list"}
+_ONE = {"data": "data set", "prices": "price list", "grid": "field of a grid"}
 
 
 @click.command(epilog="Example: simkit list methods csl")
@@ -36,13 +37,17 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
     """List schemes, methods, data sets, formats, figures, price lists, protocols or backbones.
 
     With the name of one of them: what it does, and every setting with its default and meaning.
+    grid: the fields of a grid for simkit compare; columns: of the table that it leaves.
     """
     if what is None:
         raise BadInput(
             f"there are lists of {', '.join(LISTS[:-1])} and {LISTS[-1]}; name one, as in "
             "`simkit list data`"
         )
-    others = {"prices": _prices, "protocols": _protocols, "backbones": _backbones}
+    others = {
+        "prices": _prices, "protocols": _protocols, "backbones": _backbones, "grid": fields,
+        "columns": _columns,
+    }  # fmt: skip
     rows = others[what]() if what in others else _parts(what)
     if name is not None:
         _one(what, name, rows, as_json)
@@ -53,16 +58,17 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _one(what: str, name: str, rows: list[dict[str, Any]], as_json: bool) -> None:
-    """One of a list in detail; its name as in a grid will do: `+boostlu`, `ll-r(delta=1)`."""
-    name = name.lstrip("+").partition("(")[0].strip()
+    """One of a list in detail; its name as in a grid will do: `+boostlu`, `[train]`."""
+    name = name.lstrip("+").partition("(")[0].strip(" []")
     found = next((row for row in rows if row["name"] == name), None)
     if found is None:
         raise unknown(_ONE.get(what, what.removesuffix("s")), name, [row["name"] for row in rows])
     registry = REGISTRIES.get(what)
     if registry:
         found = found | detail(importlib.import_module(registry).get(name))
-    if what == "prices":
-        found = found | _rates(name)
+    more = {"prices": _rates, "grid": inside}
+    if what in more:
+        found = found | more[what](name)
     if as_json:
         print_json(found)
     else:
@@ -95,9 +101,11 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
     more = {
         "protocols": "all settings of one, and what it leaves out of its paper",
         "backbones": "what one is, and which weights it takes",
+        "grid": "the settings of [train]; also habits, pictures, tuning",
     } | dict.fromkeys(REGISTRIES, "one with its settings")
     if what in more:
-        click.echo(f"\n`simkit list {what} {rows[0]['name']}` shows {more[what]}")
+        name = "train" if what == "grid" else rows[0]["name"]
+        click.echo(f"\n`simkit list {what} {name}` shows {more[what]}")
 
 
 def _cell(value: Any) -> str:
@@ -180,3 +188,12 @@ def _backbones() -> list[dict[str, Any]]:
     from simkit.embed.outlines import outlines
 
     return outlines()
+
+
+def _columns() -> list[dict[str, Any]]:
+    from simkit.study.columns import COLUMNS
+
+    return [
+        {"name": name, "type": str(one.type), "meaning": one.meaning}
+        for name, one in COLUMNS.items()
+    ]

@@ -48,6 +48,7 @@ def table(
     whole: columns whose cells are not folded as long as others can be.
     """
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     drawn = Table(
@@ -57,7 +58,7 @@ def table(
         side: Literal["left", "right"] = "left" if place in words else "right"
         drawn.add_column(name, justify=side, overflow="fold", no_wrap=place in whole)
     for row in rows:
-        drawn.add_row(*row)
+        drawn.add_row(*map(escape, row))  # [train] is a word, and no colour
     Console(highlight=False, soft_wrap=False, width=width()).print(drawn)
 
 

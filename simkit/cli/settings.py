@@ -57,8 +57,8 @@ def settings(part: type[Any]) -> list[Setting]:
     return [
         Setting(
             f.name,
-            None if f.default is dataclasses.MISSING else f.default,
-            f.default is dataclasses.MISSING,
+            _default(f),
+            f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING,
             _choices(hints[f.name]),
             f.metadata.get("help") or notes.get(f.name) or _SHARED.get(f.name, ""),
         )
@@ -67,13 +67,22 @@ def settings(part: type[Any]) -> list[Setting]:
     ]
 
 
+def _default(field: dataclasses.Field[Any]) -> Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return None if field.default is dataclasses.MISSING else field.default
+
+
 def told_of(part: type[Any]) -> dict[str, str]:
-    """What docstrings say of fields, as in "root: the folder; year: which one, of several."."""
+    """What docstrings say of fields, as in "root: the folder; year: which one, of several.", or in
+    columns: "root  the folder"."""
     name = "|".join(f.name for f in dataclasses.fields(part))
     heads = re.compile(rf"(?:^|(?<=[;.)] ))((?:{name})(?:, (?:{name}))*): ")
+    column = re.compile(rf"^((?:{name})(?:, (?:{name}))*) {{2,}}(?=\S)", re.MULTILINE)
     found: dict[str, str] = {}
     for owner in reversed(part.__mro__):
         text = inspect.cleandoc(owner.__doc__ or "") if dataclasses.is_dataclass(owner) else ""
+        text = column.sub(r"\1: ", text)
         for paragraph in text.split("\n\n"):
             _, *pairs = heads.split(" ".join(paragraph.partition("Source: ")[0].split()))
             for names, told in zip(pairs[::2], pairs[1::2], strict=True):

@@ -128,7 +128,8 @@ def _pictures_of(dataset: Dataset, split: str) -> Pictures:
     if split not in dataset.pictures:
         raise BadInput(
             f"data set {dataset.name!r} has no pictures for {split!r}; open it with its image "
-            "folder, or bring features"
+            "folder, or bring features (a grid: in a table [features]) that `simkit features` or "
+            "another program made"
         )
     return dataset.pictures[split]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -90,7 +90,7 @@ class Comparison:
 
 
 def compare(
-    grid: Grid,
+    grid: Grid | str | os.PathLike[str] | Mapping[str, Any],
     *,
     out: str | os.PathLike[str],
     executor: Executor | None = None,
@@ -102,6 +102,7 @@ def compare(
 ) -> Comparison:
     """Work through a grid and leave everything in the folder `out`.
 
+    grid: a Grid, a TOML file with one, or its fields as plain values.
     Finished bundles in `out` are kept and not run again, so the same call goes on where an earlier
     one stopped; several at a time do no harm. A bundle that fails is named in `failures`; the
     others run on. executor: any of concurrent.futures, whose workers see the same files; else
@@ -116,7 +117,7 @@ def compare(
     Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
     comparison. Raises BadInput for what no bundle could use, and where only references finish.
     """
-    folder = Path(out)
+    grid, folder = _grid(grid), Path(out)
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; give a folder for the results")
     share = None if part is None else Part.read(part)
@@ -145,6 +146,19 @@ def compare(
     table, failures = runs.together(tables, classes=classes), (*failed, *found.sentences(mine))
     result = Comparison(table, grid, failures, (*tuned.notes(table), *_notes(table)), left)
     return result if left else _written(result, folder)
+
+
+def _grid(given: Any) -> Grid:
+    if isinstance(given, Grid):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return Grid.load(given)
+    if isinstance(given, Mapping):
+        return Grid.of(given)
+    raise BadInput(
+        f"grid is a {type(given).__name__}; a simkit.Grid, a TOML file or a dictionary with its "
+        "fields is expected"
+    )
 
 
 def _written(result: Comparison, folder: Path) -> Comparison:

@@ -45,15 +45,17 @@ _UNSAID = Settings()  # known by its identity: nobody set anything of the traini
 class Grid:
     """Every scheme with every method, at every budget, over several draws.
 
-    schemes, methods  as users type them, with or without settings: "fpc(search=random)".
+    schemes, methods  as `simkit list` names them, with or without settings: "fpc(search=random)".
     data        the data set, as `--data` takes it; its test split is what scores are about.
     backbone    the network, frozen, whose features are trained on; weights: its file, where the
                 name alone does not say.
-    features    or features from elsewhere: for each split an npz file with an array `features`, or
-                a folder that `simkit features` wrote.
+    features    or features from elsewhere: for each split (train, val, test) an npz file with an
+                array `features`, a row for each image, or a folder that `simkit features` wrote.
     budgets     dollars for all annotation;  hours: of people's time for it. Where neither is given,
                 the schemes' amounts are taken as written.
     prices      a preset or a TOML file.
+    draws       how often all is done, with other labels, batches and starting weights each time.
+    seed        of all draws.
     images      which share of the images may be asked about (a float: 1.0 is all), or how many (a
                 whole number: 1 is one). Schemes without an amount of their own spend a budget on
                 as many of these images as it pays for.

@@ -20,7 +20,8 @@ class Pictures:
     """How the backbone of a grid is trained from pictures, with every method.
 
     size        side of the pictures in pixels; by default the protocol's, or the backbone's own.
-    flip, vertical, crop  what is shown of them, as in `Shown`; by default as in the protocol.
+    flip        mirror half of them; vertical: turn half of them upside down, too; crop: smallest
+                and largest share of the area that is shown; by default as in the protocol.
     protocol    the paper after which methods are trained; by default the grid's [train] says how.
     protocols   the same for single methods, each as the grid has it; what they leave out follows
                 `protocol`.

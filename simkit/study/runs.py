@@ -24,6 +24,7 @@ import pyarrow.parquet
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.study import kept
+from simkit.study.columns import COLUMNS
 
 Row = dict[str, Any]
 SWEEP = -1  # the draw in which settings are tried: those that are compared count from 0
@@ -41,57 +42,7 @@ class Done:
     lasting: bool = True
 
 
-SCHEMA = pa.schema(
-    [
-        ("scheme", pa.string()),  # as the grid says it
-        ("scheme_spec", pa.string()),  # complete, with the amount that was bought
-        ("method", pa.string()),
-        ("method_spec", pa.string()),
-        ("reference", pa.bool_()),  # everything labelled, at its own cost
-        ("budget", pa.float64()),  # dollars
-        ("budget_hours", pa.float64()),  # of people's time; no budget at all: amounts as written
-        ("draw", pa.int64()),
-        ("seed", pa.int64()),
-        ("dollars", pa.float64()),  # what the training labels cost
-        ("seconds", pa.float64()),  # of people's time; null: not known
-        ("validation_dollars", pa.float64()),  # charged to the same budget
-        ("effort", pa.string()),  # questions behind the training labels, JSON as Effort writes it
-        ("validation_effort", pa.string()),  # behind paid validation labels; null: none
-        ("images", pa.int64()),  # asked images; present + absent + unknown = images x classes
-        ("present", pa.int64()),
-        ("absent", pa.int64()),
-        ("unknown", pa.int64()),
-        ("class_present", pa.list_(pa.int64())),  # images each class is known to be present in
-        ("class_absent", pa.list_(pa.int64())),
-        ("map", pa.float64()),  # mean AP over leaf classes, 0 to 1, on the test split
-        ("map_all", pa.float64()),  # over all classes
-        ("map_o", pa.float64()),  # leaf classes weighted by their positives
-        ("ap", pa.list_(pa.float64())),  # of every class; null: present nowhere in the test split
-        ("epochs", pa.int64()),  # the epoch whose weights are scored
-        ("lr", pa.float64()),
-        ("tuned", pa.string()),  # what a sweep set, JSON; null: nothing
-        ("tuned_runs", pa.int64()),  # of how many trainings it was the best
-        ("tuned_map", pa.float64()),  # what that one reached on the sweep's validation labels
-        ("tuned_by", pa.string()),  # whose labels chose: complete or partial ones, priced above
-        ("trained", pa.string()),  # head (on features) | backbone (with its head, from pictures)
-        ("select", pa.string()),
-        ("validation", pa.string()),
-        ("losses", pa.list_(pa.float64())),  # mean training loss of every epoch
-        ("curve", pa.list_(pa.float64())),  # mAP after every epoch, empty where nobody asked
-        ("curve_of", pa.string()),  # on val, or on test, by which nothing is chosen
-        ("stack", pa.int64()),  # how many runs were trained together
-        ("train_seconds", pa.float64()),  # of the stack, divided by its runs
-        ("bundle_seconds", pa.float64()),  # of the whole bundle this run came with
-        ("peak_memory_mb", pa.float64()),  # of the process so far
-        ("environment", pa.string()),  # versions, platform, device: JSON
-        ("notes", pa.list_(pa.string())),  # what annotation and training warned about
-        ("labels_id", pa.string()),
-        ("truth_id", pa.string()),
-        ("test_id", pa.string()),
-        ("features_id", pa.string()),  # of a backbone that was trained: its weights before
-        ("key", pa.string()),
-    ]
-)
+SCHEMA = pa.schema([(name, column.type) for name, column in COLUMNS.items()])
 MEASURED = ("train_seconds", "bundle_seconds", "peak_memory_mb")  # others repeat bit for bit
 LISTS = tuple(field.name for field in SCHEMA if pa.types.is_list(field.type))
 
@@ -102,7 +53,10 @@ def told(error: Exception) -> str:
 
 
 def table(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -> pa.Table:
-    """All runs of a comparison's folder, one row each; the columns are those of `SCHEMA`.
+    """All runs of a comparison's folder, one row each.
+
+    Columns: those of `study.columns.COLUMNS`, which says what each means; so does the command
+    `simkit list columns`.
 
     Reads the table that `compare` left, or, where none came to its end yet, the finished bundles
     of the grid that is under way. columns: only these. Raises BadInput where there is neither.

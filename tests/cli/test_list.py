@@ -62,7 +62,7 @@ def test_without_a_kind_the_kinds_are_named(shell) -> None:
     assert done.code == 2 and done.out == ""
     assert done.err == (
         "simkit: there are lists of schemes, methods, data, formats, figures, prices, "
-        "protocols and backbones; name one, as in `simkit list data`\n"
+        "protocols, backbones, grid and columns; name one, as in `simkit list data`\n"
     )
 
 
@@ -148,3 +148,28 @@ def test_one_of_every_list(shell, what: str, name: str, line: str) -> None:
 def test_an_unknown_name_gets_the_nearest(shell) -> None:
     done = shell("list", "data", "vok")
     assert done.code == 2 and "no data set is called 'vok'; did you mean 'voc'?" in done.err
+
+
+def test_a_grid_and_its_table_are_taught(shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = [" ".join(line.split()) for line in shell("list", "grid").out.splitlines()]
+    assert "schemes (needed) as `simkit list` names them, with or without settings:" in lines
+    assert "train [train] settings of the training" in lines
+    assert lines[-1] == (
+        "`simkit list grid train` shows the settings of [train]; also habits, pictures, tuning"
+    )
+    told = shell("list", "grid", "[train]").out.splitlines()
+    assert told[:4] == ["train", "", "default: [train]", "meaning: settings of the training"]
+    assert any(line.split()[:2] == ["batch_size", "64"] for line in told)
+    assert shell("list", "grid", "drawz").err == (
+        "simkit: no field of a grid is called 'drawz'; did you mean 'draws'?\n"
+    )
+    rows = shell("list", "columns", "--json").json["columns"]
+    assert rows[0] == {
+        "name": "scheme",
+        "type": "string",
+        "meaning": "the scheme as the grid says it",
+    }
+    assert "type: double" in shell("list", "columns", "dollars").out
+    shown = shell("compare", "--help").out
+    assert "`simkit list grid` has the fields of a grid, `simkit list columns`" in shown

@@ -1,5 +1,6 @@
 import json
 import re
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -246,3 +247,12 @@ def test_an_interruption_leaves_what_is_finished(small, tmp_path, one_each):
     with pytest.raises(KeyboardInterrupt):
         compare(small(), out=tmp_path, workers=1, progress=stop)
     assert len(list((tmp_path / "bundles").iterdir())) == 3
+
+
+def test_a_grid_may_be_a_file_or_plain_values(tiny, tmp_path):
+    (tmp_path / "grid.toml").write_text(tiny(draws=1).to_toml(), encoding="utf-8")
+    one = compare(tmp_path / "grid.toml", out=tmp_path / "one", workers=1)
+    two = compare(tomllib.loads(tiny(draws=1).to_toml()), out=tmp_path / "two", workers=1)
+    assert bits(one.table) == bits(two.table) and len(one.table) == 1
+    with pytest.raises(BadInput, match=r"^grid is a list; a simkit\.Grid, a TOML file or a dict"):
+        compare(["an"], out=tmp_path)
