@@ -18,6 +18,7 @@ from simkit.errors import BadInput
 from simkit.study import figures, kept, runs, summary, tuned
 from simkit.study.agenda import check, plan, source_of, sweep
 from simkit.study.bundle import Bundle
+from simkit.study.edges import at_the_edge
 from simkit.study.finish import Progress, finish, stored
 from simkit.study.forecast import Forecast, forecast, gpu_workers
 from simkit.study.grid import Grid
@@ -144,7 +145,8 @@ def compare(
         mine, found = bundles, stored(bundles, folder / "bundles")
     tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
     table, failures = runs.together(tables, classes=classes), (*failed, *found.sentences(mine))
-    result = Comparison(table, grid, failures, (*tuned.notes(table), *_notes(table)), left)
+    notes = (*tuned.notes(table), *at_the_edge(table, grid.tuning), *_notes(table))
+    result = Comparison(table, grid, failures, notes, left)
     return result if left else _written(result, folder)
 
 
