@@ -97,6 +97,7 @@ def _tuned(bundle: Bundle, setting: Setting | None) -> Row:
         "tuned_runs": chosen.runs if chosen else None,
         "tuned_map": chosen.score if chosen else None,
         "tuned_by": bundle.validation if chosen else None,
+        "tuned_dollars": chosen.dollars if chosen else None,
     }
 
 

@@ -26,6 +26,7 @@ _COLUMNS = [  # what tells of a run whose it is, and how well it did
     "tuned",
     "curve",
     "epochs",
+    "dollars",
 ]
 
 
@@ -130,5 +131,6 @@ def _tried(grid: Grid, bundles: Sequence[Bundle], found: Finished) -> Iterator[_
         for row in kept.table.select(_COLUMNS).to_pylist() if kept else []:
             place = row["scheme"], row["budget"], row["budget_hours"], row["reference"]
             score = row["curve"][row["epochs"] - 1]
-            setting = dataclasses.replace(settings[row["method"], row["tuned"]], score=score)
+            setting = settings[row["method"], row["tuned"]]
+            setting = dataclasses.replace(setting, score=score, dollars=row["dollars"])
             yield _Trial(bought[place], row["method"], setting)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from simkit.study.limit import Limit
+from simkit.study.limit import Limit, money
 
 _COLUMNS = [
     "scheme",
@@ -20,6 +20,8 @@ _COLUMNS = [
     "tuned_runs",
     "tuned_map",
     "tuned_by",
+    "tuned_dollars",
+    "reference",
 ]
 
 
@@ -30,11 +32,27 @@ def notes(runs: pa.Table) -> list[str]:
         return []
     counts = sorted({row["tuned_runs"] for row in rows})
     many = " to ".join(str(count) for count in dict.fromkeys([counts[0], counts[-1]]))
+    bought = _purchases(rows)
+    prices = list(dict.fromkeys(money(of(bought.values())) for of in (min, max)))
+    each = f", {' to '.join(prices)} each" if len(bought) > 1 else ""
     return [
         f"settings come from a sweep of {many} trainings for each method under each scheme and "
-        f"budget, in a draw of its own that is not billed; {rows[0]['tuned_by']} labels of the "
-        "validation split chose, and their cost is in the dollars"
+        f"budget, by {rows[0]['tuned_by']} labels of the validation split; it had a draw of its "
+        f"own, whose labels cost {money(sum(bought.values()))} beside the dollars of the runs"
+        f"{each}"
     ]
+
+
+def price(runs: pa.Table, scheme: str, limit: Limit) -> float | None:
+    """What the labels cost by which a sweep chose under a scheme; None where none did."""
+    return _purchases(list(_choices(runs))).get((scheme, limit, False))
+
+
+def _purchases(rows: list[dict[str, Any]]) -> dict[tuple[str, Limit, bool], float]:
+    """Dollars by what was bought in the sweep's draw, for all methods together."""
+    return {
+        (row["scheme"], Limit.of(row), bool(row["reference"])): row["tuned_dollars"] for row in rows
+    }
 
 
 def chapter(runs: pa.Table) -> list[str]:

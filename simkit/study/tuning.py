@@ -27,8 +27,9 @@ ALL = "all"
 class Setting:
     """A setting of a method: the method spelled completely, and the rate it learns at.
 
-    values: what was set, by name.  score: mAP in [0, 1] on the validation labels of the sweep, and
-    runs: of how many trainings it was the best; before anything is chosen, None and 0.
+    values: what was set, by name.  score: mAP in [0, 1] on the validation labels of the sweep,
+    dollars: what all labels cost that it was tried with, and runs: of how many trainings it was the
+    best; before anything is chosen, None and 0.
     """
 
     method: str
@@ -36,6 +37,7 @@ class Setting:
     values: tuple[tuple[str, Any], ...]
     score: float | None = None
     runs: int = 0
+    dollars: float = 0.0
 
     @property
     def text(self) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pyarrow as pa
 
-from simkit.study.limit import Limit
+from simkit.study import tuned
+from simkit.study.limit import Limit, money
 from simkit.study.statistics import Ranking, rank
 from simkit.study.summary import SMALLEST, Line, limits, lines, percent, scored, span
 
@@ -18,22 +18,26 @@ def verdicts(runs: pa.Table, *, metric: str = "map") -> list[str]:
     Each scheme stands with its best method. They are compared draw by draw, with Holm's correction
     over all pairs of schemes; that a method was picked within its scheme is not corrected for: it
     was in all of them. What nothing beats beyond noise is named together: schemes, or methods under
-    the scheme that is best alone. The interval is that of the pair it stands beside.
+    the scheme that is best alone. The interval is that of the pair it stands beside. Labels of a
+    sweep's own draw are beside the budget, and named with it.
     """
-    found, rows = lines(runs, metric=metric), scored(runs, metric)
+    found = lines(runs, metric=metric)
     return [
-        _verdict([line for line in found if line.limit == limit], rows, metric)
+        _verdict(runs, [line for line in found if line.limit == limit], metric)
         for limit in limits(runs)
     ]
 
 
-def _verdict(found: list[Line], rows: list[dict[str, Any]], metric: str) -> str:
-    ranking = _ranking(found, rows, metric)
+def _verdict(runs: pa.Table, found: list[Line], metric: str) -> str:
+    ranking = _ranking(runs, found, metric)
     line = next(one for one in found if one.scheme == ranking.best)
     method = line.ranking.best
     names = {one.scheme: f"{one.scheme} with {one.ranking.best}" for one in found}
     score = next(cell.score for cell in line.cells if cell.method == method)
-    start, reached, first = f"For {line.limit}", percent(score), names[line.scheme]
+    first, reached = names[line.scheme], percent(score)
+    swept = tuned.price(runs, line.scheme, line.limit)
+    beside = "" if swept is None else f", and {money(swept)} of labels that chose settings,"
+    start = f"For {line.limit}{beside}"
     if score.draws < 2 and (len(found) > 1 or len(line.cells) > 1):
         return f"{start} {first} is highest with {reached}, but one draw cannot tell."
     level, alike = ranking.unbeaten, line.ranking.unbeaten
@@ -49,11 +53,11 @@ def _verdict(found: list[Line], rows: list[dict[str, Any]], metric: str) -> str:
     return f"{start} buy {line.scheme} and train {method}: {told}."
 
 
-def _ranking(found: list[Line], rows: list[dict[str, Any]], metric: str) -> Ranking:
+def _ranking(runs: pa.Table, found: list[Line], metric: str) -> Ranking:
     """The schemes, each with its best method, over the draws that two of them share."""
     best = {(line.scheme, line.limit, line.ranking.best) for line in found}
     scores: dict[str, dict[int, float]] = {}
-    for row in rows:
+    for row in scored(runs, metric):
         if (row["scheme"], Limit.of(row), row["method"]) in best and not row["reference"]:
             scores.setdefault(row["scheme"], {})[row["draw"]] = row[metric]
     return rank(scores, smallest=SMALLEST)

@@ -8,6 +8,7 @@ from simkit.study.agenda import plan, source_of, sweep
 from simkit.study.compare import compare
 from simkit.study.described import describe
 from simkit.study.finish import Finished, finish, stored
+from simkit.study.limit import money
 from simkit.study.material import opened
 from simkit.study.parts import Part
 from simkit.study.sweep import choose, swept
@@ -55,14 +56,18 @@ def test_what_reached_most_on_the_validation_labels_is_what_is_compared(tuned, t
         best = max(own, key=lambda one: one["curve"][-1])
         assert (row["method_spec"], row["lr"]) == (best["method_spec"], best["lr"])
         assert row["tuned"] == best["tuned"] and row["tuned_map"] == best["curve"][-1]
+        assert row["tuned_dollars"] == own[0]["dollars"] > 0
         assert row["tuned_runs"] == 3 and row["tuned_by"] == "complete" and row["draw"] == 0
     assert {row["method"] for row in result.table.to_pylist()} == {"an", "ll-r", "full"}
-    told = (
-        "note: settings come from a sweep of 3 trainings for each method under each scheme and "
-        "budget, in a draw of its own that is not billed; complete labels of the validation split "
-        "chose, and their cost is in the dollars"
+    (note,) = [one for one in result.notes if one.startswith("settings come")]
+    spent = {row["reference"]: row["dollars"] for row in tried}
+    assert note.startswith(
+        "settings come from a sweep of 3 trainings for each method under each scheme and budget, "
+        "by complete labels of the validation split; it had a draw of its own, whose labels cost "
+        f"{money(sum(spent.values()))} beside the dollars of the runs, "
     )
-    assert told in result.text().splitlines()
+    assert f"note: {note}" in result.text().splitlines()
+    assert f"For $60, and {money(spent[False])} of labels that chose settings, " in result.text()
     summary = (tmp_path / "summary.md").read_text()
     assert "## Settings chosen by the sweep" in summary
     values = json.loads(result.table["tuned"][1].as_py())

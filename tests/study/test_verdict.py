@@ -83,7 +83,7 @@ LUCK = [0.0, 0.0, 0.0, 0.10, 0.10]
 
 
 def unpaired(better, worse):
-    """`better` in every shared draw; `worse` has the higher mean: it lacks the draws without luck."""
+    """`better` in every shared draw; `worse` lacks the unlucky ones and has the higher mean."""
     rows = [
         row(scheme=scheme, method=method, budget=50.0, draw=draw, map=score)
         for (scheme, method), first, level in ((better, 0, 0.501), (worse, 2, 0.48))
@@ -127,6 +127,16 @@ def test_one_scheme_that_is_better_is_found():
         (told,) = verdicts(table(scores))
         found += told.startswith("For $100 buy s4 and train ")
     assert found >= 0.9 * repetitions
+
+
+def test_labels_of_the_sweep_are_named_beside_the_budget():
+    swept = {"tuned": "{}", "tuned_runs": 3, "tuned_dollars": 192.0}
+    rows = [
+        row(scheme="rpa", method="an", budget=20.0, draw=draw, map=0.5, **swept) for draw in (0, 1)
+    ]
+    assert verdicts(pa.Table.from_pylist(rows, schema=runs.SCHEMA)) == [
+        "For $20, and $192 of labels that chose settings, buy rpa and train an: 50.0 ±0.0 mAP."
+    ]
 
 
 def test_one_draw_tells_nothing():
