@@ -50,7 +50,7 @@ COLUMNS = {
     "tuned_runs": Column(_WHOLE, "of how many trainings of the sweep it was the best"),
     "tuned_map": Column(_NUMBER, "what that one reached on the sweep's validation labels"),
     "tuned_by": Column(_TEXT, "whose labels chose: complete or partial ones"),
-    "tuned_dollars": Column(_NUMBER, "all labels of the sweep's own draw, which are not in dollars"),
+    "tuned_dollars": Column(_NUMBER, "all labels of the sweep's own draw, not in dollars"),
     "trained": Column(_TEXT, "head (on features), or backbone (with its head, from pictures)"),
     "select": Column(_TEXT, "which epoch is scored: the last, or the best on validation labels"),
     "validation": Column(_TEXT, "validation labels: none, complete or partial"),
