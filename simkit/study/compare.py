@@ -145,8 +145,7 @@ def compare(
         mine, found = bundles, stored(bundles, folder / "bundles")
     tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
     table, failures = runs.together(tables, classes=classes), (*failed, *found.sentences(mine))
-    notes = (*tuned.notes(table), *at_the_edge(table, grid.tuning), *_notes(table))
-    result = Comparison(table, grid, failures, notes, left)
+    result = Comparison(table, grid, failures, _told(table, grid), left)
     return result if left else _written(result, folder)
 
 
@@ -194,6 +193,11 @@ def _bought(table: pa.Table) -> list[str]:
     """The verdicts as a chapter of the summary, where there are any."""
     told = [f"- {text}" for text in verdicts(table)]
     return ["# What to buy", "", *told, ""] if told else []
+
+
+def _told(table: pa.Table, grid: Grid) -> tuple[str, ...]:
+    """What was odd, of the sweep first."""
+    return (*tuned.notes(table), *at_the_edge(table, grid.tuning), *_notes(table))
 
 
 def _notes(table: pa.Table) -> tuple[str, ...]:
