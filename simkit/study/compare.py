@@ -127,8 +127,9 @@ def compare(
     if planned is not None:
         count = workers or (1 if executor else None)  # nobody knows how many an executor has
         planned(forecast(grid, material, folder=folder, workers=count, part=share))
-    bundles, tried, classes = plan(grid, material), sweep(grid, material), material.data.classes
-    begin = partial(kept.begin, folder, grid=grid.to_toml(), classes=classes)
+    bundles, tried, data = plan(grid, material), sweep(grid, material), material.data
+    named: dict[str, Any] = {"classes": data.classes, "leaves": data.leaves.tolist()}
+    begin = partial(kept.begin, folder, grid=grid.to_toml(), **named)
     failed: tuple[str, ...] = ()
     team: dict[str, Any] = {"executor": executor, "workers": workers or gpu_workers(grid)}
     if tried:
@@ -144,7 +145,7 @@ def compare(
     if share and not left:
         mine, found = bundles, stored(bundles, folder / "bundles")
     tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
-    table, failures = runs.together(tables, classes=classes), (*failed, *found.sentences(mine))
+    table, failures = runs.together(tables, **named), (*failed, *found.sentences(mine))
     result = Comparison(table, grid, failures, _told(table, grid), left)
     return result if left else _written(result, folder)
 

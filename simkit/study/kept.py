@@ -89,13 +89,21 @@ def is_there(folder: Path, key: str) -> bool:
     return place(folder, key).is_file()
 
 
-def begin(folder: Path, *, grid: str, keys: Sequence[str], classes: Sequence[str]) -> None:
+def begin(
+    folder: Path,
+    *,
+    grid: str,
+    keys: Sequence[str],
+    classes: Sequence[str],
+    leaves: Sequence[int] = (),
+) -> None:
     """Note what is under way in a folder: the grid as TOML and the keys of its bundles.
 
-    What processes that were killed had half written is removed.
+    leaves: the places of the classes without children; none: nobody says. What processes that were
+    killed had half written is removed.
     """
     with whole(folder / PLAN) as part:
-        plan = {"grid": grid, "keys": list(keys), "classes": list(classes)}
+        plan = {"grid": grid, "keys": list(keys), "classes": list(classes), "leaves": list(leaves)}
         part.write_text(json.dumps(plan, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     for half in [*folder.glob(".*.part"), *(folder / "bundles").glob(".*.part")]:
         # Another process may be writing in this folder now, so what is young is left alone.
@@ -110,9 +118,9 @@ def ended(folder: Path) -> None:
 
 
 def under_way(folder: Path) -> dict[str, Any]:
-    """Grid, keys and classes of what is under way; empty where nothing is."""
+    """Grid, keys, classes and leaves of what is under way; empty where nothing is."""
     try:
         plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
-        return {"grid": plan["grid"], "keys": plan["keys"], "classes": plan["classes"]}
+        return {name: plan[name] for name in ("grid", "keys", "classes", "leaves")}
     except (OSError, ValueError, KeyError, TypeError):
-        return {"grid": "", "keys": [], "classes": []}
+        return {"grid": "", "keys": [], "classes": [], "leaves": []}

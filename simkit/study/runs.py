@@ -74,7 +74,7 @@ def table(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) 
         raise BadInput(
             f"{place} holds no finished runs; give the folder that `simkit compare` wrote to"
         )
-    return together(parts, classes=plan["classes"])
+    return together(parts, classes=plan["classes"], leaves=plan["leaves"])
 
 
 def _stored(path: Path, columns: Sequence[str] | None) -> pa.Table:
@@ -86,25 +86,40 @@ def _stored(path: Path, columns: Sequence[str] | None) -> pa.Table:
         ) from None
 
 
-def together(parts: Sequence[pa.Table], *, classes: Sequence[str]) -> pa.Table:
-    """The rows of several tables as one; the names of the classes stand in its metadata."""
+def together(
+    parts: Sequence[pa.Table], *, classes: Sequence[str], leaves: Sequence[int] = ()
+) -> pa.Table:
+    """The rows of several tables as one; what `tidy` says of classes stands in its metadata."""
     found = pa.concat_tables(parts or [SCHEMA.empty_table()]).combine_chunks()
-    return found.replace_schema_metadata(_metadata(classes))
+    return found.replace_schema_metadata(_metadata(classes, leaves))
 
 
-def tidy(rows: Iterable[Row], *, classes: Sequence[str]) -> pa.Table:
-    """Rows as a table with `SCHEMA`; the names of the classes of `ap` stand in its metadata."""
-    return pa.Table.from_pylist(list(rows), schema=SCHEMA.with_metadata(_metadata(classes)))
+def tidy(rows: Iterable[Row], *, classes: Sequence[str], leaves: Sequence[int] = ()) -> pa.Table:
+    """Rows as a table with `SCHEMA`; the names of the classes of `ap` stand in its metadata.
+
+    leaves: the places of those without children, whose mean AP is `map`; none: nobody says.
+    """
+    about = _metadata(classes, leaves)
+    return pa.Table.from_pylist(list(rows), schema=SCHEMA.with_metadata(about))
 
 
-def _metadata(classes: Sequence[str]) -> dict[str, str]:
-    return {"classes": json.dumps(list(classes), ensure_ascii=False)}
+def _metadata(classes: Sequence[str], leaves: Sequence[int]) -> dict[str, str]:
+    return {
+        "classes": json.dumps(list(classes), ensure_ascii=False),
+        "leaves": json.dumps([int(place) for place in leaves]),
+    }
 
 
 def class_names(runs: pa.Table) -> tuple[str, ...]:
     """Names of the classes in the order of `ap`; empty where the table does not say."""
     stored: Mapping[bytes, bytes] = runs.schema.metadata or {}
     return tuple(json.loads(stored.get(b"classes", b"[]")))
+
+
+def leaves(runs: pa.Table) -> tuple[int, ...]:
+    """Places of the classes without children; empty where the table does not say."""
+    stored: Mapping[bytes, bytes] = runs.schema.metadata or {}
+    return tuple(json.loads(stored.get(b"leaves", b"[]")))
 
 
 def writers(runs: pa.Table) -> dict[str, Callable[[Path], object]]:

@@ -38,5 +38,6 @@ def rows(*, schemes=("fpc", "rpa"), methods=("an", "ll-r", "csl"), draws=3, **fi
     return made
 
 
-def table(rows_=None, **options):
-    return runs.tidy(rows(**options) if rows_ is None else rows_, classes=CLASSES)
+def table(rows_=None, *, leaves=(), **options):
+    made = rows(**options) if rows_ is None else rows_
+    return runs.tidy(made, classes=CLASSES, leaves=leaves)

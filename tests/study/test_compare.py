@@ -46,7 +46,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     assert result.failures == () and len(result.table) == 8 * 2 + 2 * 2
     assert Grid.load(tmp_path / "grid.toml") == grid
     assert runs.table(tmp_path).equals(result.table)
-    assert len(runs.class_names(result.table)) == 52
+    assert len(runs.class_names(result.table)) == 52 and len(runs.leaves(result.table)) == 41
 
     (gone, damaged, *_) = sorted((tmp_path / "bundles").iterdir())
     gone.unlink()

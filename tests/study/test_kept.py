@@ -83,8 +83,8 @@ def test_a_folder_in_place_of_a_bundle_is_named(tmp_path):
 
 
 def test_what_is_under_way_is_noted_until_it_ended(tmp_path):
-    assert kept.under_way(tmp_path) == {"grid": "", "keys": [], "classes": []}
-    noted = {"grid": "draws = 2", "keys": [KEY], "classes": ["köter"]}
+    assert kept.under_way(tmp_path) == {"grid": "", "keys": [], "classes": [], "leaves": []}
+    noted = {"grid": "draws = 2", "keys": [KEY], "classes": ["köter"], "leaves": [0]}
     kept.begin(tmp_path, **noted)
     assert kept.under_way(tmp_path) == noted
     kept.ended(tmp_path)

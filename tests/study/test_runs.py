@@ -24,7 +24,9 @@ def test_the_table_is_tidy_and_goes_to_parquet_and_csv(tmp_path):
     assert len(table) == 5 * 3 * 2 * 5 + 2
     runs.write(runs.writers(table), tmp_path)
     back = runs.table(tmp_path)
-    assert back.equals(table) and runs.class_names(back) == ("cat", "dog")
+    assert (
+        back.equals(table) and runs.leaves(back) == () and runs.class_names(back) == ("cat", "dog")
+    )
     flat = pyarrow.csv.read_csv(tmp_path / "table.csv")
     assert flat["map"].to_pylist() == table["map"].to_pylist()
     assert "ap" not in flat.schema.names and back["ap"][0].as_py() == [0.5, None]
@@ -33,8 +35,10 @@ def test_the_table_is_tidy_and_goes_to_parquet_and_csv(tmp_path):
 def test_the_table_of_an_unfinished_comparison_is_what_is_there_of_its_grid(tmp_path):
     for key in (KEY, "of another grid"):
         kept.save(one(), folder=tmp_path / "bundles", key=key)
-    kept.begin(tmp_path, grid="draws = 2", keys=[KEY, "not there yet"], classes=["cat", "dog"])
+    kept.begin(tmp_path, grid="draws = 2", keys=[KEY, "not there yet"], classes=["cat", "dog"],
+               leaves=[1])  # fmt: skip
     table = runs.table(tmp_path)
+    assert runs.leaves(table) == (1,)
     assert table["scheme"].to_pylist() == ["fpc"] and runs.class_names(table) == ("cat", "dog")
     assert runs.table(tmp_path, columns=["map"]).to_pydict() == {"map": [0.5]}
 

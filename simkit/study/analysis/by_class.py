@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput
 from simkit.learn.metrics import class_groups, group_map
 from simkit.study.analysis.chosen import column
-from simkit.study.runs import class_names
+from simkit.study.runs import class_names, leaves
 from simkit.study.statistics import Interval, interval
 
 Values = NDArray[np.float64]
@@ -24,17 +24,19 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ByClass:
-    """AP of every class and the labels it was learnt from; L classes, inner ones too.
+    """AP of every class and the labels it was learnt from; L classes.
 
     ap: for each method and draw (L,) from 0 to 1, nan where no image of the test split shows the
     class. present, missing (L,): how many images are labelled with the class, and the share of the
-    asked images that say nothing about it; means over draws.
+    asked images that say nothing about it; means over draws. left_out: how many classes with
+    children there are besides.
     """
 
     classes: tuple[str, ...]
     ap: Mapping[str, Mapping[int, Values]]
     present: Values
     missing: Values
+    left_out: int = 0
 
     def interval(self, method: str, place: int) -> Interval | None:
         """Of the class at `place` over draws; None where it has no AP."""
@@ -65,9 +67,12 @@ class ByClass:
         return [_over(each[:, place]) for place in range(each.shape[1])]
 
 
-def by_class(runs: pa.Table, *, methods: Sequence[str], asker: str) -> ByClass:
-    """From the runs of one scheme within one budget. Raises BadInput where they do not say."""
-    wanted = ["method", "draw", "images", "ap", "class_present", "class_absent"]
+def by_class(runs: pa.Table, *, methods: Sequence[str], asker: str, inner: bool = False) -> ByClass:
+    """From the runs of one scheme within one budget; of a hierarchy the leaves, or inner ones too.
+
+    Raises BadInput where they do not say.
+    """
+    wanted = ["method", "draw", "images", "ap", "class_present", "class_absent", "map", "map_all"]
     rows = [r for r in runs.select(wanted).to_pylist() if r["method"] in methods and r["ap"]]
     again = "compare again with this version of simkit"
     for name in ("ap", "class_present"):
@@ -75,8 +80,9 @@ def by_class(runs: pa.Table, *, methods: Sequence[str], asker: str) -> ByClass:
     L = len(rows[0]["ap"])
     if any(len(row[name] or []) != L for row in rows for name in ("ap", "class_present")):
         raise BadInput(f"{asker}: the runs are about different classes; show one comparison")
+    kept = list(range(L)) if inner else _leaves(runs, rows, asker)
     ap: dict[str, dict[int, Values]] = {
-        name: {row["draw"]: _numbers(row["ap"]) for row in rows if row["method"] == name}
+        name: {row["draw"]: _numbers(row["ap"])[kept] for row in rows if row["method"] == name}
         for name in methods
         if any(row["method"] == name for row in rows)
     }
@@ -84,11 +90,24 @@ def by_class(runs: pa.Table, *, methods: Sequence[str], asker: str) -> ByClass:
     draws = list({row["draw"]: row for row in rows}.values())
     names = class_names(runs)
     return ByClass(
-        names if len(names) == L else tuple(f"class {place}" for place in range(L)),
+        tuple(names[place] if len(names) == L else f"class {place}" for place in kept),
         ap,
-        np.mean([_numbers(row["class_present"]) for row in draws], axis=0),
-        np.mean([_missing(row) for row in draws], axis=0),
+        np.mean([_numbers(row["class_present"]) for row in draws], axis=0)[kept],
+        np.mean([_missing(row) for row in draws], axis=0)[kept],
+        L - len(kept),
     )
+
+
+def _leaves(runs: pa.Table, rows: Sequence[Mapping[str, Any]], asker: str) -> list[int]:
+    """Places of the leaves; of all classes where nobody says and mAP is over all of them."""
+    if told := leaves(runs):
+        return list(told)
+    if any(row["map"] != row["map_all"] for row in rows if row["map_all"] is not None):
+        raise BadInput(
+            f"{asker}: the table does not say which classes are leaves; compare again with this "
+            "version of simkit, or set classes=all"
+        )
+    return list(range(len(rows[0]["ap"])))
 
 
 def _missing(row: Mapping[str, Any]) -> Values:

@@ -1,22 +1,26 @@
-"""What a figure is, and how all of them look: fonts, sizes, one colour and marker per method."""
+"""What a figure is, and how all of them look: fonts, sizes, titles and captions."""
 
 from __future__ import annotations
 
-import hashlib
 import math
+import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import matplotlib as mpl
 import pyarrow as pa
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Drawing
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from simkit.registry import Registry
+
+if TYPE_CHECKING:
+    from simkit.study.analysis.by_class import ByClass
 
 Metric = Literal["map", "map_all", "map_o"]
 WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
@@ -72,13 +76,19 @@ def house_style() -> Iterator[None]:
 
 
 def heading(drawing: Drawing, text: str) -> None:
-    """What the figure is about, top left."""
+    """What the figure is about, top left; in several lines where it is long."""
+    drawn = TextPath((0, 0), text, size=13, prop=FontProperties(weight="bold"))
+    if drawn.get_extents().width > 70 * drawing.get_figwidth():  # points; 72 are an inch
+        text = "\n".join(_breakable(text, int(8.2 * drawing.get_figwidth())))
     drawing.suptitle(text, x=0.01, ha="left", fontsize=13, fontweight="bold")
 
 
-def caption(drawing: Drawing, *parts: str) -> None:
-    """How to read it, below; a line or more for each part that says something."""
-    width = int(14 * drawing.get_figwidth())  # letters of 9 points in a line
+def caption(drawing: Drawing, *parts: str, letters: float = 14) -> None:
+    """How to read it, below; a line or more for each part that says something.
+
+    letters: in an inch, of 9 points.
+    """
+    width = int(letters * drawing.get_figwidth())
     lines = [line for part in parts for line in textwrap.wrap(part, width)]
     drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#555555")
 
@@ -89,9 +99,53 @@ def not_shown(others: int) -> str:
     return f"{others} {many} not shown; the option methods chooses." if others else ""
 
 
+def leaves_only(found: ByClass) -> str:
+    """What to say where classes with children are not among those that are shown."""
+    few, every = len(found.classes), len(found.classes) + found.left_out
+    return f"Leaves only: {few:,} of {every:,} classes." if found.left_out else ""
+
+
 def cut(name: str, letters: int = 28) -> str:
     """A name that keeps to its place."""
     return name if len(name) <= letters else name[: letters - 1] + "…"
+
+
+def fold(name: str, letters: int, lines: int = 2) -> str:
+    """A name in lines of so many letters; what does not fit ends in "…".
+
+    Lines break at spaces, and behind the commas and parentheses of settings.
+    """
+    folded = _breakable(name, letters)
+    if len(folded) > lines:
+        folded[lines - 1 :] = [folded[lines - 1][: letters - 1] + "…"]
+    return "\n".join(folded)
+
+
+def _breakable(text: str, letters: int) -> list[str]:
+    """Lines of at most so many letters. A word that is longer is broken, at a setting if it can."""
+    parts = re.findall(r"\s+|(?:,\d|[^\s,(])+[,(]?|[,(]", text)
+    found = [""]
+    for part in parts:
+        while len(found[-1] + part.rstrip()) > letters:
+            if found[-1].strip():
+                found.append("")
+                part = part.lstrip()
+            else:
+                found[-1:] = [part[:letters], ""]
+                part = part[letters:]
+        found[-1] += part
+    return [line.rstrip() for line in found if line.strip()] or [""]
+
+
+def columns(names: Iterable[str], width: float = WIDTH, most: int = 4) -> int:
+    """Of a legend with these names, below a figure of that width in inches."""
+    longest = max(map(len, names), default=0)
+    return max(1, min(most, int(width / (0.085 * longest + 0.75))))
+
+
+def count(mean: float) -> str:
+    """A mean of counts: 1,234, 52, 5.7, 0.33; it is 0 only where nothing was counted."""
+    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
 
 
 def power(value: float) -> str:
@@ -105,80 +159,6 @@ def plain_log(axis: Axis) -> None:
     """Powers of ten as plain text: matplotlib's own ticks would be formulas."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
     axis.set_minor_formatter(NullFormatter())
-
-
-@dataclass(frozen=True)
-class Look:
-    """How one method is drawn everywhere; line and marker tell it apart without colour."""
-
-    color: str
-    marker: str
-    dashes: str
-    hollow: bool
-
-    def line(self) -> dict[str, Any]:
-        """Keyword arguments for a matplotlib line."""
-        face = "white" if self.hollow else self.color
-        return {
-            "color": self.color,
-            "marker": self.marker,
-            "linestyle": self.dashes,
-            "markerfacecolor": face,
-            "markeredgecolor": self.color,
-            "markeredgewidth": 1.4,
-        }
-
-
-# Colours of Okabe & Ito (2008), which colour-blind readers can tell apart; a family shares a hue.
-_KNOWN = {
-    "full": ("#222222", "*"),
-    "an": ("#0072B2", "o"),
-    "wan": ("#5FA8D3", "v"),
-    "fe": ("#0B3C6F", "p"),
-    "ignore": ("#E69F00", "s"),
-    "partial-bce": ("#A67300", "d"),
-    "curriculum": ("#C9B037", "<"),
-    "lsan": ("#7A5195", "p"),
-    "ls-constant": ("#B79BD0", "H"),
-    "focal": ("#5B7F00", "v"),
-    "asl": ("#A1C349", "d"),
-    "epr": ("#1B7F8C", "s"),
-    "role": ("#56B4E9", "X"),
-    "em": ("#A50034", "P"),
-    "em-apl": ("#E0718F", "d"),
-    "ll-r": ("#009E73", "^"),
-    "ll-ct": ("#00573F", "v"),
-    "ll-cp": ("#66C9A8", "<"),
-    "ll-r-abs": ("#009E73", ">"),
-    "ll-ct-abs": ("#00573F", "h"),
-    "ll-cp-abs": ("#66C9A8", "8"),
-    "p-asl": ("#F0A175", "s"),
-    "csl": ("#D55E00", "D"),
-    "se": ("#CC79A7", "P"),
-    "se-l": ("#8A2D63", "X"),
-    "se-i": ("#E6B3D0", "v"),
-    "en": ("#9A6324", "h"),
-    "ep": ("#D2A679", "d"),
-    "imcl": ("#4D4D4D", "8"),
-    "latent-noise": ("#7F7F7F", "D"),
-    "cnn-rnn": ("#ABABAB", ">"),
-}
-_COLORS = ["#D55E00", "#CC79A7", "#56B4E9", "#7A5195", "#9A6324", "#5B7F00", "#A50034", "#4D4D4D"]
-_MARKERS = ["D", "v", "P", "X", "<", ">", "h", "p", "d", "8"]
-
-
-def look(method: str) -> Look:
-    """The look of a method as a grid spells it: what it wraps says colour and marker, so
-    `ll-r+boostlu` is `ll-r` with a dashed line and a hollow marker."""
-    base, *around = [part.partition("(")[0] for part in method.split("+")]
-    color, marker = _KNOWN.get(base) or _chosen(base)
-    return Look(color, marker, ("-", "--", ":")[min(len(around), 2)], bool(around))
-
-
-def _chosen(name: str) -> tuple[str, str]:
-    # By the name alone, so that a method looks the same whatever else is in a figure.
-    digest = hashlib.sha256(name.encode()).digest()
-    return _COLORS[digest[0] % len(_COLORS)], _MARKERS[digest[1] % len(_MARKERS)]
 
 
 def label(method: str) -> str:

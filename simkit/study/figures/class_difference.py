@@ -15,18 +15,21 @@ from matplotlib.ticker import FuncFormatter
 from scipy.stats import spearmanr
 
 from simkit.errors import BadInput
-from simkit.study.analysis.by_class import ByClass, by_class
-from simkit.study.analysis.chosen import some_methods, under, within
+from simkit.study.analysis.by_class import ByClass
+from simkit.study.analysis.chosen import some_methods
 from simkit.study.figures.base import (
     INK,
     WIDTH,
     caption,
     cut,
+    fold,
     heading,
     house_style,
     label,
+    leaves_only,
     register,
 )
+from simkit.study.figures.options import OfScheme
 from simkit.study.limit import at
 from simkit.study.statistics import Interval
 
@@ -38,7 +41,7 @@ _LEAST = 0.02  # share: shades span at least this, so that alike looks alike
 
 @register
 @dataclass(frozen=True)
-class ClassDifference:
+class ClassDifference(OfScheme):
     """AP of `first` minus AP of `second` for each class, sorted; dark where labels are missing.
 
     Source: "Soft Exposure", Fig. 5, whose caption and text disagree on which end is bright; here
@@ -47,35 +50,31 @@ class ClassDifference:
 
     name: ClassVar[str] = "class-difference"
     title: ClassVar[str] = "AP difference of two methods for each class, by missing labels"
-    of_runs: ClassVar[bool] = True
 
     first: str = field(default="", metadata={"help": "a method; nothing: the highest"})
     second: str = field(
         default="", metadata={"help": "what it is compared with; nothing: an, or the next highest"}
     )
-    scheme: str = field(default="", metadata={"help": "which scheme; nothing: the first"})
-    budget: float | None = field(
-        default=None, metadata={"help": "which budget in dollars; none: the middle one"}
-    )
-    hours: float | None = field(default=None, metadata={"help": "or which budget in hours"})
 
     def __call__(self, table: pa.Table) -> Drawing:
-        limit, runs = within(table, budget=self.budget, hours=self.hours, asker=self.name)
-        scheme, runs = under(runs, scheme=self.scheme, asker=self.name)
+        scheme, limit, runs = self.of_scheme(table)
         first, second = self._pair(runs)
-        found = by_class(runs, methods=(first, second), asker=self.name)
+        found = self.by_class(runs, [first, second])
         gaps = {c: gap for c, gap in enumerate(found.differences(first, second)) if gap}
         if not gaps:
             raise BadInput(f"{self.name}: no class has an AP; the test split shows none of them")
         order = sorted(gaps, key=lambda c: gaps[c].mean)
+        longest = max(len(cut(found.classes[c])) for c in order) if len(order) <= _NAMED else 0
+        height = 4.8 + 0.08 * max(longest - 10, 0)  # names stand below the bars
         with house_style():
-            drawing = Drawing(figsize=(WIDTH, 4.8), layout="constrained")
+            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
             axes = drawing.add_subplot()
             _bars(drawing, axes, found, {c: gaps[c] for c in order})
-            axes.set_ylabel(f"AP of {label(first)} − {label(second)}, points")
+            axes.set_ylabel(fold(f"AP of {label(first)} − {label(second)}, points", 36, 3))
             pair = f"{label(first)} instead of {label(second)}"
             heading(drawing, f"Which classes gain by {pair}: {scheme}{at(limit)}")
-            caption(drawing, _note(found, gaps), *_related(found, gaps))
+            related = _related(found, gaps)
+            caption(drawing, _note(found, gaps), leaves_only(found), *related)
         return drawing
 
     def _pair(self, runs: pa.Table) -> tuple[str, str]:

@@ -10,30 +10,35 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from simkit.study.analysis.chosen import Methods, some_methods, under, within
+from simkit.study.analysis.chosen import Methods, some_methods, under
 from simkit.study.analysis.courses import Course, What, courses
 from simkit.study.figures.base import (
     WIDTH,
     caption,
+    columns,
+    fold,
     heading,
     house_style,
     label,
-    look,
     not_shown,
     register,
 )
 from simkit.study.figures.direct import End, name_ends
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.options import AtBudget, some
 from simkit.study.limit import Limit
 
 _COLUMNS = 2
+_LETTERS = 26  # of a name beside its curve
 _SPLITS = {"val": "validation split", "test": "test split", "train": "training"}
 
 
 @register
 @dataclass(frozen=True)
-class Convergence:
+class Convergence(AtBudget):
     """mAP after every epoch, a panel for each scheme; bands are 95 % intervals over draws.
 
     Markers stand at the epochs whose weights are scored, larger where more draws chose them.
@@ -41,54 +46,60 @@ class Convergence:
 
     name: ClassVar[str] = "convergence"
     title: ClassVar[str] = "mAP or loss after every epoch, with bands over draws"
-    of_runs: ClassVar[bool] = True
 
     of: What = field(default="curve", metadata={"help": "curve (mAP) or losses"})
     scheme: str = field(default="", metadata={"help": "one scheme; nothing: all of them"})
-    budget: float | None = field(
-        default=None, metadata={"help": "which budget in dollars; none: the middle one"}
-    )
-    hours: float | None = field(default=None, metadata={"help": "or which budget in hours"})
-    methods: Methods = field(
-        default="", metadata={"help": "which methods, with commas; nothing: the best eight"}
-    )
+    methods: Methods = some("eight")
 
     def __call__(self, table: pa.Table) -> Drawing:
-        limit, runs = within(table, budget=self.budget, hours=self.hours, asker=self.name)
+        limit, runs = self.at_budget(table)
         if self.scheme:
             _, runs = under(runs, scheme=self.scheme, asker=self.name)
         methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
-        others = len(runs["method"].unique()) - len(methods)
+        every = runs["method"].unique().to_pylist()
+        others = len(every) - len(methods)
         runs = runs.filter(pc.is_in(runs["method"], pa.array(methods, pa.string())))
         found = courses(runs, self.of, asker=self.name)
         panels = list(dict.fromkeys(course.scheme for course in found))
-        columns = min(_COLUMNS, len(panels))
-        rows = -(-len(panels) // columns)
+        across = min(_COLUMNS, len(panels))
+        rows = -(-len(panels) // across)
+        names = {label(course.method): look(course.method, every) for course in found}
+        below = max(map(len, names)) > _LETTERS
         with house_style():
             height = 1.5 + (3.4 if rows == 1 else 2.6 * rows)
+            height += 0.22 * -(-len(names) // columns(names)) if below else 0
             drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
             shared: dict[str, Any] = {
                 "sharex": True,
                 "sharey": self.of == "curve",
                 "squeeze": False,
             }
-            grid = list(drawing.subplots(rows, columns, **shared).ravel())
+            grid = list(drawing.subplots(rows, across, **shared).ravel())
             drawn = []
             for axes, scheme in zip(grid, panels, strict=False):
-                mine = [course for course in found if course.scheme == scheme]
-                drawn.append((axes, [_line(axes, c) for c in mine if any(c.points)]))
-                axes.set_title(scheme, loc="left", fontweight="bold")
-            _frame(drawing, grid, len(panels), columns, found)
+                mine = [c for c in found if c.scheme == scheme and any(c.points)]
+                drawn.append((axes, [_line(axes, c, look(c.method, every)) for c in mine]))
+                axes.set_title(fold(scheme, 80 // across), loc="left", fontweight="bold")
+            _frame(drawing, grid, len(panels), across, found)
             heading(drawing, _title(self.of, limit))
             caption(drawing, _note(found, others, self.of))
-            name_ends(drawing, drawn, size=8.5 if len(methods) < 7 else 7.5)
+            if below:
+                _legend(drawing, names)
+            else:
+                name_ends(drawing, drawn, size=8.5 if len(methods) < 7 else 7.5)
         return drawing
 
 
-def _line(axes: Axes, course: Course) -> End:
+def _legend(drawing: Drawing, names: dict[str, Look]) -> None:
+    """For names that would take the room of their curves."""
+    handles = [Line2D([], [], label=name, **style.line()) for name, style in names.items()]
+    ncols = columns(names)
+    drawing.legend(handles=handles, loc="outside lower center", ncols=ncols, handlelength=3)
+
+
+def _line(axes: Axes, course: Course, style: Look) -> End:
     """The mean with its band and markers; where it ends."""
     scale = 1 if course.of == "train" else 100
-    style = look(course.method)
     known = [(epoch, point) for epoch, point in enumerate(course.points, 1) if point]
     epochs = [epoch for epoch, _ in known]
     means = [scale * point.mean for _, point in known]
@@ -111,13 +122,13 @@ def _line(axes: Axes, course: Course) -> End:
 
 
 def _frame(
-    drawing: Drawing, grid: list[Axes], panels: int, columns: int, found: list[Course]
+    drawing: Drawing, grid: list[Axes], panels: int, across: int, found: list[Course]
 ) -> None:
     longest = max(len(course.points) for course in found)
     for place, axes in enumerate(grid[:panels]):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlim(1 - 0.02 * longest, longest + 0.09 * longest)
-        if place + columns >= panels:  # the lowest of its column
+        if place + across >= panels:  # the lowest of its column
             axes.tick_params(labelbottom=True)
             axes.set_xlabel("epochs")
     for axes in grid[panels:]:

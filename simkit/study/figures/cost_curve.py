@@ -6,29 +6,36 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from simkit.errors import BadInput
+from simkit.study.analysis.chosen import Methods, some_methods
 from simkit.study.figures.base import (
     PALE,
     WIDTH,
-    Look,
     Metric,
+    caption,
+    columns,
+    fold,
     heading,
     house_style,
     label,
-    look,
+    not_shown,
     register,
 )
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.options import some
 from simkit.study.limit import money
 from simkit.study.summary import Cell, lines, references
 
 Over = Literal["auto", "dollars", "hours"]
 _UNITS = {"dollars": "dollars of annotation", "hours": "hours of annotation"}
 _COLUMNS = 3
-_BESIDE = 10  # names that an empty place has room for
+_BESIDE, _LETTERS = 10, 30  # names that an empty place has room for, and their length
+_DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 3)))
 _SCHEME_LOOKS = [
     ("#0072B2", "o"),
     ("#E69F00", "s"),
@@ -58,32 +65,49 @@ class CostCurve:
         metadata={"help": "dollars, hours, or auto: hours where all budgets are in hours"},
     )
     metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
+    methods: Methods = some("eight")
 
     def __call__(self, table: pa.Table) -> Drawing:
-        cells = [cell for line in lines(table, metric=self.metric) for cell in line.cells]
-        if not cells:
+        runs = table.filter(pc.invert(table["reference"]))
+        if not len(runs):
             raise BadInput("cost-curve: the table holds no runs; run a comparison first")
+        every = runs["method"].unique().to_pylist()
+        asked: dict[str, Any] = {"wanted": self.methods, "metric": self.metric}
+        methods = some_methods(runs, most=8, asker=self.name, **asked)
+        shown = runs.filter(pc.is_in(runs["method"], pa.array(methods, pa.string())))
+        cells = [cell for line in lines(shown, metric=self.metric) for cell in line.cells]
         whole = references(table, metric=self.metric)
         over = self._over(cells)
         panels = list(dict.fromkeys(_group(cell, self.panels) for cell in cells))
-        columns = min(_COLUMNS, len(panels))
-        rows = -(-len(panels) // columns)
+        across = min(_COLUMNS, len(panels))
+        rows = -(-len(panels) // across)
+        styles = self._styles(cells, every)
+        names = [_shown(name, self._other) for name in styles]
+        names += [_full(cell, over) for cell in whole]
         with house_style():
-            other = {_group(c, "method" if self.panels == "scheme" else "scheme") for c in cells}
-            names = len(other) + len(whole)
-            below = len(panels) == rows * columns or names > _BESIDE
-            height = 1.3 + 2.5 * rows + (0.22 * -(-names // 4) if below else 0)
+            beside = len(names) <= _BESIDE and max(map(len, names)) <= _LETTERS
+            below = len(panels) == rows * across or not beside
+            height = 1.3 + 2.5 * rows + (0.22 * -(-len(names) // columns(names)) if below else 0)
             drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            grid = drawing.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+            grid = drawing.subplots(rows, across, sharex=True, sharey=True, squeeze=False).ravel()
             for axes, panel in zip(grid, panels, strict=False):
                 mine = [c for c in cells if _group(c, self.panels) == panel]
-                self._panel(axes, mine, cells, whole, over)
-                axes.set_title(_shown(panel, self.panels), loc="left", fontweight="bold")
+                self._panel(axes, mine, styles, whole, over)
+                _ticks(axes, cells, over)
+                title = fold(_shown(panel, self.panels), 80 // across, 3)
+                axes.set_title(title, loc="left", fontweight="bold")
             _outside(drawing, list(grid), len(panels), below)
-            for axes in grid[max(len(panels) - columns, 0) : len(panels)]:  # lowest of a column
+            for axes in grid[max(len(panels) - across, 0) : len(panels)]:  # lowest of a column
                 axes.tick_params(labelbottom=True)
                 axes.set_xlabel(f"{_UNITS[over]}, log axis")
+            if left := not_shown(len(every) - len(methods)):
+                caption(drawing, left)
         return drawing
+
+    @property
+    def _other(self) -> str:
+        """What has a line of its own."""
+        return "method" if self.panels == "scheme" else "scheme"
 
     def _over(self, cells: list[Cell]) -> Over:
         """What the axis is about. Raises BadInput for hours that are not known."""
@@ -97,25 +121,32 @@ class CostCurve:
             )
         return over
 
+    def _styles(self, cells: list[Cell], every: list[str]) -> dict[str, Look]:
+        names = list(dict.fromkeys(_group(cell, self._other) for cell in cells))
+        if self._other == "method":
+            return {name: look(name, every) for name in names}
+        return {name: _scheme_look(place) for place, name in enumerate(names)}
+
     def _panel(
-        self, axes: Axes, shown: list[Cell], cells: list[Cell], whole: list[Cell], over: Over
+        self,
+        axes: Axes,
+        shown: list[Cell],
+        styles: dict[str, Look],
+        whole: list[Cell],
+        over: Over,
     ) -> None:
-        other = "method" if self.panels == "scheme" else "scheme"
-        names = list(dict.fromkeys(_group(cell, other) for cell in cells))
-        for name in names:
-            mine = [(_spent(c, over), c) for c in shown if _group(c, other) == name]
-            style = look(name) if other == "method" else _scheme_look(names, name)
-            _line(axes, sorted(mine, key=lambda pair: pair[0]), _shown(name, other), style)
-        for cell in whole:
+        for name, style in styles.items():
+            mine = [(_spent(c, over), c) for c in shown if _group(c, self._other) == name]
+            _line(axes, sorted(mine, key=lambda pair: pair[0]), _shown(name, self._other), style)
+        for place, cell in enumerate(whole):
             axes.axhline(
                 100 * cell.score.mean,
                 color=PALE,
                 linewidth=1.2,
-                linestyle=(0, (5, 2)) if "+" in cell.method else (0, (1, 1.5)),
+                linestyle=_DASHES[place % len(_DASHES)],
                 zorder=1,
-                label=f"{label(cell.method)}, {_price(_spent(cell, over), over)}",
+                label=_full(cell, over),
             )
-        _ticks(axes, cells, over)
 
 
 def _group(cell: Cell, by: str) -> str:
@@ -127,6 +158,10 @@ def _group(cell: Cell, by: str) -> str:
 
 def _shown(name: str, kind: str) -> str:
     return label(name) if kind == "method" else name
+
+
+def _full(cell: Cell, over: Over) -> str:
+    return f"{label(cell.method)}, {_price(_spent(cell, over), over)}"
 
 
 def _spent(cell: Cell, over: Over) -> float:
@@ -187,13 +222,12 @@ def _outside(drawing: Drawing, grid: list[Axes], panels: int, below: bool) -> No
     if not below:  # an empty place is where a reader looks for the legend
         grid[panels].legend(*given, loc="center", fontsize=10.5, handlelength=3, labelspacing=0.9)
     else:
-        drawing.legend(
-            *given, loc="outside lower center", ncols=min(4, len(handles)), handlelength=3
-        )
+        drawing.legend(*given, loc="outside lower center", ncols=columns(handles), handlelength=3)
     drawing.supylabel("mAP on the test split, points", fontsize=10)
     heading(drawing, "What more annotation buys (bands: 95 % over draws)")
 
 
-def _scheme_look(names: list[str], name: str) -> Look:
-    color, marker = _SCHEME_LOOKS[names.index(name) % len(_SCHEME_LOOKS)]
-    return Look(color, marker, "-", False)
+def _scheme_look(place: int) -> Look:
+    again, place = divmod(place, len(_SCHEME_LOOKS))
+    color, marker = _SCHEME_LOOKS[place]
+    return Look(color, marker, ("-", "--", ":")[again % 3], ("full", "none", "left")[again % 3])

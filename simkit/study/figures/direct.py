@@ -9,18 +9,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
+from simkit.study.figures.base import fold
+
 End = tuple[str, float, float, str]  # name, where its line ends (x, y), colour
 
 
-def name_ends(drawing: Drawing, panels: Sequence[tuple[Axes, list[End]]], size: float = 9) -> None:
+def name_ends(
+    drawing: Drawing,
+    panels: Sequence[tuple[Axes, list[End]]],
+    *,
+    size: float = 9,
+    letters: int = 36,
+) -> None:
     """Write each name right of its axes, at the height of its line's end or next to it.
 
-    A dotted line leads from the end to a name that had to move. Called last: it needs the places
-    that the layout has given to the axes.
+    Names longer than `letters` take several lines. A dotted line leads from the end to a name that
+    had to move. Called last: it needs the places that the layout has given to the axes.
     """
     sides = []
     for axes, ends in panels:
-        ends = sorted(ends, key=lambda end: end[2])
+        ends = [(fold(name, letters, 3), x, y, color) for name, x, y, color in ends]
+        ends.sort(key=lambda end: end[2])
         side = axes.secondary_yaxis("right")
         side.spines["right"].set_visible(False)
         side.tick_params(length=0, pad=2)
@@ -32,7 +41,8 @@ def name_ends(drawing: Drawing, panels: Sequence[tuple[Axes, list[End]]], size: 
             continue
         low, high = axes.get_ylim()
         height = axes.get_window_extent().height / drawing.dpi * 72  # points
-        line = 1.25 * size * (high - low) / height
+        deep = max(name.count("\n") for name, *_ in ends)
+        line = (1.25 + 1.45 * deep) * size * (high - low) / height
         places = spread([end[2] for end in ends], line, low, high)
         side.set_yticks(list(places), [end[0] for end in ends], fontsize=size)
         right = axes.get_xlim()[1]

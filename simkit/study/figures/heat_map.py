@@ -13,14 +13,25 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 
-from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, Metric, house_style, label, register
+from simkit.errors import BadInput, unknown
+from simkit.study.figures.base import (
+    INK,
+    PALE,
+    WIDTH,
+    Metric,
+    caption,
+    fold,
+    heading,
+    house_style,
+    label,
+    register,
+)
+from simkit.study.figures.options import AtBudget
 from simkit.study.summary import (
     Cell,
     Limit,
     Line,
     draws,
-    limits,
     lines,
     money,
     percent,
@@ -34,7 +45,7 @@ _FULL = 10.0  # points at which the colour is full: the same in every figure, wh
 
 @register
 @dataclass(frozen=True)
-class HeatMap:
+class HeatMap(AtBudget):
     """Mean mAP with interval and number of draws in each cell; winners are framed.
 
     The colour is the difference to `against` (AN) in points: white is "no better than AN". Rows
@@ -43,62 +54,40 @@ class HeatMap:
 
     name: ClassVar[str] = "heat-map"
     title: ClassVar[str] = "scheme x method at equal cost, winners framed"
-    of_runs: ClassVar[bool] = True
 
-    budget: float | None = field(
-        default=None, metadata={"help": "which budget in dollars; none: the middle one"}
+    against: str = field(
+        default="", metadata={"help": "what colours compare with; nothing: an, or the first"}
     )
-    hours: float | None = field(default=None, metadata={"help": "or which budget in hours"})
-    against: str = field(default="an", metadata={"help": "the method that colours compare with"})
     metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
 
     def __call__(self, table: pa.Table) -> Drawing:
-        chosen, rows = self._rows(table)
+        chosen, runs = self.at_budget(table)
+        rows = lines(runs, metric=self.metric)
+        if not rows:
+            raise BadInput(f"heat-map: no run has {self.metric}; compare again")
         methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
-        against = self.against if self.against in methods else methods[0]
+        if self.against and self.against not in methods:
+            raise unknown("method of the table (heat-map)", self.against, methods)
+        against = self.against or ("an" if "an" in methods else methods[0])
         with house_style():
             width = max(WIDTH, 3.4 + 0.62 * len(methods))  # each number has its place
-            drawing = Drawing(figsize=(width, 1.9 + 0.62 * len(rows)), layout="constrained")
+            drawing = Drawing(figsize=(width, _tall(methods, len(rows))), layout="constrained")
             axes = drawing.add_subplot()
             _cells(axes, rows, methods, against)
             _frame(axes, rows, methods)
-            drawing.suptitle(
-                _title(rows, chosen), x=0.01, ha="left", fontsize=13, fontweight="bold"
-            )
-            drawing.supxlabel(
-                _note(table, against, self.metric, chosen),
-                x=0.01,
-                ha="left",
-                fontsize=9,
-                color="#555555",
-            )
+            heading(drawing, _title(rows, chosen))
+            caption(drawing, *_note(table, against, self.metric, chosen), letters=15.9)
         return drawing
-
-    def _rows(self, table: pa.Table) -> tuple[Limit, list[Line]]:
-        everything = lines(table, metric=self.metric)
-        if not everything:
-            raise BadInput("heat-map: the table holds no runs; run a comparison first")
-        have = limits(table)
-        chosen = Limit(self.budget, self.hours)
-        if not chosen and have:
-            chosen = have[len(have) // 2]
-        rows = [row for row in everything if row.limit == chosen]
-        if not rows:
-            known = ", ".join(map(str, have)) or "none: amounts are as written"
-            raise BadInput(
-                f"heat-map: no runs at the budget {chosen}; budgets in the table are {known}"
-            )
-        return chosen, rows
 
 
 def _cells(axes: Axes, rows: list[Line], methods: list[str], against: str) -> None:
     gaps = np.full((len(rows), len(methods)), np.nan)
     for r, row in enumerate(rows):
-        base = row.cell(against)
         for m, method in enumerate(methods):
-            cell = row.cell(method)
-            if cell is not None and base is not None:
-                gaps[r, m] = 100 * (cell.score.mean - base.score.mean)
+            if row.cell(method) and row.cell(against):  # over shared draws, as winners are told
+                same = method == against
+                gap = 0.0 if same else row.ranking.difference(method, against).interval.mean
+                gaps[r, m] = 100 * gap
     # A cell as good as the base is white; its border says that it is a cell all the same.
     cells = [Rectangle((m - 0.46, r - 0.46), 0.92, 0.92) for r, m in np.ndindex(gaps.shape)]
     axes.add_collection(PatchCollection(cells, facecolor="none", edgecolor="#d8d8d8"))
@@ -128,25 +117,48 @@ def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    slanted: dict[str, Any] = (
-        {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if len(methods) > 6 else {}
+    names, slanted = _headers(methods)
+    turned: dict[str, Any] = (
+        {"rotation": 35, "ha": "left", "rotation_mode": "anchor"} if slanted else {}
     )
-    names = [label(m) if slanted else label(m).replace(" + ", "\n+ ") for m in methods]
-    axes.set_xticks(range(len(methods)), names, fontsize=11, **slanted)
-    axes.set_yticks(range(len(rows)), [row.scheme for row in rows], fontsize=11)
+    axes.set_xticks(range(len(methods)), names, fontsize=11, **turned)
+    schemes = [fold(row.scheme, 24, 4) for row in rows]
+    size = 11 if all(name.count("\n") < 3 for name in schemes) else 9
+    axes.set_yticks(range(len(rows)), schemes, fontsize=size)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     axes.set_xticks(np.arange(1, len(methods)) - 0.5, minor=True)
     axes.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=3)
     axes.tick_params(which="minor", length=0)
+    told = ["\n".join(fold(part, 28) for part in _verdict(row).split("\n")) for row in rows]
     verdict = axes.secondary_yaxis("right")
-    verdict.set_yticks(range(len(rows)), [_verdict(row) for row in rows], fontsize=9.5)
+    verdict.set_yticks(
+        range(len(rows)), told, fontsize=9.5 if all(name.count("\n") < 4 for name in told) else 8
+    )
     verdict.tick_params(length=0)
     verdict.spines["right"].set_visible(False)
     for r, row in enumerate(rows):
         for winner in row.ranking.winners:
             corner = (methods.index(winner) - 0.46, r - 0.45)
             axes.add_patch(Rectangle(corner, 0.92, 0.9, fill=False, edgecolor=INK, linewidth=2.4))
+
+
+def _headers(methods: list[str]) -> tuple[list[str], bool]:
+    """What stands above the cells, and whether it has to be slanted to have room."""
+    level = [label(method).replace(" + ", "\n+ ") for method in methods]
+    room = 66 / len(methods)  # letters, where the figure is no wider than usual
+    if len(methods) <= 6 and all(len(line) <= room for name in level for line in name.split("\n")):
+        return level, False
+    letters, deep = (24, 3) if len(methods) <= 6 else (30, 2)  # as many lines as cells are wide
+    return [fold(label(method), letters, deep) for method in methods], True
+
+
+def _tall(methods: list[str], rows: int) -> float:
+    """Inches: slanted names take more the longer they are."""
+    names, slanted = _headers(methods)
+    longest = max(len(line) for name in names for line in name.split("\n"))
+    deep = max(name.count("\n") for name in names)
+    return 1.9 + 0.62 * rows + (0.052 * longest + 0.15 * deep - 0.2 if slanted else 0)
 
 
 def _verdict(row: Line) -> str:
@@ -180,17 +192,17 @@ def _title(rows: list[Line], limit: Limit) -> str:
     return f"Which method wins under which scheme, for {limit} of annotation each?"
 
 
-def _note(table: pa.Table, against: str, metric: str, limit: Limit) -> str:
-    note = (
+def _note(table: pa.Table, against: str, metric: str, limit: Limit) -> list[str]:
+    note = [
         "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better "
-        f"(blue) or worse (orange) than {label(against)}, full at {_FULL:.0f} points.\n"
+        f"(blue) or worse (orange) than {label(against)}, full at {_FULL:.0f} points.",
         "Frame: beats another method beyond noise (paired by draw, Holm's correction), and none "
-        "beats it."
-    )
+        "beats it.",
+    ]
     full = references(table, metric=metric)
     if not full:
         return note
     reached = ", ".join(f"{label(cell.method)} {percent(cell.score)}" for cell in full)
     hours = full[0].hours if limit.hours else None  # in the unit of the budget
     price = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
-    return f"{note}\nEverything labelled, for {price}: {reached}."
+    return [*note, f"Everything labelled, for {price}: {reached}."]

@@ -11,20 +11,25 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import BadInput
-from simkit.study.analysis.by_class import ByClass, by_class
-from simkit.study.analysis.chosen import Methods, some_methods, under, within
+from simkit.study.analysis.by_class import ByClass
+from simkit.study.analysis.chosen import Methods, some_methods
 from simkit.study.figures.base import (
     PALE,
     WIDTH,
     caption,
+    columns,
+    count,
     cut,
+    fold,
     heading,
     house_style,
     label,
-    look,
+    leaves_only,
     not_shown,
     register,
 )
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.options import OfScheme, some
 from simkit.study.limit import at
 
 _ROW = 0.2  # inches
@@ -32,39 +37,33 @@ _ROW = 0.2  # inches
 
 @register
 @dataclass(frozen=True)
-class PerClass:
+class PerClass(OfScheme):
     """AP of each class with its interval over draws; rows by falling number of present labels."""
 
     name: ClassVar[str] = "per-class"
     title: ClassVar[str] = "AP of each class under several methods, by frequency"
-    of_runs: ClassVar[bool] = True
 
-    scheme: str = field(default="", metadata={"help": "which scheme; nothing: the first"})
-    budget: float | None = field(
-        default=None, metadata={"help": "which budget in dollars; none: the middle one"}
-    )
-    hours: float | None = field(default=None, metadata={"help": "or which budget in hours"})
-    methods: Methods = field(
-        default="", metadata={"help": "which methods, with commas; nothing: the best three"}
-    )
+    methods: Methods = some("three")
     most: int = field(
         default=60, metadata={"help": "classes at most; of more, some of every frequency"}
     )
 
     def __call__(self, table: pa.Table) -> Drawing:
-        limit, runs = within(table, budget=self.budget, hours=self.hours, asker=self.name)
-        scheme, runs = under(runs, scheme=self.scheme, asker=self.name)
+        scheme, limit, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=3, asker=self.name)
-        found = by_class(runs, methods=methods, asker=self.name)
+        found = self.by_class(runs, methods)
         rows, unseen = _rows(found, self.most)
         with house_style():
-            height = 1.75 + _ROW * max(len(rows), 4)
+            names = [fold(label(method), 90) for method in found.ap]
+            across = columns(names, 0.8 * WIDTH)  # above the axes
+            height = 1.55 + 0.2 * -(-len(names) // across) + _ROW * max(len(rows), 4)
             drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
             axes = drawing.add_subplot()
             for place, method in enumerate(found.ap):
-                _dots(axes, found, rows, method, (place + 0.5) / len(found.ap) - 0.5)
+                style = look(method, runs["method"].unique().to_pylist())
+                _dots(axes, found, rows, method, style, (place + 0.5) / len(found.ap) - 0.5)
             _frame(axes, found, rows)
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderpad=0.2)
+            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=across, borderpad=0.2)
             heading(drawing, f"What each class reaches with {scheme}{at(limit)}")
             caption(drawing, *_notes(found, len(rows), unseen, runs))
         return drawing
@@ -84,8 +83,9 @@ def _rows(found: ByClass, most: int) -> tuple[list[int], int]:
     return known, len(order) - len(known)
 
 
-def _dots(axes: Axes, found: ByClass, rows: list[int], method: str, shift: float) -> None:
-    style = look(method)
+def _dots(
+    axes: Axes, found: ByClass, rows: list[int], method: str, style: Look, shift: float
+) -> None:
     y = np.arange(len(rows)) + 0.6 * shift
     cells = [found.interval(method, c) for c in rows]
     for place, cell in zip(y, cells, strict=True):
@@ -94,7 +94,7 @@ def _dots(axes: Axes, found: ByClass, rows: list[int], method: str, shift: float
             axes.plot(ends, [place] * 2, color=style.color, linewidth=1, alpha=0.6, zorder=2)
     points = [np.nan if cell is None else 100 * cell.mean for cell in cells]
     marker: dict[str, Any] = {**style.line(), "linestyle": "none", "markersize": 5}
-    axes.plot(points, y, label=label(method), zorder=3, **marker)
+    axes.plot(points, y, label=fold(label(method), 90), zorder=3, **marker)
 
 
 def _frame(axes: Axes, found: ByClass, rows: list[int]) -> None:
@@ -105,7 +105,7 @@ def _frame(axes: Axes, found: ByClass, rows: list[int]) -> None:
     axes.set_xlabel("AP on the test split, points")
     counts = axes.secondary_yaxis("right")
     counts.set_yticks(
-        range(len(rows)), [f"{found.present[c]:,.0f}" for c in rows], fontsize=8.5, color=PALE
+        range(len(rows)), [count(found.present[c]) for c in rows], fontsize=8.5, color=PALE
     )
     counts.tick_params(length=0)
     counts.spines["right"].set_visible(False)
@@ -124,5 +124,6 @@ def _notes(found: ByClass, shown: int, unseen: int, runs: pa.Table) -> list[str]
         notes.append(f"{shown} of {shown + rest:,} classes, evenly by frequency.")
     if unseen:
         notes.append(f"Not shown: {unseen:,} that no test image shows.")
+    notes.append(leaves_only(found))
     notes.append(not_shown(len(runs["method"].unique()) - len(found.ap)))
     return [" ".join(filter(None, notes))]

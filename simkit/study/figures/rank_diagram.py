@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
-from simkit.study.analysis.chosen import within
 from simkit.study.analysis.ranks import Ranks, Test, ranks
 from simkit.study.figures.base import (
     INK,
@@ -18,12 +17,14 @@ from simkit.study.figures.base import (
     WIDTH,
     Metric,
     caption,
+    cut,
     heading,
     house_style,
     label,
-    look,
     register,
 )
+from simkit.study.figures.looks import look
+from simkit.study.figures.options import AtBudget
 from simkit.study.limit import Limit
 from simkit.study.statistics import BOOTSTRAP_FROM
 
@@ -32,7 +33,7 @@ _ROW = 0.27  # inches
 
 @register
 @dataclass(frozen=True)
-class RankDiagram:
+class RankDiagram(AtBudget):
     """Methods by mean rank over schemes and draws; bars join those that cannot be told apart.
 
     Small ticks are the mean ranks under each scheme. Source: the critical-difference diagrams of
@@ -41,12 +42,7 @@ class RankDiagram:
 
     name: ClassVar[str] = "rank-diagram"
     title: ClassVar[str] = "mean ranks of methods, those that are alike joined"
-    of_runs: ClassVar[bool] = True
 
-    budget: float | None = field(
-        default=None, metadata={"help": "which budget in dollars; none: the middle one"}
-    )
-    hours: float | None = field(default=None, metadata={"help": "or which budget in hours"})
     test: Test = field(
         default="paired",
         metadata={"help": "what tells two apart: paired (by draw) or nemenyi (by mean rank)"},
@@ -54,7 +50,7 @@ class RankDiagram:
     metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
 
     def __call__(self, table: pa.Table) -> Drawing:
-        limit, runs = within(table, budget=self.budget, hours=self.hours, asker=self.name)
+        limit, runs = self.at_budget(table)
         found = ranks(runs, test=self.test, metric=self.metric, asker=self.name)
         with house_style():
             height = 1.9 + _ROW * len(found.methods) + (0.3 if found.distance else 0)
@@ -72,7 +68,7 @@ class RankDiagram:
 def _places(axes: Axes, found: Ranks) -> None:
     k = len(found.methods)
     for row, method in enumerate(found.methods):
-        style = look(method)
+        style = look(method, found.methods)
         for means in found.by_scheme.values():
             axes.plot([means[method]] * 2, [row - 0.22, row + 0.22], color=PALE, linewidth=1.1)
         marker = {**style.line(), "linestyle": "none", "markersize": 8.5}
@@ -80,7 +76,9 @@ def _places(axes: Axes, found: Ranks) -> None:
     axes.set_xlim(0.6, k + 0.4)
     axes.set_ylim(k - 0.4, -0.6 - (1.1 if found.distance else 0))
     axes.set_yticks(
-        range(k), [f"{label(name)}   {found.mean[name]:.1f}" for name in found.methods], fontsize=10
+        range(k),
+        [f"{cut(label(name), 48)}   {found.mean[name]:.1f}" for name in found.methods],
+        fontsize=10,
     )
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)

@@ -72,3 +72,23 @@ def test_a_table_without_names_counts_classes():
 
     made = by_class(runs.tidy(planted.rows(), classes=()), methods=("an",), asker="x")
     assert made.classes[1] == "class 1" and np.isnan(made.ap["an"][0][3])
+
+
+def test_inner_classes_are_left_out_unless_asked_for():
+    made = found(leaves=(1, 2))
+    assert (made.classes, made.left_out) == (("middle", "rare"), 2)
+    assert made.present.tolist() == [20, 5] and made.missing == pytest.approx([0.5, 0.9])
+    assert made.interval("an", 0).mean == pytest.approx(0.5)
+    assert [gap and round(gap.mean, 6) for gap in made.differences("ll-r", "an")] == [0.05, 0.2]
+    table = planted.table(leaves=(1, 2))
+    assert by_class(table, methods=("an",), asker="x", inner=True).classes == planted.CLASSES
+
+
+def test_a_table_that_hides_its_leaves_is_refused():
+    assert found(map_all=0.2, map=0.2).left_out == 0
+    with pytest.raises(BadInput) as caught:
+        found(map_all=0.2)
+    assert str(caught.value) == (
+        "x: the table does not say which classes are leaves; compare again with this version of "
+        "simkit, or set classes=all"
+    )

@@ -6,11 +6,14 @@ from simkit.learn import methods
 from simkit.study import figures
 from simkit.study.figures.base import (
     caption,
+    columns,
+    count,
     cut,
+    fold,
     heading,
     house_style,
     label,
-    look,
+    leaves_only,
     not_shown,
     plain_log,
     power,
@@ -28,21 +31,6 @@ def test_figures_are_found_by_name():
 
 def test_every_figure_has_a_title():
     assert all(figures.get(name).title for name in figures.names())
-
-
-def test_a_method_looks_the_same_everywhere_and_apart_from_others():
-    known = ["an", "ignore", "ll-r", "csl", "se", "role", "en", "full"]
-    assert len({look(m).color for m in known}) == len(known)
-    assert len({look(m).marker for m in known}) == len(known)
-    assert look("ll-r(delta=0.2)") == look("ll-r")
-    assert look("brand-new") == look("brand-new")
-
-
-def test_a_wrapped_method_keeps_colour_and_marker_but_is_dashed_and_hollow():
-    plain, wrapped = look("ll-r"), look("ll-r+boostlu(alpha=5)")
-    assert (wrapped.color, wrapped.marker) == (plain.color, plain.marker)
-    assert (plain.dashes, plain.hollow, wrapped.dashes, wrapped.hollow) == ("-", False, "--", True)
-    assert wrapped.line()["markerfacecolor"] == "white"
 
 
 def test_labels_are_the_fields_names():
@@ -104,3 +92,52 @@ def test_what_is_left_out_is_counted():
 
 def test_long_names_are_cut():
     assert (cut("x" * 28), cut("x" * 29)) == ("x" * 28, "x" * 27 + "…")
+
+
+@pytest.mark.parametrize(
+    "name, letters, lines, folded",
+    [
+        ("AN", 10, 2, "AN"),
+        ("LL-R(delta=1) + BoostLU", 14, 2, "LL-R(delta=1)\n+ BoostLU"),
+        ("csl(gamma_pos=1,k=5)", 12, 3, "csl(\ngamma_pos=1,\nk=5)"),
+        ("csl(gamma_pos=1,k=5)", 12, 2, "csl(\ngamma_pos=1…"),
+        ("x" * 25, 10, 2, "x" * 10 + "\n" + "x" * 9 + "…"),
+        ("at $12,345 each", 10, 2, "at $12,345\neach"),
+        ("", 10, 2, ""),
+    ],
+)
+def test_names_are_folded_where_a_reader_expects_it(name, letters, lines, folded):
+    assert fold(name, letters, lines) == folded
+
+
+def test_long_headings_take_several_lines():
+    from matplotlib.figure import Figure
+
+    drawing = Figure(figsize=(9, 3))
+    heading(drawing, "Which classes gain by " + "csl(gamma_pos=1,gamma_neg=3) " * 4)
+    lines = drawing.get_suptitle().split("\n")
+    assert len(lines) == 2 and max(map(len, lines)) <= 73
+    assert drawing.get_tightbbox().width <= 9
+
+
+def test_legends_have_fewer_columns_the_longer_their_names():
+    assert columns(["AN"]) == 4
+    assert columns(["AN", "x" * 40]) == 2
+    assert columns(["x" * 400]) == 1
+
+
+@pytest.mark.parametrize(
+    "mean, text", [(0, "0"), (1 / 3, "0.33"), (17 / 3, "5.7"), (52.4, "52"), (1234.0, "1,234")]
+)
+def test_counts_are_zero_only_where_nothing_was_counted(mean, text):
+    assert count(mean) == text
+
+
+def test_inner_classes_that_are_left_out_are_told():
+    from simkit.study.analysis.by_class import by_class
+    from tests.study import planted_classes as planted
+
+    flat = by_class(planted.table(), methods=("an",), asker="x")
+    assert leaves_only(flat) == ""
+    found = by_class(planted.table(leaves=(1, 2, 3)), methods=("an",), asker="x")
+    assert leaves_only(found) == "Leaves only: 3 of 4 classes."

@@ -79,3 +79,17 @@ def test_a_table_without_any_ap_is_refused():
     assert str(caught.value) == (
         "class-difference: no class has an AP; the test split shows none of them"
     )
+
+
+def test_long_names_are_in_the_picture():
+    long = {
+        "an": "csl(gamma_pos=1,gamma_neg=3,gamma_unknown=4)",
+        "ll-r": "ll-cp(delta=0.5)+boostlu",
+    }
+    rows = [r | {"method": long[r["method"]]} for r in planted.rows(methods=["an", "ll-r"])]
+    names = [f"a class with a rather long name, number {k}" for k in range(4)]
+    drawing = ClassDifference()(runs.tidy(rows, classes=names))
+    drawing.draw_without_rendering()
+    box = drawing.axes[0].yaxis.label.get_window_extent()
+    assert box.y0 >= 0 and box.y1 <= drawing.bbox.height and box.x0 >= 0
+    assert drawing.axes[0].get_window_extent().height > 2 * drawing.dpi

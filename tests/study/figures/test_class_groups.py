@@ -1,8 +1,8 @@
 import pytest
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import look
 from simkit.study.figures.class_groups import ClassGroups
+from simkit.study.figures.looks import look
 from tests.study import planted_classes as planted
 
 
@@ -49,10 +49,29 @@ def test_more_groups_than_classes_are_as_many_as_classes():
     assert len(axes.get_xticks()) == 4
     with pytest.raises(BadInput) as caught:
         drawn(groups=0)
-    assert str(caught.value) == "class-groups: groups is 0; at least one is expected"
+    assert str(caught.value) == "class-groups: groups is 0; 1 to 10 are expected"
 
 
 def test_one_draw_has_no_intervals():
     drawing = drawn(groups=2, table=planted.table(draws=1, methods=["an"]))
     assert drawing.get_supxlabel().startswith("One draw: no intervals.")
     assert len(drawing.axes[0].lines) == 2  # the points, and what leads to their name
+
+
+def test_more_groups_than_have_room_are_refused():
+    with pytest.raises(BadInput) as caught:
+        drawn(groups=1000)
+    assert str(caught.value) == "class-groups: groups is 1000; 1 to 10 are expected"
+
+
+def test_few_labels_are_not_none_and_bars_end_at_100():
+    rows = planted.rows(methods=["an"])
+    for row, ap in zip(rows, (0.5, 0.99, 1.0), strict=False):
+        row |= {"ap": [ap] * 4}
+    for row, present in zip(rows, (1, 0, 0), strict=False):
+        row |= {"class_present": [present] * 4}
+    (axes,) = drawn(table=planted.table(rows), groups=1).axes
+    assert axes.get_xticklabels()[0].get_text() == "G1\n0.33\n4 classes"
+    bar = axes.lines[0]
+    low, high = bar.get_ydata()
+    assert low > 0 and high == 100

@@ -1,7 +1,7 @@
 import pytest
 
-from simkit.study.figures.base import look
 from simkit.study.figures.convergence import Convergence
+from simkit.study.figures.looks import look
 from tests.study import planted_classes as planted
 
 
@@ -80,3 +80,20 @@ def test_of_many_methods_the_best_are_drawn():
     assert len(drawing.axes[0].child_axes[0].get_yticks()) == 8
     note = drawing.get_supxlabel().replace("\n", " ")
     assert note.endswith("25 other methods are not shown; the option methods chooses.")
+
+
+def test_long_names_leave_room_for_the_curves():
+    long = "csl(gamma_pos=1,gamma_neg=3,gamma_unknown=%s)"
+    rows = [
+        r | {"method": long % r["method"], "scheme": r["scheme"] + "(per_class=100,search=random)"}
+        for r in planted.rows()
+    ]
+    drawing = Convergence()(planted.table(rows))
+    drawing.draw_without_rendering()
+    for axes in drawing.axes:
+        assert axes.get_window_extent().width > 3.5 * drawing.dpi
+    (legend,) = drawing.legends
+    assert len(legend.get_texts()) == 3
+    box = legend.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= drawing.bbox.width
+    assert box.y1 <= min(axes.get_tightbbox().y0 for axes in drawing.axes)

@@ -2,8 +2,8 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import runs
-from simkit.study.figures.base import look
 from simkit.study.figures.cost_curve import CostCurve
+from simkit.study.figures.looks import look
 from tests.study import planted
 
 
@@ -106,16 +106,42 @@ def test_one_budget_shows_its_intervals_and_its_tick():
     assert low < 2 * 35 / 36 < 2 < high
 
 
-def test_many_methods_have_their_legend_below():
-    many = [f"m{k}" for k in range(33)]
-    rows = [
-        r | {"method": m}
-        for r in planted.rows(schemes=["fpc", "rpa"], methods=["an"], reference=False)
-        for m in many
-    ]
-    drawing = CostCurve()(runs.tidy(rows, classes=()))
+def many(spec="m%d", methods=12):
+    return runs.tidy(
+        [
+            r | {"method": spec % m, "map": 0.5 + 0.01 * m}
+            for r in planted.rows(schemes=["fpc"], methods=["an"], draws=2, reference=False)
+            for m in range(methods)
+        ],
+        classes=(),
+    )
+
+
+def test_of_many_methods_the_best_are_drawn():
+    drawing = CostCurve()(many())
+    assert list(lines(drawing.axes[0])) == [f"m{m}" for m in range(4, 12)]
+    assert drawing.get_supxlabel() == ("4 other methods are not shown; the option methods chooses.")
+    assert list(lines(CostCurve(methods="m3,m1")(many()).axes[0])) == ["m1", "m3"]
+    assert list(panels(CostCurve(panels="method", methods="m2")(many()))) == ["m2"]
+
+
+@pytest.mark.parametrize("spec, names", [("m%d", 33), ("ll-cp(delta=%d)+boostlu(alpha=5)", 8)])
+def test_legends_have_room_below(spec, names):
+    table = many(spec, names)
+    drawing = CostCurve(methods=[spec % m for m in range(names)])(table)
     drawing.draw_without_rendering()
     (legend,) = drawing.legends
-    assert len(legend.get_texts()) == 33
+    assert len(legend.get_texts()) == names
     below = min(axes.get_tightbbox().y0 for axes in drawing.axes)
-    assert legend.get_window_extent().y1 <= below
+    box = legend.get_window_extent()
+    assert box.y1 <= below and box.x0 >= 0 and box.x1 <= drawing.bbox.width
+
+
+def test_long_names_of_schemes_keep_to_their_panels():
+    rows = planted.rows(schemes=["fpc", "rpa"], methods=["an"], draws=2)
+    long = {"fpc": "fpc(per_class=100,search=random,precision=0.2,keep_looks=false)", "rpa": "rpa"}
+    table = runs.tidy([r | {"scheme": long.get(r["scheme"], "full")} for r in rows], classes=())
+    drawing = CostCurve()(table)
+    drawing.draw_without_rendering()
+    first, second = drawing.axes[:2]
+    assert first._left_title.get_window_extent().x1 < second.get_window_extent().x0

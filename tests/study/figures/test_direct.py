@@ -36,3 +36,16 @@ def test_names_do_not_overlap_and_have_the_colour_of_their_line():
     boxes = [t.get_window_extent() for t in texts]
     assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
     assert np.allclose(axes.lines[-1].get_xdata()[0], 1.0)
+
+
+def test_long_names_take_several_lines():
+    drawing = Figure(layout="constrained", figsize=(4, 3))
+    axes = drawing.add_subplot()
+    axes.plot([0, 1], [0, 50])
+    ends = [(f"CSL(gamma_pos=1,gamma_neg={n})", 1.0, 25.0, "#0000ff") for n in range(3)]
+    name_ends(drawing, [(axes, ends)], letters=16)
+    drawing.draw_without_rendering()
+    texts = axes.child_axes[0].get_yticklabels()
+    assert texts[0].get_text() == "CSL(gamma_pos=1,\ngamma_neg=0)"
+    boxes = [t.get_window_extent() for t in texts]
+    assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))

@@ -67,6 +67,18 @@ def test_colour_is_the_difference_to_an():
     assert gaps[1, 1] == pytest.approx(9, abs=0.5) and gaps[0, 1] == pytest.approx(-18, abs=0.5)
 
 
+def test_colour_is_of_draws_that_both_have():
+    rows = [
+        planted.row(scheme="fpc", method=method, draw=draw, map=0.1 * draw + lead)
+        for method, first, lead in (("an", 0, 0.4), ("ll-r", 1, 0.37), ("csl", 3, 0.2))
+        for draw in range(first, 3 if method != "csl" else 5)
+    ]
+    _, axes, texts, _ = drawn(runs.tidy(rows, classes=()))
+    assert texts[0, 0][0] == "50.0" and texts[1, 0][0] == "52.0"
+    gaps = np.asarray(axes.images[0].get_array())
+    assert gaps[0] == pytest.approx([0, -3, np.nan], nan_ok=True)
+
+
 def test_the_middle_budget_is_shown_unless_another_is_asked_for():
     assert "$150" in HeatMap()(planted.table()).get_suptitle()
     with pytest.raises(BadInput) as caught:
@@ -86,7 +98,7 @@ def test_a_table_of_references_alone_is_refused():
 def test_unspent_budgets_are_told():
     rows = [row | {"dollars": 100.0} if row["scheme"] == "rpa" else row for row in planted.rows()]
     title = HeatMap(budget=150)(runs.tidy(rows, classes=())).get_suptitle()
-    assert title.endswith("Up to $150 of annotation ($100 to $148 spent)")
+    assert title.replace("\n", " ").endswith("Up to $150 of annotation ($100 to $148 spent)")
 
 
 def test_a_missing_run_leaves_a_gap():
@@ -140,3 +152,33 @@ def test_budgets_in_hours_are_named_so():
     assert note.endswith("Everything labelled, for 10 hours: Full labels 50.0 mAP.")
     assert HeatMap()(table).get_suptitle().endswith("in 8 hours of annotation each?")
     assert HeatMap(hours=2)(table).get_suptitle().endswith("in 2 hours of annotation each?")
+
+
+def test_colours_compare_with_what_is_asked_for():
+    _, axes, _, _ = drawn(planted.table(), budget=150, against="ignore")
+    assert np.asarray(axes.images[0].get_array())[:, 1] == pytest.approx([0] * 5)
+    with pytest.raises(BadInput) as caught:
+        drawn(planted.table(), against="ignor")
+    assert str(caught.value) == (
+        "no method of the table (heat-map) is called 'ignor'; did you mean 'ignore'?"
+    )
+    rows = [r | {"method": "m" + r["method"]} for r in planted.rows(reference=False)]
+    assert "than man, full" in HeatMap()(runs.tidy(rows, classes=())).get_supxlabel()
+
+
+@pytest.mark.parametrize("spec", ["csl(gamma_unknown=4,k=%d)", "ll-cp(delta=%d)+boostlu(alpha=5)"])
+def test_names_with_settings_have_room(spec):
+    rows = [
+        planted.row(scheme=scheme, method=spec % m, draw=d, map=0.5 + 0.1 * m + 0.01 * d)
+        for scheme in ("fpc(per_class=1000,search=random,precision=0.2)", "rpa")
+        for m in range(4)
+        for d in range(3)
+    ]
+    drawing, axes, *_ = drawn(runs.tidy(rows, classes=()))
+    drawing.draw_without_rendering()
+    assert axes.get_xticklabels()[0].get_rotation() == 35
+    left, right = (part.get_tightbbox() for part in (axes, axes.child_axes[0]))
+    assert left.x0 >= 0 and right.x1 <= drawing.bbox.width
+    cells = axes.get_window_extent()
+    assert cells.height > 2 * 0.5 * drawing.dpi and cells.width > 4 * 0.8 * drawing.dpi
+    assert all(drawing.bbox.contains(*p) for p in drawing.get_tightbbox().get_points() * 99)

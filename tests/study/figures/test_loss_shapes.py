@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from simkit.study import figures
-from simkit.study.figures.base import look
+from simkit.study.figures.looks import look
 
 GRID = [-1.0, 0.0, 1.0]
 

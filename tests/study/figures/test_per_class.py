@@ -54,3 +54,14 @@ def test_a_table_without_any_ap_is_refused():
     with pytest.raises(BadInput) as caught:
         PerClass()(planted.table(ap=[None] * 4))
     assert str(caught.value) == ("per-class: no class has an AP; the test split shows none of them")
+
+
+def test_the_legend_keeps_inside_whatever_methods_are_called():
+    long = "ll-cp(delta=0.5)+boostlu(alpha=%d)"
+    rows = [r | {"method": long % k} for r in planted.rows(methods=["an"]) for k in range(3)]
+    drawing = PerClass()(planted.table(rows))
+    drawing.draw_without_rendering()
+    (axes,) = drawing.axes
+    box = axes.get_legend().get_window_extent()
+    assert len(axes.get_legend().get_texts()) == 3
+    assert box.x1 <= drawing.bbox.width and box.y1 <= drawing.bbox.height

@@ -2,7 +2,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import runs
-from simkit.study.figures.base import look
+from simkit.study.figures.looks import look
 from simkit.study.figures.rank_diagram import RankDiagram
 from tests.study import planted
 
