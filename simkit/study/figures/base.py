@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -141,6 +141,23 @@ def columns(names: Iterable[str], width: float = WIDTH, most: int = 4) -> int:
     """Of a legend with these names, below a figure of that width in inches."""
     longest = max(map(len, names), default=0)
     return max(1, min(most, int(width / (0.085 * longest + 0.75))))
+
+
+def legend_below(drawing: Drawing, handles: Mapping[str, Any]) -> None:
+    """A legend of names and what they stand for, above the caption; called after it."""
+    across = columns(handles)
+    given: dict[str, Any] = {"ncols": across, "handlelength": 3}
+    told = drawing.get_supxlabel()
+    if not told:
+        drawing.legend(handles.values(), handles, loc="outside lower center", **given)
+        return
+    # The layout gives legend and caption the same place: empty lines keep one for the legend.
+    line, row = 12.5, 17  # points
+    empty = math.ceil((row * -(-len(handles) // across) + 10) / line)
+    drawing.supxlabel("\n" * empty + told, x=0.01, ha="left", fontsize=9, color="#555555")
+    above = (line * (told.count("\n") + 1) + 4) / 72 / drawing.get_figheight()
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, above)}
+    drawing.legend(handles.values(), handles, **place, **given).set_in_layout(False)
 
 
 def count(mean: float) -> str:

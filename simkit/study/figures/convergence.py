@@ -23,6 +23,7 @@ from simkit.study.figures.base import (
     heading,
     house_style,
     label,
+    legend_below,
     not_shown,
     register,
 )
@@ -84,17 +85,11 @@ class Convergence(AtBudget):
             heading(drawing, _title(self.of, limit))
             caption(drawing, _note(found, others, self.of))
             if below:
-                _legend(drawing, names)
+                handles = {name: Line2D([], [], **style.line()) for name, style in names.items()}
+                legend_below(drawing, handles)
             else:
                 name_ends(drawing, drawn, size=8.5 if len(methods) < 7 else 7.5)
         return drawing
-
-
-def _legend(drawing: Drawing, names: dict[str, Look]) -> None:
-    """For names that would take the room of their curves."""
-    handles = [Line2D([], [], label=name, **style.line()) for name, style in names.items()]
-    ncols = columns(names)
-    drawing.legend(handles=handles, loc="outside lower center", ncols=ncols, handlelength=3)
 
 
 def _line(axes: Axes, course: Course, style: Look) -> End:

@@ -23,6 +23,7 @@ from simkit.study.figures.base import (
     heading,
     house_style,
     label,
+    legend_below,
     not_shown,
     register,
 )
@@ -96,12 +97,12 @@ class CostCurve:
                 _ticks(axes, cells, over)
                 title = fold(_shown(panel, self.panels), 80 // across, 3)
                 axes.set_title(title, loc="left", fontweight="bold")
+            if left := not_shown(len(every) - len(methods)):
+                caption(drawing, left)
             _outside(drawing, list(grid), len(panels), below)
             for axes in grid[max(len(panels) - across, 0) : len(panels)]:  # lowest of a column
                 axes.tick_params(labelbottom=True)
                 axes.set_xlabel(f"{_UNITS[over]}, log axis")
-            if left := not_shown(len(every) - len(methods)):
-                caption(drawing, left)
         return drawing
 
     @property
@@ -218,11 +219,11 @@ def _outside(drawing: Drawing, grid: list[Axes], panels: int, below: bool) -> No
             handles.setdefault(name, handle)
     for axes in grid[panels:]:
         axes.set_axis_off()
-    given = (list(handles.values()), list(handles))
-    if not below:  # an empty place is where a reader looks for the legend
+    if below:
+        legend_below(drawing, handles)
+    else:  # an empty place is where a reader looks for the legend
+        given = (list(handles.values()), list(handles))
         grid[panels].legend(*given, loc="center", fontsize=10.5, handlelength=3, labelspacing=0.9)
-    else:
-        drawing.legend(*given, loc="outside lower center", ncols=columns(handles), handlelength=3)
     drawing.supylabel("mAP on the test split, points", fontsize=10)
     heading(drawing, "What more annotation buys (bands: 95 % over draws)")
 

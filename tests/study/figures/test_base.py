@@ -14,6 +14,7 @@ from simkit.study.figures.base import (
     house_style,
     label,
     leaves_only,
+    legend_below,
     not_shown,
     plain_log,
     power,
@@ -141,3 +142,21 @@ def test_inner_classes_that_are_left_out_are_told():
     assert leaves_only(flat) == ""
     found = by_class(planted.table(leaves=(1, 2, 3)), methods=("an",), asker="x")
     assert leaves_only(found) == "Leaves only: 3 of 4 classes."
+
+
+@pytest.mark.parametrize("names", [2, 13])
+def test_a_legend_stands_between_picture_and_caption(names):
+    from matplotlib.figure import Figure
+
+    with house_style():
+        drawing = Figure(figsize=(9, 5), layout="constrained")
+        axes = drawing.add_subplot()
+        caption(drawing, "How to read it.", "And another line.")
+        (line,) = axes.plot([0, 1])
+        legend_below(drawing, {f"a rather long name of a method {k}": line for k in range(names)})
+        drawing.draw_without_rendering()
+    legend = drawing.legends[0].get_window_extent()
+    text = drawing._supxlabel
+    text.set_text(text.get_text().strip())
+    assert text.get_window_extent().y1 <= legend.y0
+    assert legend.y1 <= axes.get_tightbbox().y0

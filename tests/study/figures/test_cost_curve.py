@@ -120,7 +120,9 @@ def many(spec="m%d", methods=12):
 def test_of_many_methods_the_best_are_drawn():
     drawing = CostCurve()(many())
     assert list(lines(drawing.axes[0])) == [f"m{m}" for m in range(4, 12)]
-    assert drawing.get_supxlabel() == ("4 other methods are not shown; the option methods chooses.")
+    assert drawing.get_supxlabel().strip() == (
+        "4 other methods are not shown; the option methods chooses."
+    )
     assert list(lines(CostCurve(methods="m3,m1")(many()).axes[0])) == ["m1", "m3"]
     assert list(panels(CostCurve(panels="method", methods="m2")(many()))) == ["m2"]
 
