@@ -63,7 +63,11 @@ class Forecast:
         limits = f" x {_many(self.limits, 'budget')}" if self.limits else ""
         also = [f"{self.references:,} with all labels"] if self.references else []
         also += [f"{self.tuning:,} of the sweep before"] if self.tuning else []
-        there = f", of which {self.finished:,} are finished" if self.finished else ""
+        there = (
+            f", of which {self.finished:,} {'is' if self.finished == 1 else 'are'} finished"
+            if self.finished
+            else ""
+        )
         share = f"part {self.part}: " if self.part else ""
         lines = [
             f"plan: {_many(self.schemes, 'scheme')}{limits} x {_many(self.methods, 'method')} x "
@@ -119,7 +123,12 @@ def forecast(
     tried, bundles = sweep(grid, material), plan(grid, material)
     if tried and all(kept.is_there(folder, one.key) for one in tried):
         bundles = plan(grid, material, choose(grid, tried, stored(tried, folder)).chosen)
-    compared = [len(one.methods) for each in bundles for one in each.purchases if not one.reference]
+    compared = [
+        len(each.draws) * len(one.methods)
+        for each in bundles
+        for one in each.purchases
+        if not one.reference
+    ]
     mine = [
         one
         for some in (tried, bundles)
