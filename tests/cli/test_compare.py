@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from simkit.study import agenda
+
 GRID = """
 data = "scenes:images=150,val=20,test=100"
 schemes = ["single-positive", "rpa"]
@@ -111,7 +113,9 @@ def test_the_help_shows_a_file_for_an_array(shell) -> None:
     assert "simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16\n" in shown
 
 
-def test_a_part_says_what_is_left(shell) -> None:
+def test_a_part_says_what_is_left(shell, monkeypatch) -> None:
+    # The draws of this small grid would be one bundle.
+    monkeypatch.setattr(agenda, "_in_groups", lambda draws, each: [(draw,) for draw in draws])
     Path("grid.toml").write_text(GRID)
     done = shell("compare", "grid.toml", "--part", "1/2", "--workers", 1)
     assert (done.code, done.out) == (
@@ -127,7 +131,7 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
     done = shell("compare", "grid.toml", "--dry-run", "--workers", 2)
     assert done.code == 0 and re.fullmatch(
         r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 2 with all labels\n"
-        r"2 bundles\n"
+        r"1 bundle\n"
         r"about 0:0\d:\d\d with 2 workers, by a calibration of \d+\.\d seconds; about [\d,]+ MB in "
         r"each\n",
         done.out,
@@ -138,4 +142,4 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
     run = shell("compare", "grid.toml", "--workers", 1)
     assert "simkit: plan" not in run.err and "plan: 2 schemes x 1 budget" in run.err
     done = shell("compare", "grid.toml", "--dry-run")
-    assert done.out.endswith("2 bundles, of which 2 are finished\nnothing is left to train\n")
+    assert done.out.endswith("1 bundle, of which 1 is finished\nnothing is left to train\n")
