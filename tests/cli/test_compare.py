@@ -137,7 +137,7 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
         done.out,
     )
     facts = json.loads(shell("compare", "grid.toml", "--dry-run", "--json").out)
-    assert (facts["runs"], facts["bundles"], facts["finished"]) == (8, 2, 0)
+    assert (facts["runs"], facts["bundles"], facts["finished"]) == (8, 1, 0)
     assert not Path("runs").exists()
     run = shell("compare", "grid.toml", "--workers", 1)
     assert "simkit: plan" not in run.err and "plan: 2 schemes x 1 budget" in run.err
