@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from simkit.study.forecast import Forecast
     from simkit.study.grid import Grid
+    from simkit.study.results import Comparison
 
 
 @click.command(
@@ -94,6 +96,7 @@ def command(
         return _print_plan(grid, as_json, out=out, workers=workers, part=part)
     _warn_of_another(grid, out)
     with (
+        _tells_what_is_kept(out),
         _executor(scheduler) as executor,
         progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
     ):
@@ -104,17 +107,51 @@ def command(
     if as_json:
         print_json(result.to_json())
     elif result.left:
-        click.echo(
-            f"part {part} has {len(result.table):,} runs in {out}; bundles of the grid that are "
-            f"not there yet: {result.left:,}; the part that ends last writes tables and pictures, "
-            "and so does the same command without --part, which finishes the rest"
-        )
+        click.echo(_of_a_part(str(part), result, out))
     else:
         click.echo(result.text())
-        click.echo(f"\nwrote {out}/heat_map.png, {out}/table.csv and {out}/summary.md")
+        click.echo(
+            "\nwrote summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and "
+            f"grid.toml to {out}"
+        )
     for failure in result.failures:
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0
+
+
+def _of_a_part(part: str, result: Comparison, out: Path) -> str:
+    """What one part says while others are not finished."""
+    from simkit.study.parts import Part
+
+    own = f"part {part} has {len(result.table):,} runs in {out}"
+    if Part.read(part).number > result.parts:
+        own = (
+            f"part {part} has no work: at most {result.parts:,} "
+            f"part{'' if result.parts == 1 else 's'} can have any, as the grid has so many bundles"
+        )
+    return (
+        f"{own}; bundles of the grid that are not there yet: {result.left:,}; the part that ends "
+        "last writes tables and pictures, and so does the same command without --part, which "
+        "finishes the rest"
+    )
+
+
+@contextmanager
+def _tells_what_is_kept(out: Path) -> Iterator[None]:
+    """Ctrl-C within the block says how much of the work is kept."""
+    from simkit.study import kept
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        keys = kept.under_way(out)["keys"]
+        if not keys:
+            raise KeyboardInterrupt("interrupted before any work began") from None
+        there = sum(kept.is_there(out / "bundles", key) for key in keys)
+        raise KeyboardInterrupt(
+            f"interrupted; {there:,} of {len(keys):,} bundles under way are finished and kept in "
+            f"{out}; the same command does the rest"
+        ) from None
 
 
 def _print_plan(grid: Grid, as_json: bool, **where: Any) -> int:

@@ -3,91 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from simkit.errors import BadInput
-from simkit.study import figures, kept, runs, summary, tuned
+from simkit.study import kept, runs
 from simkit.study.agenda import check, plan, source_of, sweep
 from simkit.study.bundle import Bundle
-from simkit.study.edges import at_the_edge
 from simkit.study.finish import Progress, finish, stored
 from simkit.study.forecast import Forecast, forecast, gpu_workers
 from simkit.study.grid import Grid
 from simkit.study.material import open_material
 from simkit.study.parts import Part
+from simkit.study.results import Comparison, notes, written
 from simkit.study.sweep import swept
-from simkit.study.verdict import verdicts
-
-_PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """All finished runs of a grid.
-
-    table     one row for each run; columns are those of `study.runs.SCHEMA`.
-    failures  one sentence for each bundle, or method of a bundle, that failed.
-    notes     what was odd, such as a budget that a scheme could not spend.
-    left      bundles of other parts that are not there yet; then `table` has this part's runs.
-    """
-
-    table: pa.Table
-    grid: Grid
-    failures: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    left: int = 0
-
-    def summary(self) -> list[summary.Line]:
-        """For each scheme and budget: means, intervals, costs and ranks of the methods."""
-        return summary.lines(self.table)
-
-    def text(self) -> str:
-        """The sentences that a person wants to read."""
-        return "\n".join(
-            [
-                *summary.sentences(self.table),
-                *verdicts(self.table),
-                *(f"note: {note}" for note in self.notes),
-            ]
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        cells = [
-            {
-                "scheme": cell.scheme,
-                "method": cell.method,
-                "budget": cell.limit.dollars,
-                "budget_hours": cell.limit.hours,
-                "map": cell.score.mean,
-                "low": cell.score.low,
-                "high": cell.score.high,
-                "draws": cell.score.draws,
-                "rank": line.ranking.ranks[cell.method],
-                "dollars": cell.dollars,
-                "hours": cell.hours,
-            }
-            for line in self.summary()
-            for cell in line.cells
-        ]
-        return {
-            "cells": cells,
-            "sentences": summary.sentences(self.table),
-            "verdicts": verdicts(self.table),
-            "runs": len(self.table),
-            "failures": list(self.failures),
-            "notes": list(self.notes),
-            "left": self.left,
-        }
 
 
 def compare(
@@ -130,8 +62,8 @@ def compare(
     bundles, tried, data = plan(grid, material), sweep(grid, material), material.data
     named: dict[str, Any] = {"classes": data.classes, "leaves": data.leaves.tolist()}
     begin = partial(kept.begin, folder, grid=grid.to_toml(), **named)
-    failed: tuple[str, ...] = ()
     team: dict[str, Any] = {"executor": executor, "workers": workers or gpu_workers(grid)}
+    expected, failed = _runs(bundles), tuple[str, ...]()
     if tried:
         begin(keys=[bundle.key for bundle in tried])
         first, progress = _in_turn(progress, *(_runs(_mine(b, share)) for b in (tried, bundles)))
@@ -145,9 +77,10 @@ def compare(
     if share and not left:
         mine, found = bundles, stored(bundles, folder / "bundles")
     tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
-    table, failures = runs.together(tables, **named), (*failed, *found.sentences(mine))
-    result = Comparison(table, grid, failures, _told(table, grid), left)
-    return result if left else _written(result, folder)
+    failures, parts = (*failed, *found.sentences(mine)), max(len(tried), len(keys))
+    table = runs.with_failures(runs.together(tables, **named), failures, planned=expected)
+    result = Comparison(table, grid, failures, notes(table, grid), left, parts)
+    return result if left else written(result, folder)
 
 
 def _grid(given: Any) -> Grid:
@@ -161,16 +94,6 @@ def _grid(given: Any) -> Grid:
         f"grid is a {type(given).__name__}; a simkit.Grid, a TOML file or a dictionary with its "
         "fields is expected"
     )
-
-
-def _written(result: Comparison, folder: Path) -> Comparison:
-    """The comparison, with its files in the folder."""
-    if pc.all(result.table["reference"], min_count=0).as_py():
-        kept.ended(folder)
-        raise BadInput(f"every run failed; the first one said: {result.failures[0]}")
-    runs.write(_files(result), folder)
-    kept.ended(folder)
-    return result
 
 
 def _mine(bundles: list[Bundle], share: Part | None) -> list[Bundle]:
@@ -188,55 +111,3 @@ def _in_turn(progress: Progress, first: int, second: int) -> tuple[Progress, Pro
         lambda done, of: progress(done, every),
         lambda done, of: progress(first + done, every),
     )
-
-
-def _bought(table: pa.Table) -> list[str]:
-    """The verdicts as a chapter of the summary, where there are any."""
-    told = [f"- {text}" for text in verdicts(table)]
-    return ["# What to buy", "", *told, ""] if told else []
-
-
-def _told(table: pa.Table, grid: Grid) -> tuple[str, ...]:
-    """What was odd, of the sweep first."""
-    return (*tuned.notes(table), *at_the_edge(table, grid.tuning), *_notes(table))
-
-
-def _notes(table: pa.Table) -> tuple[str, ...]:
-    """Each kind of note once for each scheme, in its last form: that of the largest budget."""
-    found = {}
-    for scheme, notes in zip(
-        *(table[name].to_pylist() for name in ("scheme", "notes")), strict=True
-    ):
-        for note in notes or ():
-            name = scheme.partition("(")[0]
-            # Some notes name their scheme, though never with its settings.
-            text = re.sub(rf"^{re.escape(name)}(: | (?=can spend ))", "", note)
-            found[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
-    return tuple(found.values())
-
-
-def _files(result: Comparison) -> dict[str, Callable[[Path], object]]:
-    """The files of a comparison by name, and what writes each of them."""
-    notes = [f"- {note}" for note in result.notes]
-    more = ["", "## Notes", "", *notes, ""] if notes else []
-    texts = {
-        "grid.toml": result.grid.to_toml(),
-        "summary.md": "\n".join(
-            [
-                *_bought(result.table),
-                summary.markdown(result.table),
-                *more,
-                *tuned.chapter(result.table),
-            ]
-        ),
-    }
-    found = runs.writers(result.table)
-    for name, text in texts.items():
-        found[name] = partial(_write_text, text=text)
-    for file, name in _PICTURES.items():
-        found[file] = partial(figures.make(name)(result.table).savefig, format="png")
-    return found
-
-
-def _write_text(path: Path, *, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

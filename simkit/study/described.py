@@ -25,6 +25,8 @@ _COLUMNS = (
     "train_seconds",
     "peak_memory_mb",
     "environment",
+    "bundle_seconds",
+    "key",
 )
 
 
@@ -44,12 +46,16 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
         "budgets_hours": pc.drop_null(compared["budget_hours"].unique()).to_pylist(),
         "draws": len(table["draw"].unique()),
         "trained": pc.drop_null(table["trained"].unique()).to_pylist(),
+        "planned": runs.planned(table),
+        "failures": list(runs.failures(table)),
         "training_hours": (pc.sum(table["train_seconds"]).as_py() or 0.0) / 3600,
+        "bundle_hours": _worked(table) / 3600,
         "peak_memory_mb": pc.max(table["peak_memory_mb"]).as_py(),
         "environments": _environments(table),
     }
+    of = f" of {facts['planned']:,}" if facts["planned"] > facts["runs"] else ""
     lines = [
-        f"{facts['runs']:,} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
+        f"{facts['runs']:,}{of} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
         f"methods, {facts['draws']} draws"
         + ("; whole backbones were trained" if facts["trained"] == ["backbone"] else ""),
         *_how(facts),
@@ -57,7 +63,9 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     if unfinished := _unfinished(place):
         facts["unfinished"] = unfinished
         lines.append(f"a comparison did not come to its end here: {unfinished} are there")
-    if (place / "summary.md").is_file():
+    if not (place / "summary.md").is_file():  # which would say it as well
+        lines += [f"failed: {why}" for why in facts["failures"]]
+    else:
         lines.append(readable(place / "summary.md", "a summary").read_text(encoding="utf-8"))
     return facts | {"text": "\n".join(lines)}
 
@@ -68,6 +76,12 @@ def _unfinished(place: Path) -> str:
         return ""
     there = sum(kept.is_there(place / "bundles", key) for key in plan["keys"])
     return f"{there} of {len(plan['keys'])} bundles"
+
+
+def _worked(table: pa.Table) -> float:
+    """Seconds of all bundles, each once."""
+    each = table.group_by("key").aggregate([("bundle_seconds", "max")])
+    return float(pc.sum(each["bundle_seconds_max"]).as_py() or 0.0)
 
 
 def _environments(table: pa.Table) -> list[dict[str, Any]]:
@@ -93,7 +107,14 @@ def _how(facts: dict[str, Any]) -> list[str]:
         lines.append(f"made with {', '.join(programs)} on {' and '.join(places)}")
     hours, peak = facts["training_hours"], facts["peak_memory_mb"]
     if hours:
-        time = f"{hours:,.1f} hours" if hours >= 1 else f"{60 * hours:,.1f} minutes"
-        memory = "" if peak is None else f", at most {peak:,.0f} MB in one process"
-        lines.append(f"{time} of training{memory}")
+        all_of_it = facts["bundle_hours"]
+        within = f", with annotating and scoring {_time(all_of_it)}" if all_of_it else ""
+        memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
+        lines.append(f"{_time(hours)} of training{within}{memory}")
     return lines
+
+
+def _time(hours: float) -> str:
+    if hours >= 1:
+        return f"{hours:,.1f} hours"
+    return f"{60 * hours:,.1f} minutes" if hours >= 1 / 60 else f"{3600 * hours:,.1f} seconds"

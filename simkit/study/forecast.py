@@ -31,9 +31,11 @@ class Forecast:
     """What a comparison will do.
 
     runs       trainings that are compared; references: with all labels; tuning: of the sweep.
+    parts      how many parts can have work; what is beyond has none.
     bundles    pieces of work, those of the sweep included; finished: how many are there already.
     part       which share of the bundles, such as "3/16", or "" for all; all that follows is of it.
-    hours      of one worker, for what is left.  minutes: of the clock, with so many workers.
+    hours      of one worker, for what is left.  minutes: of the clock, with so many workers. To
+               start workers, to read what they work on, and to draw is not in it.
     memory_mb  that one worker takes at most, about.
     calibration_seconds  what the calibration took; 0 where there is nothing left to do.
     """
@@ -46,6 +48,7 @@ class Forecast:
     references: int
     tuning: int
     part: str
+    parts: int
     bundles: int
     finished: int
     hours: float
@@ -73,7 +76,8 @@ class Forecast:
             f"plan: {_many(self.schemes, 'scheme')}{limits} x {_many(self.methods, 'method')} x "
             f"{_many(self.draws, 'draw')}: {_many(self.runs, 'training')}"
             + (f", and {' and '.join(also)}" if also else ""),
-            f"{share}{_many(self.bundles, 'bundle')}{there}",
+            f"{share}{_many(self.bundles, 'bundle')}{there}; with --part at most "
+            f"{_many(self.parts, 'part')} can have work",
         ]
         if self.finished == self.bundles:
             return "\n".join([*lines, "nothing is left to train"])
@@ -81,8 +85,9 @@ class Forecast:
         return "\n".join(
             [
                 *lines,
-                f"about {time} with {_many(self.workers, 'worker')}, by a calibration of "
-                f"{self.calibration_seconds:.1f} seconds; about {self.memory_mb:,.0f} MB in each",
+                f"roughly {time} of work with {_many(self.workers, 'worker')}, by a calibration of "
+                f"{self.calibration_seconds:.1f} seconds, and half a minute to start and to draw; "
+                f"about {self.memory_mb:,.0f} MB in each",
             ]
         )
 
@@ -150,6 +155,7 @@ def forecast(
         references=sum(one.runs for one in bundles) - sum(compared),
         tuning=sum(one.runs for one in tried),
         part="" if part is None else str(part),
+        parts=max(len(tried), len(bundles)),
         bundles=len(mine),
         finished=len(mine) - len(left),
         hours=sum(each) / 3600,

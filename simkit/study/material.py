@@ -189,8 +189,6 @@ def open_material(
                 f"{source.data!r} has no {split} split, which is needed here; "
                 + _way_to_a_split(source.data, split)
             )
-    if not source.features:
-        note_scenes_net(data, source.backbone)
     found: dict[tuple[str, str], Features] = {}
     for split in source.featured:
         found |= {
@@ -201,6 +199,8 @@ def open_material(
                 else _computed(source, data, split, progress)
             ).items()
         }
+    if found and not source.features:
+        note_scenes_net(data, source.backbone)
     from_one_network(found)
     how: dict[str, Any] = {"network": source.backbone, "weights": source.weights}
     how |= {"splits": source.splits, "sizes": source.sizes, "progress": progress}

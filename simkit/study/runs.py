@@ -67,14 +67,28 @@ def table(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) 
     if not place.is_dir():
         raise BadInput(f"{place} is not a folder; give the folder that `simkit compare` wrote to")
     plan = kept.under_way(place)
-    found = (kept.load(place / "bundles", key, SCHEMA) for key in plan["keys"])
-    compared = [one.table for one in found if one and one.table["draw"][:1].to_pylist() != [SWEEP]]
-    parts = [one.select(list(columns or SCHEMA.names)) for one in compared]
+    found = [kept.load(place / "bundles", key, SCHEMA) for key in plan["keys"]]
+    there = [one for one in found if one]
+    compared = [one for one in there if one.table["draw"][:1].to_pylist() != [SWEEP]]
+    parts = [one.table.select(list(columns or SCHEMA.names)) for one in compared]
+    if not sum(map(len, parts)) and plan["keys"]:
+        raise BadInput(
+            f"{place} holds a comparison under way of which no runs are finished yet ({len(there)} "
+            f"of {len(found)} bundles are there{_of_a_sweep(there)}); the same `simkit compare` "
+            "goes on with it"
+        )
     if not sum(map(len, parts)):
         raise BadInput(
             f"{place} holds no finished runs; give the folder that `simkit compare` wrote to"
         )
-    return together(parts, classes=plan["classes"], leaves=plan["leaves"])
+    why = [f"{what}: {why}" for one in compared for what, why in one.failures.items()]
+    found_runs = together(parts, classes=plan["classes"], leaves=plan["leaves"])
+    return with_failures(found_runs, why)
+
+
+def _of_a_sweep(there: Sequence[kept.Kept]) -> str:
+    of_sweep = any(SWEEP in one.table["draw"].to_pylist() for one in there)
+    return ", those of the sweep that chooses settings" if of_sweep else ""
 
 
 def _stored(path: Path, columns: Sequence[str] | None) -> pa.Table:
@@ -120,6 +134,25 @@ def leaves(runs: pa.Table) -> tuple[int, ...]:
     """Places of the classes without children; empty where the table does not say."""
     stored: Mapping[bytes, bytes] = runs.schema.metadata or {}
     return tuple(json.loads(stored.get(b"leaves", b"[]")))
+
+
+def with_failures(runs: pa.Table, why: Iterable[str], *, planned: int = 0) -> pa.Table:
+    """The table with what failed in its metadata: a sentence for each failure, and how many runs
+    there were to be (0: nobody says)."""
+    about = {b"failures": json.dumps(list(why), ensure_ascii=False), b"planned": str(planned)}
+    return runs.replace_schema_metadata({**(runs.schema.metadata or {}), **about})
+
+
+def failures(runs: pa.Table) -> tuple[str, ...]:
+    """A sentence for each bundle or method that failed."""
+    stored: Mapping[bytes, bytes] = runs.schema.metadata or {}
+    return tuple(json.loads(stored.get(b"failures", b"[]")))
+
+
+def planned(runs: pa.Table) -> int:
+    """How many runs there were to be; 0 where the table does not say."""
+    stored: Mapping[bytes, bytes] = runs.schema.metadata or {}
+    return int(stored.get(b"planned", b"0"))
 
 
 def writers(runs: pa.Table) -> dict[str, Callable[[Path], object]]:

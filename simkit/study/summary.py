@@ -135,7 +135,7 @@ def sentence(line: Line) -> str:
         return f"{where}: {best} is highest with {percent(scores[best])}, but one draw cannot tell."
     if lead is None:
         low, high = (of(scores.values(), key=lambda score: score.mean) for of in (min, max))
-        spread = f"{100 * low.mean:.1f} to {percent(high)}"
+        spread = f"means of {100 * low.mean:.1f} to {100 * high.mean:.1f} mAP"
         return f"{where}: the methods cannot be told apart with {draws(line)} ({spread})."
     best, gap = lead.first, lead.interval
     beaten = line.ranking.beaten_by(best)

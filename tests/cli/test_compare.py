@@ -131,9 +131,9 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
     done = shell("compare", "grid.toml", "--dry-run", "--workers", 2)
     assert done.code == 0 and re.fullmatch(
         r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 2 with all labels\n"
-        r"1 bundle\n"
-        r"about 0:0\d:\d\d with 2 workers, by a calibration of \d+\.\d seconds; about [\d,]+ MB in "
-        r"each\n",
+        r"1 bundle; with --part at most 1 part can have work\n"
+        r"roughly 0:0\d:\d\d of work with 2 workers, by a calibration of \d+\.\d seconds, and half "
+        r"a minute to start and to draw; about [\d,]+ MB in each\n",
         done.out,
     )
     facts = json.loads(shell("compare", "grid.toml", "--dry-run", "--json").out)
@@ -142,4 +142,50 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
     run = shell("compare", "grid.toml", "--workers", 1)
     assert "simkit: plan" not in run.err and "plan: 2 schemes x 1 budget" in run.err
     done = shell("compare", "grid.toml", "--dry-run")
-    assert done.out.endswith("1 bundle, of which 1 is finished\nnothing is left to train\n")
+    assert done.out.endswith(
+        "1 bundle, of which 1 is finished; with --part at most 1 part can have work\n"
+        "nothing is left to train\n"
+    )
+
+
+def test_a_part_beyond_the_bundles_says_that_it_has_no_work(shell) -> None:
+    Path("grid.toml").write_text(GRID)
+    done = shell("compare", "grid.toml", "--part", "7/16", "--workers", 1)
+    assert done.code == 0 and re.match(
+        r"part 7/16 has no work: at most (\d) parts? can have any, as the grid has so many "
+        r"bundles; bundles of the grid that are not there yet: \1; ",
+        done.out,
+    )
+    done = shell("show", "runs")
+    assert re.search(r"no runs are finished yet \(0 of \d bundles are there\)", done.err)
+
+
+def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None:
+    def interrupted(*of, **how):
+        raise KeyboardInterrupt
+
+    Path("grid.toml").write_text(GRID)
+    with monkeypatch.context() as patch:
+        patch.setattr("simkit.study.compare.open_material", interrupted)
+        done = shell("compare", "grid.toml")
+    assert (done.code, done.err) == (130, "\nsimkit: interrupted before any work began\n")
+    monkeypatch.setattr("simkit.study.compare.finish", interrupted)
+    done = shell("compare", "grid.toml", "--workers", 1)
+    assert done.code == 130 and re.search(
+        r"simkit: interrupted; 0 of \d bundles under way are finished and kept in runs; the same "
+        r"command does the rest\n$",
+        done.err,
+    )
+
+
+def test_what_failed_stays_on_disk(shell) -> None:
+    Path("grid.toml").write_text(GRID.replace('"ignore"', '"full"'))
+    done = shell("compare", "grid.toml", "--workers", 1)
+    assert done.code == 1 and "4 of 10 runs failed: no table, figure or sentence" in done.out
+    assert "wrote summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png" in done.out
+    told = Path("runs/summary.md").read_text()
+    assert "# Failed\n\n4 of 10 runs failed" in told
+    assert told.count("full: method 'full' needs complete labels, but ") == 4
+    shown = shell("show", "runs")
+    assert shown.out.startswith("6 of 10 runs: ") and "method 'full' needs complete" in shown.out
+    assert len(shell("show", "runs", "--json").json["failures"]) == 4

@@ -30,7 +30,7 @@ def test_runs_versions_hours_and_the_summary_are_told(tmp_path):
     assert facts["text"] == (
         "380 runs: 5 schemes, 5 methods, 5 draws\n"
         "made with simkit 0.1.0, torch 2.11.0, python 3.11.9 on Linux x86_64 cpu\n"
-        "3.8 hours of training, at most 850 MB in one process\n"
+        "3.8 hours of training; at most 850 MB in one process\n"
         "what it says"
     )
     assert facts["budgets"] == [50.0, 150.0, 450.0] and facts["budgets_hours"] == []
@@ -61,6 +61,21 @@ def test_what_is_under_way_is_counted(tmp_path):
     assert facts["text"].splitlines()[-1] == (
         "a comparison did not come to its end here: 1 of 2 bundles are there"
     )
+
+
+def test_what_failed_is_told_and_time_besides_training(tmp_path):
+    table = made(planted.table(draws=1), train_seconds=0.1, bundle_seconds=90.0, key="a")
+    table = runs.with_failures(table, ["fpc, draw 1: it broke"], planned=len(table) + 2)
+    runs.write(runs.writers(table), tmp_path)
+    facts = describe(tmp_path)
+    assert facts["text"] == (
+        "76 of 78 runs: 5 schemes, 5 methods, 1 draws\n"
+        "7.6 seconds of training, with annotating and scoring 1.5 minutes\n"
+        "failed: fpc, draw 1: it broke"
+    )
+    assert (facts["failures"], facts["planned"]) == (["fpc, draw 1: it broke"], 78)
+    (tmp_path / "summary.md").write_text("what it says", encoding="utf-8")
+    assert describe(tmp_path)["text"].endswith("1.5 minutes\nwhat it says")
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):

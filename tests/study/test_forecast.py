@@ -8,8 +8,9 @@ from simkit.study.compare import compare
 from simkit.study.forecast import Forecast, foretell
 
 FOUND = Forecast(
-    schemes=2, limits=2, methods=3, draws=3, runs=36, references=6, tuning=0, part="", bundles=13,
-    finished=0, hours=0.5, minutes=15.4, workers=2, memory_mb=1101.3, calibration_seconds=1.62,
+    schemes=2, limits=2, methods=3, draws=3, runs=36, references=6, tuning=0, part="",
+    parts=13, bundles=13, finished=0, hours=0.5, minutes=15.4, workers=2, memory_mb=1101.3,
+    calibration_seconds=1.62,
 )  # fmt: skip
 
 
@@ -24,14 +25,16 @@ def timed(monkeypatch):
 def test_a_plan_is_told_in_three_lines():
     assert FOUND.text() == (
         "plan: 2 schemes x 2 budgets x 3 methods x 3 draws: 36 trainings, and 6 with all labels\n"
-        "13 bundles\n"
-        "about 0:15:24 with 2 workers, by a calibration of 1.6 seconds; about 1,101 MB in each"
+        "13 bundles; with --part at most 13 parts can have work\n"
+        "roughly 0:15:24 of work with 2 workers, by a calibration of 1.6 seconds, and half a "
+        "minute to start and to draw; about 1,101 MB in each"
     )
     more = {"tuning": 42, "part": "2/3", "finished": 13, "limits": 0, "schemes": 1}
     assert dataclasses.replace(FOUND, **more).text() == (
         "plan: 1 scheme x 3 methods x 3 draws: 36 trainings, and 6 with all labels and 42 of the "
         "sweep before\n"
-        "part 2/3: 13 bundles, of which 13 are finished\n"
+        "part 2/3: 13 bundles, of which 13 are finished; with --part at most 13 parts can have "
+        "work\n"
         "nothing is left to train"
     )
 
@@ -71,6 +74,7 @@ def test_a_sweep_is_planned_and_what_it_chose_is_found_again(small, tmp_path):
 def test_a_part_is_told_its_share(small, tmp_path):
     grid = small(budgets=[10])
     parts = [foretell(grid, out=tmp_path, workers=1, part=f"{n}/2") for n in (1, 2)]
+    assert [one.parts for one in parts] == [2, 2]
     assert [one.bundles for one in parts] == [1, 1] and parts[1].part == "2/2"
     with pytest.raises(BadInput, match=r"^part is '3/2'; I/N with I from 1 to N is expected"):
         foretell(grid, out=tmp_path, part="3/2")

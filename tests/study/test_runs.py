@@ -1,4 +1,5 @@
 import math
+import re
 
 import pandas
 import pyarrow.csv
@@ -77,3 +78,29 @@ def test_other_libraries_take_the_table_with_its_lists(tmp_path):
     assert len(means) == 25 and means.between(0, 1).all()
     again = pandas.read_parquet(tmp_path / "table.parquet")
     pandas.testing.assert_frame_equal(again, frame)
+
+
+def test_of_work_that_just_began_it_is_said_how_far_it_is(tmp_path):
+    kept.begin(tmp_path, grid="draws = 2", keys=[KEY, "b"], classes=[])
+    told = (
+        f"{tmp_path} holds a comparison under way of which no runs are finished yet (0 of 2 "
+        "bundles are there); the same `simkit compare` goes on with it"
+    )
+    with pytest.raises(BadInput, match=f"^{re.escape(told)}$"):
+        runs.table(tmp_path)
+    row = planted.row(scheme="fpc", method="an", draw=runs.SWEEP, map=0.5)
+    kept.save(Kept(runs.tidy([row], classes=())), folder=tmp_path / "bundles", key=KEY)
+    with pytest.raises(BadInput, match=r"\(1 of 2 bundles are there, those of the sweep that choo"):
+        runs.table(tmp_path)
+
+
+def test_what_failed_is_kept_with_the_table(tmp_path):
+    why = {"fpc, draw 0, full": "it broke"}
+    kept.save(Kept(one().table, why), folder=tmp_path / "bundles", key=KEY)
+    kept.begin(tmp_path, grid="draws = 2", keys=[KEY], classes=["cat", "dog"])
+    table = runs.table(tmp_path)
+    assert runs.failures(table) == ("fpc, draw 0, full: it broke",) and runs.planned(table) == 0
+    assert runs.class_names(table) == ("cat", "dog")
+    runs.write(runs.writers(runs.with_failures(table, ["no wörker"], planned=3)), tmp_path)
+    back = runs.table(tmp_path, columns=["map"])
+    assert (runs.failures(back), runs.planned(back)) == (("no wörker",), 3)

@@ -52,7 +52,7 @@ def test_a_winner_is_named_with_its_lead():
 
 def test_methods_that_are_not_told_apart_are_not_called_equal():
     told = only(few({"an": [0.40, 0.50, 0.42], "ll-r": [0.45, 0.41, 0.47]}))
-    assert told == "fpc: the methods cannot be told apart with 3 draws (44.0 to 44.3 ±7.6 mAP)."
+    assert told == "fpc: the methods cannot be told apart with 3 draws (means of 44.0 to 44.3 mAP)."
     told = only(few({"an": [0.4, 0.5, 0.42], "ll-r": [0.45, 0.41, 0.47], "csl": [0.44, 0.43]}))
     assert "cannot be told apart with 2 to 3 draws (" in told
 

@@ -96,7 +96,7 @@ def test_a_tuned_comparison_goes_on_where_it_stopped(tuned, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         compare(grid, out=tmp_path, workers=1, progress=stop)
     assert len(list((tmp_path / "bundles").iterdir())) == 1
-    with pytest.raises(Exception, match="holds no finished runs"):  # none that is compared
+    with pytest.raises(Exception, match="of which no runs are finished yet"):
         describe(tmp_path)
     compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
     assert seen == [(9, 12), (9, 12), (12, 12)]
