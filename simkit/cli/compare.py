@@ -91,6 +91,10 @@ def command(
             "--workers counts processes of this machine, and --scheduler has workers of its own; "
             "give one of them"
         )
+    if scheduler and dry_run:
+        raise BadInput(
+            "--dry-run plans for this machine and asks no scheduler; leave --scheduler out"
+        )
     grid = demo(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
     if dry_run:
         return _print_plan(grid, as_json, out=out, workers=workers, part=part)
@@ -181,7 +185,7 @@ def _executor(scheduler: str) -> AbstractContextManager[Executor | None]:
 def _warn_of_another(grid: Grid, out: Path) -> None:
     """Say so when the folder shows the results of another grid: they give way to this one's."""
     shown = out / "grid.toml"
-    if shown.is_file() and shown.read_text(encoding="utf-8") != grid.to_toml():
+    if shown.is_file() and shown.read_text("utf-8", "replace") != grid.to_toml():
         warnings.warn(
             f"{out} shows the results of another grid; its finished work is kept, but tables and "
             "pictures will be those of this grid (another --out keeps both)",

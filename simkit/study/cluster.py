@@ -41,14 +41,14 @@ def cluster(address: str) -> Iterator[Executor]:
             "give the address that it prints, such as tcp://10.0.0.1:8786"
         ) from None
     try:
-        _note(client, address)
-        yield _Workers(client.get_executor(pure=False))
+        count = _noted(client, address)
+        yield _Workers(client.get_executor(pure=False), count)
     finally:
         client.close()
 
 
-def _note(client: Any, address: str) -> None:
-    """Say what would leave people wondering."""
+def _noted(client: Any, address: str) -> int:
+    """How many workers there are; what would leave people wondering is said."""
     workers = client.scheduler_info(n_workers=-1)["workers"].values()
     if not workers:
         warnings.warn(
@@ -62,13 +62,14 @@ def _note(client: Any, address: str) -> None:
             "worker for each core (`dask worker --nworkers N --nthreads 1`)",
             stacklevel=4,
         )
+    return len(workers)
 
 
 class _Workers(Executor):
-    """Another executor, of whose workers each does one thing at a time."""
+    """Another executor, of whose workers each does one thing at a time; workers: how many."""
 
-    def __init__(self, inner: Executor) -> None:
-        self._inner = inner
+    def __init__(self, inner: Executor, count: int) -> None:
+        self._inner, self.workers = inner, max(count, 1)
 
     def submit(  # type: ignore[override]
         self, run: Callable[..., Result], /, *values: Any, **named: Any

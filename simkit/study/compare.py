@@ -57,7 +57,8 @@ def compare(
     material = open_material(source_of(grid), progress=preparing)
     check(grid, material)
     if planned is not None:
-        count = workers or (1 if executor else None)  # nobody knows how many an executor has
+        # How many workers other executors have nobody knows.
+        count = workers or getattr(executor, "workers", 1 if executor else None)
         planned(forecast(grid, material, folder=folder, workers=count, part=share))
     bundles, tried, data = plan(grid, material), sweep(grid, material), material.data
     named: dict[str, Any] = {"classes": data.classes, "leaves": data.leaves.tolist()}
@@ -74,8 +75,10 @@ def compare(
     mine = _mine(bundles, share)
     found = finish(mine, folder / "bundles", progress=progress, **team)
     left = sum(not kept.is_there(folder / "bundles", key) for key in keys) if share else 0
-    if share and not left:
-        mine, found = bundles, stored(bundles, folder / "bundles")
+    if share and not left:  # a file may be there and damaged: its bundle is left all the same
+        whole = stored(bundles, folder / "bundles")
+        left = sum(key not in whole.done and key not in whole.failures for key in keys)
+        mine, found = (mine, found) if left else (bundles, whole)
     tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
     failures, parts = (*failed, *found.sentences(mine)), max(len(tried), len(keys))
     table = runs.with_failures(runs.together(tables, **named), failures, planned=expected)

@@ -66,13 +66,14 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     if not (place / "summary.md").is_file():  # which would say it as well
         lines += [f"failed: {why}" for why in facts["failures"]]
     else:
-        lines.append(readable(place / "summary.md", "a summary").read_text(encoding="utf-8"))
+        lines.append(readable(place / "summary.md", "a summary").read_text("utf-8", "replace"))
     return facts | {"text": "\n".join(lines)}
 
 
 def _unfinished(place: Path) -> str:
     plan, finished = kept.under_way(place), place / "grid.toml"
-    if not plan["grid"] or (finished.is_file() and finished.read_text("utf-8") == plan["grid"]):
+    shown = finished.read_text("utf-8", "replace") if finished.is_file() else None
+    if plan["grid"] in ("", shown):
         return ""
     there = sum(kept.is_there(place / "bundles", key) for key in plan["keys"])
     return f"{there} of {len(plan['keys'])} bundles"

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 from simkit.files import whole
 from simkit.study import kept
 from simkit.study.columns import COLUMNS
@@ -92,6 +92,9 @@ def _of_a_sweep(there: Sequence[kept.Kept]) -> str:
 
 
 def _stored(path: Path, columns: Sequence[str] | None) -> pa.Table:
+    for name in columns or ():
+        if name not in SCHEMA.names:
+            raise unknown("column of a table of runs", name, SCHEMA.names)
     try:
         return pyarrow.parquet.read_table(path, columns=list(columns) if columns else None)
     except (OSError, pa.ArrowException):

@@ -102,6 +102,11 @@ def test_parts_and_schedulers_that_cannot_be(shell, monkeypatch) -> None:
         "own; give one of them\n",
     )
     monkeypatch.setattr("simkit.study.cluster._PATIENCE", 0.2)
+    done = shell("compare", "grid.toml", "--scheduler", "tcp://10.0.0.1:8786", "--dry-run")
+    assert (done.code, done.err) == (
+        2,
+        "simkit: --dry-run plans for this machine and asks no scheduler; leave --scheduler out\n",
+    )
     done = shell("compare", "grid.toml", "--scheduler", "tcp://127.0.0.1:1")
     assert done.code == 2 and "no scheduler answers at 'tcp://127.0.0.1:1'; start" in done.err
     assert not Path("runs").exists()

@@ -49,6 +49,20 @@ def test_parts_share_the_work_and_the_last_one_writes_the_tables(tiny, tmp_path)
     assert bits(again.table) == bits(whole.table)
 
 
+def test_what_is_damaged_is_left_to_do(tiny, tmp_path):
+    whole = compare(tiny(), out=tmp_path / "whole", workers=1)
+    out = tmp_path / "parts"
+    compare(tiny(), out=out, workers=1, part="1/2")
+    file = next((out / "bundles").glob("*.arrows"))
+    file.write_bytes(file.read_bytes()[:1000])
+    with pytest.warns(UserWarning, match="damaged"):
+        last = compare(tiny(), out=out, workers=1, part="2/2")
+    assert last.left == 1 and not (out / "table.parquet").exists()
+    with pytest.warns(UserWarning, match="damaged"):
+        again = compare(tiny(), out=out, workers=1, part="1/2")
+    assert again.left == 0 and bits(again.table) == bits(whole.table)
+
+
 def test_a_call_without_parts_finishes_what_they_left(tiny, tmp_path):
     compare(tiny(), out=tmp_path / "out", workers=1, part="3/3")
     seen = []

@@ -104,3 +104,12 @@ def test_what_failed_is_kept_with_the_table(tmp_path):
     runs.write(runs.writers(runs.with_failures(table, ["no wörker"], planned=3)), tmp_path)
     back = runs.table(tmp_path, columns=["map"])
     assert (runs.failures(back), runs.planned(back)) == (("no wörker",), 3)
+
+
+def test_a_column_that_is_none_is_named(tmp_path):
+    runs.write(runs.writers(runs.tidy([], classes=())), tmp_path)
+    with pytest.raises(BadInput) as caught:
+        runs.table(tmp_path, columns=["methd"])
+    assert str(caught.value) == (
+        "no column of a table of runs is called 'methd'; did you mean 'method'?"
+    )
