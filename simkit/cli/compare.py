@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from simkit.study.grid import Grid
     from simkit.study.results import Comparison
 
+_FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and grid.toml"
+
 
 @click.command(
     epilog="`simkit list grid` has the fields of a grid, `simkit list columns` the columns of the "
@@ -113,11 +115,7 @@ def command(
     elif result.left:
         click.echo(_of_a_part(str(part), result, out))
     else:
-        click.echo(result.text())
-        click.echo(
-            "\nwrote summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and "
-            f"grid.toml to {out}"
-        )
+        click.echo(f"{result.text()}\n\nwrote {_FILES} to {out}")
     for failure in result.failures:
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0

@@ -142,7 +142,7 @@ def test_a_split_without_pictures_is_refused(dataset: data.Dataset, net: Backbon
         features(bare, "train", net)
     assert str(error.value) == (
         "data set 'scenes' has no pictures for 'train'; open it with its image folder, or bring "
-        "features"
+        "features (a grid: in a table [features]) that `simkit features` or another program made"
     )
 
 

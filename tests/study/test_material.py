@@ -215,3 +215,19 @@ def test_features_of_a_whole_set_in_a_folder_serve_its_parts(tmp_path):
     source = Source(DATA, ("train",), ("pooled",), features=(("train", str(tmp_path)),))
     found = open_material(source, data=parts).inputs("train", "pooled")
     assert (found.values[:] == values[::5]).all()
+
+
+def test_features_that_cannot_be_made_are_not_warned_about(tmp_path, recwarn):
+    truth = simkit.data.open("scenes:images=4,val=2,test=2").truth["train"]
+    present = truth.present.tocsr()
+    np.savez(
+        tmp_path / "train.npz",
+        indptr=present.indptr,
+        indices=present.indices,
+        shape=present.shape,
+        class_names=np.array(truth.classes),
+        image_ids=np.array(truth.images),
+    )
+    with pytest.raises(BadInput, match=r"has no pictures for 'train'; .*in a table \[features\]"):
+        open_material(Source(f"npz:{tmp_path}/train.npz", ("train",), ("pooled",), "scenes-net"))
+    assert not recwarn.list
