@@ -50,9 +50,7 @@ def compare(
     Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
     comparison. Raises BadInput for what no bundle could use, and where only references finish.
     """
-    grid, folder = _grid(grid), Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder} is a file; give a folder for the results")
+    grid, folder = _grid(grid), _folder(out)
     share = None if part is None else Part.read(part)
     material = open_material(source_of(grid), progress=preparing)
     check(grid, material)
@@ -84,6 +82,12 @@ def compare(
     table = runs.with_failures(runs.together(tables, **named), failures, planned=expected)
     result = Comparison(table, grid, failures, notes(table, grid), left, parts)
     return result if left else written(result, folder)
+
+
+def _folder(out: str | os.PathLike[str]) -> Path:
+    if Path(out).exists() and not Path(out).is_dir():
+        raise BadInput(f"{out} is a file; give a folder for the results")
+    return Path(out)
 
 
 def _grid(given: Any) -> Grid:
