@@ -94,6 +94,7 @@ def scored(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
         "dollars",
         "seconds",
         "images",
+        "labels_id",
         metric,
     ]
     rows = runs.select(list(dict.fromkeys(wanted))).to_pylist()

@@ -39,9 +39,16 @@ def within(
 
 
 def under(runs: pa.Table, *, scheme: str, asker: str) -> tuple[str, pa.Table]:
-    """A scheme and its runs; the first one unless asked. Raises BadInput with the nearest name."""
+    """A scheme and its runs; the first one unless asked.
+
+    A name without its settings is enough where one scheme has it. Raises BadInput with the nearest
+    name.
+    """
     known = runs["scheme"].unique().to_pylist()
     chosen = scheme or known[0]
+    named = [name for name in known if name.partition("(")[0] == chosen]
+    if chosen not in known and len(named) == 1:
+        chosen = named[0]
     if chosen not in known:
         raise unknown(f"scheme of the table ({asker})", chosen, known)
     return chosen, runs.filter(pc.equal(runs["scheme"], chosen))

@@ -23,10 +23,12 @@ class Ranks:
     """Mean ranks of methods over blocks: a block is a scheme in one draw, 1 is the highest mAP.
 
     methods     by mean rank, the best first;  mean: theirs.
-    by_scheme   their mean ranks under each scheme, over its draws.
+    by_scheme   their mean ranks under each scheme, over its draws; also where another scheme
+                bought the same labels.
     alike       the largest groups in which no two can be told apart; None: nothing was tested.
     blocks      how many were ranked;  left_out: those in which a method has no score.
     draws       how many draws there are in those that were ranked.
+    copies      how many blocks have the labels of another in the same draw; they count once.
     distance    with "nemenyi" the mean ranks that must lie between two.
     """
 
@@ -38,6 +40,7 @@ class Ranks:
     left_out: int
     draws: int
     distance: float | None = None
+    copies: int = 0
 
 
 def ranks(
@@ -46,7 +49,8 @@ def ranks(
     """Rank the methods in each scheme and draw, equal scores sharing the mean of their ranks.
 
     runs: of one budget, so that schemes count alike. Blocks in which a method has no score are left
-    out. What can be told apart:
+    out. Schemes that bought the same labels (all of them, say, where the budget is more than that)
+    have the same runs: they are one block. What can be told apart:
 
     paired    mAP averaged over schemes, compared draw by draw as in `study.statistics.rank`: t
               (bootstrapped from 20 draws on), Holm's correction over all pairs. Nothing from one
@@ -61,31 +65,38 @@ def ranks(
     if len(methods) < 2:
         raise BadInput(f"{asker}: the table holds one method, {methods[0]!r}; two are needed")
     found: dict[tuple[str, int], dict[str, float]] = {}
+    labels: dict[tuple[str, int], str | None] = {}
     for row in scored(runs, metric):
         if np.isnan(row[metric]):
             continue
-        found.setdefault((row["scheme"], row["draw"]), {})[row["method"]] = row[metric]
-    blocks = {place: block for place, block in found.items() if len(block) == len(methods)}
-    if not blocks:
+        place = row["scheme"], row["draw"]
+        found.setdefault(place, {})[row["method"]] = row[metric]
+        labels[place] = row["labels_id"]
+    whole = {place: block for place, block in found.items() if len(block) == len(methods)}
+    if not whole:
         raise BadInput(
             f"{asker}: no scheme has a score of all {len(methods)} methods in any draw, most often "
             f"{_rarest(found, methods)!r} is missing; leave methods out of the grid, or finish it"
         )
-    scores = np.array([[block[name] for name in methods] for block in blocks.values()])
+    scores = np.array([[block[name] for name in methods] for block in whole.values()])
     placed = rankdata(-scores, axis=1)
-    mean = dict(zip(methods, map(float, placed.mean(0)), strict=True))
+    firsts = {(labels[place] or place[0], place[1]): place for place in reversed(whole)}
+    blocks = {place: block for place, block in whole.items() if place in firsts.values()}
+    counted = placed[[place in blocks for place in whole]]
+    mean = dict(zip(methods, map(float, counted.mean(0)), strict=True))
     ordered = tuple(sorted(methods, key=lambda name: mean[name]))
     distance = _critical(len(methods), len(blocks)) if test == "nemenyi" else None
     told = _told_by_rank(mean, distance) if distance else _told_by_draw(blocks, methods)
     return Ranks(
         ordered,
         mean,
-        _by_scheme([scheme for scheme, _ in blocks], placed, methods),
+        _by_scheme([scheme for scheme, _ in whole], placed, methods),
         None if told is None else _groups(ordered, told),
         len(blocks),
-        len(found) - len(blocks),
+        len(found) - len(whole),
         len({draw for _, draw in blocks}),
         distance,
+        len(whole) - len(blocks),
     )
 
 

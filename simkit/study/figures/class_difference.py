@@ -11,11 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure as Drawing
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter
 from scipy.stats import spearmanr
 
 from simkit.errors import BadInput
-from simkit.study.analysis.by_class import ByClass
+from simkit.study.analysis.by_class import ByClass, Values
 from simkit.study.analysis.chosen import some_methods
 from simkit.study.figures.base import (
     INK,
@@ -29,13 +30,14 @@ from simkit.study.figures.base import (
     leaves_only,
     register,
 )
-from simkit.study.figures.options import OfScheme
-from simkit.study.limit import at
+from simkit.study.figures.options import OfScheme, at_cost
 from simkit.study.statistics import Interval
 
 # One hue whose lightness falls all the way: a grey print keeps the order.
 _SHADES = LinearSegmentedColormap.from_list("missing", ["#F7E08B", "#6BA8A0", "#1D3B6F", "#0A1530"])
 _NAMED = 70  # classes whose names have room under their bars
+_STRIP = 0.035  # of the height of the axes
+_ON_ANY = [withStroke(linewidth=2.6, foreground="white")]  # lines are seen on dark bars too
 _LEAST = 0.02  # share: shades span at least this, so that alike looks alike
 
 
@@ -72,7 +74,7 @@ class ClassDifference(OfScheme):
             _bars(drawing, axes, found, {c: gaps[c] for c in order})
             axes.set_ylabel(fold(f"AP of {label(first)} − {label(second)}, points", 36, 3))
             pair = f"{label(first)} instead of {label(second)}"
-            heading(drawing, f"Which classes gain by {pair}: {scheme}{at(limit)}")
+            heading(drawing, f"Which classes gain by {pair}: {scheme}{at_cost(limit, runs)}")
             related = _related(found, gaps)
             caption(drawing, _note(found, gaps), leaves_only(found), *related)
         return drawing
@@ -107,30 +109,38 @@ def _bars(drawing: Drawing, axes: Axes, found: ByClass, gaps: dict[int, Interval
     norm = Normalize(low, high)
     means = [100 * gap.mean for gap in gaps.values()]
     n, named = len(gaps), len(gaps) <= _NAMED
+    reached = [0.0, *means]
     width = 0.82 if named else 1.0
     axes.bar(range(n), means, width=width, color=_SHADES(norm(missing)), linewidth=0)
     if named:
         for x, gap in enumerate(gaps.values()):
             if gap.low is not None and gap.high is not None:
-                axes.plot([x, x], [100 * gap.low, 100 * gap.high], color="#777777", linewidth=0.8)
+                ends = [100 * gap.low, 100 * gap.high]
+                axes.plot([x, x], ends, color=INK, linewidth=0.9, path_effects=_ON_ANY)
+                reached += ends
         size = float(np.clip(480 / n, 5.5, 9))
         axes.set_xticks(range(n), [cut(found.classes[c]) for c in gaps], rotation=90, fontsize=size)
     else:
         axes.set_xticks([])
         axes.set_xlabel(f"{n:,} classes, by their difference")
     axes.tick_params(axis="x", length=0)
-    # The strip below has the shade of bars that are too low to show theirs.
-    below: dict[str, Any] = {
-        "height": 0.035,
-        "transform": axes.get_xaxis_transform(),
-        "linewidth": 0,
-    }
-    axes.bar(range(n), width=width, color=_SHADES(norm(missing)), **below)
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.spines["bottom"].set_visible(False)
     axes.set_xlim(-0.7, n - 0.3)
     axes.grid(False, axis="x")
     axes.set_axisbelow(True)
+    low, high = min(reached), max(reached)
+    tall = (high - low) or 1.0
+    axes.set_ylim(low - (2 * _STRIP if missing.any() else 0.05) * tall, high + 0.05 * tall)
+    if missing.any():
+        _shades(drawing, axes, missing, norm, width)
+
+
+def _shades(drawing: Drawing, axes: Axes, missing: Values, norm: Normalize, width: float) -> None:
+    """A strip below, for bars that are too low to show their shade, and what shades say."""
+    below: dict[str, Any] = {"height": _STRIP, "transform": axes.get_xaxis_transform()}
+    shades = _SHADES(norm(missing))
+    axes.bar(range(len(missing)), width=width, color=shades, linewidth=0, **below)
     bar = drawing.colorbar(ScalarMappable(norm, _SHADES), ax=axes, pad=0.01, aspect=28)
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}%"))
     bar.set_label("labels missing, of asked images")
@@ -147,6 +157,8 @@ def _note(found: ByClass, gaps: dict[int, Interval]) -> str:
         note += f"; lines: 95 % over {draws} draws, each class alone, not corrected for many."
     else:
         note += f", means over {draws} draws."
+    if not found.missing[list(gaps)].any():
+        note += " No labels are missing."
     unseen = len(found.classes) - len(gaps)
     return note + (f" Not shown: {unseen:,} that no test image shows." if unseen else "")
 

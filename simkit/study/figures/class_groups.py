@@ -27,8 +27,7 @@ from simkit.study.figures.base import (
 )
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import OfScheme, some
-from simkit.study.limit import at
+from simkit.study.figures.options import OfScheme, at_cost, some
 from simkit.study.statistics import Interval
 
 _MOST = 10  # groups whose names have room
@@ -67,8 +66,9 @@ class ClassGroups(OfScheme):
                 end = _points(axes, method, look(method, every), cells, shift)
                 ends += [end] if end else []
             _frame(axes, found, groups)
-            heading(drawing, f"What rare and frequent classes reach with {scheme}{at(limit)}")
-            caption(drawing, *_notes(found, runs))
+            where = f"{scheme}{at_cost(limit, runs)}"
+            heading(drawing, f"What rare and frequent classes reach with {where}")
+            caption(drawing, *_notes(found, runs, self.groups))
             name_ends(drawing, [(axes, ends)])
         return drawing
 
@@ -103,9 +103,11 @@ def _frame(axes: Axes, found: ByClass, groups: NDArray[np.int64]) -> None:
     axes.set_ylabel("mAP of the group on the test split, points")
 
 
-def _notes(found: ByClass, runs: pa.Table) -> list[str]:
+def _notes(found: ByClass, runs: pa.Table, asked: int) -> list[str]:
     draws = max(len(by_draw) for by_draw in found.ap.values())
     notes = [f"Bars: 95 % over {draws} draws." if draws > 1 else "One draw: no intervals."]
+    if asked > len(found.classes):
+        notes.append(f"{asked} groups are asked for; {len(found.classes)} classes make no more.")
     first = next(iter(found.ap))
     places = range(len(found.classes))
     unseen = sum(found.interval(first, c) is None for c in places)

@@ -29,7 +29,7 @@ from simkit.study.figures.base import (
 )
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import AtBudget, some
+from simkit.study.figures.options import AtBudget, paid, some
 from simkit.study.limit import Limit
 
 _COLUMNS = 2
@@ -42,7 +42,8 @@ _SPLITS = {"val": "validation split", "test": "test split", "train": "training"}
 class Convergence(AtBudget):
     """mAP after every epoch, a panel for each scheme; bands are 95 % intervals over draws.
 
-    Markers stand at the epochs whose weights are scored, larger where more draws chose them.
+    Large markers stand at the epochs whose weights are scored, larger where more draws chose them;
+    small ones tell lines apart without colour.
     """
 
     name: ClassVar[str] = "convergence"
@@ -79,10 +80,10 @@ class Convergence(AtBudget):
             drawn = []
             for axes, scheme in zip(grid, panels, strict=False):
                 mine = [c for c in found if c.scheme == scheme and any(c.points)]
-                drawn.append((axes, [_line(axes, c, look(c.method, every)) for c in mine]))
+                drawn.append((axes, _lines(axes, mine, every)))
                 axes.set_title(fold(scheme, 80 // across), loc="left", fontweight="bold")
             _frame(drawing, grid, len(panels), across, found)
-            heading(drawing, _title(self.of, limit))
+            heading(drawing, _title(self.of, limit, runs))
             caption(drawing, _note(found, others, self.of))
             if below:
                 handles = {name: Line2D([], [], **style.line()) for name, style in names.items()}
@@ -92,8 +93,18 @@ class Convergence(AtBudget):
         return drawing
 
 
-def _line(axes: Axes, course: Course, style: Look) -> End:
-    """The mean with its band and markers; where it ends."""
+def _lines(axes: Axes, shown: list[Course], every: list[str]) -> list[End]:
+    """Each with markers at other epochs than its neighbours, which it may lie upon."""
+    longest = max((len(course.points) for course in shown), default=1)
+    step = max(-(-longest // 3), min(-(-longest // 2), len(shown)))
+    return [
+        _line(axes, course, look(course.method, every), (place * step // len(shown), step))
+        for place, course in enumerate(shown)
+    ]
+
+
+def _line(axes: Axes, course: Course, style: Look, marked: tuple[int, int]) -> End:
+    """The mean with its band and markers; where it ends. marked: the first epoch, and how often."""
     scale = 1 if course.of == "train" else 100
     known = [(epoch, point) for epoch, point in enumerate(course.points, 1) if point]
     epochs = [epoch for epoch, _ in known]
@@ -109,6 +120,8 @@ def _line(axes: Axes, course: Course, style: Look) -> End:
         axes.fill_between(x, scale * low, scale * high, color=style.color, alpha=0.13, linewidth=0)
     most = sum(course.chosen.values())
     marker: dict[str, Any] = {**style.line(), "linestyle": "none", "zorder": 3}
+    few = slice(marked[0], len(whole), marked[1])
+    axes.plot(epochs[few], means[few], **{**marker, "markersize": 3.4, "markeredgewidth": 1})
     for epoch, draws in course.chosen.items():
         if epoch in epochs:
             size = 4 + 4.5 * (draws / most) ** 0.5
@@ -133,9 +146,9 @@ def _frame(
     drawing.supylabel(text, fontsize=10)
 
 
-def _title(of: What, limit: Limit) -> str:
+def _title(of: What, limit: Limit, runs: pa.Table) -> str:
     what = "How fast methods learn" if of == "curve" else "How losses fall"
-    return f"{what}, for {limit} of annotation" if limit else f"{what}, amounts as written"
+    return f"{what}, {paid(limit, runs)}" if limit else f"{what}, amounts as written"
 
 
 def _note(found: list[Course], others: int, of: What) -> str:
@@ -143,7 +156,7 @@ def _note(found: list[Course], others: int, of: What) -> str:
     note = f"Bands: 95 % over {draws} draws. " if draws > 1 else "One draw: no bands. "
     several = any(len(course.chosen) > 1 for course in found)
     size = ", larger where more draws chose it" if several else ""
-    note += f"Marker: the epoch whose weights are scored{size}."
+    note += f"Large marker: the epoch whose weights are scored{size}."
     if any(point and point.draws < course.draws for course in found for point in course.points):
         note += " Thin lines: only those draws that were trained for so long."
     if any(course.of == "test" for course in found):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -94,7 +95,7 @@ class CostCurve:
             for axes, panel in zip(grid, panels, strict=False):
                 mine = [c for c in cells if _group(c, self.panels) == panel]
                 self._panel(axes, mine, styles, whole, over)
-                _ticks(axes, cells, over)
+                _ticks(axes, cells, over, across)
                 title = fold(_shown(panel, self.panels), 80 // across, 3)
                 axes.set_title(title, loc="left", fontweight="bold")
             if left := not_shown(len(every) - len(methods)):
@@ -173,21 +174,35 @@ def _price(value: float, over: Over) -> str:
     return f"{value:,.3g} h" if over == "hours" else money(value)
 
 
-def _ticks(axes: Axes, cells: list[Cell], over: Over) -> None:
+def _ticks(axes: Axes, cells: list[Cell], over: Over, across: int) -> None:
     """They stand at the budgets themselves where those are few: a reader knows these numbers."""
     axes.set_xscale("log")
     axes.margins(x=0.08)
     limit = (lambda c: c.limit.hours) if over == "hours" else (lambda c: c.limit.dollars)
-    wanted = sorted({round(limit(cell) or _spent(cell, over), 2) for cell in cells})
-    if len(wanted) <= 6:
-        axes.xaxis.set_major_locator(FixedLocator(wanted))
+    budgets = {limit(cell) for cell in cells if limit(cell)}
+    others = {round(_spent(cell, over), 2) for cell in cells if not limit(cell)} - budgets
+    wanted = [*sorted(budgets), *sorted(others)]
+    if 0 < len(wanted) <= 6 and min(wanted) > 0:
         spent = [_spent(cell, over) for cell in cells] + wanted
+        axes.xaxis.set_major_locator(FixedLocator(_apart(wanted, spent, over, across)))
         # Also where all of it is one budget, of which each scheme spends nearly all.
         axes.set_xlim(min(spent) / 1.12, max(spent) * 1.12)
     else:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _price(x, over)))
+
+
+def _apart(wanted: list[float], spent: list[float], over: Over, across: int) -> list[float]:
+    """Those whose labels have room beside the ones before them."""
+    letters = max(len(_price(value, over)) for value in wanted)
+    panel = 72 * (WIDTH / across - 0.6)  # points, of which a letter takes up to 6.5
+    low = min(value for value in spent if value > 0)
+    room = (6.5 * letters + 6) / panel * math.log(1.3 * max(spent) / low)
+    found: list[float] = []
+    for value in wanted:
+        found += [value] if all(abs(math.log(value / v)) >= room for v in found) else []
+    return sorted(found)
 
 
 def _line(axes: Axes, mine: list[tuple[float, Cell]], name: str, style: Look) -> None:

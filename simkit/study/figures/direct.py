@@ -43,7 +43,8 @@ def name_ends(
         height = axes.get_window_extent().height / drawing.dpi * 72  # points
         deep = max(name.count("\n") for name, *_ in ends)
         line = (1.25 + 1.45 * deep) * size * (high - low) / height
-        places = spread([end[2] for end in ends], line, low, high)
+        # Half a line from both ends: no name lies on the axis below.
+        places = spread([end[2] for end in ends], line, low + line / 2, high - line / 2)
         side.set_yticks(list(places), [end[0] for end in ends], fontsize=size)
         right = axes.get_xlim()[1]
         for text, (_, x, y, color), place in zip(side.get_yticklabels(), ends, places, strict=True):

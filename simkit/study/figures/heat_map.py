@@ -26,7 +26,7 @@ from simkit.study.figures.base import (
     label,
     register,
 )
-from simkit.study.figures.options import AtBudget
+from simkit.study.figures.options import AtBudget, paid
 from simkit.study.summary import (
     Cell,
     Limit,
@@ -75,7 +75,7 @@ class HeatMap(AtBudget):
             axes = drawing.add_subplot()
             _cells(axes, rows, methods, against)
             _frame(axes, rows, methods)
-            heading(drawing, _title(rows, chosen))
+            heading(drawing, _title(chosen, runs))
             caption(drawing, *_note(table, against, self.metric, chosen), letters=15.9)
         return drawing
 
@@ -90,8 +90,12 @@ def _cells(axes: Axes, rows: list[Line], methods: list[str], against: str) -> No
                 gaps[r, m] = 100 * gap
     # A cell as good as the base is white; its border says that it is a cell all the same.
     cells = [Rectangle((m - 0.46, r - 0.46), 0.92, 0.92) for r, m in np.ndindex(gaps.shape)]
-    axes.add_collection(PatchCollection(cells, facecolor="none", edgecolor="#d8d8d8"))
-    axes.imshow(gaps, cmap=_SHADES, vmin=-_FULL, vmax=_FULL, aspect="auto")
+    drawn = PatchCollection(cells, cmap=_SHADES, edgecolor="#d8d8d8")
+    drawn.set_array(gaps.ravel())
+    drawn.set_clim(-_FULL, _FULL)
+    axes.add_collection(drawn)
+    axes.set_xlim(-0.5, len(methods) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)  # the first row on top
     for r, row in enumerate(rows):
         for m, method in enumerate(methods):
             cell = row.cell(method)
@@ -126,10 +130,6 @@ def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
     size = 11 if all(name.count("\n") < 3 for name in schemes) else 9
     axes.set_yticks(range(len(rows)), schemes, fontsize=size)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
-    axes.set_xticks(np.arange(1, len(methods)) - 0.5, minor=True)
-    axes.set_yticks(np.arange(1, len(rows)) - 0.5, minor=True)
-    axes.grid(which="minor", color="white", linewidth=3)
-    axes.tick_params(which="minor", length=0)
     told = ["\n".join(fold(part, 28) for part in _verdict(row).split("\n")) for row in rows]
     verdict = axes.secondary_yaxis("right")
     verdict.set_yticks(
@@ -139,8 +139,8 @@ def _frame(axes: Axes, rows: list[Line], methods: list[str]) -> None:
     verdict.spines["right"].set_visible(False)
     for r, row in enumerate(rows):
         for winner in row.ranking.winners:
-            corner = (methods.index(winner) - 0.46, r - 0.45)
-            axes.add_patch(Rectangle(corner, 0.92, 0.9, fill=False, edgecolor=INK, linewidth=2.4))
+            corner = (methods.index(winner) - 0.46, r - 0.46)
+            axes.add_patch(Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=INK, linewidth=2.4))
 
 
 def _headers(methods: list[str]) -> tuple[list[str], bool]:
@@ -170,34 +170,24 @@ def _verdict(row: Line) -> str:
     if lead is None:
         return f"not told apart\nwith {draws(row)}"
     gap = f"{100 * lead.interval.mean:+.1f} over {label(lead.second)}"
-    framed = len(row.ranking.winners)
-    if framed > 1:
-        return f"{framed} share the lead:\n{label(lead.first)}\n{gap}"
-    alone = len(row.ranking.beaten_by(lead.first)) == len(row.cells) - 1
-    return f"{label(lead.first)} {'wins' if alone else 'leads'}:\n{gap}"
+    others = len(row.cells) - 1 - len(row.ranking.beaten_by(lead.first))
+    if others:  # they may be far below: a wide spread alone keeps them from being told apart
+        return f"{label(lead.first)} leads:\n{gap};\n{others} not told from it"
+    return f"{label(lead.first)} wins:\n{gap}"
 
 
-def _title(rows: list[Line], limit: Limit) -> str:
+def _title(limit: Limit, runs: pa.Table) -> str:
     if not limit:
         return "Which method wins under which scheme? Amounts as written, costs differ"
-    cells = [cell for row in rows for cell in row.cells]
-    if limit.dollars is None:
-        return f"Which method wins under which scheme, in {limit} of annotation each?"
-    spent = [cell.dollars for cell in cells]
-    if min(spent) < 0.95 * limit.dollars:
-        return (
-            f"Which method wins under which scheme? Up to {limit} of annotation"
-            f" ({money(min(spent))} to {money(max(spent))} spent)"
-        )
-    return f"Which method wins under which scheme, for {limit} of annotation each?"
+    return f"Which method wins under which scheme, {paid(limit, runs)}?"
 
 
 def _note(table: pa.Table, against: str, metric: str, limit: Limit) -> list[str]:
     note = [
         "Each cell: mAP on the test split in points, ± its 95 % interval, n draws. Colour: better "
         f"(blue) or worse (orange) than {label(against)}, full at {_FULL:.0f} points.",
-        "Frame: beats another method beyond noise (paired by draw, Holm's correction), and none "
-        "beats it.",
+        "Frame: beats another method beyond noise (paired by draw, Holm's correction) and none "
+        "beats it: the best, or not told apart from it.",
     ]
     full = references(table, metric=metric)
     if not full:

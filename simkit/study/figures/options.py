@@ -9,13 +9,52 @@ import pyarrow as pa
 
 from simkit.study.analysis.by_class import ByClass, by_class
 from simkit.study.analysis.chosen import under, within
-from simkit.study.limit import Limit
+from simkit.study.limit import Limit, at, money
 
 
 def some(most: str) -> Any:
     """The option `methods`, of which `most` are shown unless asked."""
     told = f"which methods, with commas; nothing: the best {most}"
     return field(default="", metadata={"help": told})
+
+
+def paid(limit: Limit, runs: pa.Table) -> str:
+    """ "for $120 of annotation each", or "for up to $120 ... each, $60 to $119 spent".
+
+    runs: within this limit; nothing where there is none. A scheme may get all labels for less.
+    """
+    if not limit:
+        return ""
+    verb, spent = "for" if limit.dollars is not None else "in", _spent(limit, runs)
+    if not _unspent(limit, spent):
+        return f"{verb} {limit} of annotation each"
+    ends = list(dict.fromkeys([_written(limit, min(spent)), _written(limit, max(spent))]))
+    told = " to ".join(ends) + (" hours" if limit.hours is not None else "")
+    return f"{verb} up to {limit} of annotation each, {told} spent"
+
+
+def at_cost(limit: Limit, runs: pa.Table) -> str:
+    """ " at $120", or " at $108 of $120" where one scheme's runs cost less than they may."""
+    spent = _spent(limit, runs)
+    if not _unspent(limit, spent):
+        return at(limit)
+    mean = _written(limit, sum(spent) / len(spent))
+    return f" {'at' if limit.hours is None else 'in'} {mean} of {limit}"
+
+
+def _spent(limit: Limit, runs: pa.Table) -> list[float]:
+    """What each run's labels cost, in the unit of the limit."""
+    column = "dollars" if limit.hours is None else "seconds"
+    return [v / (1 if limit.hours is None else 3600) for v in runs[column].drop_null().to_pylist()]
+
+
+def _unspent(limit: Limit, spent: list[float]) -> bool:
+    most = limit.dollars if limit.hours is None else limit.hours
+    return most is not None and bool(spent) and min(spent) < 0.95 * most
+
+
+def _written(limit: Limit, spent: float) -> str:
+    return money(spent) if limit.hours is None else f"{spent:,.3g}"
 
 
 @dataclass(frozen=True)

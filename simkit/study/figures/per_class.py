@@ -29,8 +29,7 @@ from simkit.study.figures.base import (
     register,
 )
 from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import OfScheme, some
-from simkit.study.limit import at
+from simkit.study.figures.options import OfScheme, at_cost, some
 
 _ROW = 0.2  # inches
 
@@ -64,7 +63,7 @@ class PerClass(OfScheme):
                 _dots(axes, found, rows, method, style, (place + 0.5) / len(found.ap) - 0.5)
             _frame(axes, found, rows)
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=across, borderpad=0.2)
-            heading(drawing, f"What each class reaches with {scheme}{at(limit)}")
+            heading(drawing, f"What each class reaches with {scheme}{at_cost(limit, runs)}")
             caption(drawing, *_notes(found, len(rows), unseen, runs))
         return drawing
 

@@ -24,7 +24,7 @@ from simkit.study.figures.base import (
     register,
 )
 from simkit.study.figures.looks import look
-from simkit.study.figures.options import AtBudget
+from simkit.study.figures.options import AtBudget, paid
 from simkit.study.limit import Limit
 from simkit.study.statistics import BOOTSTRAP_FROM
 
@@ -60,7 +60,7 @@ class RankDiagram(AtBudget):
             left, right = drawing.subplots(1, 2, sharey=True, width_ratios=ratios)
             _places(left, found)
             _bars(right, found, joined)
-            heading(drawing, _title(limit))
+            heading(drawing, _title(limit, runs))
             caption(drawing, _note(found), _tested(found))
         return drawing
 
@@ -109,8 +109,8 @@ def _bars(axes: Axes, found: Ranks, joined: tuple[tuple[str, ...], ...]) -> None
     axes.set_xlabel(text, loc="left", color=INK if joined else PALE)
 
 
-def _title(limit: Limit) -> str:
-    where = f"for {limit} of annotation each" if limit else "amounts as written, costs differ"
+def _title(limit: Limit, runs: pa.Table) -> str:
+    where = paid(limit, runs) if limit else "amounts as written, costs differ"
     return f"Which methods rank higher, over all schemes ({where})"
 
 
@@ -118,6 +118,8 @@ def _note(found: Ranks) -> str:
     schemes, draws = len(found.by_scheme), found.draws
     out = f"Marker: mean rank by mAP on the test split over {_number(found.blocks, 'block')}"
     out += f" ({_number(schemes, 'scheme')}, {_number(draws, 'draw')}"
+    if found.copies:
+        out += f"; {found.copies} more, with the same labels, do not count again"
     if found.left_out:
         out += f"; {found.left_out} left out, in which a method has no run"
     return out + "); grey ticks: under each scheme." if schemes > 1 else out + ")."

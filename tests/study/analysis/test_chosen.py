@@ -47,6 +47,14 @@ def test_schemes_and_methods_by_name():
     assert scheme == "fpc" and set(found["scheme"].to_pylist()) == {"fpc"}
     with pytest.raises(BadInput, match=r"^no scheme of the table \(x\) is called 'rpx'; did you "):
         under(table(), scheme="rpx", asker="x")
+    rows = [
+        r | {"scheme": s}
+        for s in ("fpc(k=2)", "rpa(q=1)", "rpa(q=2)")
+        for r in [planted.row(method="an")]
+    ]
+    assert under(runs.tidy(rows, classes=()), scheme="fpc", asker="x")[0] == "fpc(k=2)"
+    with pytest.raises(BadInput, match=r"is called 'rpa'; "):  # there are two of them
+        under(runs.tidy(rows, classes=()), scheme="rpa", asker="x")
     methods = {"wanted": "", "most": 2, "asker": "x"}
     assert some_methods(table(), **methods) == ["ll-r", "csl"]  # the highest
     assert some_methods(table(), **methods | {"wanted": "csl, an"}) == ["an", "csl"]

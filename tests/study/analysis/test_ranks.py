@@ -7,11 +7,12 @@ from simkit.study.analysis.ranks import ranks
 from tests.study import planted
 
 
-def table(scores):
-    """{scheme: {method: [score of each draw]}}"""
+def table(scores, labels=None):
+    """{scheme: {method: [score of each draw]}}; labels: {scheme: content id}"""
     return runs.tidy(
         [
             planted.row(scheme=scheme, method=method, draw=draw, map=score)
+            | {"labels_id": (labels or {}).get(scheme)}
             for scheme, methods in scores.items()
             for method, values in methods.items()
             for draw, score in enumerate(values)
@@ -83,3 +84,13 @@ def test_one_method_has_no_rank():
     with pytest.raises(BadInput) as caught:
         ranks(table({"fpc": {"a": [0.5]}}))
     assert str(caught.value) == "ranks: the table holds one method, 'a'; two are needed"
+
+
+def test_schemes_with_the_same_labels_count_once():
+    same = {"a": [0.3, 0.4], "b": [0.5, 0.6]}
+    scores = {"fpc": {"a": [0.5, 0.6], "b": [0.4, 0.5]}, "rpa": same, "full-subset": same}
+    alone = ranks(table({name: scores[name] for name in ("fpc", "rpa")}))
+    found = ranks(table(scores, {"fpc": "x", "rpa": "all", "full-subset": "all"}))
+    assert found.mean == alone.mean == {"a": 1.5, "b": 1.5}
+    assert (found.blocks, found.copies, found.left_out, found.draws) == (4, 2, 0, 2)
+    assert found.alike == alone.alike and found.by_scheme["full-subset"] == {"a": 2.0, "b": 1.0}

@@ -93,3 +93,24 @@ def test_long_names_are_in_the_picture():
     box = drawing.axes[0].yaxis.label.get_window_extent()
     assert box.y0 >= 0 and box.y1 <= drawing.bbox.height and box.x0 >= 0
     assert drawing.axes[0].get_window_extent().height > 2 * drawing.dpi
+
+
+def test_lines_are_seen_on_dark_bars_and_end_above_the_strip():
+    rows = planted.rows(methods=["an", "csl"])
+    for row in rows:  # from draw to draw far up and down
+        row["ap"] = [0.4 + 0.2 * row["draw"] * (row["method"] == "csl"), 0.5, 0.3, None]
+    drawing = ClassDifference()(planted.table(rows))
+    axes = drawing.axes[0]
+    drawing.draw_without_rendering()
+    strip = axes.patches[3].get_window_extent().y1
+    spreads = [line for line in axes.lines if line.get_path_effects()]
+    assert len(spreads) == 3
+    assert all(line.get_window_extent().y0 > strip for line in spreads)
+
+
+def test_where_no_label_is_missing_there_is_no_scale():
+    drawing = ClassDifference()(planted.table(class_present=[50] * 4, class_absent=[50] * 4))
+    assert len(drawing.axes) == 1 and len(drawing.axes[0].patches) == 3
+    assert "not corrected for many. No labels are missing." in (
+        drawing.get_supxlabel().replace("\n", " ")
+    )

@@ -45,8 +45,10 @@ def test_a_group_without_ap_has_no_point():
 
 
 def test_more_groups_than_classes_are_as_many_as_classes():
-    (axes,) = drawn(groups=9).axes
-    assert len(axes.get_xticks()) == 4
+    drawing = drawn(groups=9)
+    assert len(drawing.axes[0].get_xticks()) == 4
+    note = drawing.get_supxlabel().replace("\n", " ")
+    assert "9 groups are asked for; 4 classes make no more." in note
     with pytest.raises(BadInput) as caught:
         drawn(groups=0)
     assert str(caught.value) == "class-groups: groups is 0; 1 to 10 are expected"

@@ -15,7 +15,9 @@ def marked(axes, method):
     return {
         float(line.get_xdata()[0]): line.get_markersize()
         for line in axes.lines
-        if line.get_marker() == style.marker and line.get_color() == style.color
+        if line.get_marker() == style.marker
+        and line.get_color() == style.color
+        and line.get_markersize() > 4
     }
 
 
@@ -28,7 +30,7 @@ def test_a_panel_for_each_scheme_a_line_and_a_band_for_each_method():
     assert list(line.get_ydata()) == pytest.approx([20, 40, 50])
     assert len(drawn["rpa"].collections) == 3
     assert drawing.get_supylabel() == "mAP on the test split, points"
-    assert drawing.get_suptitle() == "How fast methods learn, for $10 of annotation"
+    assert drawing.get_suptitle() == "How fast methods learn, for $10 of annotation each"
     names = [t.get_text() for t in drawn["rpa"].child_axes[0].get_yticklabels()]
     assert sorted(names) == ["AN", "CSL", "LL-R"]
 
@@ -97,3 +99,17 @@ def test_long_names_leave_room_for_the_curves():
     box = legend.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= drawing.bbox.width
     assert box.y1 <= min(axes.get_tightbbox().y0 for axes in drawing.axes)
+
+
+def test_small_markers_tell_lines_apart_that_lie_upon_each_other():
+    rows = [r | {"curve": [0.1 * e for e in range(8)], "epochs": 8} for r in planted.rows()]
+    drawing = Convergence(scheme="rpa")(planted.table(rows))
+    small = {
+        line.get_marker(): list(line.get_xdata())
+        for line in drawing.axes[0].lines
+        if line.get_markersize() < 4
+    }
+    assert small == {
+        look(method).marker: epochs
+        for method, epochs in {"an": [1, 4, 7], "csl": [3, 6], "ll-r": [2, 5, 8]}.items()
+    }

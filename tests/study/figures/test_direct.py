@@ -49,3 +49,13 @@ def test_long_names_take_several_lines():
     assert texts[0].get_text() == "CSL(gamma_pos=1,\ngamma_neg=0)"
     boxes = [t.get_window_extent() for t in texts]
     assert all(low.y1 <= high.y0 for low, high in pairwise(boxes))
+
+
+def test_no_name_lies_on_the_axis_below():
+    drawing = Figure(layout="constrained", figsize=(4, 3))
+    axes = drawing.add_subplot()
+    axes.plot([0, 1], [0, 50])
+    name_ends(drawing, [(axes, [(name, 1.0, 0.0, "#0000ff") for name in "abc"])])
+    drawing.draw_without_rendering()
+    lowest = axes.child_axes[0].get_yticklabels()[0].get_window_extent()
+    assert lowest.y0 >= axes.get_window_extent().y0

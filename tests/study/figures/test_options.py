@@ -1,7 +1,9 @@
 import pytest
 
 from simkit.errors import BadInput
-from simkit.study import figures
+from simkit.study import figures, runs
+from simkit.study.figures.options import at_cost, paid
+from simkit.study.limit import Limit
 from tests.study import planted_classes as planted
 
 
@@ -26,3 +28,27 @@ def note(drawing):
 def test_a_scheme_that_is_not_there_is_refused():
     with pytest.raises(BadInput, match=r"no scheme of the table .per-class. is called 'rpb'"):
         figures.make("per-class", scheme="rpb")(planted.table())
+
+
+def spent(*each):
+    rows = [planted.planted.row(draw=d, dollars=v, seconds=360 * v) for d, v in enumerate(each)]
+    return runs.tidy(rows, classes=())
+
+
+def test_titles_claim_no_more_than_was_spent():
+    assert paid(Limit(), spent(10)) == at_cost(Limit(), spent(10)) == ""
+    assert paid(Limit(10.0), spent(9.8, 9.9)) == "for $10 of annotation each"
+    assert at_cost(Limit(10.0), spent(9.8, 9.9)) == " at $10"
+    assert paid(Limit(10.0), spent(4, 9)) == "for up to $10 of annotation each, $4 to $9 spent"
+    assert at_cost(Limit(10.0), spent(4, 6)) == " at $5 of $10"
+    assert paid(Limit(hours=2.0), spent(5, 5)) == (
+        "in up to 2 hours of annotation each, 0.5 hours spent"
+    )
+    assert at_cost(Limit(hours=2.0), spent(5, 5)) == " in 0.5 of 2 hours"
+
+
+@pytest.mark.parametrize("name", ["class-groups", "per-class", "class-difference"])
+def test_figures_of_one_scheme_say_what_it_cost(name):
+    assert (
+        figures.make(name)(planted.table(dollars=6.0)).get_suptitle().endswith("fpc at $6 of $10")
+    )

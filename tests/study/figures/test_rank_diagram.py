@@ -67,3 +67,20 @@ def test_one_method_is_refused():
     with pytest.raises(BadInput) as caught:
         RankDiagram()(planted.table(methods=["an"]))
     assert str(caught.value) == ("rank-diagram: the table holds one method, 'an'; two are needed")
+
+
+def test_copies_and_what_was_not_spent_are_told():
+    rows = [
+        r | {"labels_id": f"{r['scheme']} {r['draw']}" if r["scheme"] == "fpc" else "all"}
+        | {"dollars": 30.0 if r["scheme"] == "rpa" else 49.0}
+        for r in planted.rows(schemes=["fpc", "rpa", "full-subset"], budgets=[50.0])
+    ]  # fmt: skip
+    drawing = RankDiagram()(runs.tidy(rows, classes=()))
+    assert "over 10 blocks (3 schemes, 5 draws; 5 more, with the same labels, do not count" in (
+        drawing.get_supxlabel().replace("\n", " ")
+    )
+    assert (
+        drawing.get_suptitle()
+        .replace("\n", " ")
+        .endswith("(for up to $50 of annotation each, $30 to $49 spent)")
+    )
