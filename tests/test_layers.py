@@ -1,4 +1,4 @@
-"""Imports run one way: ground, labels, data, annotate, embed, learn, study, cli."""
+"""Imports run one way: ground, labels, data, annotate, embed, learn, study, planning, cli."""
 
 import ast
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 import simkit
 
 ROOT = Path(simkit.__file__).parent
-LINE = ["labels", "data", "annotate", "embed", "learn", "study", "cli"]
+LINE = ["labels", "data", "annotate", "embed", "learn", "study", "planning", "cli"]
 GROUND = {"errors", "files", "history", "chance", "registry"}
 FILES = sorted(ROOT.rglob("*.py"))
 HANDS_ON = {
