@@ -1,0 +1,112 @@
+"""Measured points of one learning curve: what labels cost, and the mAP they led to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput
+
+Array = NDArray[np.float64]
+
+LEAST_SIZES = 3  # two are on any line
+SMALLEST = 1e-4  # of mAP: a curve that moves less is constant
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Measured points of one way to buy labels with one method, at one price list.
+
+    dollars  (P,) float64, of training labels, without what is paid once (set-up); above 0.
+    score    (P,) float64, mAP from 0 to 1.
+    draw     (P,) int64: which draw; the same number is the same luck in other ways and methods.
+    size     (P,) int64: which nominal size, 0, 1, ... ascending in mean dollars.
+    At most one point for a draw and size. Raises BadInput for what is no such point.
+    """
+
+    dollars: Array
+    score: Array
+    draw: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        for name, kind in (
+            ("dollars", np.float64), ("score", np.float64), ("draw", np.int64), ("size", np.int64),
+        ):  # fmt: skip
+            values = np.array(getattr(self, name), kind).reshape(-1)
+            values.flags.writeable = False
+            object.__setattr__(self, name, values)
+        counts = {name: len(getattr(self, name)) for name in ("dollars", "score", "draw", "size")}
+        if len(set(counts.values())) != 1:
+            raise BadInput(f"points have columns of {counts}; give one value of each per point")
+        _check(self.dollars, (self.dollars > 0) & np.isfinite(self.dollars), "dollars",
+               "an amount above 0")  # fmt: skip
+        _check(self.score, (self.score >= 0) & (self.score <= 1), "score",
+               "mAP from 0 to 1 is expected, so divide points by 100")  # fmt: skip
+        if len(np.unique(np.stack([self.draw, self.size]), axis=1).T) != len(self.draw):
+            raise BadInput(
+                "two points have the same draw and size; give one score for each, or number the "
+                "draws of another seed apart"
+            )
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """(K,) the sizes that are there, ascending in mean dollars."""
+        found = np.unique(self.size)
+        means = [self.dollars[self.size == size].mean() for size in found]
+        return found[np.argsort(means, kind="stable")]
+
+    @cached_property
+    def draws(self) -> NDArray[np.int64]:
+        """(D,) the draws that are there."""
+        return np.unique(self.draw)
+
+    @cached_property
+    def costs(self) -> Array:
+        """(K,) mean dollars of every size."""
+        return np.array([self.dollars[self.size == size].mean() for size in self.sizes])
+
+    @cached_property
+    def table(self) -> Array:
+        """(D, K) scores by draw and size; nan where there is none."""
+        found = np.full((len(self.draws), len(self.sizes)), np.nan)
+        place = {size: k for k, size in enumerate(self.sizes.tolist())}
+        rows = np.searchsorted(self.draws, self.draw)
+        found[rows, [place[size] for size in self.size.tolist()]] = self.score
+        return found
+
+    @property
+    def reach(self) -> float:
+        """Mean dollars of the largest size."""
+        return float(self.costs[-1])
+
+    def up_to(self, dollars: float) -> Points:
+        """Those of sizes whose mean dollars are at most `dollars`."""
+        keep = np.isin(self.size, self.sizes[self.costs <= dollars * (1 + 1e-9)])
+        return Points(self.dollars[keep], self.score[keep], self.draw[keep], self.size[keep])
+
+    def check_curve(self) -> None:
+        """Raise BadInput unless a curve can be drawn through these points."""
+        different = len(np.unique(self.costs))
+        if different < LEAST_SIZES:
+            raise BadInput(
+                f"the pilot has {different} {'size' if different == 1 else 'sizes'} of different "
+                f"cost, and a curve needs {LEAST_SIZES} or more; run the comparison again with "
+                "more budgets, each about twice the one before"
+            )
+        if np.ptp(self.score) < SMALLEST:
+            raise BadInput(
+                f"all {len(self.score)} scores of the pilot are {self.score[0]:.4f}, which says "
+                "nothing about what dollars buy; use budgets that lie further apart"
+            )
+
+
+def _check(values: Array, fine: NDArray[np.bool_], name: str, expected: str) -> None:
+    if not len(values):
+        raise BadInput("there are no points; run a comparison with 3 or more budgets first")
+    if not fine.all():
+        sentence = expected if "expected" in expected else f"{expected} is expected"
+        raise BadInput(f"points: {name} is {values[~fine][0]!s}; {sentence}")

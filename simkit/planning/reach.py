@@ -1,0 +1,40 @@
+"""How far beyond a pilot a curve may be believed."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from simkit.errors import BadInput
+
+Grade = Literal["green", "amber", "red"]
+
+GREEN, AMBER, MOST = 2.0, 11.0, 50.0  # times the largest pilot size, in dollars
+MEANING = {
+    "green": "up to 2x the largest pilot size",
+    "amber": "up to 11x the largest pilot size",
+    "red": "beyond 11x the largest pilot size",
+}
+_ROUNDING = 1e-9  # a budget of exactly twice the reach is not beyond it for a bit of noise
+
+
+def grade(dollars: float, reach: float) -> Grade:
+    """How far `dollars` lie beyond `reach`, the mean dollars of the largest pilot size.
+
+    green: at most twice as far; amber: at most 11 times; red: further. Raises BadInput beyond 50
+    times, where no curve is to be believed, and for what is no number of dollars.
+    """
+    for what, value, above in (("dollars", dollars, -1.0), ("reach", reach, 0.0)):
+        if not math.isfinite(value) or not value > above or value < 0:
+            raise BadInput(
+                f"{what} is {value!r}; a number of dollars {'above 0' if not above else 'from 0 on'}"
+                " is expected"
+            )
+    times = dollars / reach * (1 - _ROUNDING)
+    if times > MOST:
+        raise BadInput(
+            f"{dollars:,.0f} dollars of training labels are {times:,.0f} times the largest pilot "
+            f"size of {reach:,.2f} dollars, and no curve holds beyond {MOST:.0f} times; label a "
+            f"pilot for at least {dollars / MOST:,.2f} dollars first, or lower the budget"
+        )
+    return "green" if times <= GREEN else "amber" if times <= AMBER else "red"
