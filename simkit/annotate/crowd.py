@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,13 @@ class Crowd:
         self._sight = Sight(truth, images, habits, chance)
         self.images = self._sight.images
         self._ledger = Ledger(*self.shape)
+
+    def among(self, images: NDArray[np.int64]) -> Crowd:
+        """The same people, asked about these of the images only; one bill and one set of labels."""
+        part = copy(self)
+        part._sight = self._sight.among(images)
+        part.images = part._sight.images
+        return part
 
     # -- questions ---------------------------------------------------------------------------
 

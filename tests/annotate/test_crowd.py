@@ -221,3 +221,19 @@ def test_the_truth_is_left_alone(truth):
     crowd.search(np.arange(12), chance=CHANCE, present=5, absent=5)
     assert (before != truth.present).nnz == 0
     assert not truth.present.data.flags.writeable
+
+
+def test_a_part_of_the_images_shares_the_bill(truth):
+    crowd = Crowd(truth, chance=Chance.seeded(1).of("errors"))
+    crowd.sweep(np.arange(10))
+    part = crowd.among(np.array([20, 12]))
+    assert part.images.tolist() == [12, 20] and len(crowd.images) == 300
+    part.verify([12, 20], [0, 3])
+    labels = crowd.labels(History("test", {}, 0, ()))
+    assert labels.effort.counts() == {"verify": 2, "sweep": 120, "workers": None, "dropped": 0}
+    assert np.flatnonzero(labels.asked).tolist() == [*range(10), 12, 20]
+    with pytest.raises(BadInput) as error:
+        part.verify([13], [0])
+    assert str(error.value) == "image 13 is not among those this crowd is asked about"
+    with pytest.raises(BadInput):
+        part.among(np.array([13]))

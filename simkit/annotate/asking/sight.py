@@ -67,6 +67,11 @@ class Sight:
             stranger = int(images[strange][0])
             raise BadInput(f"image {stranger} is not among those this crowd is asked about")
 
+    def among(self, images: NDArray[np.int64]) -> Sight:
+        """The same people before these images only. Raises BadInput for others."""
+        self.check(images)
+        return Sight(self.truth, images, self.habits, self._chance)
+
     @cached_property
     def _allowed(self) -> NDArray[np.bool_]:
         allowed = np.zeros(self.truth.shape[0], bool)

@@ -26,7 +26,9 @@ class Scheme(Protocol):
     title: ClassVar[str]
     source: ClassVar[str]
     amount: ClassVar[str | None]
-    needs_hierarchy: ClassVar[bool]
+
+    @property
+    def needs_hierarchy(self) -> bool: ...
 
     @property
     def needs_boxes(self) -> bool: ...

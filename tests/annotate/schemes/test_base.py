@@ -10,7 +10,7 @@ from simkit.errors import BadInput
 def test_the_schemes():
     assert {
         "single-positive", "rpa", "fpc", "knowledge-graph", "full-subset",
-        "fraction-of-positives", "federated", "proposals",
+        "fraction-of-positives", "federated", "proposals", "mixed",
     } <= set(schemes.names())  # fmt: skip
 
 

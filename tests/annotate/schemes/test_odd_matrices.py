@@ -35,6 +35,7 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
         int: st.sampled_from([0, 1, 2, 3, 7, 1000]),
         float: st.sampled_from([0.0, 1e-6, 0.1, 0.5, 0.9, 1.0, 1.3, 6.0]),
         type(None): st.none(),
+        str: st.sampled_from(schemes.names()),  # text is the name of another scheme
     }[kind]
 
 

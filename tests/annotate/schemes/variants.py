@@ -29,6 +29,10 @@ SPECS = [
     "proposals(per_image=2, skew=3, precision=0.9)",
     "knowledge-graph(mode=truth)",
     "knowledge-graph(mode=path-only)",
+    "mixed(share=0.5, rest='rpa(keep=0.3)')",
+    "mixed(share=0.3, rest='knowledge-graph(mode=verify)')",
+    "mixed(share=0.1, rest='single-positive(positives=2, negatives=1, bias=size)')",
+    "mixed(share=0.4, rest=proposals)",
 ]
 
 

@@ -1,0 +1,77 @@
+"""Some images labelled completely, the others weakly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from simkit.annotate.schemes.base import Scheme, check_share, make, register, schemes, spell
+from simkit.chance import Chance, below
+from simkit.errors import BadInput
+from simkit.registry import settle
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
+
+NESTED = ("rpa", "proposals")  # with an amount of their own, and yet decided image by image
+
+
+@register
+@dataclass(frozen=True)
+class Mixed:
+    """Label a share of the images completely, and the others by another scheme.
+
+    Each image is among the complete ones with probability `share`, by a number of its own, so that
+    more images, and a larger share, contain what fewer gave. `rest` is any scheme that decides
+    image by image. Sources that add up are how several ways to label share one budget in LOC; which
+    mixture is best is open, and this scheme lets it be measured.
+
+    Example: simkit simulate --scheme "mixed(share=0.3, rest=single-positive)" --images 0.5
+    """
+
+    name: ClassVar[str] = "mixed"
+    title: ClassVar[str] = "Some complete, others weak"
+    source: ClassVar[str] = (
+        "Mahmood et al., NeurIPS 2022 (LOC), for several sources; this one: ours"
+    )
+    amount: ClassVar[str | None] = None
+
+    share: float = field(default=0.2, metadata={"help": "share of images labelled completely"})
+    rest: str = field(
+        default="single-positive", metadata={"help": "the scheme by which the others are labelled"}
+    )
+
+    def __post_init__(self) -> None:
+        settle(self)
+        check_share(self, "share")
+        rest = self._rest()
+        if rest.name == self.name or not (rest.amount is None or rest.name in NESTED):
+            raise BadInput(
+                f"mixed: rest is {self.rest!r}; a scheme that decides image by image is expected, "
+                f"such as {', '.join(_possible())}"
+            )
+        object.__setattr__(self, "rest", spell(rest))
+
+    @property
+    def needs_hierarchy(self) -> bool:
+        return self._rest().needs_hierarchy
+
+    @property
+    def needs_boxes(self) -> bool:
+        return self._rest().needs_boxes
+
+    def ask(self, crowd: Crowd, chance: Chance) -> None:
+        complete = below(chance.of("complete")(crowd.images), self.share)
+        crowd.sweep(crowd.images[complete])
+        others = crowd.images[~complete]
+        if len(others):
+            rest = self._rest()
+            rest.ask(crowd.among(others), chance.of("rest", rest.name))
+
+    def _rest(self) -> Scheme:
+        return make(self.rest)
+
+
+def _possible() -> list[str]:
+    parts = [part for part in schemes if part.amount is None or part.name in NESTED]
+    return [part.name for part in parts if part.name != Mixed.name]
