@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from simkit.annotate.schemes.base import Scheme, check_share, make, register, schemes, spell
+from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
 from simkit.registry import settle
@@ -38,7 +39,8 @@ class Mixed:
 
     share: float = field(default=0.2, metadata={"help": "share of images labelled completely"})
     rest: str = field(
-        default="single-positive", metadata={"help": "the scheme by which the others are labelled"}
+        default=spell(SinglePositive()),
+        metadata={"help": "the scheme by which the others are labelled"},
     )
 
     def __post_init__(self) -> None:

@@ -62,6 +62,7 @@ def test_its_ends_are_the_two_schemes(truth):
 def test_the_rest_is_spelled_completely():
     spelled = schemes.spell(schemes.make("mixed(rest=rpa)"))
     assert spelled == "mixed(share=0.2, rest='rpa(keep=0.1)')"
+    assert schemes.make("mixed(rest=single-positive)") == schemes.make("mixed")
     assert schemes.make(spelled) == schemes.make("mixed(rest='rpa(keep=0.1)')")
 
 
