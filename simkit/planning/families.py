@@ -32,8 +32,11 @@ STEPS, DAMPING = 12, 1e-9  # of Gauss-Newton, which ends after four or five on s
 class Family(Protocol):
     """One kind of curve. `name` as tables print it, `formula` as people read it."""
 
-    name: str
-    formula: str
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def formula(self) -> str: ...
 
     def fit(self, t: Array, scores: Array, weights: Array) -> Array:
         """Weighted least squares: t (K,), scores (R, K), weights (K,); parameters (R, p)."""

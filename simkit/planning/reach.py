@@ -24,12 +24,10 @@ def grade(dollars: float, reach: float) -> Grade:
     green: at most twice as far; amber: at most 11 times; red: further. Raises BadInput beyond 50
     times, where no curve is to be believed, and for what is no number of dollars.
     """
-    for what, value, above in (("dollars", dollars, -1.0), ("reach", reach, 0.0)):
-        if not math.isfinite(value) or not value > above or value < 0:
-            raise BadInput(
-                f"{what} is {value!r}; a number of dollars {'above 0' if not above else 'from 0 on'}"
-                " is expected"
-            )
+    if not (math.isfinite(dollars) and dollars >= 0):
+        raise BadInput(f"dollars is {dollars!r}; a number of dollars from 0 on is expected")
+    if not (math.isfinite(reach) and reach > 0):
+        raise BadInput(f"reach is {reach!r}; a number of dollars above 0 is expected")
     times = dollars / reach * (1 - _ROUNDING)
     if times > MOST:
         raise BadInput(

@@ -62,7 +62,7 @@ def resample(points: Points, fitted: Array, count: int, *, seed: int, name: str)
 
 
 def _shares(chance: Chance, points: Points, count: int) -> Array:
-    """(R, D) by how much each draw counts in a resample, stretched; rows sum to sqrt(n / (n - 1))."""
+    """(R, D) by how much each draw counts in a resample; a row sums to sqrt(n / (n - 1))."""
     n = len(points.draws)
     numbers = chance.of("draws")(np.arange(count)[:, None], np.arange(n))
     picked = (numbers % np.uint64(n)).astype(np.int64)
