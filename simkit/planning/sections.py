@@ -1,0 +1,261 @@
+"""What a plan says, in words: one document, whatever shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simkit.planning.document import Document, Section, Table
+from simkit.study.limit import money
+
+if TYPE_CHECKING:
+    from simkit.planning.planned import Check, Plan, Purchase, Span
+
+# The words of a grade; the colour never stands alone. Its limits are in reach.py.
+GRADES = {
+    "green": "green: at most 2 times beyond the pilot, where curves usually hold",
+    "amber": "amber: 2 to 11 times beyond the pilot; buy in rounds and fit again after each",
+    "red": "red: more than 11 times beyond the pilot; take it for a direction, not for a number",
+}
+_CHANCES = (5, 25, 50, 75, 95)
+
+
+def document(plan: Plan) -> Document:
+    """Title, warnings, recommendation and the sections of `plan`, in the order to read them."""
+    found = (
+        _expected(plan),
+        _money(plan),
+        _rivals(plan),
+        _options(plan),
+        _training(plan),
+        _target(plan),
+        _steps(plan),
+        _changes(plan),
+        _check(plan),
+        _worth(plan),
+        _assumed(plan),
+        _made(plan),
+    )
+    sections = tuple(section for section in found if section is not None)
+    return Document(plan.question, plan.recommendation, plan.warnings, sections)
+
+
+def points(share: float) -> str:
+    """mAP, or a difference of two, from 0 to 1 as points: 0.7134 is 71.3."""
+    text = f"{100 * share:.1f}"
+    return "0.0" if text == "-0.0" else text
+
+
+def span(band: Span) -> str:
+    """A band of mAP in points."""
+    return f"{points(band[0])} to {points(band[1])}"
+
+
+def percent(share: float) -> str:
+    """A chance. What was sampled is never quite sure: 100 % and 0 % stay out of it."""
+    return (
+        "more than 99 %"
+        if share > 0.99
+        else "less than 1 %"
+        if share < 0.01
+        else f"{100 * share:.0f} %"
+    )
+
+
+def _expected(plan: Plan) -> Section:
+    chosen = plan.chosen
+    rows = [
+        ("median", points(chosen.median)),
+        ("as likely inside as outside (50 %)", span(chosen.band50)),
+        ("nearly always inside (90 %)", span(chosen.band90)),
+        ("four times in five at least", points(chosen.low)),
+    ]
+    if chosen.target is not None and plan.target is not None:
+        rows.append((f"chance of {points(plan.target)} or more", percent(chosen.target)))
+    reach = f"Reach {GRADES[chosen.grade]} ({_times(chosen.times)})."
+    return Section(
+        "Expected mAP",
+        chart=True,
+        table=Table(("mAP on the test split, of 100", "points"), tuple(rows)),
+        notes=(reach,),
+    )
+
+
+def _times(times: float) -> str:
+    if times <= 1:
+        return "within what was measured"
+    return f"{times:.2g} times the dollars of the pilot's largest size"
+
+
+def _money(plan: Plan) -> Section:
+    rows = [(item.what, _cents(item.dollars), item.how) for item in plan.bill]
+    total = sum(item.dollars for item in plan.bill)
+    rows.append(("total", _cents(total), f"of {money(plan.budget)}"))
+    lines = ()
+    if total < 0.99 * plan.budget:
+        over = money(plan.budget - total)
+        lines = (f"{over} of the budget are not spent: more labels of this kind gain nothing.",)
+    sources = tuple(f"Prices of {plan.prices}: {source}" for source in plan.prices_from)
+    table = Table(("what", "$", "how it is counted"), tuple(rows), (0, 2), total=True)
+    return Section("Where the money goes", lines, table=table, notes=sources)
+
+
+def _cents(dollars: float) -> str:
+    return f"{dollars:,.2f}"
+
+
+def _rivals(plan: Plan) -> Section | None:
+    if not plan.rivals:
+        return None
+    rows = [
+        (
+            rival.way,
+            rival.method,
+            f"{100 * rival.difference:+.1f}",
+            f"{100 * rival.low:+.1f} to {100 * rival.high:+.1f}",
+            percent(rival.sure),
+            ", ".join(money(dollars) for dollars in rival.break_even) or "none",
+        )
+        for rival in plan.rivals
+    ]
+    columns = ("instead", "trained with", "the choice gains", "90 % interval", "ahead in",
+               "order turns at")  # fmt: skip
+    chosen = f"{plan.chosen.way}, trained with {plan.chosen.method},"
+    return Section(
+        "Runners-up",
+        (f"Points of mAP by which {chosen} is ahead at the same dollars for labels:",),
+        table=Table(columns, tuple(rows), (0, 1)),
+        items=tuple(rival.told for rival in plan.rivals if rival.told),
+        notes=("Differences are of paired samples: both curves from the same draws of images.",),
+    )
+
+
+def _options(plan: Plan) -> Section | None:
+    if len(plan.options) < 2:
+        return None
+    rows = [
+        (
+            money(one.total),
+            one.way,
+            one.method,
+            f"{one.images:,}",
+            points(one.median),
+            span(one.band90),
+            one.grade,
+        )
+        for one in plan.options
+    ]
+    columns = ("$ in all", "labels", "trained with", "images", "mAP", "90 % band", "reach")
+    return Section(
+        "For less money",
+        ("What nothing cheaper reaches, by dollars:",),
+        table=Table(columns, tuple(rows), (1, 2, 6)),
+    )
+
+
+def _training(plan: Plan) -> Section:
+    told = ", ".join(f"{name} {value}" for name, value in plan.settings)
+    lines = [f"Train {plan.chosen.method}; the settings that matter most: {told}."]
+    return Section("Method", tuple(lines), code=plan.method_spec)
+
+
+def _target(plan: Plan) -> Section | None:
+    reach = plan.reach
+    if reach is None:
+        return None
+    rows = [
+        (f"{chance} %", "not reachable" if dollars is None else money(dollars))
+        for chance, dollars in zip(_CHANCES, reach.quantiles, strict=True)
+    ]
+    never = f"In {percent(1 - reach.reached)} of samples {points(reach.target)} is not reached"
+    return Section(
+        f"Dollars to {points(reach.target)} mAP",
+        (f"{never} below {money(reach.most)} of training labels.",),
+        table=Table(("chance that so much is enough", "$ for labels"), tuple(rows)),
+    )
+
+
+def _steps(plan: Plan) -> Section | None:
+    if not plan.steps:
+        return None
+    rows = [
+        (
+            str(place),
+            money(step.dollars),
+            money(step.total),
+            f"{step.images:,}",
+            points(step.median),
+            step.measure,
+        )
+        for place, step in enumerate(plan.steps, 1)
+    ]
+    columns = ("round", "$ for labels", "so far", "images", "mAP", "measure, then decide")
+    told = "Each round contains the labels of the one before; fit the curves again after it."
+    return Section("Buy in rounds", (told,), table=Table(columns, tuple(rows), (5,)))
+
+
+def _changes(plan: Plan) -> Section | None:
+    if not plan.changes:
+        return None
+    rows = [
+        (
+            change.what,
+            "" if change.dollars is None else money(change.dollars),
+            "not known" if change.median is None else points(change.median),
+            change.told,
+        )
+        for change in plan.changes
+    ]
+    columns = ("if", "$ for labels", "mAP", "what is assumed")
+    return Section(
+        "What would change it",
+        (f"As planned: {money(plan.chosen.dollars)} and {points(plan.chosen.median)} mAP.",),
+        table=Table(columns, tuple(rows), (0, 3)),
+    )
+
+
+def _check(plan: Plan) -> Section:
+    check = plan.check
+    if check is None:
+        told = "There is no back-test: the pilot has too few sizes to predict one from the others."
+        return Section("Back-test", (told,))
+    rows = tuple(
+        (way, method, f"{times:.2g}x", points(real), points(said), span((low, high)),
+         "yes" if inside else "NO")
+        for way, method, times, real, said, low, high, inside in check.rows
+    )  # fmt: skip
+    columns = ("labels", "trained with", "beyond", "measured", "predicted", "90 % band", "inside")
+    lines = (f"{'Passed' if check.passed else 'MISSED'}: {check.told}", _summary(check))
+    return Section("Back-test", lines, table=Table(columns, rows, (0, 1, 6)))
+
+
+def _summary(check: Check) -> str:
+    return (
+        f"{percent(check.coverage) if check.coverage < 1 else 'All'} of {len(check.rows)} measured "
+        f"values lie in their 90 % bands, which are {points(check.width)} points wide; the median "
+        f"error is {points(check.error)} points."
+    )
+
+
+def _worth(plan: Plan) -> Section | None:
+    return Section("Worth a pilot point", items=plan.worth_trying) if plan.worth_trying else None
+
+
+def _assumed(plan: Plan) -> Section:
+    notes = tuple(f"Left out: {sentence}" for sentence in plan.left_out)
+    return Section("Assumptions", items=plan.assumptions, notes=notes)
+
+
+def _made(plan: Plan) -> Section:
+    ids = [f"plan {plan.id}", *(f"{what} {name}" for what, name in plan.ids)]
+    made = [f"{name} {value}" for name, value in plan.versions]
+    notes = ("Content ids: " + ", ".join(ids) + ".", f"Seed {plan.seed}; " + ", ".join(made) + ".")
+    return Section("How this was made", code=plan.command, notes=notes)
+
+
+def purchase(chosen: Purchase) -> str:
+    """What is bought, as part of a sentence."""
+    people = f", {chosen.workers} people for each question" if chosen.workers else ""
+    each = f"{chosen.per_image:.3g} for each" if chosen.per_image else "none for each"
+    return (
+        f"{chosen.way} on {chosen.images:,} images ({chosen.labels:,} known labels, {each}{people})"
+    )
