@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from simkit.planning.curves import fit
+from simkit.planning.curves import Curve, fit
 from simkit.planning.points import LEAST_SIZES, SMALLEST, Points
 
 LEVEL = 0.9
@@ -87,27 +87,29 @@ def backtest(points: Points, *, resamples: int = 200, seed: int = 0) -> Backtest
         if len(np.unique(smaller.costs)) < LEAST_SIZES or np.ptp(smaller.score) < SMALLEST:
             continue
         curve = fit(smaller, resamples=resamples, seed=seed)
-        held = range(kept, len(costs))
-        bands, medians = curve.band(costs[kept:], LEVEL), curve.median(costs[kept:])
-        for k, band, median in zip(held, bands.T, medians, strict=True):
-            scores = points.score[points.size == points.sizes[k]]
-            rows.append(
-                BacktestRow(
-                    curve.reach,
-                    kept,
-                    float(costs[k]),
-                    float(costs[k] / curve.reach),
-                    float(scores.mean()),
-                    float(median),
-                    float(band[0]),
-                    float(band[1]),
-                    float(((band[0] <= scores) & (scores <= band[1])).mean()),
-                )  # fmt: skip
-            )
+        rows += [_row(points, curve, k) for k in range(kept, len(costs))]
     if not rows:
         return None
     last = _last(rows)
     return _summary(rows, passed=last.covered, factor=last.factor)
+
+
+def _row(points: Points, curve: Curve, k: int) -> BacktestRow:
+    """Size k of a pilot, predicted by a curve through smaller ones."""
+    dollars = float(points.costs[k])
+    low, high = curve.band(dollars, LEVEL)[:, 0]
+    scores = points.score[points.size == points.sizes[k]]
+    return BacktestRow(
+        reach=curve.reach,
+        sizes=len(curve.points.sizes),
+        dollars=dollars,
+        factor=dollars / curve.reach,
+        measured=float(scores.mean()),
+        median=float(curve.median(dollars)[0]),
+        low=float(low),
+        high=float(high),
+        singles=float(((low <= scores) & (scores <= high)).mean()),
+    )
 
 
 ENOUGH = 0.85  # of the curves of a plan: bands are to hold nine times in ten, and there are few

@@ -1,7 +1,7 @@
 """Learning curves over dollars, with what they do not know.
 
-Five families (`families`) are fitted to each of many resamples (`resamples`) with weights in
-proportion to dollars, and all fits count the same. A sample is a curve plus the luck of one draw:
+Five families (`families`) are fitted to each of many resamples (`resamples`) with weights that
+grow with dollars, and all fits count the same. A sample is a curve plus the luck of one draw:
 bands are about the single purchase that a plan recommends, and a mean over draws lies within them
 more often. Every sample rises with dollars and stays within 0 to 1.
 """
@@ -26,6 +26,10 @@ Array = NDArray[np.float64]
 
 LEAST_RESAMPLES = 20
 REACHED = (0.05, 0.25, 0.5, 0.75, 0.95)
+# Larger sizes are nearer to what is asked, and no family holds from end to end: with this exponent a
+# size counts nearly six times as much as one of half its dollars. On `scenes` the median error at
+# twice the reach was 1.1 points with it, and 1.3 and more with weights of x**1.5 and below.
+TRUST = 2.5
 _LOWEST = 1e-3  # of the reach: no target is reached for less
 _GRID = 240  # dollars at which samples are looked at; between them log dollars are interpolated
 
@@ -146,10 +150,10 @@ def fit(points: Points, *, resamples: int = 200, seed: int = 0) -> Curve:
             "are the default"
         )
     t = np.log(points.costs / points.reach)
-    weights = points.costs  # larger sizes are nearer to what is asked, and their means are surer
+    weights = points.costs**TRUST
     centre = np.nanmean(points.table, 0)[None]
     through = [family.value(family.fit(t, centre, weights), t)[0] for family in FAMILIES]
-    found = resample(points, np.stack(through), resamples, seed=seed, name=_name(points))
+    found = resample(points, np.stack(through), weights, resamples, seed=seed, name=_name(points))
     fits = tuple(family.fit(t, found.means, weights) for family in FAMILIES)
     return Curve(points, fits, found.luck, seed)
 

@@ -25,6 +25,7 @@ from simkit.planning.points import Points
 
 Array = NDArray[np.float64]
 
+MOST_JITTER = 0.02  # mAP, standard deviation
 WIDEST = 3.0  # times the measured spread that a resample may take
 ONE_DRAW = 0.01  # mAP, standard deviation of the luck of a draw where a single one is known
 
@@ -37,18 +38,21 @@ class Resamples:
     luck: Array
 
 
-def resample(points: Points, fitted: Array, count: int, *, seed: int, name: str) -> Resamples:
-    """`count` resamples of the pilot; fitted (F, K): the curves through its means.
+def resample(
+    points: Points, fitted: Array, weights: Array, count: int, *, seed: int, name: str
+) -> Resamples:
+    """`count` resamples of the pilot; fitted (F, K): the curves through its means, which
+    counted by weights (K,).
 
     name: of these points; their jitter is their own, while draws are shared by all names.
     """
     table, chance = points.table, Chance.seeded(seed).of("plan")
     centre = np.nanmean(table, 0)
-    weights = points.costs / points.costs.mean()
+    weights = weights / weights.max()
     noise = _misfit(centre, fitted, weights)
     rows = np.arange(count)
     shake = ndtri(_uniform(chance.of("jitter", name)(rows[:, None], np.arange(len(centre)))))
-    jitter = noise * shake / np.sqrt(weights)
+    jitter = shake * np.minimum(noise / np.sqrt(weights), MOST_JITTER)
     if len(table) == 1:
         luck = ONE_DRAW * ndtri(_uniform(chance.of("luck")(rows)))
         return Resamples(np.clip(centre + jitter + ONE_DRAW * shake, 0, 1), luck)
@@ -75,10 +79,10 @@ def _spread(uniform: Array, n: int) -> Array:
 
 
 def _misfit(centre: Array, fitted: Array, weights: Array) -> float:
-    """Standard deviation, at weight 1, of means about a curve: the median family's, with two
-    degrees of freedom taken by the curve."""
+    """Standard deviation, at weight 1, of means about the curve that is nearest to them, with two
+    degrees of freedom taken by it. What others miss shows in how they disagree beyond the pilot."""
     free = max(1, len(centre) - 2)
-    return float(np.sqrt(np.median(((fitted - centre) ** 2) @ weights) / free))
+    return float(np.sqrt((((fitted - centre) ** 2) @ weights).min() / free))
 
 
 def _uniform(numbers: NDArray[np.uint64]) -> Array:
