@@ -108,8 +108,8 @@ def ladder(
 ) -> Ladder:
     """From the runs of a way by size, cheapest first.
 
-    bills: of their efforts without the set-up, by the efforts' identity. Runs without an effort count with the dollars on file, their set-up taken off. Raises
-    BadInput from pricing.
+    bills: of their efforts without the set-up, by the efforts' identity. Runs without an effort
+    count with the dollars on file, their set-up taken off. Raises BadInput from pricing.
     """
     found = [_step(runs, bills) for runs in sizes]
     kinds = list(dict.fromkeys(kind for step in found for kind in step[1]))

@@ -86,8 +86,8 @@ class Evidence:
         told = tuple(few(runs))
         if max(pairs(runs).values()) < LEAST:
             raise BadInput(
-                f"{told[0].removesuffix(': left out')}; a curve needs {LEAST} at least, so "
-                "compare again with more budgets, such as budgets = [50, 100, 200, 400]"
+                f"{told[0].removesuffix(': left out')}; compare again with more "
+                "budgets, such as budgets = [50, 100, 200, 400]"
             )
         first = found[0]
         results = [f"{run.labels_id} {run.method} {run.score!r}" for run in runs]
