@@ -23,6 +23,7 @@ _PUBLIC = {
     "train": ("simkit.learn.train", "train"),
     "compare": ("simkit.study.compare", "compare"),
     "Grid": ("simkit.study.grid", "Grid"),
+    "plan": ("simkit.planning.plan", "plan"),
     "Truth": ("simkit.labels.truth", "Truth"),
     "PartialLabels": ("simkit.labels.partial", "PartialLabels"),
     "Habits": ("simkit.annotate.habits", "Habits"),

@@ -27,6 +27,7 @@ VERBS = {
     "neighbours": "Show the pictures nearest to one picture, with their labels.",
     "train": "Train one method on partial labels and score it.",
     "compare": "Compare schemes and methods at equal cost.",
+    "plan": "Plan a budget: what to buy, how to train, what mAP to expect.",
     "list": "List schemes, methods, data sets, formats, figures or prices.",
     "show": "Show what a file or a runs folder holds and how it was made.",
 }

@@ -29,6 +29,22 @@ _LOOKS = (  # colours of Okabe and Ito, which most people tell apart; dashes; ma
 MOST = len(_LOOKS)  # lines that can be told apart
 
 
+_CAPTION = (
+    '<p class="note">Lines are medians, shades 90 % bands, small marks the pilot\'s runs; the '
+    "ring with its bar is the choice with its 90 % band.</p>"
+)
+
+
+def figure(plan: Plan, *, name: str) -> str:
+    """The chart with its legend, as a <figure>; "" without curves.
+
+    name: what its ids begin with, so that several fit on one page.
+    """
+    drawn = chart(plan, name=name)
+    below = f"<figcaption>{legend(plan)}{_CAPTION}</figcaption>"
+    return f"<figure>{drawn}{below}</figure>" if drawn else ""
+
+
 class _Place:
     """Where dollars (on a log axis) and mAP lie in the drawing."""
 

@@ -1,15 +1,10 @@
-"""The plan as one page of HTML that needs nothing from elsewhere: style and chart stand in it."""
+"""A document as one page of HTML that needs nothing from elsewhere: style and chart stand in it."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
-from simkit.planning.chart import chart, legend
-from simkit.planning.document import Section, Table
-
-if TYPE_CHECKING:
-    from simkit.planning.planned import Plan
+from simkit.planning.document import Document, Section, Table
 
 # Every rule is about what stands inside .simkit-plan, so that a notebook keeps its own look.
 _STYLE = """
@@ -72,14 +67,17 @@ _HEAD = """<!doctype html>
 """
 
 
-def page(plan: Plan) -> str:
-    """A whole page, to be opened from disk. Everything that came from outside is escaped."""
-    return f"{_HEAD.format(title=escape(plan.question))}{fragment(plan)}</body>\n</html>\n"
+def page(told: Document, *, name: str, figure: str = "") -> str:
+    """A whole page, to be opened from disk. Everything in the document is escaped.
+
+    name: what ids begin with;  figure: HTML, as it is, where the document has its chart.
+    """
+    inside = fragment(told, name=name, figure=figure)
+    return f"{_HEAD.format(title=escape(told.title))}{inside}</body>\n</html>\n"
 
 
-def fragment(plan: Plan) -> str:
+def fragment(told: Document, *, name: str, figure: str = "") -> str:
     """The same as a part of another page, such as a notebook; its style holds inside it only."""
-    told = plan.document()
     parts = [
         f'<div class="simkit-plan">\n<style>{_STYLE}</style>',
         f"<h1>{escape(told.title)}</h1>",
@@ -88,12 +86,12 @@ def fragment(plan: Plan) -> str:
         f'<p class="warning"><strong>Warning:</strong> {escape(text)}</p>' for text in told.warnings
     ]
     parts.append(f'<p class="lead">{escape(told.lead)}</p>')
-    name = f"plan-{plan.id}"
-    parts += [_section(plan, section, f"{name}-{n}") for n, section in enumerate(told.sections)]
+    for place, section in enumerate(told.sections):
+        parts.append(_section(section, f"{name}-{place}", figure if section.chart else ""))
     return "\n".join([*parts, "</div>\n"])
 
 
-def _section(plan: Plan, section: Section, name: str) -> str:
+def _section(section: Section, name: str, figure: str) -> str:
     parts = [f'<section aria-labelledby="{name}">', f'<h2 id="{name}">{escape(section.title)}</h2>']
     parts += [f"<p>{escape(text)}</p>" for text in section.lines]
     if section.table is not None and section.table.rows:
@@ -103,16 +101,7 @@ def _section(plan: Plan, section: Section, name: str) -> str:
     if section.code:
         parts.append(f"<pre>{escape(section.code)}</pre>")
     parts += [f'<p class="note">{escape(note)}</p>' for note in section.notes]
-    if section.chart and plan.lines:
-        drawn = chart(plan, name=f"{name}-chart")
-        parts.append(f"<figure>{drawn}<figcaption>{legend(plan)}{_CAPTION}</figcaption></figure>")
-    return "\n".join([*parts, "</section>"])
-
-
-_CAPTION = (
-    '<p class="note">Lines are medians, shades 90 % bands, small marks the pilot\'s runs; the '
-    "ring with its bar is the choice with its 90 % band.</p>"
-)
+    return "\n".join([*parts, *([figure] if figure else []), "</section>"])
 
 
 def _table(table: Table, title: str) -> str:

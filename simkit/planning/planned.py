@@ -24,6 +24,7 @@ class Purchase:
     median, low, mean, band50, band90  of mAP, 0 to 1; low is the 20 % quantile.
     target   the chance that mAP reaches the project's target; None: it has none.
     grade    green, amber or red;  times  how far beyond the pilot's largest size this is.
+    note     why it was chosen among equals; else empty.
     """
 
     way: str
@@ -43,6 +44,7 @@ class Purchase:
     target: float | None
     grade: str
     times: float
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,12 @@ class Item:
 
 @dataclass(frozen=True)
 class Rival:
-    """What was not chosen, at the same dollars as the choice.
+    """What was not chosen, at the same total dollars as the choice.
 
     difference, low, high  of mAP, the choice's less this one's, 0 to 1: median and 90 % interval of
                            paired samples.
     sure         share of samples in which the choice is ahead.
-    break_even   dollars of training labels at which the order turns; none: it does not.
+    break_even   totals, in dollars, at which the order turns; none: it does not.
     told         the same in words.
     """
 
@@ -103,14 +105,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Change:
-    """What a change of the assumptions does to the same purchase.
+    """What a change of the assumptions does.
 
-    dollars  of training labels that the budget has for it;  median  mAP then; None: cannot be told.
+    same    dollars that the labels of the plan cost then;  median  mAP that its way and method
+            reach for the budget, 0 to 1;  None: cannot be told.
+    choice  what would be recommended then: "the same", or another way with its method.
+    told    what is assumed.
     """
 
     what: str
-    dollars: float | None
+    same: float | None
     median: float | None
+    choice: str
     told: str
 
 
@@ -118,17 +124,21 @@ class Change:
 class Check:
     """The back-test: largest pilot sizes of all curves, predicted from the smaller ones.
 
-    rows: for each curve and size (way, method, times beyond what it was fitted on, measured,
-    predicted, low, high, inside).
-    coverage  share inside their 90 % band;  width, error  of bands, and median absolute, 0 to 1.
+    rows   of the choice and its runners-up, for each size that was held out: way, method, times
+           beyond what the curve was fitted on, measured, predicted, low, high, inside.
+    count  of such sizes over all curves;  inside  how many lie in their 90 % band;  coverage  as a
+           share.  width, error  mean of the bands, and median absolute, 0 to 1.
+    passed  whether the bands held;  factor  how many times beyond the smaller sizes, on average.
     """
 
     rows: tuple[tuple[str, str, float, float, float, float, float, bool], ...]
+    count: int
+    inside: int
     coverage: float
     width: float
     error: float
     passed: bool
-    told: str
+    factor: float
 
 
 @dataclass(frozen=True)
@@ -212,7 +222,7 @@ class Plan:
         """As one page that needs nothing from elsewhere, its chart included."""
         from simkit.planning.page import page
 
-        return page(self)
+        return page(self.document(), name=self._name, figure=self._figure)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -222,7 +232,17 @@ class Plan:
         """In a notebook: what the page shows, its style kept to itself."""
         from simkit.planning.page import fragment
 
-        return fragment(self)
+        return fragment(self.document(), name=self._name, figure=self._figure)
+
+    @property
+    def _name(self) -> str:
+        return f"plan-{self.id}"
+
+    @property
+    def _figure(self) -> str:
+        from simkit.planning.chart import figure
+
+        return figure(self, name=f"{self._name}-chart")
 
 
 def _plain(value: Any) -> Any:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from simkit.planning.document import Document, Section, Table
 from simkit.study.limit import money
+from simkit.study.summary import SMALLEST
 
 if TYPE_CHECKING:
-    from simkit.planning.planned import Check, Plan, Purchase, Span
+    from simkit.planning.planned import Plan, Rival, Span
 
 # The words of a grade; the colour never stands alone. Its limits are in reach.py.
 GRADES = {
@@ -71,12 +72,14 @@ def _expected(plan: Plan) -> Section:
     ]
     if chosen.target is not None and plan.target is not None:
         rows.append((f"chance of {points(plan.target)} or more", percent(chosen.target)))
-    reach = f"Reach {GRADES[chosen.grade]} ({_times(chosen.times)})."
+    notes = [f"Reach {GRADES[chosen.grade]} ({_times(chosen.times)})."]
+    if chosen.note:
+        notes.append(f"{chosen.note[0].upper()}{chosen.note[1:]}.")
     return Section(
         "Expected mAP",
         chart=True,
         table=Table(("mAP on the test split, of 100", "points"), tuple(rows)),
-        notes=(reach,),
+        notes=tuple(notes),
     )
 
 
@@ -90,10 +93,8 @@ def _money(plan: Plan) -> Section:
     rows = [(item.what, _cents(item.dollars), item.how) for item in plan.bill]
     total = sum(item.dollars for item in plan.bill)
     rows.append(("total", _cents(total), f"of {money(plan.budget)}"))
-    lines = ()
-    if total < 0.99 * plan.budget:
-        over = money(plan.budget - total)
-        lines = (f"{over} of the budget are not spent: more labels of this kind gain nothing.",)
+    over = plan.budget - total
+    lines = (f"{money(over)} of the budget are not spent.",) if over > 0.01 * plan.budget else ()
     sources = tuple(f"Prices of {plan.prices}: {source}" for source in plan.prices_from)
     table = Table(("what", "$", "how it is counted"), tuple(rows), (0, 2), total=True)
     return Section("Where the money goes", lines, table=table, notes=sources)
@@ -112,21 +113,26 @@ def _rivals(plan: Plan) -> Section | None:
             rival.method,
             f"{100 * rival.difference:+.1f}",
             f"{100 * rival.low:+.1f} to {100 * rival.high:+.1f}",
-            percent(rival.sure),
+            "equal" if _equal(rival) else percent(rival.sure),
             ", ".join(money(dollars) for dollars in rival.break_even) or "none",
         )
         for rival in plan.rivals
     ]
     columns = ("instead", "trained with", "the choice gains", "90 % interval", "ahead in",
-               "order turns at")  # fmt: skip
+               "order turns at a total of")  # fmt: skip
     chosen = f"{plan.chosen.way}, trained with {plan.chosen.method},"
     return Section(
         "Runners-up",
-        (f"Points of mAP by which {chosen} is ahead at the same dollars for labels:",),
+        (f"Points of mAP by which {chosen} is ahead at the same total:",),
         table=Table(columns, tuple(rows), (0, 1)),
         items=tuple(rival.told for rival in plan.rivals if rival.told),
         notes=("Differences are of paired samples: both curves from the same draws of images.",),
     )
+
+
+def _equal(rival: Rival) -> bool:
+    """Whether every sample reads as no difference, so that nobody is ahead."""
+    return max(abs(rival.low), abs(rival.high)) < SMALLEST
 
 
 def _options(plan: Plan) -> Section | None:
@@ -184,13 +190,13 @@ def _steps(plan: Plan) -> Section | None:
             money(step.total),
             f"{step.images:,}",
             points(step.median),
-            step.measure,
         )
         for place, step in enumerate(plan.steps, 1)
     ]
-    columns = ("round", "$ for labels", "so far", "images", "mAP", "measure, then decide")
+    columns = ("round", "$ for labels", "so far", "images", "mAP")
+    after = tuple(f"After round {place}: {s.measure}." for place, s in enumerate(plan.steps, 1))
     told = "Each round contains the labels of the one before; fit the curves again after it."
-    return Section("Buy in rounds", (told,), table=Table(columns, tuple(rows), (5,)))
+    return Section("Buy in rounds", (told,), table=Table(columns, tuple(rows), ()), items=after)
 
 
 def _changes(plan: Plan) -> Section | None:
@@ -199,17 +205,17 @@ def _changes(plan: Plan) -> Section | None:
     rows = [
         (
             change.what,
-            "" if change.dollars is None else money(change.dollars),
+            "not known" if change.same is None else money(change.same),
             "not known" if change.median is None else points(change.median),
-            change.told,
+            change.choice,
         )
         for change in plan.changes
     ]
-    columns = ("if", "$ for labels", "mAP", "what is assumed")
+    columns = ("if", "the labels cost", "mAP for the budget", "recommended then")
+    assumed = tuple(f"{change.what}: {change.told}." for change in plan.changes)
+    planned = f"As planned: {money(plan.chosen.dollars)} and {points(plan.chosen.median)} mAP."
     return Section(
-        "What would change it",
-        (f"As planned: {money(plan.chosen.dollars)} and {points(plan.chosen.median)} mAP.",),
-        table=Table(columns, tuple(rows), (0, 3)),
+        "What would change it", (planned,), table=Table(columns, tuple(rows), (0, 3)), items=assumed
     )
 
 
@@ -224,16 +230,14 @@ def _check(plan: Plan) -> Section:
         for way, method, times, real, said, low, high, inside in check.rows
     )  # fmt: skip
     columns = ("labels", "trained with", "beyond", "measured", "predicted", "90 % band", "inside")
-    lines = (f"{'Passed' if check.passed else 'MISSED'}: {check.told}", _summary(check))
-    return Section("Back-test", lines, table=Table(columns, rows, (0, 1, 6)))
-
-
-def _summary(check: Check) -> str:
-    return (
-        f"{percent(check.coverage) if check.coverage < 1 else 'All'} of {len(check.rows)} measured "
-        f"values lie in their 90 % bands, which are {points(check.width)} points wide; the median "
+    told = (
+        f"{'Passed' if check.passed else 'MISSED'}: of all curves' {check.count} largest sizes, "
+        f"predicted from smaller ones ({check.factor:.2g} times less on average), {check.inside} "
+        f"lie in their 90 % bands; these are {points(check.width)} points wide, and the median "
         f"error is {points(check.error)} points."
     )
+    notes = ("It says nothing about further reaches than its own.",)
+    return Section("Back-test", (told,), table=Table(columns, rows, (0, 1, 6)), notes=notes)
 
 
 def _worth(plan: Plan) -> Section | None:
@@ -250,12 +254,3 @@ def _made(plan: Plan) -> Section:
     made = [f"{name} {value}" for name, value in plan.versions]
     notes = ("Content ids: " + ", ".join(ids) + ".", f"Seed {plan.seed}; " + ", ".join(made) + ".")
     return Section("How this was made", code=plan.command, notes=notes)
-
-
-def purchase(chosen: Purchase) -> str:
-    """What is bought, as part of a sentence."""
-    people = f", {chosen.workers} people for each question" if chosen.workers else ""
-    each = f"{chosen.per_image:.3g} for each" if chosen.per_image else "none for each"
-    return (
-        f"{chosen.way} on {chosen.images:,} images ({chosen.labels:,} known labels, {each}{people})"
-    )

@@ -40,11 +40,13 @@ CHECK = Check(
         ("single-positive", "ll-r", 2.0, 0.655, 0.651, 0.640, 0.668, True),
         ("full-subset", "an", 2.0, 0.640, 0.610, 0.600, 0.625, False),
     ),
+    count=8,
+    inside=4,
     coverage=0.5,
     width=0.027,
     error=0.017,
     passed=False,
-    told="too few lie inside",
+    factor=2.0,
 )
 DOLLARS = (100.0, 400.0, 1000.0, 4000.0)
 LINES = (
@@ -106,10 +108,12 @@ def sample(**changes) -> Plan:
                 Step(3_400.0, 4_000.0, 12_000, 0.712, "single-positive", "test mAP"),
             ),
             changes=(
-                Change("wage +50 %", 2_933.0, 0.70, "all that is paid by time costs more"),
-                Change("recall -10 points", 4_000.0, None, "scores need runs with such habits"),
+                Change(
+                    "wage +50 %", 5_100.0, 0.70, "the same", "all that is paid by time costs more"
+                ),
+                Change("recall -10 points", 4_000.0, None, "not known", "not on file"),
             ),
-            check=replace(CHECK, passed=True, coverage=1.0, told="the bands held"),
+            check=replace(CHECK, passed=True, inside=8, coverage=1.0),
             reach=Reach(0.68, (1_000.0, 1_400.0, 1_900.0, 3_000.0, None), 0.94, 20_000.0),
             lines=LINES,
             assumptions=("The pilot's images are like the rest.",),
@@ -136,7 +140,7 @@ def evil() -> Plan:
         settings=((EVIL, EVIL),),
         method_spec=EVIL,
         steps=(Step(1.0, 1.0, 1, 0.5, EVIL, EVIL),),
-        changes=(Change(EVIL, 1.0, 0.5, EVIL),),
+        changes=(Change(EVIL, 1.0, 0.5, EVIL, EVIL),),
         prices_from=("https://example.org/prices", EVIL),
         assumptions=(EVIL,),
         left_out=(EVIL,),

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from simkit.planning.page import fragment, page
+from simkit.planning.planned import Plan
 from tests.planning.sample import EVIL, evil, sample
 
 ADDRESS = ("href", "src", "srcset", "action", "data", "poster", "xlink:href", "background", "cite")
@@ -46,7 +46,7 @@ class Reader(HTMLParser):
 @pytest.mark.parametrize(
     "plan", [sample(), evil(), sample(lines=())], ids=["plain", "evil", "bare"]
 )
-@pytest.mark.parametrize("render", [page, fragment])
+@pytest.mark.parametrize("render", [Plan.html, Plan._repr_html_])
 def test_nothing_is_loaded_from_anywhere(plan, render) -> None:
     text = render(plan)
     read = Reader(text)
@@ -62,7 +62,7 @@ def test_nothing_is_loaded_from_anywhere(plan, render) -> None:
 
 
 def test_what_comes_from_outside_is_shown_and_not_run() -> None:
-    text = page(evil())
+    text = evil().html()
     assert EVIL not in text
     assert '" onload=' not in text
     read = Reader(text)
@@ -72,7 +72,7 @@ def test_what_comes_from_outside_is_shown_and_not_run() -> None:
 
 
 def test_a_page_is_ready_for_phones_and_says_what_it_is() -> None:
-    read = Reader(page(sample()))
+    read = Reader(sample().html())
     meta = [attributes for tag, attributes in read.elements if tag == "meta"]
     assert {"charset": "utf-8"} in meta
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in meta
@@ -88,7 +88,7 @@ def test_a_page_is_ready_for_phones_and_says_what_it_is() -> None:
 
 
 def test_every_name_of_an_element_is_its_own_and_every_reference_has_its_target() -> None:
-    text = page(sample())
+    text = sample().html()
     read = Reader(text)
     ids = [a["id"] for _, a in read.elements if "id" in a]
     assert len(ids) == len(set(ids))
@@ -109,13 +109,13 @@ def test_a_notebook_keeps_its_own_look() -> None:
 
 
 def test_warnings_stand_before_the_recommendation() -> None:
-    text = page(sample(warnings=("The back-test missed.",)))
+    text = sample(warnings=("The back-test missed.",)).html()
     assert 0 < text.index("The back-test missed.") < text.index('class="lead"')
     assert "Warning:" in text  # in words, not by colour alone
 
 
 def test_the_sum_of_the_bill_stands_out() -> None:
-    text = page(sample())
+    text = sample().html()
     assert re.search(
         r'<tr class=total><td class="word">total</td><td class="number">4,900.00', text
     )

@@ -1,0 +1,92 @@
+"""A plan under each change of its assumptions: what the labels cost then, what the budget gives,
+and whether something else is better."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from simkit.errors import BadInput
+from simkit.planning import sensitivity
+from simkit.planning.candidates import Candidate, Curves, How, Pair, candidates
+from simkit.planning.choice import choose
+from simkit.planning.curves import Curve, fit
+from simkit.planning.evidence import Evidence
+from simkit.planning.planned import Change
+from simkit.planning.points import Points
+from simkit.planning.project import Project
+
+Note = Callable[[], None]
+
+
+def changed(
+    evidence: Evidence,
+    project: Project,
+    curves: Curves,
+    chosen: Candidate,
+    *,
+    risk: How,
+    resamples: int,
+    seed: int,
+    note: Note = lambda: None,
+) -> tuple[Change, ...]:
+    """Each change in turn, all else being equal; note is called after each."""
+    found = []
+    for change in sensitivity.changes(project):
+        found.append(_under(change, evidence, curves, chosen, (risk, resamples, seed)))
+        note()
+    return tuple(found)
+
+
+def _under(
+    change: sensitivity.Change,
+    evidence: Evidence,
+    curves: Curves,
+    chosen: Candidate,
+    how: tuple[How, int, int],
+) -> Change:
+    told = change.told(evidence, chosen.way)
+    try:
+        then = change.of(evidence)
+        points = then.points(*chosen.pair, change.project.prices)
+        same = None if points is None else chosen.dollars * points.reach / chosen.reach
+        if not change.scores(evidence, chosen.way):
+            return Change(change.what, same, None, "not known", told)
+        risk, resamples, seed = how
+        refitted = _refitted(curves, then, change.project, resamples, seed)
+        found = candidates(refitted, then, change.project)
+        best = choose(found, risk)
+        # The others would be judged by scores that are not known either.
+        comparable = all(change.scores(evidence, way) for way, _ in refitted)
+    except BadInput as error:
+        return Change(change.what, None, None, "nothing", str(error))
+    own = [one for one in found if one.pair == chosen.pair]
+    median = choose(own, risk).median if own else None
+    choice = _choice(best, chosen) if comparable else "not known"
+    return Change(change.what, same, median, choice, told)
+
+
+def _choice(best: Candidate, chosen: Candidate) -> str:
+    return "the same" if best.pair == chosen.pair else str(best)
+
+
+def _refitted(
+    curves: Curves, then: Evidence, project: Project, resamples: int, seed: int
+) -> dict[Pair, Curve]:
+    """Curves through the changed points; those that nothing changed stay as they are."""
+    found = {}
+    for (way, method), curve in curves.items():
+        points = then.points(way, method, project.prices)
+        if points is not None and _equal(points, curve.points):
+            found[way, method] = curve
+        elif points is not None:
+            found[way, method] = fit(points, resamples=resamples, seed=seed)
+    return found
+
+
+def _equal(one: Points, other: Points) -> bool:
+    return all(
+        np.array_equal(getattr(one, name), getattr(other, name))
+        for name in ("dollars", "score", "draw", "size")
+    )

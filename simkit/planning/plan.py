@@ -1,0 +1,128 @@
+"""From comparisons and a budget to a plan: fit, choose, check, and say how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+from simkit.annotate.prices import Prices
+from simkit.errors import BadInput
+from simkit.planning import money, telling
+from simkit.planning.assembled import Ground, assembled
+from simkit.planning.candidates import How, Pair, candidates
+from simkit.planning.changed import Note
+from simkit.planning.choice import choose
+from simkit.planning.curves import Curve, fit
+from simkit.planning.evidence import Evidence
+from simkit.planning.planned import Plan
+from simkit.planning.project import Project
+
+Folder = str | PathLike[str]
+
+CHANGES = 5  # of the assumptions, as sensitivity.py lists them: steps on the way to a plan
+
+__all__ = ["Plan", "plan"]
+
+
+def plan(
+    folders: Folder | Sequence[Folder],
+    budget: float,
+    *,
+    images: int | None = None,
+    target: float | None = None,
+    prices: Prices | str | None = None,
+    precision: float | None = None,
+    validation_images: int = 0,
+    image_price: float = 0.0,
+    gpu_price: float = 0.0,
+    gpu_hours: float | None = None,
+    rounds: int = 3,
+    risk: How = "robust",
+    seed: int = 0,
+    resamples: int = 200,
+    progress: Callable[[float, int], None] = lambda done, total: None,
+) -> Plan:
+    """What to buy for `budget` dollars, by the runs of one or several comparisons.
+
+    folders    that `simkit compare` wrote, all about the same data.
+    images     that exist;  target  mAP that is wanted, 0 to 1.
+    prices     a list or its name; None: the one the labels were bought by.
+    precision  points to which mAP is to be known on a test set that has to be labelled; None: there
+               is one.  validation_images  to label completely besides.
+    image_price  dollars to obtain an image;  gpu_price  dollars an hour, for gpu_hours, or as long
+               as the pilot took.
+    rounds     purchases into which the labels are divided;  risk  robust (20 % quantile of mAP as
+               high as possible) or expected (its mean, and the chance of the target).
+    progress   called with (steps done, all steps).
+
+    Raises BadInput for what is no comparison and for budgets that pay for no labels.
+    """
+    places = [folders] if isinstance(folders, str | PathLike) else list(folders)
+    evidence = Evidence.of(*places)
+    project = Project(
+        budget=budget, images=images, target=target, prices=_prices(prices, evidence),  # type: ignore[arg-type]
+        image_price=image_price, precision=precision, validation_images=validation_images,
+        gpu_price=gpu_price, gpu_hours=gpu_hours,
+    )  # fmt: skip
+    money.left(project, evidence)  # says so before long work where the budget pays for no labels
+    steps = _Steps(progress, len(evidence.pairs) + CHANGES)
+    curves, unfit = fitted(evidence, project, resamples=resamples, seed=seed, note=steps)
+    found = candidates(curves, evidence, project)
+    how: dict[str, Any] = {"rounds": rounds, "risk": risk, "seed": seed}
+    return assembled(
+        Ground(evidence, project, curves, tuple(found), choose(found, risk)),
+        resamples=resamples, unfit=unfit, note=steps, **how,
+        command=telling.command(places, project, prices=prices, **how),
+    )  # fmt: skip
+
+
+class _Steps:
+    """Counts what is done and passes it on."""
+
+    def __init__(self, progress: Callable[[float, int], None], total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def __call__(self) -> None:
+        self.done += 1
+        self.progress(min(self.done, self.total), self.total)
+
+
+def fitted(
+    evidence: Evidence,
+    project: Project,
+    *,
+    resamples: int = 200,
+    seed: int = 0,
+    note: Note = lambda: None,
+) -> tuple[dict[Pair, Curve], list[str]]:
+    """A curve for every way with every method, and a sentence for each that has none.
+
+    note is called after each.
+    Raises BadInput, with the first of these sentences, where there is no curve at all.
+    """
+    curves: dict[Pair, Curve] = {}
+    unfit: list[str] = []
+    for way, method in evidence.pairs:
+        note()
+        points = evidence.points(way, method, project.prices)
+        if points is None:
+            continue  # evidence.unpriced says why
+        try:
+            curves[way, method] = fit(points, resamples=resamples, seed=seed)
+        except BadInput as error:
+            unfit.append(f"{way} with {method}: {error}")
+    if not curves:
+        raise BadInput((unfit or evidence.unpriced(project.prices) or ["no curve"])[0])
+    return curves, unfit
+
+
+def _prices(given: Prices | str | None, evidence: Evidence) -> Prices | str:
+    if given is not None:
+        return given
+    if len(evidence.prices) > 1:
+        raise BadInput(
+            f"the runs were bought by several price lists ({', '.join(evidence.prices)}); say "
+            "which one the plan is for with prices"
+        )
+    return evidence.prices[0]
