@@ -26,9 +26,9 @@ Array = NDArray[np.float64]
 
 LEAST_RESAMPLES = 20
 REACHED = (0.05, 0.25, 0.5, 0.75, 0.95)
-# Larger sizes are nearer to what is asked, and no family holds from end to end: with this exponent a
-# size counts nearly six times as much as one of half its dollars. On `scenes` the median error at
-# twice the reach was 1.1 points with it, and 1.3 and more with weights of x**1.5 and below.
+# Larger sizes are nearer to what is asked, and no family holds from end to end: a size counts six
+# times as much as one of half its dollars, nearly. On `scenes` the median error at twice the reach
+# was 1.1 points with this exponent, and 1.3 and more with those up to 1.5.
 TRUST = 2.5
 _LOWEST = 1e-3  # of the reach: no target is reached for less
 _GRID = 240  # dollars at which samples are looked at; between them log dollars are interpolated
@@ -102,6 +102,8 @@ class Curve:
 
     def band(self, dollars: ArrayLike, level: float = 0.9) -> Array:
         """(2, n): the middle `level` of the samples."""
+        if not 0 < level < 1:
+            raise BadInput(f"level is {level!r}; a share between 0 and 1 is expected")
         edges = [(1 - level) / 2, (1 + level) / 2]
         return np.asarray(np.quantile(self.samples(dollars), edges, axis=0))
 
@@ -110,9 +112,14 @@ class Curve:
         return (self.samples(dollars) >= target).mean(0)
 
     def dollars_to(self, target: float, most: float) -> Reached:
-        """How much of training labels it takes to a mAP of `target`, up to `most` dollars."""
+        """How much of training labels it takes to a mAP of `target`, up to `most` dollars.
+
+        Raises BadInput for a target that is no mAP above 0, and for no amount of dollars.
+        """
         if not 0 < target <= 1:
             raise BadInput(f"target is {target!r}; mAP above 0 and up to 1 is expected")
+        if not 0 < most < np.inf:
+            raise BadInput(f"most is {most!r}; an amount of dollars above 0 is expected")
         low = min(_LOWEST * self.reach, 0.5 * most)
         grid = np.geomspace(low, most, _GRID)
         found = self.samples(grid)
