@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from simkit.annotate import schemes
 from simkit.annotate.habits import Habits
@@ -54,8 +53,7 @@ class Way:
         if self.grows == "images":
             return self.scheme
         value = float(f"{amount:.4g}") if self.shared else max(1, round(amount))
-        changed: Any = dataclasses.replace(self.part, **{self.grows: value})  # type: ignore[type-var]
-        return spelled(changed, amount=True)
+        return spelled(self.part, amount=value)
 
     def __str__(self) -> str:
         """For people: the scheme, and what is unusual about its images and its people."""
@@ -78,14 +76,13 @@ def _made(scheme: str) -> Scheme:
     return schemes.make(scheme)
 
 
-def spelled(part: Scheme, *, amount: bool = False) -> str:
-    """A scheme with what is not at its default, with or without its amount."""
-    values = {f.name: (getattr(part, f.name), f.default) for f in dataclasses.fields(part)}  # type: ignore[arg-type]
-    told = [
-        f"{name}={value!r}"
-        for name, (value, usual) in values.items()
-        if (amount if name == part.amount else value != usual)
-    ]
+def spelled(part: Scheme, *, amount: float | None = None) -> str:
+    """A scheme with what is not at its default, and with this amount or none."""
+    told = []
+    for f in dataclasses.fields(part):  # type: ignore[arg-type]
+        value = getattr(part, f.name) if f.name != part.amount else amount
+        if value is not None and (f.name == part.amount or value != f.default):
+            told.append(f"{f.name}={value!r}")
     return f"{part.name}({', '.join(told)})" if told else part.name
 
 
