@@ -1,0 +1,86 @@
+"""Curves, evidence and candidates with planted samples; nothing is fitted."""
+
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+
+import numpy as np
+from scipy.stats import norm
+
+from simkit.planning.candidates import Candidate
+from simkit.planning.evidence import Amount, Way
+
+S = 1000
+# A row for each curve of a test: the same normal quantiles in orders of their own.
+_RNG, _NORMAL = np.random.default_rng(5), norm.ppf((np.arange(S) + 0.5) / S)
+NOISE = np.stack([_RNG.permutation(_NORMAL) for _ in range(8)])
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A curve whose sample s is `level + slope log(dollars / 100) + spread noise_s`."""
+
+    level: float
+    slope: float
+    spread: float = 0.0
+    noise: int = 0
+    reach: float = 100.0
+    least: float = 10.0
+
+    @property
+    def points(self):
+        return SimpleNamespace(costs=np.array([self.least, self.reach]), reach=self.reach)
+
+    def samples(self, dollars):
+        x = np.log(np.atleast_1d(np.asarray(dollars, float)) / 100)
+        middle = self.level + self.slope * x
+        return np.clip(middle + self.spread * NOISE[self.noise][:, None], 0, 1)
+
+    def median(self, dollars):
+        return np.median(self.samples(dollars), axis=0)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A dollar buys `each` images, until `everything` dollars are spent."""
+
+    each: float = 10.0
+    everything: dict = field(default_factory=dict)
+
+    def most(self, way, prices, images):
+        return self.everything.get(way.scheme, np.inf)
+
+    def amount(self, way, dollars, prices, images=None):
+        count = max(1, round(self.each * dollars))
+        spec = way.scheme if way.grows == "images" else way.with_amount(min(1.0, dollars / 1000))
+        return Amount(count, 2 * count, 2.0, spec)
+
+
+def way(scheme="single-positive"):
+    return Way.of(scheme)
+
+
+def candidate(scheme, method, dollars, curve, target=None, **changes):
+    """What `candidates` makes of such a curve."""
+    own = curve.samples(dollars)[:, 0]
+    low90, low, low50, median, high50, high90 = np.quantile(own, [0.05, 0.2, 0.25, 0.5, 0.75, 0.95])
+    made = Candidate(
+        way=way(scheme),
+        method=method,
+        dollars=float(dollars),
+        amount=Evidence().amount(way(scheme), dollars, None),
+        total=float(dollars),
+        reach=curve.reach,
+        grade="green",
+        median=float(median),
+        low=float(low),
+        mean=float(own.mean()),
+        band50=(float(low50), float(high50)),
+        band90=(float(low90), float(high90)),
+        p_target=None if target is None else float((own >= target).mean()),
+        samples=own,
+    )
+    return replace(made, **changes)
+
+
+def along(scheme, method, curve, dollars, target=None):
+    return [candidate(scheme, method, each, curve, target) for each in dollars]
