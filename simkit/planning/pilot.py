@@ -237,6 +237,7 @@ def _far(part: Part, bought: dict[str, float]) -> str:
         f"{part.scheme}: its largest simulated size costs ${part.sizes[-1].dollars:,.2f}, and the "
         f"budget is {part.times:,.0f} times that"
     )
+    direct = f"${part.extra:,.2f} of it"
     if part.scheme in bought:
-        return f"{start}; buy ${part.extra:,.2f} of it directly besides, and it is {reach.AMBER:g} times"
-    return f"{start}; ${part.extra:,.2f} of it bought directly would make it {reach.AMBER:g} times"
+        return f"{start}; buy {direct} directly besides, and it is {reach.AMBER:g} times"
+    return f"{start}; {direct} bought directly would make it {reach.AMBER:g} times"

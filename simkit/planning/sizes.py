@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from simkit.annotate import schemes
@@ -113,12 +113,11 @@ class Bench:
     @staticmethod
     def _grown(size: Size, scheme: Scheme, times: float) -> Size:
         """The same about so many times the images: a count for each class grows with them."""
-        part = schemes.make(size.spec)
-        amount = getattr(part, str(scheme.amount))
+        amount = _amount(schemes.make(size.spec))
         if isinstance(amount, int):
-            changed: Any = {str(scheme.amount): max(1, round(amount * times))}
-            part = replace(part, **changed)  # type: ignore[type-var]
-        return Size(size.dollars * times, round(size.images * times), spelled(part, amount=True))
+            amount = max(1, round(amount * times))
+        spec = spelled(scheme, amount=amount)
+        return Size(size.dollars * times, round(size.images * times), spec)
 
     def _simulated(self, scheme: Scheme | str, count: int) -> PartialLabels:
         return simulate(self.truth, scheme, images=count, **self._settings)
@@ -126,4 +125,8 @@ class Bench:
     def _bought(self, scheme: Scheme, dollars: float) -> Size:
         bought = amount_for(dollars, self.truth, scheme, self.prices, **self._settings)
         asked = int(bought.labels.asked.sum())
-        return Size(bought.cost.dollars, asked, spelled(bought.scheme, amount=True))
+        return Size(bought.cost.dollars, asked, spelled(scheme, amount=_amount(bought.scheme)))
+
+
+def _amount(scheme: Scheme) -> float:
+    return getattr(scheme, str(scheme.amount))  # type: ignore[no-any-return]
