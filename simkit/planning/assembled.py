@@ -21,6 +21,7 @@ from simkit.planning.planned import Check, Item, Line, Plan, Purchase, Reach, Ri
 from simkit.planning.project import Project
 from simkit.planning.rivals import RunnerUp, runners_up
 from simkit.planning.trained_with import trained_with
+from simkit.study.summary import SMALLEST
 
 RIVALS = 6  # runners-up that are told
 DRAWN = 3  # of these are drawn
@@ -100,7 +101,7 @@ def assembled(
         ),
         check=None if every is None else _check(every, {pair: tests[pair] for pair in told}),
         reach=target,
-        lines=tuple(_lines(on, [chosen.pair, *(rival.pair for rival in rivals[:DRAWN])])),
+        lines=tuple(_lines(on, [chosen.pair, *_drawn(rivals)])),
         assumptions=tuple(telling.assumptions(chosen, evidence, project)),
         left_out=tuple(telling.left_out(on.curves, evidence, project, unfit)),
         warnings=tuple(telling.warnings(chosen, own, every, curve.note, target)),
@@ -187,6 +188,12 @@ def _reach(on: Ground) -> Reach | None:
     most = min(everything, reach.MOST * curve.reach)
     found = curve.dollars_to(target, most)
     return Reach(target, tuple(found.quantiles.values()), found.share, most)
+
+
+def _drawn(rivals: Sequence[RunnerUp]) -> list[Pair]:
+    """Of what differs from the choice: a line on top of another hides it."""
+    other = [one for one in rivals if max(abs(one.low), abs(one.high)) >= SMALLEST]
+    return [one.pair for one in other[:DRAWN]]
 
 
 def _lines(on: Ground, pairs: Sequence[Pair]) -> Iterator[Line]:

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
-from simkit.planning.sections import points, span
+from simkit.planning.wording import points, span
 from simkit.study.limit import money
 
 if TYPE_CHECKING:
     from simkit.planning.planned import Line, Plan
 
 WIDTH, HEIGHT = 520, 400  # of the drawing's own units: small, so that words stay large on a phone
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 12, 26, 46
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 18, 26, 46
 _LOOKS = (  # colours of Okabe and Ito, which most people tell apart; dashes; marks
     ("#0072B2", "", "circle"),
     ("#D55E00", "7 4", "square"),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simkit.history import content_id
+from simkit.planning.wording import Span
 
 if TYPE_CHECKING:
     from simkit.planning.document import Document
-
-Span = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -195,8 +195,6 @@ class Plan:
     @property
     def id(self) -> str:
         """Content id of all that the plan says; the command that made it does not count."""
-        import json
-
         said = {key: value for key, value in asdict(self).items() if key != "command"}
         return content_id(json.dumps(said, sort_keys=True, ensure_ascii=False))
 
@@ -222,7 +220,7 @@ class Plan:
         """As one page that needs nothing from elsewhere, its chart included."""
         from simkit.planning.page import page
 
-        return page(self.document(), name=self._name, figure=self._figure)
+        return page(self.document(), name=f"plan-{self.id}", figure=self._figure)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -232,17 +230,13 @@ class Plan:
         """In a notebook: what the page shows, its style kept to itself."""
         from simkit.planning.page import fragment
 
-        return fragment(self.document(), name=self._name, figure=self._figure)
-
-    @property
-    def _name(self) -> str:
-        return f"plan-{self.id}"
+        return fragment(self.document(), name=f"plan-{self.id}", figure=self._figure)
 
     @property
     def _figure(self) -> str:
         from simkit.planning.chart import figure
 
-        return figure(self, name=f"{self._name}-chart")
+        return figure(self, name=f"plan-{self.id}-chart")
 
 
 def _plain(value: Any) -> Any:

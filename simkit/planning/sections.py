@@ -5,18 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simkit.planning.document import Document, Section, Table
+from simkit.planning.wording import GRADES, percent, points, span
 from simkit.study.limit import money
 from simkit.study.summary import SMALLEST
 
 if TYPE_CHECKING:
-    from simkit.planning.planned import Plan, Rival, Span
+    from simkit.planning.planned import Plan, Rival
 
-# The words of a grade; the colour never stands alone. Its limits are in reach.py.
-GRADES = {
-    "green": "green: at most 2 times beyond the pilot, where curves usually hold",
-    "amber": "amber: 2 to 11 times beyond the pilot; buy in rounds and fit again after each",
-    "red": "red: more than 11 times beyond the pilot; take it for a direction, not for a number",
-}
 _CHANCES = (5, 25, 50, 75, 95)
 
 
@@ -38,28 +33,6 @@ def document(plan: Plan) -> Document:
     )
     sections = tuple(section for section in found if section is not None)
     return Document(plan.question, plan.recommendation, plan.warnings, sections)
-
-
-def points(share: float) -> str:
-    """mAP, or a difference of two, from 0 to 1 as points: 0.7134 is 71.3."""
-    text = f"{100 * share:.1f}"
-    return "0.0" if text == "-0.0" else text
-
-
-def span(band: Span) -> str:
-    """A band of mAP in points."""
-    return f"{points(band[0])} to {points(band[1])}"
-
-
-def percent(share: float) -> str:
-    """A chance. What was sampled is never quite sure: 100 % and 0 % stay out of it."""
-    return (
-        "more than 99 %"
-        if share > 0.99
-        else "less than 1 %"
-        if share < 0.01
-        else f"{100 * share:.0f} %"
-    )
 
 
 def _expected(plan: Plan) -> Section:

@@ -15,7 +15,7 @@ from simkit.planning.evidence import Evidence
 from simkit.planning.planned import Reach
 from simkit.planning.project import Project
 from simkit.planning.rounds import COUNT as ROUNDS
-from simkit.planning.sections import percent, points, span
+from simkit.planning.wording import percent, points, span
 from simkit.study.limit import money
 
 
@@ -39,8 +39,8 @@ def recommendation(chosen: Candidate, project: Project, rounds: int) -> str:
     times = f" in {rounds} rounds" if rounds > 1 else ""
     told = (
         f"{bought} for {money(chosen.dollars)}{times} ({amount.labels:,} known labels, "
-        f"{amount.per_image:.3g} for each image{each}), train {chosen.method} on them and expect "
-        f"{points(chosen.median)} mAP, nine times in ten {span(chosen.band90)}"
+        f"{amount.per_image:.3g} for each image{each}), train the method {chosen.method} on them "
+        f"and expect {points(chosen.median)} mAP, nine times in ten {span(chosen.band90)}"
     )
     if project.target is None or chosen.p_target is None:
         return f"{told}."

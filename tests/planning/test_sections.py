@@ -2,9 +2,7 @@
 
 from dataclasses import replace
 
-import pytest
-
-from simkit.planning.sections import document, percent, points, span
+from simkit.planning.sections import document
 from tests.planning.sample import CHECK, CHOSEN, sample
 
 
@@ -109,15 +107,3 @@ def test_ids_command_seed_and_versions_stand_at_the_end() -> None:
         f"Content ids: plan {plan.id}, truth 0123456789abcdef.",
         "Seed 0; simkit 0.1.",
     )
-
-
-@pytest.mark.parametrize(
-    "share, text", [(0.5, "50 %"), (1.0, "more than 99 %"), (0.0, "less than 1 %")]
-)
-def test_chances_from_samples_are_never_quite_sure(share: float, text: str) -> None:
-    assert percent(share) == text
-
-
-def test_numbers_are_in_points() -> None:
-    assert points(0.7134) == "71.3" and points(-0.0001) == "0.0"
-    assert span((0.1, 0.25)) == "10.0 to 25.0"
