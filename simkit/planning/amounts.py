@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.annotate.prices import Cost, Prices, cost
+from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 from simkit.planning.measured import Run
 from simkit.planning.ways import Way
@@ -109,7 +110,8 @@ def ladder(
     """From the runs of a way by size, cheapest first.
 
     bills: of their efforts without the set-up, by the efforts' identity. Runs without an effort
-    count with the dollars on file, their set-up taken off. Raises BadInput from pricing.
+    count with the dollars on file, their set-up taken off. Raises BadInput where nothing
+    costs anything.
     """
     found = [_step(runs, bills) for runs in sizes]
     kinds = list(dict.fromkeys(kind for step in found for kind in step[1]))
@@ -117,6 +119,10 @@ def ladder(
     costs = [bills[id(run.effort)] for run in largest if run.effort is not None]
     parts = np.array([[step[1].get(kind, (0.0, 0.0)) for kind in kinds] for step in found])
     dollars = np.array([step[0] for step in found])
+    if not dollars[-1]:
+        raise BadInput(
+            f"price list {prices.name!r} asks nothing for what {way} asks; give it prices above 0"
+        )
     every = _everything(way, largest, float(dollars[-1]), prices=prices, pool=pool, classes=classes)
     return Ladder(
         way=way,

@@ -133,18 +133,17 @@ class Evidence:
         price for what was asked, or it costs nothing (`unpriced` says which). Raises BadInput for
         runs of an older version, which can be priced by their own list alone.
         """
-        found = sizes(run for run in self._own(way) if run.method == method)
-        if len(found) < LEAST or unpriced(self._own(way), prices):
+        found = sizes(run for run in self.of_way(way) if run.method == method)
+        if len(found) < LEAST or unpriced(self.of_way(way), prices):
             return None
         bills, order = self._priced(prices), sorted({run.draw for run in self.runs})
         rows = [
             (place, order.index(run.draw), dollars_of(run, bills, prices), run.score)
             for place, runs in enumerate(worth(found, lambda r: dollars_of(r, bills, prices)))
             for run in runs
+            if dollars_of(run, bills, prices) > 0
         ]
         if len({place for place, *_ in rows}) < LEAST:
-            return None
-        if not all(row[2] > 0 for row in rows):
             return None
         size, draw, dollars, score = (np.array(column) for column in zip(*rows, strict=True))
         return Points(dollars=dollars, score=score, draw=draw, size=size)
@@ -164,7 +163,7 @@ class Evidence:
         """All purchases of a way at these prices. Raises BadInput where a price is missing."""
         key = (way, repr(prices))
         if key not in self._ladders:
-            runs = list({run.labels_id: run for run in self._own(way)}.values())
+            runs = list({run.labels_id: run for run in self.of_way(way)}.values())
             if not runs:
                 raise unknown("way of buying", str(way), map(str, self.ways))
             told = unpriced(runs, prices)
@@ -183,7 +182,7 @@ class Evidence:
 
     def unpriced(self, prices: Prices) -> list[str]:
         """A sentence for each way that these prices leave without a curve."""
-        told = {way: unpriced(self._own(way), prices) for way in self.ways}
+        told = {way: unpriced(self.of_way(way), prices) for way in self.ways}
         for way, method in self.pairs:
             if not told[way] and self.points(way, method, prices) is None:
                 told[way] = f"price list {prices.name!r} asks the same for most of its sizes"
@@ -226,7 +225,8 @@ class Evidence:
         """The same evidence with other runs, such as dearer ones, and other shares."""
         return replace(self, runs=tuple(runs), shares=shares, _bills={}, _ladders={})
 
-    def _own(self, way: Way) -> list[Run]:
+    def of_way(self, way: Way) -> list[Run]:
+        """All runs of a way, references left out."""
         return [run for run in self.runs if run.way == way and not run.reference]
 
     def _priced(self, prices: Prices) -> dict[int, Cost]:

@@ -119,7 +119,7 @@ def few(runs: Iterable[Run]) -> Iterator[str]:
 
 def pool(folders: Sequence[Measured]) -> int:
     """How many images the pilot could ask about: all, where a run or a share tells; else as many
-    as it did ask about."""
+    as it did ask about, or was allowed to."""
     whole = [run.images for one in folders for run in one.runs if run.reference]
     if whole:
         return max(whole)
@@ -127,7 +127,8 @@ def pool(folders: Sequence[Measured]) -> int:
     for one in folders:
         allowed = one.grid.get("images", 1.0)
         asked = max(run.images for run in one.runs)
-        most = max(most, round(asked / allowed) if isinstance(allowed, float) else asked)
+        share = isinstance(allowed, float)
+        most = max(most, round(asked / allowed) if share else max(asked, allowed))
     return most
 
 

@@ -97,6 +97,11 @@ def read(folder: str | PathLike[str]) -> Measured:
         raise BadInput(
             f"the table in {folder} has no column {missing[0]!r}; compare again with this version"
         )
+    if not _classes(table):
+        raise BadInput(
+            f"the table in {folder} does not say what its classes are; compare again with this "
+            "version"
+        )
     grid = _grid(Path(folder))
     rows = [row for row in table.to_pylist() if row["draw"] != runs.SWEEP]
     truth_id, test_id = (_only(rows, name, folder) for name in ("truth_id", "test_id"))

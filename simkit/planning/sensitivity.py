@@ -55,18 +55,33 @@ class Change:
                 runs.append(_asked(run, self.factors(run.way), made))
         for way in evidence.ways:
             stand_in = self._measured(evidence, way)
-            own = (r for r in evidence.runs if r.way == stand_in and not r.reference)
-            runs += [replace(run, way=way) for run in own]
+            if stand_in is not None:
+                runs += [replace(run, way=way) for run in evidence.of_way(stand_in)]
         return evidence.with_runs(runs, shares)
 
     def scores(self, evidence: Evidence, way: Way) -> bool:
         """Whether what is on file tells the mAP under this change too, and not the cost alone."""
+        if self._blind(evidence, way):
+            return False
         return not self.recall or self._measured(evidence, way) is not None
+
+    def _blind(self, evidence: Evidence, way: Way) -> bool:
+        """Whether other questions are asked, of runs that do not hold theirs."""
+        untold = any(run.effort is None for run in evidence.of_way(way))
+        return untold and bool(self.factors(way))
 
     def told(self, evidence: Evidence, way: Way) -> str:
         """What is assumed, and what is not known, about one way of buying."""
+        if self._blind(evidence, way):
+            return (
+                f"{self.assumed}; the runs of {way} do not hold the questions behind their labels, "
+                "so nothing is worked out: compare again with this version"
+            )
         if not self.recall:
-            if self.factors(way) or not (self.precision or self.prevalence != 1):
+            asked = {
+                kind for run in evidence.of_way(way) if run.effort for kind in run.effort.kinds()
+            }
+            if asked & set(self.factors(way)) or not (self.precision or self.prevalence != 1):
                 return self.assumed
             return f"{self.assumed}; {way} takes as many questions as before"
         found = self._measured(evidence, way)

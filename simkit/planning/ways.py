@@ -80,8 +80,10 @@ def spelled(part: Scheme, *, amount: float | None = None) -> str:
     """A scheme with what is not at its default, and with this amount or none."""
     told = []
     for f in dataclasses.fields(part):  # type: ignore[arg-type]
-        value = getattr(part, f.name) if f.name != part.amount else amount
-        if value is not None and (f.name == part.amount or value != f.default):
+        value, usual = getattr(part, f.name), f.default
+        if f.name == part.amount:
+            value, usual = amount, None
+        if value != usual:
             told.append(f"{f.name}={value!r}")
     return f"{part.name}({', '.join(told)})" if told else part.name
 

@@ -209,3 +209,31 @@ def test_reading_runs_does_not_load_torch(pilot):
         f"Evidence.of({str(pilot)!r})\nsys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
+
+
+def test_prices_of_nothing_leave_nothing_to_plan(evidence, tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text('[verify]\nper = "question"\ndollars = 0\n')
+    listed = prices(own)
+    assert evidence.points(Way.of("rpa"), "an", listed) is None
+    with pytest.raises(BadInput) as error:
+        evidence.amount(Way.of("rpa"), 10.0, listed)
+    assert str(error.value) == (
+        "price list 'own' asks nothing for what rpa asks; give it prices above 0"
+    )
+
+
+def test_images_that_were_allowed_count_where_fewer_were_asked(write_runs):
+    few = {"schemes": ("single-positive", "fpc"), "reference": False, "budgets": (5.0, 10.0, 20.0)}
+    own = Evidence.of(write_runs(**few, grid={"images": 2500}))
+    assert own.images == 2500
+    assert own.amount(Way.of("fpc", 2500), 10.0, COCO).images > 900
+
+
+def test_runs_of_a_table_without_classes_are_refused(write_runs):
+    at = write_runs(ap=[], classes=())
+    with pytest.raises(BadInput) as error:
+        Evidence.of(at)
+    assert str(error.value) == (
+        f"the table in {at} does not say what its classes are; compare again with this version"
+    )

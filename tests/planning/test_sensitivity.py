@@ -137,6 +137,11 @@ def test_a_less_precise_machine_makes_candidates_dearer(evidence, write_runs):
         "labels that are found; rpa takes as many questions as before"
     )
     assert change.told(evidence, FPC) == change.assumed
+    rarer = by_name()["classes half as frequent"]
+    assert rarer.told(evidence, RPA) == rarer.assumed
+    assert rarer.told(evidence, Way.of("single-positive")) == (
+        f"{rarer.assumed}; single-positive takes as many questions as before"
+    )
 
 
 def test_references_stay_what_they_cost(evidence):
@@ -145,3 +150,13 @@ def test_references_stay_what_they_cost(evidence):
         if not change.what.startswith("wage"):
             found = change.of(evidence).ceiling(listed)
             assert found == evidence.ceiling(listed)
+
+
+def test_runs_without_their_questions_are_not_worked_on(write_runs):
+    at = write_runs(schemes=("fpc", "single-positive"), effort=None)
+    old, change = Evidence.of(at), by_name()["classes half as frequent"]
+    assert not change.scores(old, FPC) and by_name()["wage +50 %"].scores(old, FPC)
+    assert change.told(old, FPC) == (
+        f"{change.assumed}; the runs of fpc do not hold the questions behind their labels, so "
+        "nothing is worked out: compare again with this version"
+    )
