@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from simkit.planning.mixtures import suggestions
 from simkit.planning.planned import Check, Item, Line, Plan, Purchase, Reach, Rival, Step
 from simkit.planning.project import Project
 from simkit.planning.rivals import RunnerUp, runners_up
+from simkit.planning.rounds import Round
 from simkit.planning.trained_with import trained_with
 from simkit.study.summary import SMALLEST
 
@@ -54,22 +56,21 @@ def assembled(
     """The plan for a choice; unfit: sentences about what has no curve; note is called on the way,
     once for each of the `changes`."""
     evidence, project, chosen = on.evidence, on.project, on.chosen
-    curve = on.curves[chosen.pair]
+    how: dict[str, Any] = {"resamples": resamples, "seed": seed}
     rivals = runners_up(
         on.found, chosen, on.curves, evidence=evidence, project=project, how=risk, most=RIVALS
     )
     steps = buying.rounds(
         project, chosen, rounds, curves=on.curves, evidence=evidence, rivals=rivals
     )
-    tests = {
-        pair: backtest(curve.points, resamples=resamples, seed=seed)
-        for pair, curve in on.curves.items()
-    }
-    own, every = tests[chosen.pair], together(list(tests.values()))
-    target = _reach(on)
-    trained = trained_with(evidence.folders, chosen.way, chosen.method)
-    kinds = list(evidence.ladder(chosen.way, project.prices).lines)
+    tests = {pair: backtest(curve.points, **how) for pair, curve in on.curves.items()}
+    every, target = together(list(tests.values())), _reach(on)
     told = [pair for pair in (chosen.pair, *(rival.pair for rival in rivals)) if tests[pair]]
+    alarms = telling.warnings(
+        chosen, tests[chosen.pair], every, on.curves[chosen.pair].note, target
+    )
+    trained = trained_with(evidence.folders, chosen.way, chosen.method)
+    changes = changed(evidence, project, on.curves, chosen, risk=risk, note=note, **how)
     return Plan(
         question=telling.question(project, evidence),
         recommendation=telling.recommendation(chosen, project, len(steps)),
@@ -78,33 +79,19 @@ def assembled(
         left=money.left(project, evidence),
         target=project.target,
         prices=project.prices.name,
-        prices_from=telling.sources(kinds, project.prices),
+        prices_from=_sources(on),
         bill=_bill(on),
         rivals=tuple(map(_rival, rivals)),
         method_spec=trained.spec,
         settings=trained.settings,
-        steps=tuple(
-            Step(
-                one.dollars, one.so_far, one.amount.images, one.median, one.amount.spec, one.measure
-            )
-            for one in steps
-        ),
-        changes=changed(
-            evidence,
-            project,
-            on.curves,
-            chosen,
-            risk=risk,
-            resamples=resamples,
-            seed=seed,
-            note=note,
-        ),
+        steps=tuple(map(_step, steps)),
+        changes=changes,
         check=None if every is None else _check(every, {pair: tests[pair] for pair in told}),
         reach=target,
         lines=tuple(_lines(on, [chosen.pair, *_drawn(rivals)])),
         assumptions=tuple(telling.assumptions(chosen, evidence, project)),
         left_out=tuple(telling.left_out(on.curves, evidence, project, unfit)),
-        warnings=tuple(telling.warnings(chosen, own, every, curve.note, target)),
+        warnings=tuple(alarms),
         worth_trying=tuple(s.told for s in suggestions(on.curves, chosen, evidence, project)),
         options=tuple(_options(on.found, chosen)),
         command=command,
@@ -135,6 +122,22 @@ def purchase(one: Candidate) -> Purchase:
         grade=one.grade,
         times=one.dollars / one.reach,
         note=one.note,
+    )
+
+
+def _sources(on: Ground) -> tuple[str, ...]:
+    ladder = on.evidence.ladder(on.chosen.way, on.project.prices)
+    return telling.sources(list(ladder.lines), on.project.prices)
+
+
+def _step(one: Round) -> Step:
+    return Step(
+        dollars=one.dollars,
+        total=one.so_far,
+        images=one.amount.images,
+        median=one.median,
+        scheme=one.amount.spec,
+        measure=one.measure,
     )
 
 
