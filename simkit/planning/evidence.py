@@ -207,19 +207,12 @@ class Evidence:
         most = max(run.images for run in runs)
         return max(run.seconds for run in runs if run.images == most) / 3600
 
-    def assumption(self, way: Way) -> str:
-        """In one sentence: what is taken to hold beyond the pilot's largest purchase of a way."""
-        pool = how_many(way.images, self.images)
-        if way.grows == "images":
-            return (
-                f"{way}: more dollars buy more images in the same way, which are taken to be like "
-                f"the pilot's {pool:,}."
-            )
-        return (
-            f"{way}: the pilot bought a growing {way.grows} on {pool:,} images; beyond its largest "
-            "purchase the same is bought on more images, as long as there are any, and only then "
-            "more about each; both are taken to follow the curve."
-        )
+    def assumption(self, way: Way, images: int | None = None) -> str:
+        """In one sentence: what is taken to hold beyond the pilot's largest purchase of a way.
+
+        images: that exist; None: as many as wanted.
+        """
+        return way.assumed(how_many(way.images, self.images), images)
 
     def with_runs(self, runs: Sequence[Run], shares: NDArray[np.float64] | None) -> Evidence:
         """The same evidence with other runs, such as dearer ones, and other shares."""

@@ -155,8 +155,8 @@ def changes(project: Project) -> list[Change]:
             project,
             "every class is in half as many images: random looks, complete labels and random "
             "questions take twice as many for the same present labels, by which mAP is taken to "
-            "go; the odds of a proposer's candidates halve; naming takes as long; a test set "
-            "needs more images",
+            "go; the odds of a proposer's candidates halve; naming takes as long, and "
+            "images with nothing to name are left aside; a test set needs more images",
             prevalence=0.5,
         ),
         Change(

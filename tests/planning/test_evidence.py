@@ -191,10 +191,15 @@ def test_what_is_assumed_beyond_the_pilot(evidence):
         "full-subset: more dollars buy more images in the same way, which are taken to be like "
         "the pilot's 3,000."
     )
-    assert evidence.assumption(Way.of("rpa")) == (
+    assert evidence.assumption(Way.of("rpa"), 60_000) == (
         "rpa: the pilot bought a growing keep on 3,000 images; beyond its largest purchase the "
-        "same is bought on more images, as long as there are any, and only then more about each; "
-        "both are taken to follow the curve."
+        "same is bought on more images, and only then more about each; the curve is taken to hold "
+        "for both, though for more images it is rather too low: a pilot on as many images as the "
+        "project has would tell."
+    )
+    assert evidence.assumption(Way.of("rpa"), 3000) == (
+        "rpa: the pilot bought a growing keep on 3,000 images, and there are no more; the curve "
+        "is taken to go on until all is asked."
     )
 
 
