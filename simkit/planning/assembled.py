@@ -25,7 +25,7 @@ from simkit.planning.rounds import Round
 from simkit.planning.trained_with import trained_with
 from simkit.study.summary import SMALLEST
 
-RIVALS = 6  # runners-up that are told
+WAYS, METHODS = 5, 3  # other ways, and other methods of the chosen one, that are told
 DRAWN = 3  # of these are drawn
 OPTIONS = 6  # purchases along the front that are told
 PLACES = 48  # at which a curve is drawn
@@ -57,9 +57,7 @@ def assembled(
     once for each of the `changes`."""
     evidence, project, chosen = on.evidence, on.project, on.chosen
     how: dict[str, Any] = {"resamples": resamples, "seed": seed}
-    rivals = runners_up(
-        on.found, chosen, on.curves, evidence=evidence, project=project, how=risk, most=RIVALS
-    )
+    rivals = _told(on, risk)
     steps = buying.rounds(
         project, chosen, rounds, curves=on.curves, evidence=evidence, rivals=rivals
     )
@@ -94,11 +92,22 @@ def assembled(
         warnings=tuple(alarms),
         worth_trying=tuple(s.told for s in suggestions(on.curves, chosen, evidence, project)),
         options=tuple(_options(on.found, chosen)),
+        risk=risk,
         command=command,
         seed=seed,
         ids=tuple(evidence.ids.items()),
         versions=tuple(versions().items()),
     )
+
+
+def _told(on: Ground, risk: How) -> list[RunnerUp]:
+    """The best method of each other way first, then other methods of the chosen way."""
+    found = runners_up(
+        on.found, on.chosen, on.curves,
+        evidence=on.evidence, project=on.project, how=risk, most=len(on.curves),
+    )  # fmt: skip
+    ways = [one for one in found if one.pair[0] != on.chosen.way][:WAYS]
+    return ways + [one for one in found if one.pair[0] == on.chosen.way][:METHODS]
 
 
 def purchase(one: Candidate) -> Purchase:

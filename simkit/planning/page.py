@@ -29,8 +29,8 @@ _STYLE = """
 .simkit-plan .number { white-space: nowrap; font-variant-numeric: tabular-nums; }
 .simkit-plan th.number { white-space: normal; }
 .simkit-plan .total td { border-top: 2px solid #555; font-weight: 600; }
-.simkit-plan pre { white-space: pre-wrap; background: #f2f2f2; color: inherit; padding: .6rem;
-  font-size: .88rem; border: 1px solid #ddd; margin: .5rem 0; }
+.simkit-plan pre { white-space: pre; overflow-x: auto; background: #f2f2f2; color: inherit;
+  padding: .6rem; font-size: .88rem; border: 1px solid #ddd; margin: .5rem 0; }
 .simkit-plan .note { color: #444; font-size: .9rem; }
 .simkit-plan figure { margin: .5rem 0; }
 .simkit-plan figure > svg { width: 100%; height: auto; display: block; background: #fff; }
@@ -51,6 +51,7 @@ _STYLE = """
   .simkit-plan table, .simkit-plan figure, .simkit-plan pre { break-inside: avoid; }
   .simkit-plan h2 { break-after: avoid; }
   .simkit-plan .number { white-space: normal; }
+  .simkit-plan pre { white-space: pre-wrap; }
 }
 """
 # A page of its own may load nothing at all, whatever stands in it.

@@ -187,6 +187,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     worth_trying: tuple[str, ...] = ()
     options: tuple[Purchase, ...] = ()
+    risk: str = "robust"
     command: str = ""
     seed: int = 0
     ids: tuple[tuple[str, str], ...] = ()
@@ -209,6 +210,9 @@ class Plan:
         from simkit.planning.text import render
 
         return render(self.document(), width=width)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def markdown(self) -> str:
         """As a Markdown document."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simkit.planning.document import Document, Section, Table
-from simkit.planning.wording import GRADES, percent, points, span
+from simkit.planning.wording import GRADES, RISKS, percent, points, signed, span
 from simkit.study.limit import money
 from simkit.study.summary import SMALLEST
 
@@ -84,8 +84,8 @@ def _rivals(plan: Plan) -> Section | None:
         (
             rival.way,
             rival.method,
-            f"{100 * rival.difference:+.1f}",
-            f"{100 * rival.low:+.1f} to {100 * rival.high:+.1f}",
+            signed(rival.difference),
+            f"{signed(rival.low)} to {signed(rival.high)}",
             "equal" if _equal(rival) else percent(rival.sure),
             ", ".join(money(dollars) for dollars in rival.break_even) or "none",
         )
@@ -99,7 +99,10 @@ def _rivals(plan: Plan) -> Section | None:
         (f"Points of mAP by which {chosen} is ahead at the same total:",),
         table=Table(columns, tuple(rows), (0, 1)),
         items=tuple(rival.told for rival in plan.rivals if rival.told),
-        notes=("Differences are of paired samples: both curves from the same draws of images.",),
+        notes=(
+            "Differences are of paired samples: both curves from the same draws of images.",
+            RISKS[plan.risk],
+        ),
     )
 
 

@@ -11,11 +11,24 @@ GRADES = {
     "red": "red: more than 11 times beyond the pilot; take it for a direction, not for a number",
 }
 
+RISKS = {
+    "robust": "The choice is the one that reaches most with bad luck (the 20 % quantile of its "
+    "samples), so that one with a higher median may stand here; --risk expected goes by the mean.",
+    "expected": "The choice is the one whose mean is highest, less a penalty for missing the "
+    "target where there is one; --risk robust goes by what is reached with bad luck.",
+}
+
 
 def points(share: float) -> str:
     """mAP, or a difference of two, from 0 to 1 as points: 0.7134 is 71.3."""
     text = f"{100 * share:.1f}"
     return "0.0" if text == "-0.0" else text
+
+
+def signed(share: float) -> str:
+    """A difference of mAP in points with its sign: +1.2, -0.4, 0.0."""
+    text = f"{100 * share:+.1f}"
+    return "0.0" if text in ("-0.0", "+0.0") else text
 
 
 def span(band: Span) -> str:

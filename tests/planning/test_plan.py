@@ -45,6 +45,12 @@ def test_every_other_way_is_a_rival_and_differences_are_of_the_choice(made) -> N
     assert max(rival.difference for rival in made.rivals) > 0
 
 
+def test_other_ways_come_before_other_methods_of_the_same(made) -> None:
+    same = [rival.way == made.chosen.way for rival in made.rivals]
+    assert same == sorted(same) and any(same)
+    assert len(made.rivals) == 3 + 2  # ways, and methods of the chosen one
+
+
 def test_rounds_add_up_and_each_has_something_to_measure(made) -> None:
     assert len(made.steps) == 3
     assert sum(step.dollars for step in made.steps) == pytest.approx(made.chosen.dollars)

@@ -27,3 +27,7 @@ def test_the_id_is_of_what_a_plan_says_and_not_of_how_it_was_asked() -> None:
     assert plan.id != sample(seed=1).id
     assert plan.id != sample(check=CHECK).id
     assert plan.id != replace(plan, chosen=replace(plan.chosen, median=0.713)).id
+
+
+def test_printing_a_plan_shows_it() -> None:
+    assert str(sample()) == sample().text()

@@ -84,6 +84,9 @@ def test_runners_up_have_paired_differences_and_where_the_order_turns() -> None:
         ("fpc", "csl", "+9.2", "+4.1 to +13.9", "more than 99 %", "none"),
     )
     assert told.items == ("Overtakes.",)
+    assert told.notes[1].startswith("The choice is the one that reaches most with bad luck")
+    mean = section(sample(risk="expected"), "Runners").notes[1]
+    assert mean.startswith("The choice is the one whose mean is highest")
 
 
 def test_a_missed_back_test_says_so_and_marks_its_rows() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from simkit.planning import reach
-from simkit.planning.wording import GRADES, percent, points, span
+from simkit.planning.wording import GRADES, percent, points, signed, span
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,7 @@ def test_chances_from_samples_are_never_quite_sure(share: float, text: str) -> N
 
 def test_numbers_are_in_points() -> None:
     assert points(0.7134) == "71.3" and points(-0.0001) == "0.0"
+    assert [signed(x) for x in (0.0123, -0.004, -0.0001, 0.0)] == ["+1.2", "-0.4", "0.0", "0.0"]
     assert span((0.1, 0.25)) == "10.0 to 25.0"
 
 
