@@ -132,8 +132,8 @@ def regret(found: Sequence[Choice]) -> list[str]:
                 f"{100 * np.mean([gap <= 1.5 for gap in gaps]):.0f} % | {np.median(gaps):.2f} | "
                 f"{max(gaps):.1f} |"
             )
-    worst = sorted(found, key=lambda c: -c.regret)[:5]
-    lines += ["", "The five worst: budget, times the pilot, recommended, best."]
+    worst = sorted((c for c in found if c.regret > 0), key=lambda c: -c.regret)[:5]
+    lines += ["", "The worst: budget, times the pilot, recommended, best."]
     lines += [
         f"- {c.prices} ${c.budget:,.0f}, {c.times}x: {c.recommended}; {c.best} was "
         f"{c.regret:.1f} points better"
