@@ -26,7 +26,7 @@ from simkit.labels.effort import Effort
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.planning import reach
-from simkit.planning.sizes import Bench, Part
+from simkit.planning.sizes import Bench, Part, first_boxes
 
 SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
 SHARE, MOST_SHARE = 0.15, 0.2  # of the budget: what is usual, and the most
@@ -35,6 +35,7 @@ DRAWS = 3
 LEAST = 160  # images to train on: the smallest of five sizes then has 10
 FEW = 10  # images that show a class, below which its AP says little
 SIMULATED = 1500  # images that schemes are priced on; more cost the same for each
+PLACES = 2_000_000  # and so many (image, class) places, which keeps it to seconds
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,9 @@ def pilot(
             f"{budget:,g} dollars pay for the set-up ({set_up:,.2f} dollars) and a pilot "
             f"({many * each:,.2f} dollars) and for nothing else; raise the budget"
         )
-    pool = truth.select(np.arange(min(truth.shape[0], SIMULATED, many - held)))
-    bench = Bench(pool, many - held, once, hierarchy, boxes, habits, seed)
+    seen = min(truth.shape[0], SIMULATED, max(LEAST, PLACES // L), many - held)
+    pool, places = truth.select(np.arange(seen)), first_boxes(boxes, seen)
+    bench = Bench(pool, many - held, once, hierarchy, places, habits, seed)
     parts = tuple(bench.part(spec, left) for spec in schemes)
     return Pilot(
         budget=float(budget),

@@ -130,3 +130,12 @@ class Bench:
 
 def _amount(scheme: Scheme) -> float:
     return getattr(scheme, str(scheme.amount))  # type: ignore[no-any-return]
+
+
+def first_boxes(boxes: Boxes | None, images: int) -> Boxes | None:
+    """Those of the first images of a data set."""
+    if boxes is None:
+        return None
+    own = boxes.images < images
+    sizes = None if boxes.sizes is None else boxes.sizes[:images]
+    return Boxes(boxes.images[own], boxes.classes[own], boxes.corners[own], sizes)

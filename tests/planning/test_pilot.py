@@ -178,3 +178,19 @@ def test_nonsense(changes, message):
     with pytest.raises(BadInput) as error:
         pilot(**given)
     assert str(error.value) == message
+
+
+def test_schemes_that_need_a_hierarchy_or_boxes_are_priced_too():
+    from simkit.data import open as opened
+
+    data = opened("scenes:images=600,val=20,test=20")
+    made = pilot(
+        data.truth["train"], "coco-tagging", 1500.0, hierarchy=data.hierarchy,
+        boxes=data.boxes["train"], schemes=["knowledge-graph", "single-positive(bias=size)"],
+    )  # fmt: skip
+    assert made.images < 600 and all(len(part.sizes) == 5 for part in made.parts)
+    with pytest.raises(BadInput) as error:
+        pilot(TRUTH, "careful", 500.0, schemes=["knowledge-graph"])
+    assert str(error.value).startswith(
+        "knowledge-graph needs a class hierarchy, and none was given"
+    )
