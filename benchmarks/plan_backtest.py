@@ -38,9 +38,9 @@ from plan_regret import PAIRS, Choice, choices, regret
 
 from simkit.annotate.prices import prices
 from simkit.learn.optim import Settings
-from simkit.planning.curves import fit
-from simkit.planning.evidence import Evidence
-from simkit.planning.points import Points
+from simkit.planning.curves.fit import fit
+from simkit.planning.curves.points import Points
+from simkit.planning.evidence.evidence import Evidence
 from simkit.study.compare import compare
 from simkit.study.grid import Grid, demo
 

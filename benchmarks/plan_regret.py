@@ -11,13 +11,13 @@ import numpy as np
 
 from simkit.annotate.prices import Prices, cost, prices
 from simkit.errors import BadInput
-from simkit.planning.candidates import Pair, candidates
-from simkit.planning.choice import choose
-from simkit.planning.curves import Curve
-from simkit.planning.evidence import Evidence
+from simkit.planning.choosing.candidates import Pair, candidates
+from simkit.planning.choosing.choice import choose
+from simkit.planning.curves.fit import Curve
+from simkit.planning.curves.points import Points
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money.project import Project
 from simkit.planning.plan import fitted
-from simkit.planning.points import Points
-from simkit.planning.project import Project
 
 LISTS = ("coco-tagging", "careful", "google", "aws", "openimages")
 TIMES = (2, 5, 10)  # a budget is so many times the median of what the ways' pilots reach

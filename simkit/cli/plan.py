@@ -14,7 +14,7 @@ from simkit.errors import BadInput, unknown
 from simkit.files import may_write, whole
 
 if TYPE_CHECKING:
-    from simkit.planning.planned import Plan
+    from simkit.planning.told.planned import Plan
 
 _WRITERS: dict[str, Callable[[Plan], str]] = {
     ".html": lambda plan: plan.html(),
@@ -136,7 +136,7 @@ def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
 
 
 def _pilot(folders: tuple[Path, ...], given: dict[str, Any]) -> Any:
-    from simkit.planning.pilot_report import pilot_report
+    from simkit.planning.pilot.report import pilot_report
 
     if folders:
         raise BadInput(

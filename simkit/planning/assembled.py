@@ -9,20 +9,22 @@ from typing import Any
 import numpy as np
 
 from simkit.history import versions
-from simkit.planning import money, reach, telling
-from simkit.planning import rounds as buying
-from simkit.planning.backtest import Backtest, backtest, together
-from simkit.planning.candidates import Candidate, Curves, How, Pair
 from simkit.planning.changed import Note, changed
-from simkit.planning.choice import front
-from simkit.planning.curves import Curve
-from simkit.planning.evidence import Evidence
-from simkit.planning.mixtures import suggestions
-from simkit.planning.planned import Check, Item, Line, Plan, Purchase, Reach, Rival, Step
-from simkit.planning.project import Project
-from simkit.planning.rivals import RunnerUp, runners_up
-from simkit.planning.rounds import Round
-from simkit.planning.trained_with import trained_with
+from simkit.planning.choosing import rounds as buying
+from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair
+from simkit.planning.choosing.choice import front
+from simkit.planning.choosing.mixtures import suggestions
+from simkit.planning.choosing.rivals import RunnerUp, runners_up
+from simkit.planning.choosing.rounds import Round
+from simkit.planning.curves import reach
+from simkit.planning.curves.backtest import Backtest, backtest, together
+from simkit.planning.curves.fit import Curve
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money import bill as money
+from simkit.planning.money.project import Project
+from simkit.planning.told import telling
+from simkit.planning.told.planned import Check, Item, Line, Plan, Purchase, Reach, Rival, Step
+from simkit.planning.told.trained_with import trained_with
 from simkit.study.summary import SMALLEST
 
 WAYS, METHODS = 5, 3  # other ways, and other methods of the chosen one, that are told

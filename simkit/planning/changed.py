@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 
 from simkit.errors import BadInput
-from simkit.planning import sensitivity
-from simkit.planning.candidates import Candidate, Curves, How, Pair, candidates
-from simkit.planning.choice import choose
-from simkit.planning.curves import Curve, fit
-from simkit.planning.evidence import Evidence
-from simkit.planning.planned import Change
-from simkit.planning.points import Points
-from simkit.planning.project import Project
+from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, candidates
+from simkit.planning.choosing.choice import choose
+from simkit.planning.curves.fit import Curve, fit
+from simkit.planning.curves.points import Points
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money import sensitivity
+from simkit.planning.money.project import Project
+from simkit.planning.told.planned import Change
 
 Note = Callable[[], None]
 

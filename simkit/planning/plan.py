@@ -8,15 +8,16 @@ from typing import Any
 
 from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
-from simkit.planning import money, telling
 from simkit.planning.assembled import Ground, assembled
-from simkit.planning.candidates import How, Pair, candidates
 from simkit.planning.changed import Note
-from simkit.planning.choice import choose
-from simkit.planning.curves import Curve, fit
-from simkit.planning.evidence import Evidence
-from simkit.planning.planned import Plan
-from simkit.planning.project import Project
+from simkit.planning.choosing.candidates import How, Pair, candidates
+from simkit.planning.choosing.choice import choose
+from simkit.planning.curves.fit import Curve, fit
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money import bill as money
+from simkit.planning.money.project import Project
+from simkit.planning.told import telling
+from simkit.planning.told.planned import Plan
 
 Folder = str | PathLike[str]
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.stats import norm
 
-from simkit.planning.candidates import Candidate
-from simkit.planning.evidence import Amount, Way
+from simkit.planning.choosing.candidates import Candidate
+from simkit.planning.evidence.evidence import Amount, Way
 
 S = 1000
 # A row for each curve of a test: the same normal quantiles in orders of their own.

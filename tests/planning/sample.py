@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from simkit.planning.planned import (
+from simkit.planning.told.planned import (
     Change,
     Check,
     Item,

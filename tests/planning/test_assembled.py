@@ -3,11 +3,11 @@
 import pytest
 
 from simkit.planning.assembled import DRAWN, OPTIONS, Ground, assembled, purchase
-from simkit.planning.candidates import candidates
-from simkit.planning.choice import choose
-from simkit.planning.evidence import Evidence
+from simkit.planning.choosing.candidates import candidates
+from simkit.planning.choosing.choice import choose
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money.project import Project
 from simkit.planning.plan import fitted
-from simkit.planning.project import Project
 from tests.planning import planted
 
 

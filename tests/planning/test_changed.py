@@ -3,12 +3,12 @@
 import pytest
 
 from simkit.annotate.habits import Habits
-from simkit.planning.candidates import candidates
 from simkit.planning.changed import changed
-from simkit.planning.choice import choose
-from simkit.planning.evidence import Evidence
+from simkit.planning.choosing.candidates import candidates
+from simkit.planning.choosing.choice import choose
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money.project import Project
 from simkit.planning.plan import CHANGES, fitted
-from simkit.planning.project import Project
 
 HOW = {"risk": "robust", "resamples": 20, "seed": 0}
 

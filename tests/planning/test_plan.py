@@ -8,7 +8,7 @@ import pytest
 import simkit
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
-from simkit.planning.planned import Plan
+from simkit.planning.told.planned import Plan
 from tests.planning import planted
 
 FAST = {"resamples": 20}

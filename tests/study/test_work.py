@@ -189,7 +189,5 @@ def test_a_loss_that_ran_away_is_noted(tiny):
     for lr, said in ((0.01, 0), (1e30, 1)):
         (bundle,) = plan(grid, opened(source_of(grid)))
         rows = run(dataclasses.replace(bundle, train=Settings(epochs=2, lr=lr))).rows
-        found = [
-            note for note in rows[0]["notes"] if note.startswith("an: its loss ran away, to")
-        ]
+        found = [note for note in rows[0]["notes"] if note.startswith("an: its loss ran away, to")]
         assert len(found) == said

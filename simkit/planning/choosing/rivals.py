@@ -1,0 +1,213 @@
+"""What was not chosen: how far behind for the same money, and at which budget it overtakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, score
+from simkit.planning.choosing.choice import by_pair, difference
+from simkit.planning.curves import reach
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money.bill import Project
+
+CLEAR = 0.002  # of mAP: curves that stay closer than this have no order that could turn
+BEYOND = 4.0  # times the budget up to which a turn is looked for
+STEPS = 160  # places on the way there
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """A budget at which the order of two purchases turns.
+
+    dollars  of labels of the chosen way;  total  of the project;  then  whether the choice is ahead
+    beyond it.  share  of the samples that have this order before and that one after.
+    """
+
+    dollars: float
+    total: float
+    then: bool
+    share: float
+
+
+@dataclass(frozen=True)
+class RunnerUp:
+    """A curve that was not chosen, at the same total as the choice.
+
+    dollars  of its labels;  difference, low, high  of mAP, the choice less this: median and 90 %
+    interval of paired samples;  sure  share of the samples in which the choice is ahead.
+    turns    break-even budgets, ascending, from `start` to `end` (totals) where both are known.
+    """
+
+    pair: Pair
+    dollars: float
+    difference: float
+    low: float
+    high: float
+    sure: float
+    turns: tuple[BreakEven, ...]
+    start: float
+    end: float
+
+    def __str__(self) -> str:
+        way, method = self.pair
+        return f"{way} with {method}"
+
+    @property
+    def told(self) -> str:
+        """Where the order turns, for people."""
+        if not self.turns:
+            end = "ahead" if self.difference > 0 else "behind"
+            if max(abs(self.low), abs(self.high)) < CLEAR:
+                end = "level"
+            return f"the choice is {end} from ${self.start:,.0f} to ${self.end:,.0f}"
+        return "; ".join(
+            f"the choice is {'ahead' if turn.then else 'behind'} from ${turn.total:,.0f} on "
+            f"({100 * turn.share:.0f} % of samples agree)"
+            for turn in self.turns
+        )
+
+
+def runners_up(
+    found: Sequence[Candidate],
+    chosen: Candidate,
+    curves: Curves,
+    *,
+    evidence: Evidence,
+    project: Project,
+    how: How = "robust",
+    most: int = 8,
+) -> list[RunnerUp]:
+    """The best method of every other way, and the best other methods of the chosen way.
+
+    At most so many in all, best first. Methods compete at the total that the choice costs.
+    """
+    groups = by_pair(found)
+    axes = {pair: _Axis.of(own, curves, evidence, project) for pair, own in groups.items()}
+
+    def at_total(pair: Pair) -> float:
+        dollars = axes[pair].dollars(np.array([chosen.total]))
+        own = curves[pair].samples(dollars)[:, 0]
+        target = None if project.target is None else float((own >= project.target).mean())
+        return score(own, how, target)
+
+    others = sorted((pair for pair in groups if pair != chosen.pair), key=at_total, reverse=True)
+    best: list[Pair] = []
+    for pair in others:
+        if pair[0] == chosen.way or pair[0] not in {way for way, _ in best}:
+            best.append(pair)
+    return [
+        _against(pair, chosen, curves=curves, axes=axes, budget=project.budget)
+        for pair in best[:most]
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Axis:
+    """From the total of a project to dollars of labels along one curve.
+
+    spent, totals  of its candidates, ascending;  cap  dollars that buy all there is;  far  dollars
+    beyond which the curve is not believed.
+    """
+
+    spent: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    cap: float
+    far: float
+
+    @staticmethod
+    def of(own: Sequence[Candidate], curves: Curves, evidence: Evidence, project: Project) -> _Axis:
+        pair = own[0].pair
+        return _Axis(
+            np.array([one.dollars for one in own]),
+            np.array([one.total for one in own]),
+            evidence.most(pair[0], project.prices, project.images),
+            reach.MOST * curves[pair].reach,
+        )
+
+    @property
+    def _rate(self) -> float:
+        """Dollars of the project for one of labels, beyond the last candidate."""
+        if len(self.spent) < 2:
+            return 1.0
+        return float(max(1.0, np.diff(self.totals[-2:])[0] / np.diff(self.spent[-2:])[0]))
+
+    @property
+    def end(self) -> float:
+        """The total up to which the curve is known: without end where everything can be bought."""
+        if self.cap <= self.far:
+            return np.inf
+        return float(self.totals[-1] + (self.far - self.spent[-1]) * self._rate)
+
+    def dollars(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(n,) dollars of labels that these totals leave, above 0."""
+        inside = np.interp(totals, self.totals, self.spent)
+        beyond = self.spent[-1] + (totals - self.totals[-1]) / self._rate
+        found = np.where(totals > self.totals[-1], beyond, inside)
+        return np.asarray(np.minimum(found, min(self.cap, self.far)))
+
+
+def _against(
+    pair: Pair,
+    chosen: Candidate,
+    *,
+    curves: Curves,
+    axes: dict[Pair, _Axis],
+    budget: float,
+) -> RunnerUp:
+    mine, theirs = axes[chosen.pair], axes[pair]
+    spent = theirs.dollars(np.array([chosen.total]))
+    own = curves[pair].samples(spent)[:, 0]
+    median, low, high = difference(chosen.samples, own)
+    start = float(max(mine.totals[0], theirs.totals[0]))
+    end = float(max(start, min(mine.end, theirs.end, BEYOND * budget)))
+    totals = np.geomspace(start, end, STEPS) if end > start else np.array([start])
+    along = mine.dollars(totals)
+    gap = curves[chosen.pair].samples(along) - curves[pair].samples(theirs.dollars(totals))
+    return RunnerUp(
+        pair=pair,
+        dollars=float(spent[0]),
+        difference=median,
+        low=low,
+        high=high,
+        sure=float((chosen.samples > own).mean()),
+        turns=tuple(_turns(gap, totals, along)),
+        start=start,
+        end=end,
+    )
+
+
+def _turns(
+    gap: NDArray[np.float64], totals: NDArray[np.float64], spent: NDArray[np.float64]
+) -> Iterator[BreakEven]:
+    """Where the median of gap (S, n) changes its sign, having been clear on both sides."""
+    median = np.median(gap, axis=0)
+    clear = np.flatnonzero(np.abs(median) > CLEAR)
+    changes = np.flatnonzero(np.diff(np.sign(median[clear])))
+    edges = [0, *(changes + 1), len(clear)]
+    for k, change in enumerate(changes):
+        before, after = clear[edges[k] : change + 1], clear[change + 1 : edges[k + 2]]
+        at = _crossing(median, int(clear[change]), int(clear[change + 1]))
+        # Where either side is clearest: next to the turn nearly every order is one of noise.
+        peaks = [part[np.argmax(np.abs(median[part]))] for part in (before, after)]
+        signs = [np.sign(gap[:, peak]) == np.sign(median[peak]) for peak in peaks]
+        yield BreakEven(
+            dollars=float(_log_interp(at, spent)),
+            total=float(_log_interp(at, totals)),
+            then=bool(median[peaks[1]] > 0),
+            share=float((signs[0] & signs[1]).mean()),
+        )
+
+
+def _crossing(median: NDArray[np.float64], start: int, stop: int) -> float:
+    """The place between two others, of different signs, where the median is 0."""
+    last = start + int(np.flatnonzero(np.sign(median[start:stop]) == np.sign(median[start]))[-1])
+    low, high = float(median[last]), float(median[last + 1])
+    return last + low / (low - high)
+
+
+def _log_interp(at: float, values: NDArray[np.float64]) -> float:
+    return float(np.exp(np.interp(at, np.arange(len(values)), np.log(values))))

@@ -1,0 +1,229 @@
+"""What a comparison's folder says to a plan: its runs, one value each, and how they were made."""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from simkit.annotate import schemes
+from simkit.annotate.habits import Habits
+from simkit.annotate.prices import prices
+from simkit.errors import BadInput
+from simkit.labels.effort import Effort
+from simkit.planning.evidence.ways import Way
+from simkit.study import kept, runs
+
+SAME = ("backbone", "weights", "features", "pictures", "train", "validation", "tuning")
+_NEEDED = (
+    *("scheme", "scheme_spec", "method", "reference", "budget", "draw", "seed", "dollars"),
+    *("images", "present", "absent", "map", "labels_id", "truth_id", "test_id"),
+)
+_EVERYTHING = "everything was bought"  # how `amount_for` says that a scheme is exhausted
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A finished run: what was asked, what was known then, and how one method scored with it.
+
+    nominal  names the amount that was meant: the budget and its price list, or the amount written.
+    effort   the questions behind its labels; None in tables from before it was kept, and then
+    dollars  says what they cost, set-up included, by the list called `prices`.
+    images, labels  asked images, known labels;  amount  of the scheme; None: images are.
+    present, absent  (L,) images each class is known to be in, and not in; empty: not on file.
+    score    mAP, 0 to 1;  seconds  of training;  all  whether nothing was left to buy.
+    """
+
+    way: Way
+    method: str
+    reference: bool
+    nominal: tuple[Any, ...]
+    draw: tuple[int, int]  # seed and draw
+    effort: Effort | None
+    dollars: float
+    set_up: float
+    prices: str
+    images: int
+    labels: int
+    amount: float | None
+    present: tuple[int, ...]
+    absent: tuple[int, ...]
+    score: float
+    seconds: float
+    all: bool
+    labels_id: str
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The runs of one folder, and what they have in common."""
+
+    folder: str
+    runs: tuple[Run, ...]
+    classes: tuple[str, ...]
+    truth_id: str
+    test_id: str
+    grid: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _About:
+    """What the rows of a table share; `efforts` by their text, so that each is priced once."""
+
+    where: str
+    grid: Mapping[str, Any]
+    habits: Habits
+    set_up: float
+    efforts: dict[str, Effort]
+
+
+def read(folder: str | PathLike[str]) -> Measured:
+    """The finished runs of a comparison's folder, those of a sweep left out.
+
+    Reads table.parquet and grid.toml, or what is finished of a comparison under way. Raises
+    BadInput that names folder and field for what no comparison writes: scores outside 0 to 1,
+    costs below 0, columns that are missing, runs of several data sets in one table.
+    """
+    table = runs.table(folder)
+    missing = [name for name in _NEEDED if name not in table.column_names]
+    if missing:
+        raise BadInput(
+            f"the table in {folder} has no column {missing[0]!r}; compare again with this version"
+        )
+    if not _classes(table):
+        raise BadInput(
+            f"the table in {folder} does not say what its classes are; compare again with this "
+            "version"
+        )
+    grid = _grid(Path(folder))
+    rows = [row for row in table.to_pylist() if row["draw"] != runs.SWEEP]
+    truth_id, test_id = (_only(rows, name, folder) for name in ("truth_id", "test_id"))
+    about = _About(str(folder), grid, _habits(grid, folder), _set_up(grid, _classes(table)), {})
+    found = tuple(_run(row, about) for row in rows if row["map"] is not None)
+    if not any(not run.reference for run in found):
+        raise BadInput(
+            f"{folder} holds no finished runs; give the folder that `simkit compare` wrote to"
+        )
+    return Measured(str(folder), found, _classes(table), truth_id, test_id, grid)
+
+
+def _classes(table: pa.Table) -> tuple[str, ...]:
+    """Their names; numbers where an older table does not say."""
+    names = runs.class_names(table)
+    if names or "ap" not in table.column_names or not len(table):
+        return names
+    return tuple(f"class {c}" for c in range(len(table["ap"][0].as_py() or ())))
+
+
+def _only(rows: list[dict[str, Any]], name: str, folder: str | PathLike[str]) -> str:
+    """The one value of a column. Raises BadInput where there are several."""
+    values = {row[name] for row in rows}
+    if len(values) > 1:
+        raise BadInput(
+            f"the table in {folder} has runs of different data ({name} is "
+            f"{' and '.join(sorted(map(str, values))[:2])}); compare each in a folder of its own"
+        )
+    return str(next(iter(values), ""))
+
+
+def _grid(folder: Path) -> dict[str, Any]:
+    """The grid as plain values: read without `study.grid`, which takes seconds to load torch."""
+    path = folder / "grid.toml"
+    try:
+        there = path.is_file()
+        text = path.read_text(encoding="utf-8") if there else kept.under_way(folder)["grid"]
+        found = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadInput(f"{path} cannot be read ({error}); compare again into this folder") from None
+    if not found:
+        raise BadInput(f"{folder} holds no grid.toml; give the folder that `simkit compare` made")
+    if not isinstance(found.get("prices"), str):
+        raise BadInput(f"{path}: prices is missing; compare again into this folder")
+    return found
+
+
+def _run(row: dict[str, Any], about: _About) -> Run:
+    grid = about.grid
+    what = f"{about.where}: {row['scheme']} with {row['method']}, draw {row['draw']}"
+    score, dollars = float(row["map"]), row["dollars"]
+    if not 0 <= score <= 1:
+        raise BadInput(
+            f"{what} has a map of {score:g}; a mean AP from 0 to 1 is expected, so divide "
+            "percentages by 100"
+        )
+    if dollars is None or not 0 <= dollars < math.inf:
+        raise BadInput(f"{what} has dollars {dollars!r}; a cost from 0 on is expected")
+    text = row.get("effort")
+    if text and text not in about.efforts:
+        about.efforts[text] = _effort(text, what)
+    # A reference labels all images, whatever the grid allows the schemes.
+    images = 1.0 if row["reference"] else grid.get("images", 1.0)
+    way = Way.of(row["scheme"], images, about.habits)
+    amount = _amount(way, row["scheme_spec"])
+    return Run(
+        way=way,
+        method=row["method"],
+        reference=bool(row["reference"]),
+        nominal=_nominal(row, grid, amount),
+        draw=(int(row["seed"] or 0), int(row["draw"])),
+        effort=about.efforts[text] if text else None,
+        dollars=float(dollars) - float(row.get("validation_dollars") or 0),
+        set_up=about.set_up,
+        prices=Path(grid["prices"]).stem,
+        images=int(row["images"]),
+        labels=int(row["present"] or 0) + int(row["absent"] or 0),
+        amount=amount,
+        present=tuple(row.get("class_present") or ()),
+        absent=tuple(row.get("class_absent") or ()),
+        score=score,
+        seconds=float(row.get("train_seconds") or 0),
+        all=any(_EVERYTHING in note for note in row.get("notes") or ()),
+        labels_id=str(row["labels_id"]),
+    )
+
+
+def _effort(text: str, what: str) -> Effort:
+    try:
+        return Effort.from_json(json.loads(text))
+    except BadInput:
+        raise
+    except ValueError as error:
+        raise BadInput(f"{what}: effort is no JSON ({error}); compare again") from None
+
+
+def _habits(grid: Mapping[str, Any], where: Any) -> Habits:
+    try:
+        return Habits(**grid.get("habits", {}))
+    except (BadInput, TypeError) as error:
+        raise BadInput(f"{where}: grid.toml: {error}") from None
+
+
+def _set_up(grid: Mapping[str, Any], classes: tuple[str, ...]) -> float:
+    """What the grid's price list takes once; nothing where its file is not there any more."""
+    try:
+        listed = prices(grid["prices"])
+    except BadInput:
+        return 0.0
+    return listed.setup + listed.setup_class * len(classes)
+
+
+def _amount(way: Way, spec: str) -> float | None:
+    if way.grows == "images":
+        return None
+    return float(getattr(schemes.make(spec), way.grows))
+
+
+def _nominal(row: dict[str, Any], grid: Mapping[str, Any], amount: float | None) -> tuple[Any, ...]:
+    """What makes two runs the same size: the budget they were bought for, else their amount."""
+    if row["budget"] is not None:
+        return ("dollars", Path(grid["prices"]).stem, float(row["budget"]))
+    if row.get("budget_hours") is not None:
+        return ("hours", Path(grid["prices"]).stem, float(row["budget_hours"]))
+    return ("written", str(grid.get("images", 1.0)), amount or 0.0)

@@ -1,0 +1,245 @@
+"""The pilot before there are any curves: what to label first, for how much, and why.
+
+Images that are labelled completely answer for every scheme at once: whatever a scheme would ask
+about them is known, so its labels are simulated and its own price is worked out. And sizes are
+nested: a pilot costs its largest size, the smaller ones are parts of it. So the first thing to buy
+is complete labels of some images; only a scheme that is much cheaper than that, and whose curve
+would end too far before the budget, is bought directly on more images.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from simkit.annotate.evaluation import evaluation_set
+from simkit.annotate.habits import Habits
+from simkit.annotate.prices import Prices, cost
+from simkit.annotate.prices import prices as price_list
+from simkit.data.dataset import Boxes
+from simkit.errors import BadInput
+from simkit.labels.effort import Effort
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.truth import Truth
+from simkit.planning.curves import reach
+from simkit.planning.pilot.sizes import Bench, Part, first_boxes
+
+SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
+SHARE, MOST_SHARE = 0.15, 0.2  # of the budget: what is usual, and the most
+TEST = 0.25  # of the pilot's images are kept to measure by
+DRAWS = 3
+LEAST = 160  # images to train on: the smallest of five sizes then has 10
+FEW = 10  # images that show a class, below which its AP says little
+SIMULATED = 1500  # images that schemes are priced on; more cost the same for each
+PLACES = 2_000_000  # and so many (image, class) places, which keeps it to seconds
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What to label first. Dollars are of the price list `prices`.
+
+    images, test_images  to label completely, to train on and to measure by;  per_image  dollars.
+    half_width  points to which mAP is known on the test images, 19 times in 20; 0 without any.
+    dollars     of all these labels;  share  of the budget;  set_up  paid once, for the project.
+    extra       (scheme, dollars) worth buying directly besides, in this order.
+    rare        classes that fewer than 10 of the images to train on are expected to show.
+    parts       by scheme;  draws  repetitions of each size.
+    """
+
+    budget: float
+    prices: str
+    classes: int
+    images: int
+    test_images: int
+    per_image: float
+    half_width: float
+    dollars: float
+    share: float
+    set_up: float
+    extra: tuple[tuple[str, float], ...]
+    rare: int
+    parts: tuple[Part, ...]
+    draws: int
+
+    @property
+    def recommendation(self) -> str:
+        """In a sentence: what to label first, and for how much."""
+        held = f" and {self.test_images:,} to measure by" if self.test_images else ""
+        return (
+            f"Label {self.images:,} images completely to train on{held}, for ${self.dollars:,.2f} "
+            f"({100 * self.share:.0f} % of the budget) by {self.prices}."
+        )
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Sentences: why this pilot, what it can tell and what it cannot."""
+        return tuple(_why(self))
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return {"recommendation": self.recommendation, "why": list(self.why), **asdict(self)}
+
+
+def pilot(
+    truth: Truth,
+    prices: Prices | str,
+    budget: float,
+    *,
+    images: int | None = None,
+    schemes: Sequence[str] = SCHEMES,
+    share: float = SHARE,
+    test: bool = True,
+    hierarchy: Hierarchy | None = None,
+    boxes: Boxes | None = None,
+    habits: Habits = Habits(),
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Pilot:
+    """The pilot for a budget (dollars, for everything) where there are no curves yet.
+
+    truth   of a data set like the user's, or `standin.like(classes, per_image)`: how often classes
+            occur decides what schemes cost.  images: how many the user has; None: enough.
+    share   of the budget that its labels may cost; where so much labels too few images for five
+            sizes, up to 0.2 is taken.
+    test    whether it has to bring its own test images; False: a test set is there.
+
+    Raises BadInput where 0.2 of the budget is too little, and says how much would do.
+    """
+    _check(budget, share, draws, images)
+    listed = prices if isinstance(prices, Prices) else price_list(prices)
+    once, L = listed.once_set_up(), truth.shape[1]
+    each = cost(_swept(L, habits), once).dollars
+    many = _how_many(budget, share, each, images=images, test=test)
+    held = round(TEST * many) if test else 0
+    set_up = listed.setup + listed.setup_class * L
+    left = budget - many * each - set_up
+    if left <= 0:
+        raise BadInput(
+            f"{budget:,g} dollars pay for the set-up ({set_up:,.2f} dollars) and a pilot "
+            f"({many * each:,.2f} dollars) and for nothing else; raise the budget"
+        )
+    seen = min(truth.shape[0], SIMULATED, max(LEAST, PLACES // L), many - held)
+    pool, places = truth.select(np.arange(seen)), first_boxes(boxes, seen)
+    bench = Bench(pool, many - held, once, hierarchy, places, habits, seed)
+    parts = tuple(bench.part(spec, left) for spec in schemes)
+    return Pilot(
+        budget=float(budget),
+        prices=listed.name,
+        classes=L,
+        images=many - held,
+        test_images=held,
+        per_image=each,
+        half_width=_half_width(truth, listed, held) if held else 0.0,
+        dollars=many * each,
+        share=many * each / budget,
+        set_up=set_up,
+        extra=tuple(_extra(parts, MOST_SHARE * budget - many * each)),
+        rare=int((truth.counts * (many - held) < FEW * truth.shape[0]).sum()),
+        parts=parts,
+        draws=draws,
+    )
+
+
+def _check(budget: float, share: float, draws: int, images: int | None) -> None:
+    number = isinstance(budget, int | float) and not isinstance(budget, bool)
+    if not number or not 0 < budget < math.inf:
+        raise BadInput(f"the budget is {budget!r}; a number of dollars above 0 is expected")
+    if not isinstance(share, float) or not 0 < share <= MOST_SHARE:
+        raise BadInput(
+            f"share is {share!r}; a share of the budget above 0 and up to {MOST_SHARE:g} is "
+            "expected: a pilot is to leave the money for what it is about"
+        )
+    for name, value in (("draws", draws), ("images", images)):
+        if value is not None and (type(value) is not int or value < 1):
+            raise BadInput(f"{name} is {value!r}; a whole number from 1 on is expected")
+
+
+def _how_many(budget: float, share: float, each: float, *, images: int | None, test: bool) -> int:
+    """Images that are labelled completely, those to measure by among them."""
+    least = math.ceil(LEAST / (1 - TEST)) if test else LEAST
+    if images is not None and images < least:
+        raise BadInput(
+            f"images is {images:,}; a pilot takes at least {least:,} of them, so label all of them "
+            "completely instead of planning"
+        )
+    if not each:
+        raise BadInput("complete labels cost nothing by this price list; label everything")
+    many = max(int(share * budget / each), min(least, int(MOST_SHARE * budget / each)))
+    if many < least:
+        raise BadInput(
+            f"{100 * MOST_SHARE:g} % of {budget:,g} dollars label {many:,} images completely "
+            f"({each:,.2f} dollars each), and a pilot takes {least:,}; raise the budget to "
+            f"{least * each / MOST_SHARE:,.0f} dollars, label fewer classes, or give runs on a "
+            "public data set like yours"
+        )
+    return many if images is None else min(many, images)
+
+
+def _extra(parts: Sequence[Part], dollars: float) -> Iterator[tuple[str, float]]:
+    """What brings curves near enough to the budget for the money that is left, cheapest first."""
+    for part in sorted(parts, key=lambda one: one.extra):
+        if 0 < part.extra <= dollars:
+            dollars -= part.extra
+            yield part.scheme, part.extra
+
+
+def _swept(classes: int, habits: Habits) -> Effort:
+    """The questions of one image that is labelled completely."""
+    counted = np.zeros(classes + 1, np.int64)
+    counted[classes] = 1
+    return Effort({"sweep": counted}, np.zeros(classes, np.int64), habits.workers)
+
+
+def _half_width(truth: Truth, prices: Prices, images: int) -> float:
+    """Points to which mAP is known on so many test images, by bisection of `evaluation_set`."""
+    low, high = 0.01, 99.0
+    for _ in range(14):
+        middle = math.sqrt(low * high)
+        try:
+            enough = evaluation_set(middle, truth, prices).images <= images
+        except BadInput:
+            enough = False  # more images than there can be
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+def _why(made: Pilot) -> Iterator[str]:
+    names = ", ".join(part.scheme for part in made.parts)
+    yield (
+        f"Complete labels hold the answers to whatever a scheme would ask, so {names} are all "
+        f"simulated on the same {made.images:,} images and priced as if they had been bought"
+    )
+    yield (
+        f"The sizes are nested, each twice the one before: the largest is what is bought, and "
+        f"{made.draws} draws of each take other parts of it, which costs nothing more"
+    )
+    if made.test_images:
+        yield (
+            f"{made.test_images:,} of the images are kept apart to measure by, where mAP is known "
+            f"to about +-{made.half_width:.1f} points; differences on the same images to less"
+        )
+    if made.rare:
+        yield (
+            f"{made.rare:,} of {made.classes:,} classes are expected in fewer than {FEW} of the "
+            "images to train on; the pilot says little about these"
+        )
+    if made.set_up:
+        yield f"The set-up (${made.set_up:,.2f}) is paid with the pilot, once for the whole project"
+    for part in made.parts:
+        if part.extra:
+            yield _far(part, dict(made.extra))
+
+
+def _far(part: Part, bought: dict[str, float]) -> str:
+    start = (
+        f"{part.scheme}: its largest simulated size costs ${part.sizes[-1].dollars:,.2f}, and the "
+        f"budget is {part.times:,.0f} times that"
+    )
+    direct = f"${part.extra:,.2f} of it"
+    if part.scheme in bought:
+        return f"{start}; buy {direct} directly besides, and it is {reach.AMBER:g} times"
+    return f"{start}; {direct} bought directly would make it {reach.AMBER:g} times"

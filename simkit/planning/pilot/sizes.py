@@ -1,0 +1,141 @@
+"""The sizes of a pilot for one scheme: simulated on images like the user's, at its own price."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from simkit.annotate import schemes
+from simkit.annotate.budget import amount_for
+from simkit.annotate.habits import Habits
+from simkit.annotate.prices import Prices, cost
+from simkit.annotate.schemes import Scheme
+from simkit.annotate.simulate import simulate
+from simkit.data.dataset import Boxes
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+from simkit.planning.curves import reach
+from simkit.planning.evidence.ways import spelled
+
+COUNT = 5  # each size doubles the one before
+TOO_FAR = "too far"
+
+
+@dataclass(frozen=True)
+class Size:
+    """dollars of a scheme's own labels; asked images; the scheme with its amount."""
+
+    dollars: float
+    images: int
+    spec: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """What completely labelled images say about one scheme.
+
+    sizes   ascending; all of them are parts of the same labels, at the scheme's own price.
+    times   how far the dollars left for labels are beyond the largest;  grade  of that, "too far"
+            from 50 times on.
+    extra   dollars of this scheme's own labels on other images, after which its curve would end at
+            most 11 times before the budget; 0 where it does.
+    """
+
+    scheme: str
+    sizes: tuple[Size, ...]
+    times: float
+    grade: str
+    extra: float
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        """Dollars of the sizes, as the grid of a comparison takes them."""
+        return tuple(round(size.dollars, 2) for size in self.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """Simulates schemes on the images of `truth` and bills them as if there were `images`.
+
+    prices: without the set-up.
+    """
+
+    truth: Truth
+    images: int
+    prices: Prices
+    hierarchy: Hierarchy | None = None
+    boxes: Boxes | None = None
+    habits: Habits = Habits()
+    seed: int = 0
+
+    def part(self, spec: str, left: float) -> Part:
+        """A scheme's sizes, and how far `left` dollars are beyond them. Raises BadInput."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of empty images, and of money that is not spent
+            sizes = tuple(self._sizes(schemes.make(spec)))
+        most = sizes[-1].dollars
+        times = left / most
+        grade = TOO_FAR if times > reach.MOST else str(reach.grade(left, most))
+        extra = left / reach.AMBER if times > reach.AMBER else 0.0
+        return Part(spec, sizes, times, grade, extra)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        names = ("hierarchy", "boxes", "habits", "seed")
+        return {name: getattr(self, name) for name in names}
+
+    def _sizes(self, scheme: Scheme) -> Iterator[Size]:
+        times = self.images / self.truth.shape[0]
+        if scheme.amount is None:
+            yield from self._by_images(scheme, times)
+            return
+        # By a scheme's own amount at most everything is bought, which is what complete labels cost.
+        most = cost(self._simulated("full-subset", self.truth.shape[0]), self.prices).dollars
+        whole = self._bought(scheme, most)
+        for k in range(COUNT):
+            own = whole.dollars / 2 ** (COUNT - 1 - k)
+            try:
+                bought = self._bought(scheme, own)
+            except BadInput:
+                continue  # not even the smallest amount: sizes start later
+            yield self._grown(bought, scheme, times)
+
+    def _by_images(self, scheme: Scheme, times: float) -> Iterator[Size]:
+        for k in range(COUNT):
+            count = max(1, self.truth.shape[0] >> (COUNT - 1 - k))
+            dollars = cost(self._simulated(scheme, count), self.prices).dollars
+            yield Size(dollars * times, round(count * times), spelled(scheme))
+
+    @staticmethod
+    def _grown(size: Size, scheme: Scheme, times: float) -> Size:
+        """The same about so many times the images: a count for each class grows with them."""
+        amount = _amount(schemes.make(size.spec))
+        if isinstance(amount, int):
+            amount = max(1, round(amount * times))
+        spec = spelled(scheme, amount=amount)
+        return Size(size.dollars * times, round(size.images * times), spec)
+
+    def _simulated(self, scheme: Scheme | str, count: int) -> PartialLabels:
+        return simulate(self.truth, scheme, images=count, **self._settings)
+
+    def _bought(self, scheme: Scheme, dollars: float) -> Size:
+        bought = amount_for(dollars, self.truth, scheme, self.prices, **self._settings)
+        asked = int(bought.labels.asked.sum())
+        return Size(bought.cost.dollars, asked, spelled(scheme, amount=_amount(bought.scheme)))
+
+
+def _amount(scheme: Scheme) -> float:
+    return getattr(scheme, str(scheme.amount))  # type: ignore[no-any-return]
+
+
+def first_boxes(boxes: Boxes | None, images: int) -> Boxes | None:
+    """Those of the first images of a data set."""
+    if boxes is None:
+        return None
+    own = boxes.images < images
+    sizes = None if boxes.sizes is None else boxes.sizes[:images]
+    return Boxes(boxes.images[own], boxes.classes[own], boxes.corners[own], sizes)

@@ -1,0 +1,110 @@
+"""What is asked of each curve, and up to where."""
+
+import numpy as np
+import pytest
+
+from simkit.annotate.prices import prices
+from simkit.errors import BadInput
+from simkit.planning.choosing.candidates import candidates, limits, told
+from simkit.planning.choosing.choice import by_pair
+from simkit.planning.curves.fit import fit
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money.bill import Project, bill
+
+METHODS = ("an", "ll-r")
+
+
+@pytest.fixture(scope="module")
+def evidence(pilot):
+    return Evidence.of(pilot)
+
+
+@pytest.fixture(scope="module")
+def curves(evidence):
+    listed = prices("coco-tagging")
+    pairs = [(way, method) for way, method in evidence.pairs if method in METHODS]
+    return {pair: fit(evidence.points(*pair, listed), resamples=40) for pair in pairs}
+
+
+def test_every_curve_is_asked_up_to_the_budget(curves, evidence):
+    project = Project(400.0)
+    found = candidates(curves, evidence, project, steps=12)
+    groups = by_pair(found)
+    assert set(groups) == set(curves)
+    for pair, own in groups.items():
+        assert own[-1].dollars == pytest.approx(400) and own[-1].total == pytest.approx(400)
+        assert own[0].dollars >= curves[pair].points.costs[0]
+        assert own[-1].grade == "amber" and own[0].grade == "green"
+        medians = [one.median for one in own]
+        assert medians == sorted(medians)
+
+
+def test_a_candidate_says_what_its_curve_says(curves, evidence):
+    project = Project(100.0, target=0.6)
+    one = candidates(curves, evidence, project, steps=8)[3]
+    curve = curves[one.pair]
+    at = one.dollars
+    assert np.array_equal(one.samples, curve.samples(at)[:, 0])
+    assert one.median == pytest.approx(curve.median(at)[0])
+    assert one.low == pytest.approx(curve.quantile(at, 0.2)[0])
+    assert one.band90 == pytest.approx(tuple(curve.band(at)[:, 0]))
+    assert one.p_target == pytest.approx(curve.at_least(at, 0.6)[0])
+    assert one.amount == evidence.amount(one.way, at, project.prices)
+    assert one.total == pytest.approx(bill(project, evidence, *one.pair, at).total)
+
+
+def test_images_that_cost_something_leave_less_for_labels(curves, evidence):
+    project = Project(400.0, image_price=0.05)
+    for own in by_pair(candidates(curves, evidence, project, steps=6)).values():
+        last = own[-1]
+        # Images are whole: up to one of them is not paid for.
+        assert 399.94 < last.total <= 400 * (1 + 1e-6)
+        assert last.dollars == pytest.approx(400 - 0.05 * last.amount.images, abs=0.06)
+
+
+def test_nothing_is_asked_beyond_fifty_times_the_pilot(curves, evidence):
+    project = Project(1e6)
+    for pair, limit in limits(curves, evidence, project).items():
+        assert limit.most == pytest.approx(50 * curves[pair].reach)
+    found = candidates(curves, evidence, project, steps=6)
+    assert max(one.dollars / one.reach for one in found) == pytest.approx(50)
+    assert {own[-1].grade for own in by_pair(found).values()} == {"red"}
+    far = 50 * next(curve.reach for (way, _), curve in curves.items() if way.scheme == "rpa")
+    assert (
+        f"rpa: followed up to ${far:,.2f} of labels, 50 times its largest pilot size, where every "
+        "curve ends; a larger pilot shows more"
+    ) in told(curves, evidence, project)
+
+
+def test_nothing_is_asked_beyond_all_there_is(curves, evidence):
+    project = Project(1000.0, images=2000)
+    last = {
+        pair[0].scheme: own[-1]
+        for pair, own in by_pair(candidates(curves, evidence, project, steps=6)).items()
+    }
+    # 10 classes, 8 people, 0.3011 s at $15 an hour: 0.1003667 dollars an image.
+    everything = 2000 * 10 * 8 * 0.3011 * 15 / 3600
+    assert last["full-subset"].dollars == pytest.approx(everything)
+    assert last["full-subset"].amount.images == 2000
+    assert f"full-subset: ${everything:,.2f} buy every label there is to buy" in told(
+        curves, evidence, project
+    )
+
+
+def test_a_budget_below_the_pilot_is_asked_at_what_it_pays_for(curves, evidence):
+    found = candidates(curves, evidence, Project(2.0), steps=6)
+    assert {one.dollars for one in found} == {2.0}
+
+
+def test_no_curve_and_no_money(curves, evidence):
+    with pytest.raises(BadInput) as error:
+        candidates({}, evidence, Project(10.0))
+    assert str(error.value) == (
+        "there is no curve to choose from; compare ways of buying at 3 sizes first"
+    )
+    with pytest.raises(BadInput) as error:
+        candidates(curves, evidence, Project(1.0, image_price=5.0))
+    assert str(error.value) == (
+        "1 dollars pay for no labels in any measured way; raise the budget, or lower what comes "
+        "off first, such as the precision of the test set"
+    )

@@ -1,0 +1,81 @@
+"""Buying in rounds."""
+
+import pytest
+
+from simkit.errors import BadInput
+from simkit.planning.choosing.rivals import RunnerUp
+from simkit.planning.choosing.rounds import rounds
+from simkit.planning.money.bill import Project
+from tests.planning.fakes import Evidence, Line, candidate, way
+
+CURVE = Line(0.60, 0.05, spread=0.01)
+PAIR = (way("full-subset"), "an")
+
+
+def bought(count=3, *, dollars=800.0, target=None, rivals=None, curve=CURVE):
+    chosen = candidate("full-subset", "an", dollars, curve)
+    project = Project(1000.0, target=target)
+    return rounds(project, chosen, count, curves={PAIR: curve}, evidence=Evidence(), rivals=rivals)
+
+
+def rival(pair, sure):
+    return RunnerUp(pair, 800.0, 0.01, -0.01, 0.03, sure, (), 10.0, 4000.0)
+
+
+def test_each_round_doubles_what_is_there():
+    found = bought()
+    assert [one.so_far for one in found] == [200, 400, 800]
+    assert [one.dollars for one in found] == [200, 200, 400]
+    # Ten images a dollar.
+    assert [one.amount.images for one in found] == [2000, 4000, 8000]
+    assert [one.new for one in found] == [2000, 2000, 4000]
+    assert [one.number for one in found] == [1, 2, 3]
+    assert sum(one.dollars for one in bought(5)) == pytest.approx(800)
+
+
+def test_a_round_says_what_to_expect_and_when_the_curve_was_wrong():
+    one = bought()[0]
+    # 0.60 + 0.05 log 2 at 200 dollars; 5 % of a normal deviate lie below 1.645 standard ones.
+    assert one.median == pytest.approx(0.6347, abs=1e-3)
+    assert one.band90 == pytest.approx((0.6347 - 0.01645, 0.6347 + 0.01645), abs=3e-4)
+    assert one.turn == one.band90[0] and one.stop is None
+    assert one.measure == (
+        "train and measure mAP; below 61.8 the curve was wrong, so plan again before buying more; "
+        "fit again with this point before the next round"
+    )
+
+
+def test_with_a_target_it_says_when_to_stop():
+    first, _, last = bought(target=0.65)
+    assert first.stop == pytest.approx(0.65 + 0.01645, abs=3e-4)
+    assert "; stop from 66.6 on, where the target lies below the measured mAP by" in first.measure
+    # 0.60 + 0.05 log 8 - 0.01645
+    assert last.measure == (
+        "train and measure mAP; below 68.8 the plan was wrong: add this purchase to the runs "
+        "before the next plan"
+    )
+
+
+def test_what_a_disappointing_round_speaks_for():
+    surely_behind, other = rival((way("rpa"), "an"), 0.99), rival((way("fpc"), "an"), 0.8)
+    text = bought(rivals=[surely_behind, other])[0].measure
+    assert "the curve was wrong, so buy a few labels by fpc and compare again;" in text
+    text = bought(rivals=[rival((way("full-subset"), "ll-r"), 0.6)])[0].measure
+    assert "the curve was wrong, so train ll-r on the same labels too;" in text
+    text = bought(rivals=[surely_behind])[0].measure
+    assert "the curve was wrong, so plan again before buying more;" in text
+
+
+def test_rounds_below_the_smallest_pilot_size_are_joined():
+    # 2.5, 5, 10, 20, 40 dollars, and the smallest pilot size was 10.
+    found = bought(5, dollars=40.0)
+    assert [one.so_far for one in found] == [10, 20, 40]
+    assert [one.dollars for one in found] == [10, 10, 20]
+    assert [one.so_far for one in bought(3, dollars=4.0)] == [4]
+
+
+@pytest.mark.parametrize("count", [0, -1, 2.0, True, 11])
+def test_nonsense(count):
+    with pytest.raises(BadInput) as error:
+        bought(count)
+    assert str(error.value) == f"rounds is {count!r}; a whole number from 1 to 10 is expected"

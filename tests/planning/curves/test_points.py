@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+
+from simkit.errors import BadInput
+from simkit.planning.curves.points import Points
+
+GOOD = {
+    "dollars": [10, 20, 40, 11, 21, 41],
+    "score": [0.3, 0.4, 0.5, 0.32, 0.41, 0.52],
+    "draw": [0, 0, 0, 3, 3, 3],
+    "size": [0, 1, 2, 0, 1, 2],
+}
+
+
+def made(**changed: object) -> Points:
+    return Points(**{**GOOD, **changed})
+
+
+def test_scores_stand_by_draw_and_size_and_costs_are_means() -> None:
+    points = made()
+    np.testing.assert_array_equal(points.table, [[0.3, 0.4, 0.5], [0.32, 0.41, 0.52]])
+    np.testing.assert_array_equal(points.costs, [10.5, 20.5, 40.5])
+    np.testing.assert_array_equal(points.draws, [0, 3])
+    assert points.reach == 40.5
+
+
+def test_sizes_stand_in_the_order_of_their_cost_whatever_their_numbers() -> None:
+    points = made(size=[2, 0, 1, 2, 0, 1])
+    np.testing.assert_array_equal(points.sizes, [2, 0, 1])
+    np.testing.assert_array_equal(points.table[0], [0.3, 0.4, 0.5])
+
+
+def test_a_size_that_a_draw_lacks_is_nan() -> None:
+    points = Points(*([column[i] for i in (0, 1, 2, 3, 5)] for column in GOOD.values()))
+    np.testing.assert_array_equal(points.table[1], [0.32, np.nan, 0.52])
+
+
+def test_the_smaller_sizes_keep_all_their_draws() -> None:
+    smaller = made().up_to(20.5)
+    assert smaller.reach == 20.5
+    np.testing.assert_array_equal(smaller.dollars, [10, 20, 11, 21])
+
+
+def test_columns_are_read_only_copies() -> None:
+    given = np.array(GOOD["score"])
+    points = made(score=given)
+    given[0] = 0.9
+    assert points.score[0] == 0.3
+    with pytest.raises(ValueError, match="read-only"):
+        points.score[0] = 0.5
+
+
+REFUSED = {
+    "points": (
+        {"score": [30, 40, 50, 32, 41, 52]},
+        "points: score is 30.0; mAP from 0 to 1 is expected, so divide points by 100",
+    ),
+    "above 1": (
+        {"score": [0.3, 0.4, 1.01, 0.3, 0.4, 0.5]},
+        "points: score is 1.01; mAP from 0 to 1 is expected, so divide points by 100",
+    ),
+    "nan": (
+        {"score": [0.3, np.nan, 0.5, 0.3, 0.4, 0.5]},
+        "points: score is nan; mAP from 0 to 1 is expected, so divide points by 100",
+    ),
+    "free": (
+        {"dollars": [10, 0, 40, 11, 21, 41]},
+        "points: dollars is 0.0; an amount above 0 is expected",
+    ),
+    "endless": (
+        {"dollars": [10, np.inf, 40, 11, 21, 41]},
+        "points: dollars is inf; an amount above 0 is expected",
+    ),
+    "negative": (
+        {"dollars": [10, 20, -40, 11, 21, 41]},
+        "points: dollars is -40.0; an amount above 0 is expected",
+    ),
+    "twice": (
+        {"draw": [0] * 6},
+        "two points have the same draw and size; give one score for each, or number the draws of "
+        "another seed apart",
+    ),
+    "ragged": (
+        {"size": [0, 1, 2]},
+        "points have columns of {'dollars': 6, 'score': 6, 'draw': 6, 'size': 3}; give one value "
+        "of each per point",
+    ),
+    "empty": (
+        {name: [] for name in GOOD},
+        "there are no points; run a comparison with 3 or more budgets first",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_point_is_refused(case: str) -> None:
+    changed, sentence = REFUSED[case]
+    with pytest.raises(BadInput) as refused:
+        made(**changed)
+    assert str(refused.value) == sentence
+
+
+def test_one_point_two_sizes_and_sizes_of_one_cost_are_no_curve() -> None:
+    told = (
+        "the pilot has {} of different cost, and a curve needs 3 or more; run the comparison again "
+        "with more budgets, each about twice the one before"
+    )
+    cases = {
+        "1 size": Points([10], [0.3], [0], [0]),
+        "2 sizes": Points([10, 20], [0.3, 0.4], [0, 0], [0, 1]),
+        "2 sizes ": Points([10, 20, 20], [0.3, 0.4, 0.5], [0, 0, 0], [0, 1, 2]),
+    }
+    for sizes, points in cases.items():
+        with pytest.raises(BadInput) as refused:
+            points.check_curve()
+        assert str(refused.value) == told.format(sizes.strip())
+
+
+def test_scores_that_do_not_change_are_no_curve() -> None:
+    with pytest.raises(BadInput) as refused:
+        made(score=[0.25] * 6).check_curve()
+    assert str(refused.value) == (
+        "all 6 scores of the pilot are 0.2500, which says nothing about what dollars buy; use "
+        "budgets that lie further apart"
+    )

@@ -1,0 +1,112 @@
+"""What the plan says in words: order, numbers, and what is left out where there is nothing."""
+
+from dataclasses import replace
+
+from simkit.planning.told.sections import document
+from tests.planning.sample import CHECK, CHOSEN, sample
+
+
+def section(plan, title):
+    return next(one for one in document(plan).sections if one.title.startswith(title))
+
+
+def titles(plan) -> list[str]:
+    return [one.title for one in document(plan).sections]
+
+
+def test_the_order_is_the_order_to_read_in() -> None:
+    assert titles(sample(options=(CHOSEN, CHOSEN), worth_trying=("mixed",))) == [
+        "Expected mAP",
+        "Where the money goes",
+        "Runners-up",
+        "For less money",
+        "Method",
+        "Dollars to 68.0 mAP",
+        "Buy in rounds",
+        "What would change it",
+        "Back-test",
+        "Worth a pilot point",
+        "Assumptions",
+        "How this was made",
+    ]
+
+
+def test_what_is_not_there_has_no_heading() -> None:
+    bare = sample(rivals=(), steps=(), changes=(), reach=None, target=None)
+    assert titles(bare) == [
+        "Expected mAP",
+        "Where the money goes",
+        "Method",
+        "Back-test",
+        "Assumptions",
+        "How this was made",
+    ]
+    assert "chance" not in str(section(bare, "Expected").table)
+
+
+def test_expected_map_with_bands_and_the_reach_in_words() -> None:
+    told = section(sample(), "Expected")
+    assert told.table.rows == (
+        ("median", "71.2"),
+        ("as likely inside as outside (50 %)", "70.1 to 72.2"),
+        ("nearly always inside (90 %)", "68.4 to 74.1"),
+        ("four times in five at least", "69.8"),
+        ("chance of 68.0 or more", "93 %"),
+    )
+    assert told.notes == (
+        "Reach amber: 2 to 11 times beyond the pilot; buy in rounds and fit again after each "
+        "(4 times the dollars of the pilot's largest size).",
+    )
+    inside = sample(chosen=replace(CHOSEN, grade="green", times=0.5))
+    assert section(inside, "Expected").notes[0].endswith("(within what was measured).")
+
+
+def test_the_bill_adds_up_and_says_what_is_not_spent() -> None:
+    told = section(sample(), "Where")
+    assert told.table.rows[-1] == ("total", "4,900.00", "of $5,000")
+    assert told.lines == ("$100 of the budget are not spent.",)
+    assert section(sample(budget=4_940.0), "Where").lines == ()
+
+
+def test_dollars_to_a_target_include_the_share_that_never_gets_there() -> None:
+    told = section(sample(), "Dollars")
+    assert told.lines == (
+        "In 6 % of samples 68.0 is not reached below $20,000 of training labels.",
+    )
+    assert told.table.rows[0] == ("5 %", "$1,000")
+    assert told.table.rows[-1] == ("95 %", "not reachable")
+
+
+def test_runners_up_have_paired_differences_and_where_the_order_turns() -> None:
+    told = section(sample(), "Runners")
+    assert told.table.rows == (
+        ("full-subset", "an", "+0.7", "-3.1 to +4.4", "62 %", "$850"),
+        ("fpc", "csl", "+9.2", "+4.1 to +13.9", "more than 99 %", "none"),
+    )
+    assert told.items == ("Overtakes.",)
+    assert told.notes[1].startswith("The choice is the one that reaches most with bad luck")
+    mean = section(sample(risk="expected"), "Runners").notes[1]
+    assert mean.startswith("The choice is the one whose mean is highest")
+
+
+def test_a_missed_back_test_says_so_and_marks_its_rows() -> None:
+    told = section(sample(check=CHECK), "Back-test")
+    assert told.lines == (
+        "MISSED: of all curves' 8 largest sizes, predicted from smaller ones (2 times less on "
+        "average), 4 lie in their 90 % bands; these are 2.7 points wide, and the median error is "
+        "1.7 points.",
+    )
+    assert [row[-1] for row in told.table.rows] == ["yes", "NO"]
+    assert section(sample(check=None), "Back-test").lines == (
+        "There is no back-test: the pilot has too few sizes to predict one from the others.",
+    )
+
+
+def test_ids_command_seed_and_versions_stand_at_the_end() -> None:
+    plan = sample()
+    told = section(plan, "How")
+    assert told.code == "simkit plan runs/ --budget 5000"
+    assert told.notes == (
+        f"Content ids: plan {plan.id}, truth 0123456789abcdef.",
+        "Seed 0; simkit 0.1.",
+    )
