@@ -189,6 +189,7 @@ def _check(every: Backtest, own: dict[Pair, Backtest | None]) -> Check:
         error=every.error,
         passed=every.passed,
         factor=every.factor,
+        singles=every.singles,
     )
 
 

@@ -26,7 +26,7 @@ class BacktestRow:
     reach     mean dollars of the largest of those;  sizes: how many they are.
     dollars   of the size that was held out;  factor: dollars / reach.
     measured  mean mAP over its draws;  median, low, high: what was predicted, with the 90 % band.
-    singles   share of its single draws within the band.
+    singles   share of its single draws within the band;  draws: how many they are.
     """
 
     reach: float
@@ -38,6 +38,7 @@ class BacktestRow:
     low: float
     high: float
     singles: float
+    draws: int
 
     @property
     def covered(self) -> bool:
@@ -59,7 +60,10 @@ class Backtest:
     error     median absolute error of the prediction, mAP.
     passed    the largest size, predicted from all smaller ones, lies within its band; of several
               curves, at least 85 % of them do.
-    factor    how many times beyond the smaller sizes that largest one lies; of several, the mean.
+    factor    how many times beyond the smaller sizes that largest one lies; of several, the mean
+              over all rows.
+    singles   share of the single draws of all held-out sizes that lie within these bands, which
+              are about single draws.
     """
 
     rows: tuple[BacktestRow, ...]
@@ -68,6 +72,7 @@ class Backtest:
     error: float
     passed: bool
     factor: float
+    singles: float
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -109,6 +114,7 @@ def _row(points: Points, curve: Curve, k: int) -> BacktestRow:
         low=float(low),
         high=float(high),
         singles=float(((low <= scores) & (scores <= high)).mean()),
+        draws=len(scores),
     )
 
 
@@ -116,13 +122,17 @@ ENOUGH = 0.85  # of the curves of a plan: bands are to hold nine times in ten, a
 
 
 def together(found: Sequence[Backtest | None]) -> Backtest | None:
-    """The back-tests of several curves as one; None where there is none."""
+    """The back-tests of several curves as one; None where there is none.
+
+    Equal ones count once: on complete labels several methods can be the same.
+    """
     known = [one for one in found if one is not None]
     if not known:
         return None
-    rows = [row for one in known for row in one.rows]
-    passed = float(np.mean([one.passed for one in known])) >= ENOUGH
-    return _summary(rows, passed=passed, factor=float(np.mean([one.factor for one in known])))
+    different = list({one.rows: one for one in known}.values())
+    rows = [row for one in different for row in one.rows]
+    passed = float(np.mean([one.passed for one in different])) >= ENOUGH
+    return _summary(rows, passed=passed, factor=float(np.mean([row.factor for row in rows])))
 
 
 def _last(rows: Sequence[BacktestRow]) -> BacktestRow:
@@ -138,4 +148,5 @@ def _summary(rows: Sequence[BacktestRow], *, passed: bool, factor: float) -> Bac
         error=float(np.median([abs(row.error) for row in rows])),
         passed=passed,
         factor=factor,
+        singles=float(np.average([r.singles for r in rows], weights=[r.draws for r in rows])),
     )

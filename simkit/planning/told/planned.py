@@ -65,6 +65,8 @@ class Rival:
     sure         share of samples in which the choice is ahead.
     break_even   totals, in dollars, at which the order turns; none: it does not.
     told         the same in words.
+    saturated    its pilot ran out of images, so that it is rather better than this and `sure` is
+                 not known;  paired  whether both curves are of the same draws.
     """
 
     way: str
@@ -75,6 +77,8 @@ class Rival:
     sure: float
     break_even: tuple[float, ...]
     told: str
+    saturated: bool = False
+    paired: bool = True
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,7 @@ class Check:
     count  of such sizes over all curves;  inside  how many lie in their 90 % band;  coverage  as a
            share.  width, error  mean of the bands, and median absolute, 0 to 1.
     passed  whether the bands held;  factor  how many times beyond the smaller sizes, on average.
+    singles  share of the single draws, not their means, that lie in the bands; None: not known.
     """
 
     rows: tuple[tuple[str, str, float, float, float, float, float, bool], ...]
@@ -139,6 +144,7 @@ class Check:
     error: float
     passed: bool
     factor: float
+    singles: float | None = None
 
 
 @dataclass(frozen=True)

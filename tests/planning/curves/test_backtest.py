@@ -59,8 +59,25 @@ def test_several_curves_pass_together_where_nearly_all_do() -> None:
         points.dollars, points.score - 0.2 * (points.size == 4), points.draw, points.size
     )
     bad = backtest(broken, resamples=FEW)
-    assert together([fine] * 9 + [bad]).passed
-    assert not together([fine] * 4 + [bad, None]).passed
+    others = [backtest(measured(seed=s), resamples=FEW) for s in range(1, 9)]
+    assert together([fine, *others, bad]).passed
+    assert not together([fine, *others[:3], bad, None]).passed
     assert len(together([fine, None, bad]).rows) == 6
+    assert together([fine, fine]).rows == fine.rows  # the same curve twice is one
     assert together([None]) is None
     assert together([]) is None
+
+
+def test_together_the_factor_is_the_mean_of_all_rows() -> None:
+    points = measured(sizes=5)
+    found = together([backtest(points, resamples=FEW)])
+    assert found.factor == pytest.approx((2.0 + 2.0 + 4.0) / 3)
+
+
+def test_single_draws_are_counted_beside_means() -> None:
+    points = measured(sizes=4)
+    off = points.score + 0.2 * ((points.size == 3) * np.where(points.draw == 0, 1, -0.25))
+    found = backtest(Points(points.dollars, off, points.draw, points.size), resamples=FEW)
+    (row,) = found.rows
+    assert row.draws == 5 and row.singles < 1
+    assert found.singles == row.singles
