@@ -2,17 +2,22 @@
 
     planted.write(folder)                      4 ways x 3 methods x 5 budgets x 4 draws
     planted.expected(scheme, method, dollars)  the mAP that the runs scatter about
+    planted.write(folder, buy=planted.simulated)  the same with labels that were simulated
 
 Each run has the effort that its dollars pay for, so it can be priced again by another list.
 """
 
 import json
+import warnings
 
 import numpy as np
 
+from simkit.annotate.budget import amount_for
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import cost, prices
+from simkit.annotate.schemes import spell
 from simkit.labels.effort import Effort
+from simkit.planning.pilot.standin import like
 from simkit.study import runs
 from simkit.study.grid import Grid
 
@@ -35,7 +40,7 @@ LEAD = {"an": 0.0, "ll-r": 0.02, "csl": -0.03}  # methods over AN
 
 def expected(scheme, method, dollars):
     """The planted mAP of a way with a method; rises with dollars."""
-    floor, a, b = CURVES[scheme.partition("(")[0]]
+    floor, a, b = CURVES.get(scheme.partition("(")[0], CURVES["rpa"])
     score = 1 - floor - a * np.asarray(dollars, float) ** -b + LEAD.get(method, 0.0)
     return np.clip(score, 0.01, 0.99)
 
@@ -75,13 +80,30 @@ def bought(scheme, dollars, *, pool=POOL, listed=None, workers=None):
         effort = Effort({"verify": counted}, none, workers)
         present = round(questions * mean)
         spelled = f"rpa(keep={questions / (pool * L):.6g})"
-        return effort, spelled, pool, present, questions - present
+        asked = pool if each else more
+        return effort, spelled, asked, present, questions - present
     assert name == "fpc", name
     one = unit(Effort({}, np.eye(1, L, dtype=np.int64)[0], workers))
     each = max(1, int(dollars / one / L / 2))  # proposals of precision 1/2: two looks for each
     effort = Effort({}, np.full(L, 2 * each, np.int64), workers)
     present = sum(min(each, round(share * pool)) for share in SHARES)
     return effort, f"fpc(per_class={each})", min(pool, 2 * each * L), present, each * L
+
+
+def simulated(scheme, dollars, *, pool=POOL, listed=None, workers=None):
+    """The same of labels that people give for these dollars, as `simulate` has it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        habits = Habits(workers=workers)
+        found = amount_for(float(dollars), truth(pool), scheme, listed or PRICES, habits=habits)
+    labels, counts = found.labels, found.labels.counts()
+    asked, spelled = int(labels.asked.sum()), spell(found.scheme)
+    return labels.effort, spelled, asked, int(counts["present"]), int(counts["absent"])
+
+
+def truth(pool=POOL):
+    """What so many images show, by chance and as frequent as `SHARES` says."""
+    return like(len(SHARES), sum(SHARES), images=pool)
 
 
 def rows(
@@ -98,6 +120,7 @@ def rows(
     habits=None,
     listed=PRICES,
     expect=expected,
+    buy=None,
     **values,
 ):
     """The rows of the runs; values: columns that are to say something else in each of them."""
@@ -106,8 +129,9 @@ def rows(
     lucks = rng.normal(0, luck, draws)  # shared by ways, methods and sizes of a draw
     for scheme in schemes:
         for budget in budgets:
-            spent = bought(scheme, budget, pool=pool, listed=prices(listed), workers=habits.workers)
-            effort, spelled, images, present, absent = spent
+            effort, spelled, images, present, absent = (buy or bought)(
+                scheme, budget, pool=pool, listed=prices(listed), workers=habits.workers
+            )
             dollars = cost(effort, prices(listed)).dollars
             for draw in range(draws):
                 for method in methods:

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
+from simkit.planning.evidence.gathering import SAME_PRICE
 from simkit.planning.evidence.measured import Run
 from simkit.planning.evidence.ways import Way
 
 
 @dataclass(frozen=True)
 class Amount:
-    """What dollars buy: `images` asked about, `labels` known then, the scheme with its amount."""
+    """What dollars buy: `images` that are put to the scheme, `labels` known then, the scheme with
+    its amount. The scheme on so many images costs those dollars; it need not ask about them all."""
 
     images: int
     labels: int
@@ -31,11 +33,12 @@ class Ladder:
     """The pilot's purchases along a way at one price list, means over draws, cheapest first.
 
     dollars, images, labels, amount  (S,) float64, amount nan where images are the amount; without
-             the set-up.
+             the set-up.  images  that were asked about.
     lines    (S,) dollars of each kind of line on the bill;  counts  (S,) questions of each kind.
     pages    by kind: how full its pages are, 0 to 1, where its price is by the page.
     pool     images that may be asked about;  classes  how many.
-    everything  dollars at which nothing is left to ask about these images.
+    reach    dollars of the largest purchase;  everything  at which nothing is left to ask about
+             these images: where an amount grows up to there, it is the last of (S,).
     """
 
     way: Way
@@ -49,6 +52,7 @@ class Ladder:
     workers: int
     pool: int
     classes: int
+    reach: float
     everything: float
 
     def most(self, images: int | None) -> float:
@@ -59,29 +63,25 @@ class Ladder:
         """What these dollars buy, of at most so many images.
 
         Up to the pilot's largest purchase straight lines through its purchases and nothing for
-        nothing; beyond it m times the dollars buy m times the images and labels. Where there are
-        not so many images, each gets more labels. More than `most` buys what `most` does.
+        nothing; beyond it m times the dollars buy the same of m times the images. Where there are
+        not so many images, each gets more labels, in a straight line to all there is to ask. More
+        than `most` buys what `most` does.
         """
-        spent = min(dollars, self.most(images))
-        inside, times = self._inside(spent)
-        wanted = self._read(self.images, inside) * times
+        inside, times = self._inside(min(dollars, self.most(images)), images)
         labels = self._read(self.labels, inside) * times
-        had = wanted if images is None else min(wanted, float(images))
-        amount = self._read(self.amount, inside)
-        # A share is of each image: more images leave it as it is, fewer make it larger.
-        amount *= wanted / had if self.way.shared and had else times
-        if images is not None:
-            labels = min(labels, float(images) * self.classes)
-        limit = 1.0 if self.way.grows == "keep" else math.inf
-        spec = self.way.scheme
-        if self.way.grows != "images":
-            spec = self.way.with_amount(min(amount, limit))
-        count = max(1, round(had))
-        return Amount(count, round(labels), labels / count, spec)
+        if self.way.grows == "images":
+            count, spec = self._read(self.images, inside) * times, self.way.scheme
+        else:
+            count, amount = self.pool * times, self._read(self.amount, inside)
+            # A share is of each image: more images leave it as it is.
+            spec = self.way.with_amount(amount if self.way.shared else amount * times)
+        whole = max(1, round(count if images is None else min(count, images)))
+        labels = min(labels, float(whole * self.classes))
+        return Amount(whole, round(labels), labels / whole, spec)
 
-    def shares(self, dollars: float) -> dict[str, tuple[float, float]]:
+    def shares(self, dollars: float, images: int | None = None) -> dict[str, tuple[float, float]]:
         """By kind of line: its share of these dollars (together 1), and how many questions."""
-        inside, times = self._inside(dollars)
+        inside, times = self._inside(dollars, images)
         found = {kind: self._read(values, inside) * times for kind, values in self.lines.items()}
         total = math.fsum(found.values()) or 1.0
         return {
@@ -89,10 +89,12 @@ class Ladder:
             for kind, value in found.items()
         }
 
-    def _inside(self, dollars: float) -> tuple[float, float]:
-        """The dollars up to the largest purchase, and how many times it is to be made."""
-        reach = float(self.dollars[-1])
-        return min(dollars, reach), max(1.0, dollars / reach)
+    def _inside(self, dollars: float, images: int | None) -> tuple[float, float]:
+        """Dollars for as many images as the pilot had, and how many times so many there are."""
+        times = max(1.0, dollars / self.reach)
+        if images is not None and self.way.grows != "images":
+            times = min(times, images / self.pool)
+        return dollars / times, times
 
     def _read(self, values: NDArray[np.float64], dollars: float) -> float:
         return float(np.interp(dollars, [0.0, *self.dollars], [0.0, *values]))
@@ -114,19 +116,23 @@ def ladder(
     costs anything.
     """
     found = [_step(runs, bills) for runs in sizes]
-    kinds = list(dict.fromkeys(kind for step in found for kind in step[1]))
-    largest, means = sizes[-1], np.array([step[2] for step in found])
-    costs = [bills[id(run.effort)] for run in largest if run.effort is not None]
-    parts = np.array([[step[1].get(kind, (0.0, 0.0)) for kind in kinds] for step in found])
-    dollars = np.array([step[0] for step in found])
-    if not dollars[-1]:
+    reach = found[-1][0]
+    if not reach:
         raise BadInput(
             f"price list {prices.name!r} asks nothing for what {way} asks; give it prices above 0"
         )
-    every = _everything(way, largest, float(dollars[-1]), prices=prices, pool=pool, classes=classes)
+    largest = sizes[-1]
+    costs = [bills[id(run.effort)] for run in largest if run.effort is not None]
+    end = _everything(way, largest, found[-1], prices=prices, pool=pool, classes=classes)
+    if way.grows != "images" and reach < end[0] < math.inf:
+        # What costs as much as all there is buys all there is: by the image or page it may.
+        found = [step for step in found if SAME_PRICE * step[0] < end[0]] + [end]
+    kinds = list(dict.fromkeys(kind for step in found for kind in step[1]))
+    means = np.array([step[2] for step in found])
+    parts = np.array([[step[1].get(kind, (0.0, 0.0)) for kind in kinds] for step in found])
     return Ladder(
         way=way,
-        dollars=dollars,
+        dollars=np.array([step[0] for step in found]),
         images=means[:, 0],
         labels=means[:, 1],
         amount=means[:, 2],
@@ -136,7 +142,8 @@ def ladder(
         workers=costs[0].workers if costs else prices.workers,
         pool=pool,
         classes=classes,
-        everything=max(every, float(dollars[-1])),
+        reach=reach,
+        everything=max(end[0], reach),
     )
 
 
@@ -166,25 +173,44 @@ def _step(runs: Sequence[Run], bills: Mapping[int, Cost]) -> _Step:
 
 
 def _everything(
-    way: Way, largest: Sequence[Run], reach: float, *, prices: Prices, pool: int, classes: int
-) -> float:
-    """Dollars at which nothing more can be asked about the images of the pool."""
+    way: Way, largest: Sequence[Run], last: _Step, *, prices: Prices, pool: int, classes: int
+) -> _Step:
+    """The purchase after which nothing more can be asked about the images of the pool.
+
+    last: the largest of the pilot, of the runs `largest`.
+    """
+    images, labels, amount = last[2]
     if all(run.all for run in largest):
-        return reach
-    images = math.fsum(run.images for run in largest) / len(largest)
+        return last
     if way.grows == "images":
-        return reach * pool / images
-    amount = math.fsum(run.amount or 0.0 for run in largest) / len(largest)
+        return _times(last, pool / images, pool * classes)
     efforts = [run.effort for run in largest if run.effort is not None]
     kinds = set(efforts[0].kinds()) if efforts else set()
     if kinds and kinds <= {"search", "verify"}:
-        workers = efforts[0].workers
-        whole = Effort({}, np.full(classes, pool, np.int64), workers)
-        if "search" not in kinds:
-            counted = np.zeros(classes + 1, np.int64)
-            counted[classes] = pool
-            whole = Effort({"verify": counted}, np.zeros(classes, np.int64), workers)
-        return cost(whole, prices).dollars
+        whole = _whole(kinds, pool, classes, efforts[0].workers)
+        listed = cost(whole, prices)
+        lines = {line.kind: (line.dollars, float(line.questions)) for line in listed.lines}
+        every = float(pool * classes)
+        if "search" in kinds:  # not every look gives a label
+            every = min(every, labels * listed.dollars / last[0])
+        full = 1.0 if way.grows == "keep" else amount * every / max(1.0, labels)
+        return listed.dollars, lines, (float(pool), every, full)
     # In proportion: a share up to all of it, a number up to every class of every image.
     most = 1.0 if way.grows == "keep" else float(classes if way.shared else pool)
-    return reach * most / amount if amount else math.inf
+    return _times(last, most / amount if amount else math.inf, pool * classes)
+
+
+def _times(step: _Step, times: float, most: float) -> _Step:
+    """So many times a purchase; labels up to `most`."""
+    dollars, lines, (images, labels, amount) = step
+    more = {kind: (times * part, times * count) for kind, (part, count) in lines.items()}
+    return times * dollars, more, (images, min(most, times * labels), times * amount)
+
+
+def _whole(kinds: set[str], pool: int, classes: int, workers: int | None) -> Effort:
+    """The effort of looking at every image for every class, or of verifying each of its labels."""
+    if "search" in kinds:
+        return Effort({}, np.full(classes, pool, np.int64), workers)
+    counted = np.zeros(classes + 1, np.int64)
+    counted[classes] = pool
+    return Effort({"verify": counted}, np.zeros(classes, np.int64), workers)

@@ -87,16 +87,16 @@ def bill(project: Project, evidence: Evidence, way: Way, method: str, dollars: f
     if method not in evidence.methods:
         raise BadInput(f"no curve of {method!r}; measured are {', '.join(evidence.methods)}")
     ladder = evidence.ladder(way, project.prices)
-    lines = [*_labels(ladder, dollars, project.prices)]
+    lines = [*_labels(ladder, dollars, project)]
     if project.image_price:
         images = evidence.amount(way, dollars, project.prices, project.images).images
         lines.append(_obtained(images, "training", project.image_price))
     return Bill((*lines, *_fixed(project, evidence)))
 
 
-def _labels(ladder: Ladder, dollars: float, prices: Prices) -> Iterator[BillLine]:
+def _labels(ladder: Ladder, dollars: float, project: Project) -> Iterator[BillLine]:
     """Questions by kind for one person, then the other people, then what is added to both."""
-    people, parts = ladder.workers, ladder.shares(dollars)
+    people, parts, prices = ladder.workers, ladder.shares(dollars, project.images), project.prices
     more = 0.0
     for kind, (share, count) in parts.items():
         if kind in WORK:

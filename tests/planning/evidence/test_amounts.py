@@ -1,8 +1,10 @@
 import math
+import warnings
 
 import pytest
 
-from simkit.annotate.prices import prices
+from simkit.annotate.prices import cost, prices
+from simkit.annotate.simulate import simulate
 from simkit.planning.evidence.evidence import Evidence, Way
 from tests.planning import planted
 
@@ -20,7 +22,9 @@ def evidence(pilot):
 def test_what_the_pilot_bought_is_read_off_exactly(evidence, scheme, budget):
     row = next(r for r in planted.rows() if (r["scheme"], r["budget"]) == (scheme, budget))
     found = evidence.amount(Way.of(scheme), row["dollars"], COCO)
-    assert (found.images, found.labels) == (row["images"], row["present"] + row["absent"])
+    # An amount is one of all images that are put to the scheme, whether it asks about them or not.
+    images = row["images"] if Way.of(scheme).grows == "images" else planted.POOL
+    assert (found.images, found.labels) == (images, row["present"] + row["absent"])
     assert found.per_image == pytest.approx(found.labels / found.images)
     if scheme == "fpc":
         assert found.spec == row["scheme_spec"]
@@ -51,6 +55,58 @@ def test_where_images_run_out_each_gets_more_labels(evidence):
     assert found.spec == "rpa(keep=0.3985)"  # 1.5 times the pilot's
     few = evidence.amount(Way.of("rpa"), reach, COCO, images=1500)
     assert (few.images, few.labels, few.spec) == (1500, 7970, "rpa(keep=0.5313)")
+
+
+@pytest.mark.parametrize(
+    ("scheme", "listed", "dollars", "images"),
+    [
+        ("rpa", "coco-tagging", 20, None),  # within the pilot
+        ("rpa", "coco-tagging", 20, 1500),
+        ("rpa", "coco-tagging", 160, None),
+        ("rpa", "coco-tagging", 160, 3000),
+        ("rpa", "google", 104, 3000),
+        ("proposals", "coco-tagging", 160, None),
+        ("proposals", "coco-tagging", 120, 3000),
+        ("fraction-of-positives", "coco-tagging", 160, None),
+        ("fraction-of-positives", "coco-tagging", 120, 3000),
+        ("fpc", "coco-tagging", 80, None),
+    ],
+)
+def test_the_scheme_on_these_images_costs_these_dollars(
+    write_runs, scheme, listed, dollars, images
+):
+    budgets = (40.0, 60.0, 80.0) if listed == "google" else (10.0, 20.0, 40.0)
+    few = {"schemes": (scheme,), "methods": ("an",), "draws": 1, "budgets": budgets}
+    real = Evidence.of(write_runs(buy=planted.simulated, listed=listed, **few))
+    found = real.amount(Way.of(scheme), dollars, prices(listed), images)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of images that show no class
+        labels = simulate(planted.truth(found.images), found.spec)
+    assert cost(labels, listed).dollars == pytest.approx(dollars, rel=0.03)
+    counts = labels.counts()
+    assert counts["present"] + counts["absent"] == pytest.approx(found.labels, rel=0.06)
+
+
+def test_what_buys_everything_says_so_by_the_page(write_runs):
+    few = {"schemes": ("rpa",), "methods": ("an",), "draws": 1, "budgets": (40.0, 60.0, 80.0)}
+    real, google = (
+        Evidence.of(write_runs(buy=planted.simulated, listed="google", **few)),
+        prices("google"),
+    )
+    way = Way.of("rpa")
+    assert real.most(way, google, 3000) == pytest.approx(3000 * 0.035)
+    found = real.amount(way, 105.0, google, 3000)
+    assert (found.images, found.labels, found.spec) == (3000, 30_000, "rpa(keep=1.0)")
+    assert real.ladder(way, google).shares(105.0, 3000) == {"verify": (1.0, 30_000)}
+    # With more images than that, twice the dollars are for twice the images.
+    assert real.amount(way, 160.0, google).spec == real.amount(way, 80.0, google).spec
+
+
+def test_there_are_no_more_labels_for_an_image_than_classes(evidence):
+    found = evidence.amount(Way.of("full-subset"), 3.4 * 10 * SWEEP, COCO)
+    assert (found.images, found.labels, found.per_image) == (3, 30, 10.0)
+    found = evidence.amount(Way.of("full-subset"), 3.6 * 10 * SWEEP, COCO)
+    assert (found.images, found.labels, found.per_image) == (4, 36, pytest.approx(9.0, rel=0.02))
 
 
 @pytest.mark.parametrize("scheme", ["full-subset", "rpa", "fpc"])
