@@ -8,6 +8,7 @@ more often. Every sample rises with dollars and stays within 0 to 1.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,7 @@ REACHED = (0.05, 0.25, 0.5, 0.75, 0.95)
 # was 1.1 points with this exponent, and 1.3 and more with those up to 1.5.
 TRUST = 2.5
 _LOWEST = 1e-3  # of the reach: no target is reached for less
+SLACK = 0.005  # of mAP that a measured mean may lie outside the band of its curve
 _GRID = 240  # dollars at which samples are looked at; between them log dollars are interpolated
 
 
@@ -71,12 +73,52 @@ class Curve:
     @property
     def note(self) -> str:
         """What a reader has to know of the pilot; empty where there is nothing."""
-        if len(self.points.draws) > 1:
-            return ""
-        return (
-            "the pilot has one draw, so that the spread between draws is assumed, not measured; "
-            "compare over 3 or more draws"
-        )
+        return "; ".join(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        if len(self.points.draws) == 1:
+            yield (
+                "the pilot has one draw, so that the spread between draws is assumed, not "
+                "measured; compare over 3 or more draws"
+            )
+        elif self.points.exhausted:
+            yield (
+                "the pilot's largest size has one set of labels, since all draws bought the whole "
+                "pool or the others are missing, so that the spread between purchases is taken "
+                "from smaller sizes; compare on more images"
+            )
+        off = self._off
+        if off.any():
+            costs, k = self.points.costs, int(np.flatnonzero(off)[-1])
+            low, high = self._own[:, k]
+            yield (
+                f"the curve misses the pilot itself: at ${costs[k]:,.2f} of labels "
+                f"{100 * self._means[k]:.1f} mAP was measured, and its 90 % band is "
+                f"{100 * low:.1f} to {100 * high:.1f}; believe it from "
+                f"${self.agrees:,.2f} on only"
+            )
+
+    @cached_property
+    def agrees(self) -> float:
+        """Mean dollars of the size from which on the curve holds what was measured: all of these
+        means lie in their 90 % band. The largest size where there is none."""
+        off = np.flatnonzero(self._off)
+        first = int(off[-1]) + 1 if len(off) else 0
+        return float(self.points.costs[min(first, len(self.points.costs) - 1)])
+
+    @cached_property
+    def _means(self) -> Array:
+        return np.asarray(np.nanmean(self.points.table, 0))
+
+    @cached_property
+    def _own(self) -> Array:
+        return self.band(self.points.costs)
+
+    @cached_property
+    def _off(self) -> NDArray[np.bool_]:
+        """(K,) whether the mean that was measured lies outside the curve's own band."""
+        low, high = self._own
+        return np.asarray((self._means < low - SLACK) | (self._means > high + SLACK))
 
     def samples(self, dollars: ArrayLike) -> Array:
         """mAP of every sample: dollars (n,) or a number; (S, n), each row rising with dollars."""

@@ -24,6 +24,9 @@ class Points:
     score    (P,) float64, mAP from 0 to 1.
     draw     (P,) int64: which draw; the same number is the same luck in other ways and methods.
     size     (P,) int64: which nominal size, 0, 1, ... ascending in mean dollars.
+    taken   (P,) float64, share of the pilot's pool of images that was labelled, 0 to 1: draws that
+            are large shares of one pool have most images in common. None: small ones, but for the
+            last size where a single draw is left of several, which bought the whole pool.
     At most one point for a draw and size. Raises BadInput for what is no such point.
     """
 
@@ -31,6 +34,7 @@ class Points:
     score: Array
     draw: NDArray[np.int64]
     size: NDArray[np.int64]
+    taken: Array | None = None
 
     def __post_init__(self) -> None:
         for name, kind in (
@@ -39,6 +43,12 @@ class Points:
             values = np.array(getattr(self, name), kind).reshape(-1)
             values.flags.writeable = False
             object.__setattr__(self, name, values)
+        if self.taken is not None:
+            taken = np.array(self.taken, np.float64).reshape(-1)
+            if len(taken) != len(self.score) or not ((taken >= 0) & (taken <= 1)).all():
+                raise BadInput("points: taken is no share of a pool, from 0 to 1, for each point")
+            taken.flags.writeable = False
+            object.__setattr__(self, "taken", taken)
         counts = {name: len(getattr(self, name)) for name in ("dollars", "score", "draw", "size")}
         if len(set(counts.values())) != 1:
             raise BadInput(f"points have columns of {counts}; give one value of each per point")
@@ -78,6 +88,21 @@ class Points:
         found[rows, [place[size] for size in self.size.tolist()]] = self.score
         return found
 
+    @cached_property
+    def shares(self) -> Array:
+        """(K,) share of the pilot's pool that each size labels; see `taken`."""
+        if self.taken is not None:
+            return np.array([self.taken[self.size == size].mean() for size in self.sizes])
+        return self.costs / self.reach if self.exhausted else np.zeros(len(self.sizes))
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the largest size is the whole pool, so that its draws are one."""
+        if self.taken is not None:
+            return bool(self.shares[-1] > 0.999)
+        counts = (~np.isnan(self.table)).sum(0)
+        return bool(counts[-1] == 1 and counts.max() > 1)
+
     @property
     def reach(self) -> float:
         """Mean dollars of the largest size."""
@@ -86,7 +111,17 @@ class Points:
     def up_to(self, dollars: float) -> Points:
         """Those of sizes whose mean dollars are at most `dollars`."""
         keep = np.isin(self.size, self.sizes[self.costs <= dollars * (1 + 1e-9)])
-        return Points(self.dollars[keep], self.score[keep], self.draw[keep], self.size[keep])
+        columns = (self.dollars, self.score, self.draw, self.size)
+        # Without the whole pool, nobody sees any more how large a share of it the others are.
+        taken = self._taken_each if self.taken is not None or self.exhausted else None
+        return Points(
+            *(column[keep] for column in columns), taken=None if taken is None else taken[keep]
+        )
+
+    @property
+    def _taken_each(self) -> Array:
+        place = {size: k for k, size in enumerate(self.sizes.tolist())}
+        return self.shares[[place[size] for size in self.size.tolist()]]
 
     def check_curve(self) -> None:
         """Raise BadInput unless a curve can be drawn through these points."""

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from tests.planning.curves.test_fit import FEW, PLANTED, measured
 
 from simkit.planning.curves.backtest import backtest, together
 from simkit.planning.curves.fit import Points, fit
+from tests.planning.curves.test_fit import FEW, PLANTED, measured
 
 
 def test_the_largest_sizes_are_predicted_from_the_smaller_ones() -> None:

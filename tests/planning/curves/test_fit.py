@@ -180,3 +180,27 @@ def test_a_pilot_of_one_point_is_refused() -> None:
     with pytest.raises(BadInput) as refused:
         fit(Points([10], [0.3], [0], [0]))
     assert str(refused.value).startswith("the pilot has 1 size of different cost")
+
+
+def test_a_curve_that_misses_the_pilot_s_own_points_says_so() -> None:
+    x = np.array([5.0, 10.0, 20.0, 40.0, 80.0])
+    means = np.array([0.15, 0.16, 0.17, 0.30, 0.42])  # flat, then steep: no family does that
+    draw, size = np.indices((4, 5))
+    luck = 0.002 * np.array([-1.0, 0.0, 0.0, 1.0])[:, None]
+    made = fit(Points(x[size.ravel()], (means + luck).ravel(), draw.ravel(), size.ravel()))
+    assert made.agrees > 5.0
+    assert made.note.startswith("the curve misses the pilot itself: at $")
+    assert f"; believe it from ${made.agrees:,.2f} on only" in made.note
+
+
+def test_a_curve_through_its_points_agrees_with_all_of_them(curve: Curve) -> None:
+    assert curve.agrees == curve.points.costs[0]
+    assert curve.note == ""
+
+
+def test_a_pilot_that_ended_with_the_whole_pool_says_so() -> None:
+    points = measured()
+    keep = (points.size < 4) | (points.draw == 0)
+    columns = (points.dollars, points.score, points.draw, points.size)
+    made = fit(Points(*(column[keep] for column in columns)), resamples=FEW)
+    assert made.note.startswith("the pilot's largest size has one set of labels, since all draws")

@@ -123,3 +123,18 @@ def test_scores_that_do_not_change_are_no_curve() -> None:
         "all 6 scores of the pilot are 0.2500, which says nothing about what dollars buy; use "
         "budgets that lie further apart"
     )
+
+
+def test_a_whole_pool_is_told_by_its_single_draw_or_by_the_shares() -> None:
+    dollars, draw = np.array([10.0, 10.0, 20.0, 20.0, 40.0]), np.array([0, 1, 0, 1, 0])
+    score, size = np.linspace(0.2, 0.4, 5), np.array([0, 0, 1, 1, 2])
+    points = Points(dollars, score, draw, size)
+    assert points.exhausted
+    assert points.shares.tolist() == [0.25, 0.5, 1.0]
+    assert points.up_to(20.0).shares.tolist() == [0.25, 0.5]
+    assert not points.up_to(20.0).exhausted
+    told = Points(dollars, score, draw, size, np.array([0.1, 0.1, 0.2, 0.2, 0.4]))
+    assert not told.exhausted
+    assert told.shares.tolist() == pytest.approx([0.1, 0.2, 0.4])
+    with pytest.raises(BadInput, match="taken is no share of a pool"):
+        Points(dollars, score, draw, size, np.array([0.1, 2.0]))

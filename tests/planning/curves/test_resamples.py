@@ -32,7 +32,7 @@ def test_the_spread_of_means_is_that_of_student_and_not_of_the_plain_bootstrap(d
     low, high = np.quantile(means, [0.05, 0.95])
     normal = 2 * 1.645 * 0.01 / np.sqrt(draws)
     plain = normal * np.sqrt((draws - 1) / draws)
-    # Student's would be 1.78, 1.30 and 1.15 times normal; few draws have few different means.
+    # Student's would be 1.78, 1.30 and 1.15 times normal.
     assert high - low > 1.1 * normal > plain
     assert high - low < 2.2 * normal
 
@@ -81,3 +81,55 @@ def test_one_draw_has_the_spread_that_is_assumed() -> None:
     found = resampled(several(5)[:1])
     assert found.luck.std() == pytest.approx(ONE_DRAW, rel=0.1)
     assert found.means[:, 0].std() == pytest.approx(ONE_DRAW, rel=0.1)
+
+
+def without(table: np.ndarray, keep: np.ndarray, numbers: np.ndarray | None = None):
+    """Resamples of the scores that are kept; numbers (D,) of the draws."""
+    draws, sizes = np.indices(table.shape)
+    if numbers is not None:
+        draws = numbers[draws]
+    dollars = 10.0 * 2.0**sizes
+    made = Points(dollars[keep], table[keep], draws[keep], sizes[keep])
+    weights = made.costs**2.5
+    return resample(made, made.table[:1] * 0 + np.nanmean(made.table, 0), weights, COUNT,
+                    seed=0, name="")  # fmt: skip
+
+
+def test_a_largest_size_that_is_the_whole_pool_hides_no_luck() -> None:
+    table, keep = several(3, spread=0.015), np.ones((3, 4), bool)
+    plain = without(table, keep)
+    keep[1:, -1] = False
+    whole = without(table, keep)
+    assert whole.luck.std() > 0.9 * plain.luck.std()
+    # One set of labels says less of its own luck than three do.
+    assert whole.means[:, -1].std() > 1.3 * plain.means[:, -1].std()
+
+
+def test_draws_that_share_a_pool_differ_less_than_new_images_would() -> None:
+    table = several(4)
+    made = points(table)
+    taken = np.array([0.05, 0.1, 0.25, 0.5])[made.size]
+    shared = Points(made.dollars, made.score, made.draw, made.size, taken)
+    centre, weights = np.nanmean(table, 0)[None], made.costs**2.5
+    plain, pooled = (resample(p, centre, weights, COUNT, seed=0, name="") for p in (made, shared))
+    assert 1.1 < pooled.luck.std() / plain.luck.std() < 1.5  # up to sqrt(2), by weight
+    assert pooled.means[:, -1].std() > 1.2 * plain.means[:, -1].std()
+
+
+def test_draws_are_paired_by_their_numbers() -> None:
+    table, every = several(4), np.ones((4, 4), bool)
+    whole = without(table, every).means[:, -1]
+    for missing in range(4):
+        keep = every.copy()
+        keep[missing] = False
+        part = without(table, keep).means[:, -1]
+        assert np.corrcoef(whole, part)[0, 1] > 0.6
+    other = without(table, every, np.arange(4) + 4)
+    assert abs(np.corrcoef(whole, other.means[:, -1])[0, 1]) < 0.06
+    assert abs(np.corrcoef(without(table, every).luck, other.luck)[0, 1]) < 0.06
+
+
+def test_single_draws_of_different_numbers_are_independent() -> None:
+    one, keep = several(4)[:1], np.ones((1, 4), bool)
+    found = [without(one, keep, np.array([k])).luck for k in (0, 1)]
+    assert abs(np.corrcoef(*found)[0, 1]) < 0.06
