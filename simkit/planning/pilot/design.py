@@ -25,15 +25,17 @@ from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
-from simkit.planning.curves import reach
+from simkit.planning.pilot.reasons import FEW, why
 from simkit.planning.pilot.sizes import Bench, Part, first_boxes
+from simkit.planning.told.wording import percent
 
 SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
 SHARE, MOST_SHARE = 0.15, 0.2  # of the budget: what is usual, and the most
 TEST = 0.25  # of the pilot's images are kept to measure by
 DRAWS = 3
+MOST = 8_000  # images in all: mAP on 2,000 is known well enough, and 6,000 begin a curve
+THIRD = 3  # at most one of so many images that exist, as the rest is what a plan is about
 LEAST = 160  # images to train on: the smallest of five sizes then has 10
-FEW = 10  # images that show a class, below which its AP says little
 SIMULATED = 1500  # images that schemes are priced on; more cost the same for each
 PLACES = 2_000_000  # and so many (image, class) places, which keeps it to seconds
 
@@ -48,6 +50,8 @@ class Pilot:
     extra       (scheme, dollars) worth buying directly besides, in this order.
     rare        classes that fewer than 10 of the images to train on are expected to show.
     parts       by scheme;  draws  repetitions of each size.
+    exist       images that the user has; None: enough.  affordable  images that the pilot's share
+                of the budget would pay for.
     """
 
     budget: float
@@ -64,6 +68,8 @@ class Pilot:
     rare: int
     parts: tuple[Part, ...]
     draws: int
+    exist: int | None
+    affordable: int
 
     @property
     def recommendation(self) -> str:
@@ -71,13 +77,23 @@ class Pilot:
         held = f" and {self.test_images:,} to measure by" if self.test_images else ""
         return (
             f"Label {self.images:,} images completely to train on{held}, for ${self.dollars:,.2f} "
-            f"({100 * self.share:.0f} % of the budget) by {self.prices}."
+            f"({percent(self.share)} of the budget) by {self.prices}."
         )
 
     @property
     def why(self) -> tuple[str, ...]:
         """Sentences: why this pilot, what it can tell and what it cannot."""
-        return tuple(_why(self))
+        return tuple(why(self))
+
+    @property
+    def spent(self) -> float:
+        """Dollars of the pilot's labels and of what is worth buying besides."""
+        return self.dollars + sum(dollars for _, dollars in self.extra)
+
+    @property
+    def rest(self) -> float:
+        """Dollars of the budget that the plan afterwards is for, the set-up among them."""
+        return self.budget - self.spent
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -113,7 +129,8 @@ def pilot(
     listed = prices if isinstance(prices, Prices) else price_list(prices)
     once, L = listed.once_set_up(), truth.shape[1]
     each = cost(_swept(L, habits), once).dollars
-    many = _how_many(budget, share, each, images=images, test=test)
+    affordable = _affordable(budget, share, each, images=images, test=test)
+    many = min(affordable, MOST, *([] if images is None else [images // THIRD]))
     held = round(TEST * many) if test else 0
     set_up = listed.setup + listed.setup_class * L
     left = budget - many * each - set_up
@@ -125,7 +142,10 @@ def pilot(
     seen = min(truth.shape[0], SIMULATED, max(LEAST, PLACES // L), many - held)
     pool, places = truth.select(np.arange(seen)), first_boxes(boxes, seen)
     bench = Bench(pool, many - held, once, hierarchy, places, habits, seed)
-    parts = tuple(bench.part(spec, left) for spec in schemes)
+    # More than complete labels of all images cannot be spent.
+    most = left if images is None else min(left, (images - many) * each)
+    parts = tuple(bench.part(spec, most) for spec in schemes)
+    besides = MOST_SHARE * budget - many * each if many == affordable else 0.0
     return Pilot(
         budget=float(budget),
         prices=listed.name,
@@ -137,10 +157,12 @@ def pilot(
         dollars=many * each,
         share=many * each / budget,
         set_up=set_up,
-        extra=tuple(_extra(parts, MOST_SHARE * budget - many * each)),
+        extra=tuple(_extra(parts, besides)),
         rare=int((truth.counts * (many - held) < FEW * truth.shape[0]).sum()),
         parts=parts,
         draws=draws,
+        exist=images,
+        affordable=affordable,
     )
 
 
@@ -158,16 +180,18 @@ def _check(budget: float, share: float, draws: int, images: int | None) -> None:
             raise BadInput(f"{name} is {value!r}; a whole number from 1 on is expected")
 
 
-def _how_many(budget: float, share: float, each: float, *, images: int | None, test: bool) -> int:
-    """Images that are labelled completely, those to measure by among them."""
+def _affordable(budget: float, share: float, each: float, *, images: int | None, test: bool) -> int:
+    """Images for whose complete labels the pilot's share pays; as many as a pilot takes at least,
+    those to measure by among them."""
     least = math.ceil(LEAST / (1 - TEST)) if test else LEAST
-    if images is not None and images < least:
-        raise BadInput(
-            f"images is {images:,}; a pilot takes at least {least:,} of them, so label all of them "
-            "completely instead of planning"
-        )
     if not each:
         raise BadInput("complete labels cost nothing by this price list; label everything")
+    if images is not None and images < THIRD * least and images * each <= budget:
+        raise BadInput(
+            f"images is {images:,}; a pilot takes at least {least:,} of them and at most a third, "
+            f"so label all of them completely, for {images * each:,.2f} dollars, instead of "
+            "planning"
+        )
     many = max(int(share * budget / each), min(least, int(MOST_SHARE * budget / each)))
     if many < least:
         raise BadInput(
@@ -176,7 +200,7 @@ def _how_many(budget: float, share: float, each: float, *, images: int | None, t
             f"{least * each / MOST_SHARE:,.0f} dollars, label fewer classes, or give runs on a "
             "public data set like yours"
         )
-    return many if images is None else min(many, images)
+    return many
 
 
 def _extra(parts: Sequence[Part], dollars: float) -> Iterator[tuple[str, float]]:
@@ -205,41 +229,3 @@ def _half_width(truth: Truth, prices: Prices, images: int) -> float:
             enough = False  # more images than there can be
         low, high = (low, middle) if enough else (middle, high)
     return high
-
-
-def _why(made: Pilot) -> Iterator[str]:
-    names = ", ".join(part.scheme for part in made.parts)
-    yield (
-        f"Complete labels hold the answers to whatever a scheme would ask, so {names} are all "
-        f"simulated on the same {made.images:,} images and priced as if they had been bought"
-    )
-    yield (
-        f"The sizes are nested, each twice the one before: the largest is what is bought, and "
-        f"{made.draws} draws of each take other parts of it, which costs nothing more"
-    )
-    if made.test_images:
-        yield (
-            f"{made.test_images:,} of the images are kept apart to measure by, where mAP is known "
-            f"to about +-{made.half_width:.1f} points; differences on the same images to less"
-        )
-    if made.rare:
-        yield (
-            f"{made.rare:,} of {made.classes:,} classes are expected in fewer than {FEW} of the "
-            "images to train on; the pilot says little about these"
-        )
-    if made.set_up:
-        yield f"The set-up (${made.set_up:,.2f}) is paid with the pilot, once for the whole project"
-    for part in made.parts:
-        if part.extra:
-            yield _far(part, dict(made.extra))
-
-
-def _far(part: Part, bought: dict[str, float]) -> str:
-    start = (
-        f"{part.scheme}: its largest simulated size costs ${part.sizes[-1].dollars:,.2f}, and the "
-        f"budget is {part.times:,.0f} times that"
-    )
-    direct = f"${part.extra:,.2f} of it"
-    if part.scheme in bought:
-        return f"{start}; buy {direct} directly besides, and it is {reach.AMBER:g} times"
-    return f"{start}; {direct} bought directly would make it {reach.AMBER:g} times"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from simkit.annotate.prices import Prices
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.planning.pilot.design import SCHEMES, Pilot, pilot
+from simkit.planning.pilot.grids import grids
 from simkit.planning.pilot.standin import like
 from simkit.planning.told.document import Document, Section, Table
 from simkit.study.limit import money
@@ -25,7 +27,8 @@ class PilotReport:
     pilot: Pilot
     about: str
     command: str
-    grid: str
+    prices: str
+    grids: tuple[str, ...]
 
     def document(self) -> Document:
         """As headings, sentences and tables."""
@@ -36,11 +39,11 @@ class PilotReport:
             Section(
                 "What to do then",
                 (
-                    "Label these images, give them to simkit as a data set, put its name into this "
-                    "grid as data, and compare; then plan with its folder:",
+                    "Label these images, give them to simkit as a data set, put its name as data "
+                    "into these grids, and compare each; then plan with all their folders, for "
+                    f"the {_exact(made.rest)} that are left:",
                 ),
-                code=f"{self.grid}\n\nsimkit compare grid.toml --out runs/\n"
-                f"simkit plan runs/ --budget {made.budget:.15g} --prices {made.prices}",
+                code="\n\n".join([*self.grids, "\n".join(self.commands)]),
             ),
             Section(
                 "How this was made",
@@ -51,6 +54,21 @@ class PilotReport:
         ]
         title = f"Which pilot to label first for {money(made.budget)}: {made.classes:,} classes"
         return Document(title, made.recommendation, (), tuple(sections))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Lines of a shell that compare by the grids and plan with what is left."""
+        made, places = self.pilot, range(1, len(self.grids) + 1)
+        folders = [f"runs/{place}" for place in places]
+        plan = ["simkit", "plan", *folders, "--budget", f"{math.floor(100 * made.rest) / 100:.15g}"]
+        if made.exist is not None:
+            left = made.exist - made.images - made.test_images
+            plan += ["--images", str(left)]
+        compare = [
+            f"simkit compare grid-{place}.toml --out {folder}"
+            for place, folder in zip(places, folders, strict=True)
+        ]
+        return (*compare, shlex.join([*plan, "--prices", self.prices]))
 
     def text(self, *, width: int = 100) -> str:
         """For a terminal of so many columns."""
@@ -74,6 +92,7 @@ class PilotReport:
         """As plain values."""
         told = {"recommendation": self.pilot.recommendation, "why": list(self.pilot.why)}
         values = {**self.pilot.to_json(), **told, "about": self.about, "command": self.command}
+        values |= {"grids": self.grids, "then": self.commands}
         return dict(json.loads(json.dumps(values)))
 
     def _repr_html_(self) -> str:
@@ -86,12 +105,16 @@ class PilotReport:
         return f"pilot-{content_id(json.dumps(self.to_json(), sort_keys=True))}"
 
 
+def _exact(dollars: float) -> str:
+    return f"${dollars:,.2f}"
+
+
 def _sizes(made: Pilot) -> Section:
     extra = dict(made.extra)
     rows = tuple(
         (
             part.scheme,
-            ", ".join(money(size.dollars) for size in part.sizes),
+            ", ".join(money(dollars) for dollars in part.budgets),
             f"{part.sizes[-1].images:,}",
             f"{part.times:,.2g}x",
             part.grade,
@@ -155,24 +178,7 @@ def pilot_report(
             "frequencies falling as one over the rank"
         )
         parts += ["--classes", str(classes), "--per-image", f"{per_image:g}"]
+    asked = prices.name if isinstance(prices, Prices) else prices
     made = pilot(truth, prices, budget, images=images, schemes=schemes, seed=seed)
-    parts += [*(["--images", str(images)] if images else []), "--prices", made.prices]
-    return PilotReport(made, about, shlex.join(parts), _grid(made))
-
-
-def _grid(made: Pilot) -> str:
-    """A grid for `simkit compare`; its budgets suit the cheapest scheme as well as the dearest."""
-    found = sorted({dollars for part in made.parts for dollars in part.budgets})
-    low, high, count = found[0], found[-1], len(made.parts[0].budgets)
-    step = (high / low) ** (1 / (count - 1)) if count > 1 and low else 1.0
-    budgets = [round(low * step**k, 2) for k in range(count)]
-    lines = [
-        "# grid.toml",
-        'data = "YOURS"',
-        f"schemes = {json.dumps([part.scheme for part in made.parts])}",
-        'methods = ["an", "ll-r", "ll-r+boostlu"]',
-        f"budgets = {json.dumps(budgets)}",
-        f'prices = "{made.prices}"',
-        f"draws = {made.draws}",
-    ]
-    return "\n".join(lines)
+    parts += [*(["--images", str(images)] if images else []), "--prices", asked]
+    return PilotReport(made, about, shlex.join(parts), asked, grids(made, asked))

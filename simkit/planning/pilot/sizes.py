@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from simkit.annotate import schemes
-from simkit.annotate.budget import amount_for
+from simkit.annotate.budget import Bought, amount_for
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.schemes import Scheme
@@ -22,22 +23,26 @@ from simkit.planning.curves import reach
 from simkit.planning.evidence.ways import spelled
 
 COUNT = 5  # each size doubles the one before
+FILLED = 0.25  # of the labels of a pilot's images are bought by a scheme's own amount, at most
 TOO_FAR = "too far"
 
 
 @dataclass(frozen=True)
 class Size:
-    """dollars of a scheme's own labels; asked images; the scheme with its amount."""
+    """dollars of a scheme's own labels; asked images; the scheme with its amount; the budget by
+    which a comparison buys it."""
 
     dollars: float
     images: int
     spec: str
+    budget: float
 
 
 @dataclass(frozen=True)
 class Part:
     """What completely labelled images say about one scheme.
 
+    amount  what the scheme buys more of, "images" for one that buys more of these.
     sizes   ascending; all of them are parts of the same labels, at the scheme's own price.
     times   how far the dollars left for labels are beyond the largest;  grade  of that, "too far"
             from 50 times on.
@@ -46,6 +51,7 @@ class Part:
     """
 
     scheme: str
+    amount: str
     sizes: tuple[Size, ...]
     times: float
     grade: str
@@ -53,8 +59,8 @@ class Part:
 
     @property
     def budgets(self) -> tuple[float, ...]:
-        """Dollars of the sizes, as the grid of a comparison takes them."""
-        return tuple(round(size.dollars, 2) for size in self.sizes)
+        """Dollars for the sizes, as the grid of a comparison takes them: no cent too few."""
+        return tuple(math.ceil(100 * size.budget - 1e-6) / 100 for size in self.sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,12 +82,13 @@ class Bench:
         """A scheme's sizes, and how far `left` dollars are beyond them. Raises BadInput."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of empty images, and of money that is not spent
-            sizes = tuple(self._sizes(schemes.make(spec)))
+            scheme = schemes.make(spec)
+            sizes = tuple(self._sizes(scheme))
         most = sizes[-1].dollars
         times = left / most
         grade = TOO_FAR if times > reach.MOST else str(reach.grade(left, most))
         extra = left / reach.AMBER if times > reach.AMBER else 0.0
-        return Part(spec, sizes, times, grade, extra)
+        return Part(spec, scheme.amount or "images", sizes, times, grade, extra)
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -93,22 +100,38 @@ class Bench:
         if scheme.amount is None:
             yield from self._by_images(scheme, times)
             return
-        # By a scheme's own amount at most everything is bought, which is what complete labels cost.
-        most = cost(self._simulated("full-subset", self.truth.shape[0]), self.prices).dollars
-        whole = self._bought(scheme, most)
+        most, seen = self._nearly_used_up(scheme), ""
         for k in range(COUNT):
-            own = whole.dollars / 2 ** (COUNT - 1 - k)
+            own = most / 2 ** (COUNT - 1 - k)
             try:
                 bought = self._bought(scheme, own)
             except BadInput:
                 continue  # not even the smallest amount: sizes start later
-            yield self._grown(bought, scheme, times)
+            if bought.spec != seen:
+                yield self._grown(bought, scheme, times)
+            seen = bought.spec
+
+    def _nearly_used_up(self, scheme: Scheme) -> float:
+        """Dollars from which on these images are too few to tell what a scheme's amount is worth.
+
+        A quarter of what it could spend on them, and no more than a quarter of their labels: at
+        the end every scheme has the same complete labels, and its curve would say nothing about
+        few labels for each of more images.
+        """
+        everything = cost(self._simulated("full-subset", self.truth.shape[0]), self.prices).dollars
+        dollars = FILLED * self._spent(scheme, everything).cost.dollars
+        while True:
+            known = self._spent(scheme, dollars).labels.counts()
+            if known["present"] + known["absent"] <= FILLED * math.prod(self.truth.shape):
+                return dollars
+            dollars /= 2
 
     def _by_images(self, scheme: Scheme, times: float) -> Iterator[Size]:
         for k in range(COUNT):
             count = max(1, self.truth.shape[0] >> (COUNT - 1 - k))
             dollars = cost(self._simulated(scheme, count), self.prices).dollars
-            yield Size(dollars * times, round(count * times), spelled(scheme))
+            grown = dollars * times
+            yield Size(grown, round(count * times), spelled(scheme), grown)
 
     @staticmethod
     def _grown(size: Size, scheme: Scheme, times: float) -> Size:
@@ -117,15 +140,18 @@ class Bench:
         if isinstance(amount, int):
             amount = max(1, round(amount * times))
         spec = spelled(scheme, amount=amount)
-        return Size(size.dollars * times, round(size.images * times), spec)
+        return Size(size.dollars * times, round(size.images * times), spec, size.budget * times)
 
     def _simulated(self, scheme: Scheme | str, count: int) -> PartialLabels:
         return simulate(self.truth, scheme, images=count, **self._settings)
 
     def _bought(self, scheme: Scheme, dollars: float) -> Size:
-        bought = amount_for(dollars, self.truth, scheme, self.prices, **self._settings)
-        asked = int(bought.labels.asked.sum())
-        return Size(bought.cost.dollars, asked, spelled(scheme, amount=_amount(bought.scheme)))
+        bought = self._spent(scheme, dollars)
+        asked, spec = int(bought.labels.asked.sum()), spelled(scheme, amount=_amount(bought.scheme))
+        return Size(bought.cost.dollars, asked, spec, dollars)
+
+    def _spent(self, scheme: Scheme, dollars: float) -> Bought:
+        return amount_for(dollars, self.truth, scheme, self.prices, **self._settings)
 
 
 def _amount(scheme: Scheme) -> float:

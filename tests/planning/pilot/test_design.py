@@ -42,14 +42,30 @@ def test_every_scheme_is_simulated_on_the_same_images(made):
     for part in made.parts:
         assert len(part.sizes) == 5
         assert part.sizes[-1].dollars <= 675 * CAREFUL * (1 + 1e-9)
-        for small, large in zip(part.sizes, part.sizes[1:], strict=False):
-            assert large.dollars / small.dollars == pytest.approx(2, rel=0.12)
+        for small, large in zip(part.budgets, part.budgets[1:], strict=False):
+            assert large / small == pytest.approx(2, rel=0.12)
     full, single, *_ = made.parts
     assert [size.images for size in full.sizes] == [42, 84, 168, 337, 675]
     # Naming takes 2 s: a tenth of 20 s.
     assert single.sizes[-1].dollars == pytest.approx(675 * CAREFUL / 10)
     assert full.sizes[-1].dollars == pytest.approx(675 * CAREFUL)
-    assert made.parts[2].sizes[-1].spec == "rpa(keep=1.0)"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_schemes_with_an_amount_stay_far_from_asking_everything(made):
+    # At the end fpc, rpa and full-subset would be the same complete images.
+    full, _, rpa, fpc, _ = made.parts
+    for part in (rpa, fpc):
+        assert part.amount in ("keep", "per_class")
+        assert part.sizes[-1].dollars <= full.sizes[-1].dollars / 4
+    assert 0.24 < float(rpa.sizes[-1].spec[9:-1]) < 0.26
+    assert made.why[2].startswith(
+        "rpa and fpc ask about single classes of all 675 images, so their sizes end where 25 % of "
+        "that is used up"
+    )
+    pool = TRUTH.select(range(675))
+    known = simulate(pool, fpc.sizes[-1].spec).counts()
+    assert known["present"] + known["absent"] <= 675 * 20 / 4
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -74,13 +90,15 @@ def test_what_ends_too_far_before_the_budget_is_bought_besides(made):
     assert mixed.grade == "red"
     # What is left of a fifth of the budget, 25 dollars, does not pay for 38.64.
     assert made.extra == ()
-    assert made.why[-2] == (
-        "single-positive: its largest simulated size costs $5.62, and the budget is 76 times that; "
-        "$38.64 of it bought directly would make it 11 times"
+    assert made.why[-1] == (
+        "More than 11 times beyond their largest size, a plan says little about single-positive "
+        "(76 times), rpa (30 times), fpc (30 times), mixed (28 times): buy the first round of the "
+        "plan, compare again with its labels, and plan the rest by that"
     )
     small = pilot(TRUTH, "careful", 500.0, share=0.1, schemes=["single-positive"])
     assert small.extra == (("single-positive", pytest.approx(450 / 11)),)
     assert small.why[-1].endswith("; buy $40.91 of it directly besides, and it is 11 times")
+    assert small.rest == pytest.approx(500 - 50 - 450 / 11)
 
 
 def test_it_says_why(made):
@@ -90,8 +108,8 @@ def test_it_says_why(made):
         "if they had been bought"
     )
     assert made.why[1] == (
-        "The sizes are nested, each twice the one before: the largest is what is bought, and 3 "
-        "draws of each take other parts of it, which costs nothing more"
+        "The sizes of a scheme are nested, each about twice the one before: the largest are parts "
+        "of what is bought, and 3 draws of each take other parts of it, which costs nothing more"
     )
     assert evaluation_set(made.half_width, TRUTH, "careful").images <= 225
     assert evaluation_set(made.half_width * 0.98, TRUTH, "careful").images > 225
@@ -111,9 +129,31 @@ def test_a_small_budget_gives_a_fifth_of_itself():
     assert made.share == pytest.approx(214 * CAREFUL / 100)
 
 
-def test_few_images_limit_the_pilot():
-    made = pilot(TRUTH, "careful", 500.0, images=300, schemes=["full-subset"])
-    assert made.images + made.test_images == 300
+def test_at_most_a_third_of_the_images_is_labelled_now():
+    made = pilot(TRUTH, "careful", 500.0, images=1200, schemes=["full-subset"])
+    assert made.images + made.test_images == 400
+    assert made.why[2] == (
+        "The pilot takes at most a third of the 1,200 images, so that 800 are left to decide about"
+    )
+    # 100 of 500 dollars buy all: no more than the other 800 images can be bought afterwards.
+    assert made.why[3] == (
+        "The budget pays for complete labels of all 1,200 images ($100.00): a plan can only tell "
+        "whether less money would do"
+    )
+    assert made.parts[0].times == pytest.approx(800 / 300) and made.extra == ()
+    many = pilot(TRUTH, "careful", 500.0, images=20_000, schemes=["full-subset"])
+    assert many.images + many.test_images == 900
+    assert not any("a third" in reason or "pays for" in reason for reason in many.why)
+
+
+def test_no_budget_makes_a_pilot_large():
+    made = pilot(TRUTH, "careful", 1e9, schemes=["full-subset", "rpa"])
+    assert (made.images, made.test_images, made.extra) == (6_000, 2_000, ())
+    assert made.recommendation.endswith("for $666.67 (less than 1 % of the budget) by careful.")
+    assert (
+        "The pilot's share of the budget would pay for 1,800,000,007 images, but 8,000 are enough "
+        "to begin a curve and to measure by"
+    ) in made.why
 
 
 def test_set_up_is_paid_once():
@@ -121,7 +161,11 @@ def test_set_up_is_paid_once():
     made = pilot(TRUTH, listed, 500.0, schemes=["full-subset"])
     assert made.set_up == 120.0 and made.dollars == pytest.approx(75)
     assert made.parts[0].times == pytest.approx((500 - 75 - 120) / made.parts[0].sizes[-1].dollars)
-    assert "The set-up ($120.00) is paid with the pilot, once for the whole project" in made.why
+    assert made.rest == pytest.approx(500 - 75)
+    assert (
+        "The set-up ($120.00) is paid with the pilot, once for the whole project; the plan's bill "
+        "has it, and so what is left here still holds it"
+    ) in made.why
 
 
 def test_more_people_cost_more():
@@ -156,8 +200,13 @@ def test_a_pilot_larger_than_the_truth_is_priced_by_the_image():
         ({"draws": 0}, "draws is 0; a whole number from 1 on is expected"),
         (
             {"images": 100},
-            "images is 100; a pilot takes at least 214 of them, so label all of them completely "
-            "instead of planning",
+            "images is 100; a pilot takes at least 214 of them and at most a third, so label all "
+            "of them completely, for 8.33 dollars, instead of planning",
+        ),
+        (
+            {"images": 640},
+            "images is 640; a pilot takes at least 214 of them and at most a third, so label all "
+            "of them completely, for 53.33 dollars, instead of planning",
         ),
         (
             {"budget": 20.0},

@@ -1,7 +1,6 @@
 """The pilot to label first, rendered."""
 
 import json
-import tomllib
 
 import pytest
 
@@ -24,14 +23,18 @@ def test_every_rendering_says_what_to_label_and_why(made) -> None:
     assert values["recommendation"] == made.pilot.recommendation
 
 
-def test_the_grid_can_be_compared_once_the_data_are_named(made) -> None:
-    from simkit.study.grid import Grid
-
-    values = tomllib.loads(made.grid) | {"data": "scenes"}
-    grid = Grid.of(values)
-    assert len(grid.budgets) == len(made.pilot.parts[0].sizes)
-    assert list(grid.budgets) == sorted(grid.budgets)
-    assert grid.draws == made.pilot.draws
+def test_what_is_left_is_planned_for_the_images_that_are_left(made) -> None:
+    pilot, last = made.pilot, made.commands[-1]
+    left = 20_000 - pilot.images - pilot.test_images
+    folders = " ".join(f"runs/{place}" for place in range(1, len(made.grids) + 1))
+    start, _, rest = last.partition(" --budget ")
+    assert start == f"simkit plan {folders}"
+    dollars, _, rest = rest.partition(" ")
+    assert float(dollars) == pytest.approx(2_000 - pilot.spent, abs=0.011)
+    assert rest == f"--images {left} --prices coco-tagging"
+    assert len(made.commands) == len(made.grids) + 1
+    assert made.commands[0] == "simkit compare grid-1.toml --out runs/1"
+    assert f"${pilot.rest:,.2f} that are left" in made.text(width=10_000)
 
 
 def test_the_command_asks_again(made) -> None:
