@@ -169,6 +169,8 @@ def _rival(one: RunnerUp) -> Rival:
         sure=one.sure,
         break_even=tuple(turn.total for turn in one.turns),
         told=f"{one}: {one.told}.",
+        saturated=one.saturated,
+        paired=one.paired,
     )
 
 

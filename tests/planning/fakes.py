@@ -25,10 +25,17 @@ class Line:
     noise: int = 0
     reach: float = 100.0
     least: float = 10.0
+    draws: tuple = (0, 1, 2)
+    off: float | None = None  # below this it misses its own pilot
 
     @property
     def points(self):
-        return SimpleNamespace(costs=np.array([self.least, self.reach]), reach=self.reach)
+        costs, draws = np.array([self.least, self.reach]), np.array(self.draws)
+        return SimpleNamespace(costs=costs, reach=self.reach, draws=draws)
+
+    @property
+    def agrees(self):
+        return self.least if self.off is None else self.off
 
     def samples(self, dollars):
         x = np.log(np.atleast_1d(np.asarray(dollars, float)) / 100)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.planning.choosing.axis import Axis
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, score
 from simkit.planning.choosing.choice import by_pair, difference
-from simkit.planning.curves import reach
+from simkit.planning.curves.fit import Curve
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.bill import Project
 
@@ -39,7 +40,11 @@ class RunnerUp:
 
     dollars  of its labels;  difference, low, high  of mAP, the choice less this: median and 90 %
     interval of paired samples;  sure  share of the samples in which the choice is ahead.
-    turns    break-even budgets, ascending, from `start` to `end` (totals) where both are known.
+    turns    break-even budgets, ascending, from `start` to `end` (totals) where both are known and
+             hold what their pilots measured.
+    least    dollars of its smallest pilot size, or of the first that its curve agrees with.
+    paired   whether both curves have a draw in common;  saturated  whether its pilot ran out of
+             images, so that more labels on more images are rather better than its curve.
     """
 
     pair: Pair
@@ -51,6 +56,9 @@ class RunnerUp:
     turns: tuple[BreakEven, ...]
     start: float
     end: float
+    least: float = 0.0
+    paired: bool = True
+    saturated: bool = False
 
     def __str__(self) -> str:
         way, method = self.pair
@@ -58,7 +66,25 @@ class RunnerUp:
 
     @property
     def told(self) -> str:
-        """Where the order turns, for people."""
+        """Where the order turns, for people, and what the comparison lacks."""
+        return "; ".join([self._order, *self._lacks()])
+
+    def _lacks(self) -> Iterator[str]:
+        if self.saturated:
+            yield (
+                "its pilot ran out of images, so that on more images it is rather better than this "
+                "and nothing here is sure"
+            )
+        if self.dollars < self.least * (1 - 1e-9):
+            yield (
+                f"its ${self.dollars:,.2f} of labels lie below the ${self.least:,.2f} from which "
+                "on its curve was measured"
+            )
+        if not self.paired:
+            yield "it was measured on other draws of images, so that the two are not paired"
+
+    @property
+    def _order(self) -> str:
         if not self.turns:
             end = "ahead" if self.difference > 0 else "behind"
             if max(abs(self.low), abs(self.high)) < CLEAR:
@@ -86,7 +112,7 @@ def runners_up(
     At most so many in all, best first. Methods compete at the total that the choice costs.
     """
     groups = by_pair(found)
-    axes = {pair: _Axis.of(own, curves, evidence, project) for pair, own in groups.items()}
+    axes = {pair: Axis.of(own, curves, evidence, project) for pair, own in groups.items()}
 
     def at_total(pair: Pair) -> float:
         dollars = axes[pair].dollars(np.array([chosen.total]))
@@ -100,54 +126,16 @@ def runners_up(
         if pair[0] == chosen.way or pair[0] not in {way for way, _ in best}:
             best.append(pair)
     return [
-        _against(pair, chosen, curves=curves, axes=axes, budget=project.budget)
+        _against(
+            pair,
+            chosen,
+            curves=curves,
+            axes=axes,
+            budget=project.budget,
+            saturated=any(getattr(one, "saturated", False) for one in groups[pair]),
+        )
         for pair in best[:most]
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class _Axis:
-    """From the total of a project to dollars of labels along one curve.
-
-    spent, totals  of its candidates, ascending;  cap  dollars that buy all there is;  far  dollars
-    beyond which the curve is not believed.
-    """
-
-    spent: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    cap: float
-    far: float
-
-    @staticmethod
-    def of(own: Sequence[Candidate], curves: Curves, evidence: Evidence, project: Project) -> _Axis:
-        pair = own[0].pair
-        return _Axis(
-            np.array([one.dollars for one in own]),
-            np.array([one.total for one in own]),
-            evidence.most(pair[0], project.prices, project.images),
-            reach.MOST * curves[pair].reach,
-        )
-
-    @property
-    def _rate(self) -> float:
-        """Dollars of the project for one of labels, beyond the last candidate."""
-        if len(self.spent) < 2:
-            return 1.0
-        return float(max(1.0, np.diff(self.totals[-2:])[0] / np.diff(self.spent[-2:])[0]))
-
-    @property
-    def end(self) -> float:
-        """The total up to which the curve is known: without end where everything can be bought."""
-        if self.cap <= self.far:
-            return np.inf
-        return float(self.totals[-1] + (self.far - self.spent[-1]) * self._rate)
-
-    def dollars(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(n,) dollars of labels that these totals leave, above 0."""
-        inside = np.interp(totals, self.totals, self.spent)
-        beyond = self.spent[-1] + (totals - self.totals[-1]) / self._rate
-        found = np.where(totals > self.totals[-1], beyond, inside)
-        return np.asarray(np.minimum(found, min(self.cap, self.far)))
 
 
 def _against(
@@ -155,14 +143,15 @@ def _against(
     chosen: Candidate,
     *,
     curves: Curves,
-    axes: dict[Pair, _Axis],
+    axes: dict[Pair, Axis],
     budget: float,
+    saturated: bool,
 ) -> RunnerUp:
     mine, theirs = axes[chosen.pair], axes[pair]
     spent = theirs.dollars(np.array([chosen.total]))
     own = curves[pair].samples(spent)[:, 0]
     median, low, high = difference(chosen.samples, own)
-    start = float(max(mine.totals[0], theirs.totals[0]))
+    start = max(mine.start, theirs.start)
     end = float(max(start, min(mine.end, theirs.end, BEYOND * budget)))
     totals = np.geomspace(start, end, STEPS) if end > start else np.array([start])
     along = mine.dollars(totals)
@@ -174,10 +163,17 @@ def _against(
         low=low,
         high=high,
         sure=float((chosen.samples > own).mean()),
-        turns=tuple(_turns(gap, totals, along)),
+        turns=() if saturated else tuple(_turns(gap, totals, along)),
         start=start,
         end=end,
+        least=max(float(curves[pair].points.costs[0]), theirs.agrees),
+        paired=_paired(curves[chosen.pair], curves[pair]),
+        saturated=saturated,
     )
+
+
+def _paired(one: Curve, other: Curve) -> bool:
+    return bool(np.isin(one.points.draws, other.points.draws).any())
 
 
 def _turns(

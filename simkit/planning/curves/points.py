@@ -111,12 +111,12 @@ class Points:
     def up_to(self, dollars: float) -> Points:
         """Those of sizes whose mean dollars are at most `dollars`."""
         keep = np.isin(self.size, self.sizes[self.costs <= dollars * (1 + 1e-9)])
-        columns = (self.dollars, self.score, self.draw, self.size)
         # Without the whole pool, nobody sees any more how large a share of it the others are.
-        taken = self._taken_each if self.taken is not None or self.exhausted else None
+        known = self.taken is not None or self.exhausted
         return Points(
-            *(column[keep] for column in columns), taken=None if taken is None else taken[keep]
-        )
+            self.dollars[keep], self.score[keep], self.draw[keep], self.size[keep],
+            self._taken_each[keep] if known else None,
+        )  # fmt: skip
 
     @property
     def _taken_each(self) -> Array:

@@ -1,5 +1,7 @@
 """What was not chosen: differences of paired samples, and where the order turns."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -117,3 +119,52 @@ def test_an_exhausted_way_stays_where_it_is():
 def test_no_curve_is_believed_beyond_fifty_times_its_pilot():
     one = against(Line(0.64, 0.02, reach=30.0), ("rpa", "an", Line(0.58, 0.04)), budget=1000)[0]
     assert one.end == pytest.approx(1500) and one.turns == ()
+
+
+def test_a_rival_is_read_at_the_total_of_a_cheaper_choice():
+    # The choice costs 20 dollars; the rival was measured from 50 on and is dearer by 5 in all.
+    mine, other = Line(0.60, 0.04), Line(0.60, 0.05, least=50.0)
+    found = along("full-subset", "an", mine, [10.0, 20.0])
+    found += [
+        replace(one, total=one.total + 5)
+        for one in along("rpa", "an", other, DOLLARS[DOLLARS >= 50])
+    ]
+    curves = {(way("full-subset"), "an"): mine, (way("rpa"), "an"): other}
+    one = runners_up(found, found[1], curves, evidence=Evidence(), project=Project(20.0))[0]
+    assert one.dollars == pytest.approx(15.0)
+    assert one.difference == pytest.approx(0.04 * np.log(0.2) - 0.05 * np.log(0.15))
+    assert one.told.endswith(
+        "; its $15.00 of labels lie below the $50.00 from which on its curve was measured"
+    )
+
+
+def test_no_order_turns_where_a_curve_misses_its_own_pilot():
+    # They meet at 738.9 dollars, below which the rival's curve says nothing.
+    other = Line(0.64, 0.02, off=900.0)
+    one = against(Line(0.60, 0.04), ("rpa", "an", other))[0]
+    assert one.turns == () and one.start == pytest.approx(900)
+    assert one.told == "the choice is ahead from $900 to $4,000"
+
+
+def test_curves_of_other_draws_are_not_called_paired():
+    one = against(Line(0.62, 0.0), ("rpa", "an", Line(0.60, 0.0, draws=(3, 4))))[0]
+    assert not one.paired
+    assert one.told.endswith("measured on other draws of images, so that the two are not paired")
+
+
+def test_nothing_is_sure_about_a_rival_whose_pilot_ran_out_of_images():
+    mine, other = Line(0.60, 0.04), Line(0.64, 0.02)
+    found = along("full-subset", "an", mine, DOLLARS)
+    found += [_ranout(one) for one in along("rpa", "an", other, DOLLARS)]
+    curves = {(way("full-subset"), "an"): mine, (way("rpa"), "an"): other}
+    one = runners_up(found, found[12], curves, evidence=Evidence(), project=Project(1000.0))[0]
+    assert one.saturated and one.turns == ()
+    assert one.told.endswith(
+        "its pilot ran out of images, so that on more images it is rather better than this and "
+        "nothing here is sure"
+    )
+
+
+def _ranout(one):
+    object.__setattr__(one, "saturated", True)
+    return one
