@@ -55,7 +55,7 @@ class Evidence:
     shares   (L,) of images that show each class, from labels that are no selection; None: no such.
     prices   names of the lists that the runs were bought by.
     ids      content ids: of the truth of the training split, of the test split, of the runs.
-    left_out sentences: ways and methods that have too few sizes for a curve.
+    left_out sentences: ways and methods that have too few sizes for a curve; runs that failed.
     """
 
     runs: tuple[Run, ...]
@@ -103,7 +103,7 @@ class Evidence:
                 "test": first.test_id,
                 "runs": content_id(*sorted(results)),
             },
-            left_out=told,
+            left_out=(*told, *(sentence for one in found for sentence in one.lost)),
         )
 
     @property
@@ -185,7 +185,14 @@ class Evidence:
         told = {way: unpriced(self.of_way(way), prices) for way in self.ways}
         for way, method in self.pairs:
             if not told[way] and self.points(way, method, prices) is None:
+                bills = self._priced(prices)
+                paid = any(dollars_of(run, bills, prices) for run in self.of_way(way))
                 told[way] = f"price list {prices.name!r} asks the same for most of its sizes"
+                if not paid:
+                    told[way] = (
+                        f"price list {prices.name!r} asks nothing for what it asks; give it prices "
+                        "above 0"
+                    )
         return [f"{way}: {text}" for way, text in told.items() if text]
 
     def ceiling(self, prices: Prices) -> Ceiling | None:

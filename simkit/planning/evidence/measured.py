@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -63,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The runs of one folder, and what they have in common."""
+    """The runs of one folder, and what they have in common; lost: a sentence about the others."""
 
     folder: str
     runs: tuple[Run, ...]
@@ -71,6 +71,7 @@ class Measured:
     truth_id: str
     test_id: str
     grid: Mapping[str, Any]
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +112,25 @@ def read(folder: str | PathLike[str]) -> Measured:
         raise BadInput(
             f"{folder} holds no finished runs; give the folder that `simkit compare` wrote to"
         )
-    return Measured(str(folder), found, _classes(table), truth_id, test_id, grid)
+    lost = tuple(_lost(table, rows, str(folder)))
+    return Measured(str(folder), found, _classes(table), truth_id, test_id, grid, lost)
+
+
+def _lost(table: pa.Table, rows: list[dict[str, Any]], folder: str) -> Iterator[str]:
+    """A sentence where runs are missing or have no score."""
+    without = [row for row in rows if row["map"] is None]
+    missing, why = max(0, runs.planned(table) - len(table)), runs.failures(table)
+    if not without and not missing and not why:
+        return
+    count = missing + len(without) or len(why)
+    own = dict.fromkeys(f"{row['scheme']} with {row['method']}" for row in without)
+    which = f" ({', '.join([*own][:3])}{', ...' if len(own) > 3 else ''})" if own else ""
+    more = f"the first that failed: {why[0].rstrip('.')}" if why else "compare again"
+    has, them = ("have", "them") if count > 1 else ("has", "it")
+    yield (
+        f"{count:,} run{'s' * (count > 1)} of {folder} failed or {has} no score{which}, and no "
+        f"curve knows of {them}; {more}"
+    )
 
 
 def _classes(table: pa.Table) -> tuple[str, ...]:
@@ -154,9 +173,9 @@ def _run(row: dict[str, Any], about: _About) -> Run:
     what = f"{about.where}: {row['scheme']} with {row['method']}, draw {row['draw']}"
     score, dollars = float(row["map"]), row["dollars"]
     if not 0 <= score <= 1:
+        cure = "divide percentages by 100" if 1 < score <= 100 else "compare again"
         raise BadInput(
-            f"{what} has a map of {score:g}; a mean AP from 0 to 1 is expected, so divide "
-            "percentages by 100"
+            f"{what} has a map of {score:g}; a mean AP from 0 to 1 is expected, so {cure}"
         )
     if dollars is None or not 0 <= dollars < math.inf:
         raise BadInput(f"{what} has dollars {dollars!r}; a cost from 0 on is expected")

@@ -161,7 +161,10 @@ def _computed(project: Project, evidence: Evidence) -> BillLine:
     hours, told = project.gpu_hours, ""
     if hours is None:
         hours = max(evidence.train_hours(method) for method in evidence.methods)
-        told = ", as the pilot's longest training took where it ran; give gpu_hours for more"
+        told = (
+            ", as the pilot's longest training took where it ran, however much is bought; more "
+            "images take longer, so give gpu_hours for them"
+        )
     rate = f"{hours:,.3g} hours at ${project.gpu_price:g}{told}"
     return BillLine("training", hours * project.gpu_price, rate)
 
@@ -178,8 +181,8 @@ def _shares(project: Project, evidence: Evidence) -> tuple[float, ...]:
     if evidence.shares is None:
         raise BadInput(
             f"the runs do not tell how many images show each class, by which a test set for "
-            f"{project.precision:g} points is sized; compare again with reference = true, give "
-            "shares, or leave out precision where there is a test set"
+            f"{project.precision:g} points is sized; compare again with reference = true, or leave "
+            "out precision where there is a test set"
         )
     return tuple(evidence.shares.tolist())
 

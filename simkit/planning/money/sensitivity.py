@@ -12,7 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simkit.annotate import schemes
 from simkit.annotate.rates import Prices
+from simkit.annotate.schemes import Scheme
+from simkit.annotate.schemes.mixed import Mixed
 from simkit.labels.effort import Effort
 from simkit.planning.evidence.evidence import Evidence, Way
 from simkit.planning.evidence.measured import Run
@@ -99,28 +102,31 @@ class Change:
         found = {
             "search": self._looks(way),
             "sweep": 1 / self.prevalence,
-            "verify": self._verified(part.name, getattr(part, "precision", 1.0)),
+            "verify": self._verified(_asking(part)),
         }
         return {kind: times for kind, times in found.items() if times != 1}
 
     def _looks(self, way: Way) -> float:
-        """Looks for k present and about as many absent answers: a k-th positive is found after
-        k / (precision x recall) candidates, and the false ones are absent answers already."""
-        recall = 1 - _missed(way)
-        now = max(_LEAST, recall - self.recall)
+        """Looks for k present and about as many absent answers.
+
+        Among images as they come a k-th positive is found after k / (prevalence x recall) looks.
+        A proposer's precision is the share of candidates that people confirm, so that there they
+        are found after k / precision, whatever is overlooked; the others are absent answers.
+        """
         if getattr(way.part, "search", "") != "proposals":
-            return recall / now / self.prevalence
+            recall = 1 - _missed(way)
+            return recall / max(_LEAST, recall - self.recall) / self.prevalence
         q, ratio = way.part.precision, getattr(way.part, "ratio", 1.0)  # type: ignore[attr-defined]
 
         def looks(precision: float) -> float:
             return 1 + max(1 / precision - 1, ratio)
 
-        return looks(self._less_precise(q) * now) / looks(q * recall)
+        return looks(self._less_precise(q)) / looks(q)
 
-    def _verified(self, scheme: str, precision: float) -> float:
-        if scheme == "proposals":
-            return precision / self._less_precise(precision)
-        return 1 / self.prevalence if scheme in ("rpa", "mixed") else 1.0
+    def _verified(self, part: Scheme) -> float:
+        if part.name == "proposals":
+            return part.precision / self._less_precise(part.precision)  # type: ignore[attr-defined]
+        return 1 / self.prevalence if part.name == "rpa" else 1.0
 
     def _less_precise(self, q: float) -> float:
         """A proposer's precision: its odds go with the prevalence, then points are taken off."""
@@ -147,7 +153,8 @@ def changes(project: Project) -> list[Change]:
         Change(
             "people overlook 10 points more",
             project,
-            "people find 10 points less of what is present, so that a search takes more looks",
+            "people find 10 points less of what is present, so that a search among images as they "
+            "come takes more looks",
             recall=STEP,
         ),
         Change(
@@ -187,6 +194,11 @@ def _timed(listed: Prices) -> bool:
     """Whether anything on the list is paid by the hour."""
     rates = [*listed.rates.values(), *([listed.image] if listed.image else [])]
     return listed.wage is not None and any(rate.dollars is None for rate in rates)
+
+
+def _asking(part: Scheme) -> Scheme:
+    """The scheme whose questions are verified: of a mixture the one beside the complete images."""
+    return schemes.make(part.rest) if isinstance(part, Mixed) else part
 
 
 def _missed(way: Way) -> float:

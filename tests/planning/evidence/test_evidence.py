@@ -226,6 +226,8 @@ def test_prices_of_nothing_leave_nothing_to_plan(evidence, tmp_path):
     assert str(error.value) == (
         "price list 'own' asks nothing for what rpa asks; give it prices above 0"
     )
+    told = "rpa: price list 'own' asks nothing for what it asks; give it prices above 0"
+    assert told in evidence.unpriced(listed)
 
 
 def test_images_that_were_allowed_count_where_fewer_were_asked(write_runs):

@@ -5,6 +5,7 @@ import pytest
 
 from simkit.annotate.prices import cost, prices
 from simkit.errors import BadInput
+from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.evidence.measured import read
 from tests.planning import planted
 
@@ -36,7 +37,7 @@ def test_validation_labels_are_no_training_labels(write_runs):
         ({"map": 47.0}, "{at}: single-positive with an, draw 0 has a map of 47; a mean AP from 0 "
          "to 1 is expected, so divide percentages by 100"),
         ({"map": float("nan")}, "{at}: single-positive with an, draw 0 has a map of nan; a mean "
-         "AP from 0 to 1 is expected, so divide percentages by 100"),
+         "AP from 0 to 1 is expected, so compare again"),
         ({"dollars": -3.0}, "{at}: single-positive with an, draw 0 has dollars -3.0; a cost from "
          "0 on is expected"),
         ({"map": None}, "{at} holds no finished runs; give the folder that `simkit compare` "
@@ -107,3 +108,30 @@ def test_an_unfinished_comparison_is_read_too(write_runs):
 
     kept.begin(at, grid=grid, keys=[], classes=planted.CLASSES)
     assert json.loads(json.dumps(read(at).grid["budgets"])) == list(planted.BUDGETS)
+
+
+def test_runs_without_a_score_are_told(write_runs):
+    at = write_runs()
+    assert read(at).lost == ()
+    rows = pq.read_table(at / "table.parquet").to_pylist()
+    for row in rows:
+        if (row["scheme"], row["budget"]) == ("full-subset", 40.0) and row["method"] != "an":
+            row["map"] = None
+    table = planted.runs.tidy(rows, classes=planted.CLASSES)
+    planted.runs.write(planted.runs.writers(table), at)
+    assert read(at).lost == (
+        f"8 runs of {at} failed or have no score (full-subset with ll-r, full-subset with csl), "
+        "and no curve knows of them; compare again",
+    )
+    assert Evidence.of(at).left_out == read(at).lost
+
+
+def test_runs_that_failed_are_told(write_runs):
+    at = write_runs()
+    table = pq.read_table(at / "table.parquet")
+    failed = planted.runs.with_failures(table, ["draw 0: out of memory."], planned=len(table) + 1)
+    planted.runs.write(planted.runs.writers(failed), at)
+    assert read(at).lost == (
+        f"1 run of {at} failed or has no score, and no curve knows of it; the first that failed: "
+        "draw 0: out of memory",
+    )

@@ -108,8 +108,8 @@ def test_computing_is_paid_by_the_hour(evidence):
     (line,) = fixed(Project(budget=5000, gpu_price=3.6), evidence).lines
     assert line.dollars == pytest.approx(0.03)
     assert line.how == (
-        "0.00833 hours at $3.6, as the pilot's longest training took where it ran; give gpu_hours "
-        "for more"
+        "0.00833 hours at $3.6, as the pilot's longest training took where it ran, however much "
+        "is bought; more images take longer, so give gpu_hours for them"
     )
 
 
@@ -131,8 +131,8 @@ def test_a_test_set_needs_to_know_how_frequent_classes_are(write_runs):
         fixed(project, blind)
     assert str(error.value) == (
         "the runs do not tell how many images show each class, by which a test set for 2 points "
-        "is sized; compare again with reference = true, give shares, or leave out precision where "
-        "there is a test set"
+        "is sized; compare again with reference = true, or leave out precision where there is a "
+        "test set"
     )
     known = replace(project, shares=planted.SHARES)
     assert fixed(known, blind).total == pytest.approx(

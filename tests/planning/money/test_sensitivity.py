@@ -3,6 +3,7 @@ import pytest
 
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import prices
+from simkit.annotate.simulate import simulate
 from simkit.planning.evidence.evidence import Evidence, Way
 from simkit.planning.money.bill import Project, left
 from simkit.planning.money.sensitivity import changes
@@ -72,12 +73,13 @@ def test_only_the_timed_part_of_a_list_moves(evidence, tmp_path):
 
 def test_overlooking_makes_searches_longer_and_leaves_scores_open(evidence):
     change = by_name()["people overlook 10 points more"]
-    # A positive takes 1 / 0.5 candidates, then 1 / (0.5 x 0.9); the absent ones are among them.
-    assert times(change, evidence, FPC) == pytest.approx(1 / 0.9, rel=0.01)
-    assert times(change, evidence, RPA) == 1
+    assert times(change, evidence, FPC) == 1 and times(change, evidence, RPA) == 1
+    blind = Way.of("fpc(search='random')")
+    assert change.factors(blind) == {"search": pytest.approx(1 / 0.9)}
     assert not change.scores(evidence, FPC) and not change.scores(evidence, RPA)
     assert change.told(evidence, RPA) == (
-        "people find 10 points less of what is present, so that a search takes more looks; how "
+        "people find 10 points less of what is present, so that a search among images as "
+        "they come takes more looks; how "
         "models learn from such answers is not on file, so this is what it costs and no more: "
         "compare with habits = { miss = 0.1 } to know"
     )
@@ -97,7 +99,8 @@ def test_runs_of_people_who_overlook_that_much_stand_in(pilot, write_runs):
     assert found.score.tolist() == measured.score.tolist()
     assert change.scores(both, RPA) and not change.scores(both, FPC)
     assert change.told(both, RPA) == (
-        "people find 10 points less of what is present, so that a search takes more looks; "
+        "people find 10 points less of what is present, so that a search among images as "
+        "they come takes more looks; "
         "measured: runs of rpa who miss 10 % stand for it"
     )
 
@@ -160,3 +163,28 @@ def test_runs_without_their_questions_are_not_worked_on(write_runs):
         f"{change.assumed}; the runs of fpc do not hold the questions behind their labels, so "
         "nothing is worked out: compare again with this version"
     )
+
+
+@pytest.mark.filterwarnings("ignore:.* images show none")
+@pytest.mark.parametrize("scheme", ["fpc(per_class=30", "federated(per_class=60"])
+def test_overlooking_asks_what_the_simulator_asks(scheme):
+    truth = planted.truth(4000)
+    change = by_name()["people overlook 10 points more"]
+    for search in ("proposals", "random"):
+        spec = f"{scheme}, search={search!r})"
+        looks = [
+            simulate(truth, spec, habits=Habits(miss=miss)).effort.looks.sum()
+            for miss in (0.0, 0.1)
+        ]
+        wanted = change.factors(Way.of(spec)).get("search", 1.0)
+        assert looks[1] / looks[0] == pytest.approx(wanted, rel=0.05)
+
+
+def test_a_mixture_goes_by_what_its_others_are_asked():
+    rarer = by_name()["classes half as frequent"]
+    worse = by_name()["proposals 10 points less precise"]
+    found = rarer.factors(Way.of("mixed(rest='proposals')"))
+    assert found["verify"] == rarer.factors(Way.of("proposals"))["verify"] == pytest.approx(1.5)
+    assert worse.factors(Way.of("mixed(rest='proposals')")) == {"verify": pytest.approx(1.25)}
+    assert rarer.factors(Way.of("mixed(rest='rpa')"))["verify"] == 2
+    assert "verify" not in rarer.factors(Way.of("mixed"))
