@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.planning.curves.fit import Curve
-from simkit.planning.curves.reach import MOST, Grade, grade
+from simkit.planning.curves.reach import LEAST, MOST, Grade, grade
+from simkit.planning.evidence.amounts import Ladder
 from simkit.planning.evidence.evidence import Amount, Evidence, Way
 from simkit.planning.money import bill as money
 from simkit.planning.money.bill import Project
@@ -34,6 +35,7 @@ class Candidate:
     median, low, mean  of mAP, 0 to 1; low is the 20 % quantile.  band50, band90  its middle parts.
     p_target  the chance of the project's target; None: it has none.
     samples  (S,) mAP, paired over candidates.  note  why it was chosen among equals; else empty.
+    saturated  the pilot ran out of images on the way to it and the project does not: rather better.
     """
 
     way: Way
@@ -51,6 +53,7 @@ class Candidate:
     p_target: float | None
     samples: NDArray[np.float64] = field(repr=False)
     note: str = ""
+    saturated: bool = False
 
     @property
     def pair(self) -> Pair:
@@ -111,10 +114,8 @@ def limits(curves: Curves, evidence: Evidence, project: Project) -> dict[Pair, L
 
 
 def _affordable(project: Project, evidence: Evidence, way: Way, method: str, most: float) -> float:
-    """The dollars of labels, up to `most`, with which the whole bill stays within the budget.
-
-    More labels can take more images, which cost something to obtain, and more hours of training.
-    """
+    """The dollars of labels, up to `most`, with which the whole bill stays within the budget: more
+    labels can take more images, which cost something to obtain."""
 
     def total(dollars: float) -> float:
         return money.bill(project, evidence, way, method, dollars).total
@@ -130,12 +131,12 @@ def _affordable(project: Project, evidence: Evidence, way: Way, method: str, mos
 
 
 def told(curves: Curves, evidence: Evidence, project: Project) -> list[str]:
-    """A sentence for each curve that is not followed up to the whole budget; one for all methods
-    of a way where they have it in common."""
+    """A sentence for each curve that is not followed up to the whole budget, one for all methods
+    of a way where they have it in common; and for each way whose pilot ran out of images."""
     found = limits(curves, evidence, project)
     ways: dict[Way, dict[str, str]] = {}
     for (way, method), limit in found.items():
-        ways.setdefault(way, {})[method] = _ends(limit)
+        ways.setdefault(way, {})[method] = _ends(limit, project)
     sentences = []
     for way, own in ways.items():
         if len(set(own.values())) == 1:
@@ -145,13 +146,31 @@ def told(curves: Curves, evidence: Evidence, project: Project) -> list[str]:
             for method, text in own.items()
             if text
         ]
+        most = max(limit.most for (other, _), limit in found.items() if other == way)
+        sentences += _used_up(evidence.ladder(way, project.prices), most, project)
     return sentences
 
 
-def _ends(limit: Limit) -> str:
+def _used_up(ladder: Ladder, most: float, project: Project) -> Iterator[str]:
+    if ladder.saturated(most, project.images):
+        yield (
+            f"{ladder.way}: beyond ${ladder.fresh:,.2f} its pilot asked most of what its "
+            f"{ladder.pool:,} images hold, and there are more; on more images it is rather better "
+            "than its curve says, which a comparison on more images would show"
+        )
+
+
+def _ends(limit: Limit, project: Project) -> str:
     """What ends a curve before the budget does; empty where the budget does."""
-    if limit.most < limit.least / MOST:
-        return "the budget pays for no labels in this way"
+    least = limit.least / MOST
+    if limit.everything < least:
+        return (
+            f"{project.images:,} images hold labels for ${limit.everything:,.2f}, too little beside "
+            f"the ${limit.least:,.2f} of its smallest pilot size"
+        )
+    if limit.most < least:
+        costs = " and its images" if project.image_price else ""
+        return f"the budget does not pay for labels{costs} in this way"
     if limit.far < limit.everything and limit.far <= limit.affordable:
         return (
             f"followed up to ${limit.far:,.2f} of labels, {MOST:g} times its largest pilot size, "
@@ -174,9 +193,16 @@ def candidates(
     found = {
         pair: limit
         for pair, limit in limits(curves, evidence, project).items()
-        if limit.most >= limit.least / MOST
+        if limit.most >= limit.least * LEAST
     }
     if not found:
+        asked = limits(curves, evidence, project).values()
+        if all(limit.everything < limit.least / MOST for limit in asked):
+            raise BadInput(
+                f"images is {project.images:,}, which hold labels for at most "
+                f"${max(limit.everything for limit in asked):,.2f} in any measured way, too little "
+                "beside the pilot; give more images"
+            )
         raise BadInput(
             f"{project.budget:,g} dollars pay for no labels in any measured way; raise the budget, "
             "or lower what comes off first, such as the precision of the test set"
@@ -208,6 +234,7 @@ def _along(
 ) -> Iterator[Candidate]:
     """Candidates of one curve, cheapest first."""
     samples = curve.samples(dollars)
+    ladder = evidence.ladder(way, project.prices)
     levels = np.quantile(samples, [0.05, LOW, 0.25, 0.5, 0.75, 0.95], axis=0).T.tolist()
     for spent, own, level in zip(dollars.tolist(), samples.T, levels, strict=True):
         target = None if project.target is None else float((own >= project.target).mean())
@@ -218,7 +245,7 @@ def _along(
             amount=evidence.amount(way, spent, project.prices, project.images),
             total=money.bill(project, evidence, way, method, spent).total,
             reach=curve.reach,
-            grade=grade(spent, curve.reach),
+            grade=grade(spent, curve.reach, float(curve.points.costs[0])),
             median=level[3],
             low=level[1],
             mean=float(own.mean()),
@@ -226,4 +253,5 @@ def _along(
             band90=(level[0], level[5]),
             p_target=target,
             samples=own,
+            saturated=ladder.saturated(spent, project.images),
         )

@@ -42,3 +42,15 @@ def test_what_is_no_number_of_dollars_is_refused(
     with pytest.raises(BadInput) as refused:
         grade(dollars, reach)
     assert str(refused.value) == sentence
+
+
+def test_grades_below_the_pilot() -> None:
+    assert grade(10.0, 100.0, 10.0) == "green"
+    assert grade(9.9, 100.0, 10.0) == grade(1.0, 100.0, 10.0) == "amber"
+    with pytest.raises(BadInput) as refused:
+        grade(0.9, 100.0, 10.0)
+    assert str(refused.value) == (
+        "0.90 dollars of training labels are less than a tenth of the smallest pilot size of 10.00 "
+        "dollars, and no curve holds so far below its pilot; raise the budget or the images, or "
+        "compare at smaller budgets too"
+    )
