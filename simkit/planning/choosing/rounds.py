@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.planning.choosing.candidates import Candidate, Curves
@@ -16,7 +17,8 @@ from simkit.planning.money.bill import Project
 COUNT = 3  # Mahmood et al., CVPR 2022, find five rounds safer where much is at stake
 MOST = 10
 SURE = 0.95  # share of samples from which on a rival is behind
-GROWTH = 2.0  # all rounds together, each time: the next is never predicted more than 2 times ahead
+GROWTH = 2.0  # times, of all rounds together, from one to the next, where the budget is no larger
+LITTLE = 1.5  # times what is there: a round that adds less shows nothing new
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Round:
     number   from 1;  dollars  of labels in this round;  so_far  with those before;  amount  what
              all of them together give;  new  images that are new in this round.
     median, band90  of mAP after it, 0 to 1, predicted before the first.
-    stop     the measured mAP, 0 to 1, from which on no more is needed; None: there is no target.
+    stop     the measured mAP, 0 to 1, from which on no more is needed: the target and the lower half
+             of the band; None: there is no target, or it lies above what this round may show.
     turn     the measured mAP below which the curve was wrong.
     measure  what to do after it, in a sentence or two.
     """
@@ -52,17 +55,16 @@ def rounds(
     evidence: Evidence,
     rivals: Sequence[RunnerUp] | None = None,
 ) -> list[Round]:
-    """The choice in `count` purchases, each of which doubles what was bought before.
+    """The choice in at most `count` purchases, each of which about doubles what was bought before.
 
-    What is bought is nested: a round adds images, or labels, to those that are there. Rounds that
-    would end below the smallest pilot size, which tell nothing new, are joined to the next. Raises
-    BadInput for a number of rounds that is none.
+    What is bought is nested: a round adds images, or labels, to those that are there. The first
+    ends where the pilot did, so that it tells something, and at most twice as far; what lies
+    further is reached in equal factors, of more than 2 where the rounds are too few. A choice
+    within the pilot's reach is one purchase. Raises BadInput for a number of rounds that is none.
     """
     if type(count) is not int or not 1 <= count <= MOST:
         raise BadInput(f"rounds is {count!r}; a whole number from 1 to {MOST} is expected")
-    totals = chosen.dollars * GROWTH ** np.arange(1.0 - count, 1.0)
-    least = float(curves[chosen.pair].points.costs[0])
-    totals = totals[np.minimum(np.searchsorted(totals, least), count - 1) :]
+    totals = _totals(chosen.dollars, curves[chosen.pair].reach, count)
     levels = np.quantile(curves[chosen.pair].samples(totals), [0.05, 0.5, 0.95], axis=0)
     amounts = [
         evidence.amount(chosen.way, total, project.prices, project.images)
@@ -72,6 +74,8 @@ def rounds(
     for k, (low, median, high) in enumerate(levels.T.tolist()):
         last = k + 1 == len(totals)
         stop = None if project.target is None else project.target + (median - low)
+        if stop is not None and stop > high:
+            stop = None  # hardly any purchase of this size would show it
         found.append(
             Round(
                 number=k + 1,
@@ -83,10 +87,22 @@ def rounds(
                 band90=(low, high),
                 stop=stop,
                 turn=low,
-                measure=_last(low) if last else _between(low, stop, _other(chosen, rivals)),
+                measure=_last(low)
+                if last
+                else _between(low, stop, project.target, _other(chosen, rivals)),
             )
         )
     return found
+
+
+def _totals(dollars: float, reach: float, count: int) -> NDArray[np.float64]:
+    """Dollars of labels after each round, ascending to `dollars`."""
+    beyond = dollars / reach
+    if count == 1 or beyond < LITTLE:
+        return np.array([dollars])
+    count = min(count, 1 + max(1, round(np.log(beyond) / np.log(GROWTH))))
+    first = np.clip(dollars * GROWTH ** (1.0 - count), reach, GROWTH * reach)
+    return np.geomspace(first, dollars, count)
 
 
 def _last(low: float) -> str:
@@ -96,13 +112,13 @@ def _last(low: float) -> str:
     )
 
 
-def _between(low: float, stop: float | None, other: str) -> str:
+def _between(low: float, stop: float | None, target: float | None, other: str) -> str:
     """What to do after a round that is not the last."""
     told = ["train and measure mAP"]
-    if stop is not None and stop < 1:
+    if stop is not None and target is not None and stop < 1:
         told.append(
-            f"stop from {100 * stop:.1f} on, where the target lies below the measured mAP by more "
-            "than the lower half of the band"
+            f"at {100 * stop:.1f} or more stop buying: the target of {100 * target:.1f} is reached "
+            "with room for a lucky measurement"
         )
     told.append(f"below {100 * low:.1f} the curve was wrong, so {other}")
     told.append("fit again with this point before the next round")
@@ -111,7 +127,7 @@ def _between(low: float, stop: float | None, other: str) -> str:
 
 def _other(chosen: Candidate, rivals: Sequence[RunnerUp] | None) -> str:
     """What a disappointing round speaks for: the best of what is not surely behind."""
-    rival = next((one for one in rivals or () if one.sure < SURE), None)
+    rival = next((one for one in rivals or () if one.sure < SURE or one.saturated), None)
     if rival is None:
         return "plan again before buying more"
     way, method = rival.pair

@@ -8,7 +8,7 @@ from simkit.planning.choosing.rounds import rounds
 from simkit.planning.money.bill import Project
 from tests.planning.fakes import Evidence, Line, candidate, way
 
-CURVE = Line(0.60, 0.05, spread=0.01)
+CURVE = Line(0.60, 0.05, spread=0.01, reach=200.0)
 PAIR = (way("full-subset"), "an")
 
 
@@ -24,13 +24,13 @@ def rival(pair, sure):
 
 def test_each_round_doubles_what_is_there():
     found = bought()
-    assert [one.so_far for one in found] == [200, 400, 800]
-    assert [one.dollars for one in found] == [200, 200, 400]
+    assert [one.so_far for one in found] == pytest.approx([200, 400, 800])
+    assert [one.dollars for one in found] == pytest.approx([200, 200, 400])
     # Ten images a dollar.
     assert [one.amount.images for one in found] == [2000, 4000, 8000]
     assert [one.new for one in found] == [2000, 2000, 4000]
     assert [one.number for one in found] == [1, 2, 3]
-    assert sum(one.dollars for one in bought(5)) == pytest.approx(800)
+    assert sum(one.dollars for one in bought(5, dollars=3200.0)) == pytest.approx(3200)
 
 
 def test_a_round_says_what_to_expect_and_when_the_curve_was_wrong():
@@ -46,9 +46,12 @@ def test_a_round_says_what_to_expect_and_when_the_curve_was_wrong():
 
 
 def test_with_a_target_it_says_when_to_stop():
-    first, _, last = bought(target=0.65)
-    assert first.stop == pytest.approx(0.65 + 0.01645, abs=3e-4)
-    assert "; stop from 66.6 on, where the target lies below the measured mAP by" in first.measure
+    first, _, last = bought(target=0.63)
+    assert first.stop == pytest.approx(0.63 + 0.01645, abs=3e-4)
+    assert (
+        "; at 64.6 or more stop buying: the target of 63.0 is reached with room for a lucky "
+        "measurement; below 61.8"
+    ) in first.measure
     # 0.60 + 0.05 log 8 - 0.01645
     assert last.measure == (
         "train and measure mAP; below 68.8 the plan was wrong: add this purchase to the runs "
@@ -66,12 +69,28 @@ def test_what_a_disappointing_round_speaks_for():
     assert "the curve was wrong, so plan again before buying more;" in text
 
 
-def test_rounds_below_the_smallest_pilot_size_are_joined():
-    # 2.5, 5, 10, 20, 40 dollars, and the smallest pilot size was 10.
-    found = bought(5, dollars=40.0)
-    assert [one.so_far for one in found] == [10, 20, 40]
-    assert [one.dollars for one in found] == [10, 10, 20]
-    assert [one.so_far for one in bought(3, dollars=4.0)] == [4]
+@pytest.mark.parametrize(
+    ("dollars", "count", "ends"),
+    [
+        (40.0, 3, [40]),  # within the pilot, which was measured already
+        (290.0, 3, [290]),  # hardly more
+        (400.0, 3, [200, 400]),
+        (500.0, 3, [250, 500]),
+        (1600.0, 3, [400, 800, 1600]),
+        (6400.0, 3, [400, 1600, 6400]),  # the first never more than twice beyond the pilot
+        (6400.0, 5, [400, 800, 1600, 3200, 6400]),
+        (6400.0, 1, [6400]),
+    ],
+)
+def test_rounds_start_where_the_pilot_ended(dollars, count, ends):
+    assert [one.so_far for one in bought(count, dollars=dollars)] == pytest.approx(ends)
+
+
+def test_a_mark_to_stop_at_that_no_purchase_would_show_is_left_out():
+    # 0.60 + 0.05 log 2 + 0.01645 = 65.1 is the end of the first round's band.
+    first, second, _ = bought(target=0.66)
+    assert first.stop is None and "stop" not in first.measure
+    assert second.stop is not None
 
 
 @pytest.mark.parametrize("count", [0, -1, 2.0, True, 11])
