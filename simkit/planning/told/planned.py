@@ -234,7 +234,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
-        return {"id": self.id, **_plain(asdict(self))}
+        return {"id": self.id, **json.loads(json.dumps(asdict(self)))}
 
     def _repr_html_(self) -> str:
         """In a notebook: what the page shows, its style kept to itself."""
@@ -247,9 +247,3 @@ class Plan:
         from simkit.planning.told.chart import figure
 
         return figure(self, name=f"plan-{self.id}-chart")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _plain(inner) for key, inner in value.items()}
-    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value

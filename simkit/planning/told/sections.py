@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from simkit.planning.told.compared import runners_up
 from simkit.planning.told.document import Document, Section, Table
-from simkit.planning.told.wording import GRADES, RISKS, percent, points, signed, span
+from simkit.planning.told.names import meanings
+from simkit.planning.told.wording import GRADES, percent, points, span
 from simkit.study.limit import money
-from simkit.study.summary import SMALLEST
 
 if TYPE_CHECKING:
-    from simkit.planning.told.planned import Plan, Rival
+    from simkit.planning.told.planned import Plan
 
 _CHANCES = (5, 25, 50, 75, 95)
 
@@ -20,8 +21,9 @@ def document(plan: Plan) -> Document:
     found = (
         _expected(plan),
         _money(plan),
-        _rivals(plan),
+        runners_up(plan),
         _options(plan),
+        _names(plan),
         _training(plan),
         _target(plan),
         _steps(plan),
@@ -77,40 +79,6 @@ def _cents(dollars: float) -> str:
     return f"{dollars:,.2f}"
 
 
-def _rivals(plan: Plan) -> Section | None:
-    if not plan.rivals:
-        return None
-    rows = [
-        (
-            rival.way,
-            rival.method,
-            signed(rival.difference),
-            f"{signed(rival.low)} to {signed(rival.high)}",
-            "equal" if _equal(rival) else percent(rival.sure),
-            ", ".join(money(dollars) for dollars in rival.break_even) or "none",
-        )
-        for rival in plan.rivals
-    ]
-    columns = ("instead", "trained with", "the choice gains", "90 % interval", "ahead in",
-               "order turns at a total of")  # fmt: skip
-    chosen = f"{plan.chosen.way}, trained with {plan.chosen.method},"
-    return Section(
-        "Runners-up",
-        (f"Points of mAP by which {chosen} is ahead at the same total:",),
-        table=Table(columns, tuple(rows), (0, 1)),
-        items=tuple(rival.told for rival in plan.rivals if rival.told),
-        notes=(
-            "Differences are of paired samples: both curves from the same draws of images.",
-            RISKS[plan.risk],
-        ),
-    )
-
-
-def _equal(rival: Rival) -> bool:
-    """Whether every sample reads as no difference, so that nobody is ahead."""
-    return max(abs(rival.low), abs(rival.high)) < SMALLEST
-
-
 def _options(plan: Plan) -> Section | None:
     if len(plan.options) < 2:
         return None
@@ -134,6 +102,13 @@ def _options(plan: Plan) -> Section | None:
     )
 
 
+def _names(plan: Plan) -> Section | None:
+    pairs = [(one.way, one.method) for one in (plan.chosen, *plan.options)]
+    pairs += [(one.way, one.method) for one in plan.rivals]
+    items = tuple(meanings([way for way, _ in pairs], [method for _, method in pairs]))
+    return Section("What the names mean", items=items) if items else None
+
+
 def _training(plan: Plan) -> Section:
     told = ", ".join(f"{name} {value}" for name, value in plan.settings)
     lines = [f"Train {plan.chosen.method}; the settings that matter most: {told}."]
@@ -148,10 +123,10 @@ def _target(plan: Plan) -> Section | None:
         (f"{chance} %", "not reachable" if dollars is None else money(dollars))
         for chance, dollars in zip(_CHANCES, reach.quantiles, strict=True)
     ]
-    never = f"In {percent(1 - reach.reached)} of samples {points(reach.target)} is not reached"
+    found = f"{points(reach.target)} is reached in {percent(reach.reached)} of samples"
     return Section(
         f"Dollars to {points(reach.target)} mAP",
-        (f"{never} below {money(reach.most)} of training labels.",),
+        (f"With at most {money(reach.most)} of training labels {found}.",),
         table=Table(("chance that so much is enough", "$ for labels"), tuple(rows)),
     )
 
@@ -212,6 +187,11 @@ def _check(plan: Plan) -> Section:
         f"lie in their 90 % bands; these are {points(check.width)} points wide, and the median "
         f"error is {points(check.error)} points."
     )
+    if check.singles is not None:
+        told += (
+            f" These are means of draws; of single draws, which bands are about, "
+            f"{percent(check.singles)} lie inside."
+        )
     notes = ("It says nothing about further reaches than its own.",)
     return Section("Back-test", (told,), table=Table(columns, rows, (0, 1, 6)), notes=notes)
 

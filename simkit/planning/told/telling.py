@@ -13,7 +13,9 @@ from simkit.planning.choosing.candidates import Candidate, Curves
 from simkit.planning.choosing.rounds import COUNT as ROUNDS
 from simkit.planning.curves.backtest import Backtest
 from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
+from simkit.planning.told.names import order, trained
 from simkit.planning.told.planned import Reach
 from simkit.planning.told.wording import percent, points, span
 from simkit.study.limit import money
@@ -30,22 +32,38 @@ def question(project: Project, evidence: Evidence) -> str:
     return f"What to buy for {money(project.budget)}: {', '.join(has)}"
 
 
-def recommendation(chosen: Candidate, project: Project, rounds: int) -> str:
-    """The plan in one sentence."""
+def recommendation(
+    chosen: Candidate, project: Project, rounds: int, reach: Reach | None = None
+) -> str:
+    """The plan in one sentence, in words; the dollars at which a target is reached come first."""
     amount = chosen.amount
-    bought = f"Buy {amount.spec} on {amount.images:,} images"
     people = chosen.way.habits.workers
     each = f", each answer from {people} people" if people and people > 1 else ""
     times = f" in {rounds} rounds" if rounds > 1 else ""
     told = (
-        f"{bought} for {money(chosen.dollars)}{times} ({amount.labels:,} known labels, "
-        f"{amount.per_image:.3g} for each image{each}), train the method {chosen.method} on them "
-        f"and expect {points(chosen.median)} mAP, nine times in ten {span(chosen.band90)}"
+        f"{order(amount.spec, amount.images)} for {money(chosen.dollars)}{times} "
+        f"({amount.labels:,} known labels, {amount.per_image:.3g} for each image{each}), train "
+        f"{trained(chosen.method)} on them and expect {points(chosen.median)} mAP, nine times in "
+        f"ten {span(chosen.band90)}"
     )
     if project.target is None or chosen.p_target is None:
         return f"{told}."
+    enough = _enough(reach, chosen.dollars)
+    if enough:
+        return f"{enough}; for the most mAP, {told[0].lower()}{told[1:]}."
     wanted = f"{points(project.target)} or more has a chance of {percent(chosen.p_target)}"
     return f"{told}; {wanted}."
+
+
+def _enough(reach: Reach | None, dollars: float) -> str:
+    """At how many dollars nearly all samples have the target; "" where that is not below."""
+    sure = None if reach is None else reach.quantiles[-1]
+    if reach is None or sure is None or sure >= dollars:
+        return ""
+    return (
+        f"{money(sure)} of labels bought in this way are enough for {points(reach.target)} mAP "
+        "in 95 % of samples"
+    )
 
 
 def warnings(
@@ -91,9 +109,12 @@ def _largest(own: Backtest) -> str:
     return f"{points(row.measured)} mAP measured, {span((row.low, row.high))} predicted"
 
 
-def assumptions(chosen: Candidate, evidence: Evidence, project: Project) -> Iterator[str]:
-    """What is taken to hold, the most doubtful first."""
-    yield evidence.assumption(chosen.way)
+def assumptions(
+    chosen: Candidate, evidence: Evidence, project: Project, others: Sequence[Way] = ()
+) -> Iterator[str]:
+    """What is taken to hold, the most doubtful first; of the other ways that are told as well."""
+    for way in dict.fromkeys((chosen.way, *others)):
+        yield evidence.assumption(way, project.images)
     yield (
         "mAP is of the pilot's test split, of models trained as in the pilot; other images, "
         "classes, backbones or schedules have other curves."
@@ -108,9 +129,15 @@ def assumptions(chosen: Candidate, evidence: Evidence, project: Project) -> Iter
     if habits.perfect:
         yield "The pilot's annotators made no mistakes; real ones cost some mAP."
     if project.images is None:
-        yield "There are as many images as the plan asks for; --images limits them."
+        yield (
+            "There are as many images as the plan asks for; with the number that exist it would "
+            "be made for so many."
+        )
     if project.precision is None:
-        yield "A test set exists already; --precision prices one."
+        yield (
+            "A test set exists already, and the bill has none; it has one where it is said how "
+            "precisely the mAP is to be known."
+        )
     ceiling = evidence.ceiling(project.prices)
     if ceiling is not None:
         price = "" if ceiling.dollars is None else f" and costs {money(ceiling.dollars)}"

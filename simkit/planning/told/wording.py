@@ -13,9 +13,11 @@ GRADES = {
 
 RISKS = {
     "robust": "The choice is the one that reaches most with bad luck (the 20 % quantile of its "
-    "samples), so that one with a higher median may stand here; --risk expected goes by the mean.",
+    "samples), so that one with a higher median may stand here; a plan can go by the mean instead "
+    "(the expected choice).",
     "expected": "The choice is the one whose mean is highest, less a penalty for missing the "
-    "target where there is one; --risk robust goes by what is reached with bad luck.",
+    "target where there is one; a plan can go by what is reached with bad luck instead (the robust "
+    "choice).",
 }
 
 

@@ -20,6 +20,7 @@ def test_the_order_is_the_order_to_read_in() -> None:
         "Where the money goes",
         "Runners-up",
         "For less money",
+        "What the names mean",
         "Method",
         "Dollars to 68.0 mAP",
         "Buy in rounds",
@@ -36,6 +37,7 @@ def test_what_is_not_there_has_no_heading() -> None:
     assert titles(bare) == [
         "Expected mAP",
         "Where the money goes",
+        "What the names mean",
         "Method",
         "Back-test",
         "Assumptions",
@@ -71,22 +73,30 @@ def test_the_bill_adds_up_and_says_what_is_not_spent() -> None:
 def test_dollars_to_a_target_include_the_share_that_never_gets_there() -> None:
     told = section(sample(), "Dollars")
     assert told.lines == (
-        "In 6 % of samples 68.0 is not reached below $20,000 of training labels.",
+        "With at most $20,000 of training labels 68.0 is reached in 94 % of samples.",
     )
     assert told.table.rows[0] == ("5 %", "$1,000")
     assert told.table.rows[-1] == ("95 %", "not reachable")
 
 
-def test_runners_up_have_paired_differences_and_where_the_order_turns() -> None:
-    told = section(sample(), "Runners")
-    assert told.table.rows == (
-        ("full-subset", "an", "+0.7", "-3.1 to +4.4", "62 %", "$850"),
-        ("fpc", "csl", "+9.2", "+4.1 to +13.9", "more than 99 %", "none"),
+def test_single_draws_stand_beside_their_means() -> None:
+    assert "single draws" not in section(sample(), "Back-test").lines[0]
+    told = section(sample(check=replace(CHECK, singles=0.62)), "Back-test").lines[0]
+    assert told.endswith(
+        "These are means of draws; of single draws, which bands are about, 62 % lie inside."
     )
-    assert told.items == ("Overtakes.",)
-    assert told.notes[1].startswith("The choice is the one that reaches most with bad luck")
-    mean = section(sample(risk="expected"), "Runners").notes[1]
-    assert mean.startswith("The choice is the one whose mean is highest")
+
+
+def test_names_are_explained_once() -> None:
+    items = section(sample(options=(CHOSEN, CHOSEN)), "What the names").items
+    assert [item.partition(":")[0] for item in items] == [
+        "single-positive (Single positive)",
+        "full-subset (Full labels, fewer images)",
+        "fpc (FPC)",
+        "ll-r (LL-R)",
+        "an (AN)",
+        "csl (CSL)",
+    ]
 
 
 def test_a_missed_back_test_says_so_and_marks_its_rows() -> None:

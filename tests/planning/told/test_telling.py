@@ -30,10 +30,40 @@ def candidate(**changes):
 
 def test_the_recommendation_is_one_sentence() -> None:
     assert telling.recommendation(candidate(), Project(budget=500.0), 3) == (
-        "Buy fpc(per_class=12) on 900 images for $400 in 3 rounds (2,000 known labels, 2.22 for "
-        "each image), train the method ll-r on them and expect 71.2 mAP, nine times in ten 68.4 "
-        "to 74.1."
+        "For each class find as many images with it as without it among 900 images "
+        "(fpc(per_class=12)) for $400 in 3 rounds (2,000 known labels, 2.22 for each image), train "
+        "LL-R (ll-r) on them and expect 71.2 mAP, nine times in ten 68.4 to 74.1."
     )
+
+
+def test_dollars_that_reach_the_target_come_first() -> None:
+    project = Project(budget=500.0, target=0.65)
+    reach = Reach(0.65, (100.0, 110.0, 120.0, 130.0, 150.0), 1.0, 4_500.0)
+    told = telling.recommendation(candidate(p_target=0.999), project, 1, reach)
+    assert told.startswith(
+        "$150 of labels bought in this way are enough for 65.0 mAP in 95 % of samples; for the "
+        "most mAP, for each class find"
+    )
+    assert told.endswith("nine times in ten 68.4 to 74.1.")
+    for last in (None, 450.0):  # not reachable, or not below what is bought
+        far = Reach(0.65, (100.0, 110.0, 120.0, 130.0, last), 0.9, 4_500.0)
+        told = telling.recommendation(candidate(p_target=0.8), project, 1, far)
+        assert told.endswith("; 65.0 or more has a chance of 80 %.")
+
+
+def test_every_way_that_is_told_says_what_it_takes_to_hold() -> None:
+    asked = []
+
+    def assumption(way, images=None):
+        asked.append((way.scheme, images))
+        return way.scheme
+
+    evidence = SimpleNamespace(assumption=assumption, draws=1, ceiling=lambda prices: None)
+    project = Project(budget=500.0, images=80)
+    ways = [Way.of("rpa"), Way.of("fpc"), Way.of("rpa")]
+    told = list(telling.assumptions(candidate(), evidence, project, ways))
+    assert asked == [("fpc", 80), ("rpa", 80)] and told[:2] == ["fpc", "rpa"]
+    assert not any("--" in sentence for sentence in told)
 
 
 def test_it_names_the_chance_of_the_target_and_the_people() -> None:
