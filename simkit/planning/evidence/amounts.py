@@ -17,6 +17,10 @@ from simkit.planning.evidence.measured import Run
 from simkit.planning.evidence.ways import Way
 
 
+USED = 0.25  # of all labels of a pool: whoever buys more of them would rather have more images
+FADED = 0.75  # of what the smallest amount gives for one of it
+
+
 @dataclass(frozen=True)
 class Amount:
     """What dollars buy: `images` that are put to the scheme, `labels` known then, the scheme with
@@ -39,6 +43,8 @@ class Ladder:
     pool     images that may be asked about;  classes  how many.
     reach    dollars of the largest purchase;  everything  at which nothing is left to ask about
              these images: where an amount grows up to there, it is the last of (S,).
+    fresh    dollars of the largest purchase that leaves most of the pool to ask about, so that as
+             many labels of more images would have been about as good; inf: every one does.
     """
 
     way: Way
@@ -54,10 +60,16 @@ class Ladder:
     classes: int
     reach: float
     everything: float
+    fresh: float
 
     def most(self, images: int | None) -> float:
         """Dollars that buy every label of so many images; without a number there is no end."""
         return math.inf if images is None else self.everything * images / self.pool
+
+    def saturated(self, dollars: float, images: int | None = None) -> bool:
+        """Whether the pilot ran out of images on the way to these dollars, and the project, with so
+        many, does not: bought on all of those the labels are rather better than the curve says."""
+        return (images is None or images > self.pool) and dollars > self.fresh
 
     def at(self, dollars: float, images: int | None = None) -> Amount:
         """What these dollars buy, of at most so many images.
@@ -144,7 +156,19 @@ def ladder(
         classes=classes,
         reach=reach,
         everything=max(end[0], reach),
+        fresh=math.inf if way.grows == "images" else _fresh(found, largest, pool * classes),
     )
+
+
+def _fresh(found: Sequence[_Step], largest: Sequence[Run], cells: int) -> float:
+    """Dollars of the last purchase before the pool is used up: a quarter of all labels are bought,
+    or an amount gives much less than the smallest one did, or nothing is left."""
+    first = found[0][2]
+    for place, (dollars, _, (_, labels, amount)) in enumerate(found):
+        over = labels > USED * cells or labels * first[2] < FADED * first[1] * amount
+        if over or (dollars == found[-1][0] and all(run.all for run in largest)):
+            return found[place - 1][0] if place else 0.0
+    return math.inf
 
 
 _Step = tuple[float, dict[str, tuple[float, float]], tuple[float, float, float]]
