@@ -96,7 +96,7 @@ def command(folders: tuple[Path, ...], report: Path | None, as_json: bool, **giv
         raise BadInput("--budget is missing; say how many dollars there are, such as --budget 5000")
     if report is not None:
         if report.suffix.lower() not in _WRITERS:
-            raise unknown("kind of report", report.suffix or report.name, _WRITERS)
+            raise _no_writer(report)
         may_write(report)
     made = _pilot(folders, given) if given["pilot"] else _plan(folders, given, quiet=as_json)
     if report is not None:
@@ -108,6 +108,15 @@ def command(folders: tuple[Path, ...], report: Path | None, as_json: bool, **giv
     click.echo(made.text(width=width()))
     if report is not None:
         click.echo(f"\nwrote {report}")
+
+
+def _no_writer(report: Path) -> BadInput:
+    if report.name.lower() in _WRITERS:
+        return BadInput(
+            f"--report is {str(report)!r}, an ending without a name; give the file a name too, as "
+            f"in plan{report.name}"
+        )
+    return unknown("kind of report", report.suffix or report.name, _WRITERS)
 
 
 _OF_PILOT = ("spec", "classes", "per_image")
@@ -143,6 +152,9 @@ def _pilot(folders: tuple[Path, ...], given: dict[str, Any]) -> Any:
             f"--pilot is for when there are no runs yet; leave {folders[0]} or --pilot out"
         )
     _refuse(given, _OF_PLAN, "is about a plan from runs; leave it out with --pilot")
+    for name, usual in (("rounds", 3), ("risk", "robust")):
+        if given[name] != usual:
+            raise BadInput(f"--{name} is about a plan from runs; leave it out with --pilot")
     return pilot_report(
         given["budget"],
         prices=given["prices"] or "coco-tagging",

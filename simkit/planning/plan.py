@@ -59,13 +59,13 @@ def plan(
 
     Raises BadInput for what is no comparison and for budgets that pay for no labels.
     """
-    places = [folders] if isinstance(folders, str | PathLike) else list(folders)
-    evidence = Evidence.of(*places)
+    evidence = Evidence.of(*(places := _places(folders)))
     project = Project(
         budget=budget, images=images, target=target, prices=_prices(prices, evidence),  # type: ignore[arg-type]
         image_price=image_price, precision=precision, validation_images=validation_images,
         gpu_price=gpu_price, gpu_hours=gpu_hours,
     )  # fmt: skip
+    _check_hours(project)
     money.left(project, evidence)  # says so before long work where the budget pays for no labels
     steps = _Steps(progress, len(evidence.pairs) + CHANGES)
     curves, unfit = fitted(evidence, project, resamples=resamples, seed=seed, note=steps)
@@ -76,6 +76,26 @@ def plan(
         resamples=resamples, unfit=unfit, note=steps, **how,
         command=telling.command(places, project, prices=prices, **how),
     )  # fmt: skip
+
+
+def _check_hours(project: Project) -> None:
+    if project.gpu_hours and not project.gpu_price:
+        raise BadInput(
+            f"gpu_hours is {project.gpu_hours:g} and gpu_price is not given; hours cost nothing "
+            "without the price of one, so give gpu_price (--gpu-price) or leave gpu_hours out"
+        )
+
+
+def _places(folders: Any) -> list[Folder]:
+    if isinstance(folders, str | PathLike):
+        return [folders]
+    places = list(folders) if isinstance(folders, Sequence) else []
+    if not places or not all(isinstance(place, str | PathLike) for place in places):
+        raise BadInput(
+            f"folders is {folders!r}; the folder that `simkit compare` wrote to is expected, or a "
+            "list of several"
+        )
+    return places
 
 
 class _Steps:

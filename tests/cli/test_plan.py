@@ -94,6 +94,23 @@ BAD = {
         ("runs", "--budget", 50, "--report", "plan.htm"),
         "no kind of report is called '.htm'; did you mean '.html'?",
     ),
+    "report without a name": (
+        ("runs", "--budget", 50, "--report", ".html"),
+        "--report is '.html', an ending without a name; give the file a name too, as in plan.html",
+    ),
+    "hours without their price": (
+        ("runs", "--budget", 50, "--gpu-hours", 3),
+        "gpu_hours is 3 and gpu_price is not given; hours cost nothing without the price of one, "
+        "so give gpu_price (--gpu-price) or leave gpu_hours out",
+    ),
+    "rounds with pilot": (
+        ("--pilot", "--budget", 50, "--rounds", 5),
+        "--rounds is about a plan from runs; leave it out with --pilot",
+    ),
+    "risk with pilot": (
+        ("--pilot", "--budget", 50, "--risk", "expected"),
+        "--risk is about a plan from runs; leave it out with --pilot",
+    ),
     "pilot and runs": (
         ("runs", "--pilot", "--budget", 50),
         "--pilot is for when there are no runs yet; leave runs or --pilot out",

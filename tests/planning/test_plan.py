@@ -115,7 +115,7 @@ def test_a_back_test_that_misses_is_said_first(write_runs) -> None:
         "outside the 90 % band (30.2 mAP measured, "
     )
     for text in (missed.text(), missed.html(), missed.markdown()):
-        assert text.index("The back-test missed") < text.index("Buy full-subset")
+        assert text.index("The back-test missed") < text.index("completely (full")
 
 
 def test_three_sizes_make_a_plan_that_says_it_was_not_checked(write_runs) -> None:
@@ -175,6 +175,16 @@ def test_nonsense_gets_one_sentence(name: str, write_runs) -> None:
     with pytest.raises(BadInput) as error:
         simkit.plan(folder, **given, **FAST)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("folders, told", [(5, "5"), ([], "[]"), (["runs", 3], "['runs', 3]")])
+def test_what_is_no_folder_is_refused(folders, told: str) -> None:
+    with pytest.raises(BadInput) as error:
+        simkit.plan(folders, 500)
+    assert str(error.value) == (
+        f"folders is {told}; the folder that `simkit compare` wrote to is expected, or a list of "
+        "several"
+    )
 
 
 def test_a_constant_curve_is_no_curve(write_runs) -> None:

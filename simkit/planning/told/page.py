@@ -45,15 +45,28 @@ _STYLE = """
 .simkit-plan svg circle.choice { fill: #fff; stroke: #1a1a1a; stroke-width: 3; }
 .simkit-plan .legend { list-style: none; padding: 0; font-size: .92rem; }
 .simkit-plan .key { width: 44px; height: 14px; vertical-align: middle; }
+@media (max-width: 36rem) { /* rows of wide tables one below the other: nothing is cut off */
+  .simkit-plan .wide, .simkit-plan .wide tbody, .simkit-plan .wide tr, .simkit-plan .wide td {
+    display: block; min-width: 0; text-align: left; }
+  .simkit-plan .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden;
+    clip-path: inset(50%); }
+  .simkit-plan .wide tr { border-bottom: 1px solid #999; padding: .3rem 0; }
+  .simkit-plan .wide td { border: 0; padding: 0 0 0 45%; min-height: 1.5em; white-space: normal;
+    position: relative; }
+  .simkit-plan .wide td::before { content: attr(data-column); position: absolute; left: 0;
+    width: 42%; color: #444; }
+}
 @media print {
   .simkit-plan { max-width: none; padding: 0; font-size: 10.5pt; }
   .simkit-plan .scroll { overflow: visible; }
   .simkit-plan table, .simkit-plan figure, .simkit-plan pre { break-inside: avoid; }
   .simkit-plan h2 { break-after: avoid; }
   .simkit-plan .number { white-space: normal; }
+  .simkit-plan figure > svg { width: auto; max-width: 100%; max-height: 8.5cm; }
   .simkit-plan pre { white-space: pre-wrap; }
 }
 """
+WIDE = 5  # columns from which on a table does not fit a phone
 # A page of its own may load nothing at all, whatever stands in it.
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -114,11 +127,13 @@ def _table(table: Table, title: str) -> str:
     rows = []
     for place, row in enumerate(table.rows):
         cells = "".join(
-            f'<td class="{kind}">{escape(cell)}</td>' for kind, cell in zip(kinds, row, strict=True)
+            f'<td class="{kind}" data-column="{escape(name)}">{escape(cell)}</td>'
+            for name, kind, cell in zip(table.columns, kinds, row, strict=True)
         )
         last = table.total and place == len(table.rows) - 1
         rows.append(f"<tr{' class=total' if last else ''}>{cells}</tr>")
     return (
-        f'<div class="scroll" role="region" aria-label="{escape(title)}" tabindex="0"><table>'
+        f'<div class="scroll" role="region" aria-label="{escape(title)}" tabindex="0">'
+        f"<table{' class=wide' if len(kinds) >= WIDE else ''}>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )

@@ -119,3 +119,19 @@ def test_the_sum_of_the_bill_stands_out() -> None:
     assert re.search(
         r'<tr class=total><td class="word">total</td><td class="number">4,900.00', text
     )
+
+
+def test_on_a_phone_wide_tables_name_every_cell() -> None:
+    text = sample().html()
+    tables = re.findall(r"<table.*?</table>", text, re.DOTALL)
+    wide = [table for table in tables if table.startswith("<table class=wide>")]
+    assert wide and len(wide) < len(tables)
+    for table in tables:
+        columns = re.findall(r"<th [^>]*>([^<]*)</th>", table)
+        assert (len(columns) >= 5) == (table in wide)
+        for row in re.findall(r"<tr[^>]*><td.*?</tr>", table, re.DOTALL):
+            assert re.findall(r'data-column="([^"]*)"', row) == columns
+
+
+def test_in_print_the_chart_leaves_room_for_what_is_above_it() -> None:
+    assert re.search(r"@media print \{.*svg \{[^}]*max-height: 8.5cm", sample().html(), re.DOTALL)
