@@ -14,6 +14,7 @@ from simkit.planning.choosing import rounds as buying
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair
 from simkit.planning.choosing.choice import front
 from simkit.planning.choosing.mixtures import suggestions
+from simkit.planning.choosing.outside import outside
 from simkit.planning.choosing.rivals import RunnerUp, runners_up
 from simkit.planning.choosing.rounds import Round
 from simkit.planning.curves import reach
@@ -66,10 +67,9 @@ def assembled(
     tests = {pair: backtest(curve.points, **how) for pair, curve in on.curves.items()}
     every, target = together(list(tests.values())), _reach(on)
     told = [pair for pair in (chosen.pair, *(rival.pair for rival in rivals)) if tests[pair]]
-    alarms = [
-        *telling.warnings(chosen, tests[chosen.pair], every, on.curves[chosen.pair].note, target),
-        *_reaching(chosen, on.curves[chosen.pair], tests[chosen.pair]),
-    ]
+    curve, own = on.curves[chosen.pair], tests[chosen.pair]
+    alarms = [*telling.warnings(chosen, own, every, curve.note, target)]
+    alarms += outside(chosen, curve, own)
     trained = trained_with(evidence.folders, chosen.way, chosen.method)
     changes = changed(evidence, project, on.curves, chosen, risk=risk, note=note, **how)
     return Plan(
@@ -198,26 +198,6 @@ def _check(every: Backtest, own: dict[Pair, Backtest | None]) -> Check:
     )
 
 
-def _reaching(chosen: Candidate, curve: Curve, own: Backtest | None) -> Iterator[str]:
-    """Where the recommended amount lies outside of what was measured or checked."""
-    least, times = float(curve.points.costs[0]), chosen.dollars / chosen.reach
-    if chosen.dollars < least * (1 - 1e-9):
-        yield (
-            f"The recommended ${chosen.dollars:,.2f} of labels lie below the pilot's smallest size "
-            f"of ${least:,.2f}, where nothing was measured; compare at smaller budgets, or find "
-            "more images if these are all."
-        )
-    if own is None:
-        return
-    checked = max((row.factor for row in own.rows if row.covered), default=1.0)
-    if times > max(checked, reach.GREEN) * (1 + 1e-9):
-        yield (
-            f"The recommended amount lies {times:.2g} times beyond the pilot, and its back-test "
-            f"shows no further than {checked:.2g} times: nothing checks the band so far out, so "
-            "buy in rounds and fit again after each."
-        )
-
-
 def _reach(on: Ground) -> Reach | None:
     """Dollars of labels to the target by the chosen way, as far as its curve can be followed."""
     target = on.project.target
@@ -260,11 +240,8 @@ def _line(way: str, method: str, curve: Curve, end: float) -> Line:
     )
 
 
-def _options(
-    found: Sequence[Candidate], chosen: Candidate, curves: Curves
-) -> Iterator[Purchase]:
-    """What nothing cheaper equals, evenly along the way up to the choice; of curves where these hold
-    what their pilots measured."""
+def _options(found: Sequence[Candidate], chosen: Candidate, curves: Curves) -> Iterator[Purchase]:
+    """What nothing cheaper equals, evenly up to the choice, where curves hold their own pilots."""
     held = [one for one in found if one.dollars >= curves[one.pair].agrees * (1 - 1e-9)]
     cheaper = [one for one in front(held) if one.total < 0.95 * chosen.total]
     places = np.unique(np.linspace(0, len(cheaper) - 1, OPTIONS - 1).round().astype(int))

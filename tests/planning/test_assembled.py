@@ -1,10 +1,13 @@
 """From curves and candidates to plain values."""
 
+from dataclasses import replace
+
 import pytest
 
 from simkit.planning.assembled import DRAWN, OPTIONS, Ground, assembled, purchase
 from simkit.planning.choosing.candidates import candidates
 from simkit.planning.choosing.choice import choose
+from simkit.planning.curves.fit import Curve
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.project import Project
 from simkit.planning.plan import fitted
@@ -63,3 +66,29 @@ def test_a_purchase_keeps_what_the_candidate_says(ground) -> None:
     assert (one.way, one.method) == (str(ground.chosen.way), ground.chosen.method)
     assert one.times == pytest.approx(one.dollars / ground.chosen.reach)
     assert one.labels == pytest.approx(one.images * one.per_image, rel=0.01)
+
+
+def test_options_are_none_where_a_curve_misses_its_own_pilot(ground) -> None:
+    class Missing(Curve):
+        agrees = 60.0
+
+    missing = {
+        pair: Missing(curve.points, curve.parameters, curve.luck, curve.seed)
+        for pair, curve in ground.curves.items()
+    }
+    told = assembled(
+        replace(ground, curves=missing), rounds=2, risk="robust", seed=0, resamples=20
+    ).options
+    assert min(one.dollars for one in told) >= 60
+
+
+def test_single_draws_are_checked_beside_means(made) -> None:
+    assert 0.5 < made.check.singles <= 1
+
+
+def test_what_lies_further_than_the_back_test_is_warned_of(ground) -> None:
+    far = replace(ground.chosen, dollars=8 * ground.chosen.reach, grade="amber")
+    told = assembled(
+        replace(ground, chosen=far), rounds=2, risk="robust", seed=0, resamples=20
+    ).warnings
+    assert any("nothing checks the band so far out" in sentence for sentence in told)
