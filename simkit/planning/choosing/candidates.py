@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
+from simkit.planning.choosing.limits import Curves, Limit, Pair, limits
 from simkit.planning.curves.fit import Curve
-from simkit.planning.curves.reach import LEAST, MOST, Grade, grade
-from simkit.planning.evidence.amounts import Ladder
+from simkit.planning.curves.reach import Grade, grade
 from simkit.planning.evidence.evidence import Amount, Evidence, Way
 from simkit.planning.money import bill as money
 from simkit.planning.money.bill import Project
 
+__all__ = ["Candidate", "Curves", "How", "Pair", "candidates", "score"]
+
 How = Literal["robust", "expected"]
-Pair = tuple[Way, str]
-Curves = Mapping[Pair, Curve]
 
 LOW = 0.2  # the quantile that a robust choice makes as high as it can
 MISS = 0.1  # assumption: to miss the target is as bad as to lose ten points of mAP
@@ -68,25 +68,6 @@ class Candidate:
         return f"{self.way} with {self.method}"
 
 
-@dataclass(frozen=True)
-class Limit:
-    """The dollars of training labels between which a curve is asked.
-
-    affordable  what the budget pays for;  everything  buys all there is to ask;  far  is 50 times
-    the largest pilot size, beyond which no curve is believed;  least  the smallest pilot size.
-    """
-
-    least: float
-    affordable: float
-    everything: float
-    far: float
-
-    @property
-    def most(self) -> float:
-        """The first of the ends."""
-        return min(self.affordable, self.everything, self.far)
-
-
 def score(samples: NDArray[np.float64], how: How, p_target: float | None) -> float:
     """robust: the 20 % quantile of mAP. expected: its mean, less 0.1 times the chance of missing
     the target where there is one (the penalty for a miss of LOC, Mahmood et al., NeurIPS 2022, in
@@ -98,89 +79,6 @@ def score(samples: NDArray[np.float64], how: How, p_target: float | None) -> flo
     raise BadInput(f"risk is {how!r}; it must be one of robust, expected")
 
 
-def limits(curves: Curves, evidence: Evidence, project: Project) -> dict[Pair, Limit]:
-    """Between which dollars each curve is asked."""
-    spend, found = money.left(project, evidence), {}
-    for (way, method), curve in curves.items():
-        everything = evidence.most(way, project.prices, project.images)
-        far = MOST * curve.reach
-        found[way, method] = Limit(
-            least=float(curve.points.costs[0]),
-            affordable=_affordable(project, evidence, way, method, min(spend, everything, far)),
-            everything=everything,
-            far=far,
-        )
-    return found
-
-
-def _affordable(project: Project, evidence: Evidence, way: Way, method: str, most: float) -> float:
-    """The dollars of labels, up to `most`, with which the whole bill stays within the budget: more
-    labels can take more images, which cost something to obtain."""
-
-    def total(dollars: float) -> float:
-        return money.bill(project, evidence, way, method, dollars).total
-
-    enough = project.budget * (1 + 1e-9)
-    if total(most) <= enough:
-        return most
-    low, high = 0.0, most
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if total(middle) <= enough else (low, middle)
-    return low
-
-
-def told(curves: Curves, evidence: Evidence, project: Project) -> list[str]:
-    """A sentence for each curve that is not followed up to the whole budget, one for all methods
-    of a way where they have it in common; and for each way whose pilot ran out of images."""
-    found = limits(curves, evidence, project)
-    ways: dict[Way, dict[str, str]] = {}
-    for (way, method), limit in found.items():
-        ways.setdefault(way, {})[method] = _ends(limit, project)
-    sentences = []
-    for way, own in ways.items():
-        if len(set(own.values())) == 1:
-            own = {"": next(iter(own.values()))}
-        sentences += [
-            f"{way}{f' with {method}' if method else ''}: {text}"
-            for method, text in own.items()
-            if text
-        ]
-        most = max(limit.most for (other, _), limit in found.items() if other == way)
-        sentences += _used_up(evidence.ladder(way, project.prices), most, project)
-    return sentences
-
-
-def _used_up(ladder: Ladder, most: float, project: Project) -> Iterator[str]:
-    if ladder.saturated(most, project.images):
-        yield (
-            f"{ladder.way}: beyond ${ladder.fresh:,.2f} its pilot asked most of what its "
-            f"{ladder.pool:,} images hold, and there are more; on more images it is rather better "
-            "than its curve says, which a comparison on more images would show"
-        )
-
-
-def _ends(limit: Limit, project: Project) -> str:
-    """What ends a curve before the budget does; empty where the budget does."""
-    least = limit.least / MOST
-    if limit.everything < least:
-        return (
-            f"{project.images:,} images hold labels for ${limit.everything:,.2f}, too little beside "
-            f"the ${limit.least:,.2f} of its smallest pilot size"
-        )
-    if limit.most < least:
-        costs = " and its images" if project.image_price else ""
-        return f"the budget does not pay for labels{costs} in this way"
-    if limit.far < limit.everything and limit.far <= limit.affordable:
-        return (
-            f"followed up to ${limit.far:,.2f} of labels, {MOST:g} times its largest pilot size, "
-            "where every curve ends; a larger pilot shows more"
-        )
-    if limit.everything <= limit.affordable:
-        return f"${limit.everything:,.2f} buy every label there is to buy"
-    return ""
-
-
 def candidates(
     curves: Curves, evidence: Evidence, project: Project, *, steps: int = 24
 ) -> list[Candidate]:
@@ -190,23 +88,10 @@ def candidates(
     """
     if not curves:
         raise BadInput("there is no curve to choose from; compare ways of buying at 3 sizes first")
-    found = {
-        pair: limit
-        for pair, limit in limits(curves, evidence, project).items()
-        if limit.most >= limit.least * LEAST
-    }
+    every = limits(curves, evidence, project)
+    found = {pair: limit for pair, limit in every.items() if limit.most >= limit.low}
     if not found:
-        asked = limits(curves, evidence, project).values()
-        if all(limit.everything < limit.least / MOST for limit in asked):
-            raise BadInput(
-                f"images is {project.images:,}, which hold labels for at most "
-                f"${max(limit.everything for limit in asked):,.2f} in any measured way, too little "
-                "beside the pilot; give more images"
-            )
-        raise BadInput(
-            f"{project.budget:,g} dollars pay for no labels in any measured way; raise the budget, "
-            "or lower what comes off first, such as the precision of the test set"
-        )
+        raise BadInput(_nothing([*every.values()], project))
     top = max(limit.most for limit in found.values())
     low = min(min(limit.least, limit.most) for limit in found.values())
     grid = np.geomspace(low, top, steps)
@@ -217,6 +102,20 @@ def candidates(
             way, method, curves[way, method], _within(grid, limit), evidence, project
         )
     ]  # fmt: skip
+
+
+def _nothing(every: Sequence[Limit], project: Project) -> str:
+    """Why no curve can be asked."""
+    most = max(limit.everything for limit in every)
+    if all(limit.everything < limit.low for limit in every):
+        return (
+            f"images is {project.images:,}, for which ${most:,.2f} buy all labels there are in any "
+            "measured way, and no curve holds so far below its pilot; give more images"
+        )
+    return (
+        f"{project.budget:,g} dollars pay for no labels in any measured way; raise the budget, "
+        "or lower what comes off first, such as the precision of the test set"
+    )
 
 
 def _within(grid: NDArray[np.float64], limit: Limit) -> NDArray[np.float64]:

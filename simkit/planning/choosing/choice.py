@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, candidates, told
+from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, candidates
+from simkit.planning.choosing.limits import told
 
 __all__ = ["Candidate", "Curves", "How", "by_pair", "candidates", "choose", "front", "told"]
 

@@ -135,6 +135,7 @@ def ladder(
         )
     largest = sizes[-1]
     costs = [bills[id(run.effort)] for run in largest if run.effort is not None]
+    fresh = math.inf if way.grows == "images" else _fresh(found, largest, pool * classes)
     end = _everything(way, largest, found[-1], prices=prices, pool=pool, classes=classes)
     if way.grows != "images" and reach < end[0] < math.inf:
         # What costs as much as all there is buys all there is: by the image or page it may.
@@ -156,7 +157,7 @@ def ladder(
         classes=classes,
         reach=reach,
         everything=max(end[0], reach),
-        fresh=math.inf if way.grows == "images" else _fresh(found, largest, pool * classes),
+        fresh=fresh,
     )
 
 

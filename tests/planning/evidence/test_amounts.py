@@ -145,3 +145,15 @@ def test_a_part_of_the_images_is_a_pool_of_its_own(write_runs):
     assert own.images == 3000
     way = Way.of("rpa", 0.5)
     assert own.most(way, COCO, 1500) == pytest.approx(1500 * 10 * SWEEP)
+
+
+def test_a_pilot_that_runs_out_of_images_is_known(write_runs, evidence):
+    few = {"methods": ("an",), "draws": 1, "pool": 430, "reference": False}
+    small = write_runs(schemes=("fpc", "full-subset"), buy=planted.simulated, **few)
+    own, fpc = Evidence.of(small), Way.of("fpc")
+    ladder = own.ladder(fpc, COCO)
+    # 10 dollars buy 430 of 4,300 labels; 20 buy most positives there are, and 40 all.
+    assert 9 < ladder.fresh < 20 and ladder.saturated(40.0) and ladder.saturated(40.0, 12_000)
+    assert not ladder.saturated(9.0) and not ladder.saturated(40.0, 430)
+    assert not own.ladder(Way.of("full-subset"), COCO).saturated(400.0)
+    assert not evidence.ladder(fpc, COCO).saturated(800.0)
