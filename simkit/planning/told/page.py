@@ -6,7 +6,8 @@ from html import escape
 
 from simkit.planning.told.document import Document, Section, Table
 
-# Every rule is about what stands inside .simkit-plan, so that a notebook keeps its own look.
+# Every rule is about what stands inside .simkit-plan, so that a notebook keeps its own look. On a
+# phone the cells of wide tables stand one below the other, so that nothing is cut off.
 _STYLE = """
 .simkit-plan { color: #1a1a1a; background: #fff; max-width: 46rem; margin: 0 auto; padding: 1rem;
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
@@ -45,7 +46,7 @@ _STYLE = """
 .simkit-plan svg circle.choice { fill: #fff; stroke: #1a1a1a; stroke-width: 3; }
 .simkit-plan .legend { list-style: none; padding: 0; font-size: .92rem; }
 .simkit-plan .key { width: 44px; height: 14px; vertical-align: middle; }
-@media (max-width: 36rem) { /* rows of wide tables one below the other: nothing is cut off */
+@media (max-width: 36rem) {
   .simkit-plan .wide, .simkit-plan .wide tbody, .simkit-plan .wide tr, .simkit-plan .wide td {
     display: block; min-width: 0; text-align: left; }
   .simkit-plan .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden;

@@ -48,21 +48,21 @@ def recommendation(
     )
     if project.target is None or chosen.p_target is None:
         return f"{told}."
-    enough = _enough(reach, chosen.dollars)
+    enough = _enough(reach, chosen)
     if enough:
         return f"{enough}; for the most mAP, {told[0].lower()}{told[1:]}."
     wanted = f"{points(project.target)} or more has a chance of {percent(chosen.p_target)}"
     return f"{told}; {wanted}."
 
 
-def _enough(reach: Reach | None, dollars: float) -> str:
+def _enough(reach: Reach | None, chosen: Candidate) -> str:
     """At how many dollars nearly all samples have the target; "" where that is not below."""
     sure = None if reach is None else reach.quantiles[-1]
-    if reach is None or sure is None or sure >= dollars:
+    if reach is None or sure is None or sure >= chosen.dollars:
         return ""
     return (
-        f"{money(sure)} of labels bought in this way are enough for {points(reach.target)} mAP "
-        "in 95 % of samples"
+        f"{money(sure)} of {chosen.way} labels are enough for {points(reach.target)} mAP in 95 % "
+        "of samples"
     )
 
 

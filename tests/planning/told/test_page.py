@@ -116,9 +116,7 @@ def test_warnings_stand_before_the_recommendation() -> None:
 
 def test_the_sum_of_the_bill_stands_out() -> None:
     text = sample().html()
-    assert re.search(
-        r'<tr class=total><td class="word">total</td><td class="number">4,900.00', text
-    )
+    assert re.search(r"<tr class=total><td [^>]*>total</td><td [^>]*>4,900.00", text)
 
 
 def test_on_a_phone_wide_tables_name_every_cell() -> None:

@@ -41,8 +41,8 @@ def test_dollars_that_reach_the_target_come_first() -> None:
     reach = Reach(0.65, (100.0, 110.0, 120.0, 130.0, 150.0), 1.0, 4_500.0)
     told = telling.recommendation(candidate(p_target=0.999), project, 1, reach)
     assert told.startswith(
-        "$150 of labels bought in this way are enough for 65.0 mAP in 95 % of samples; for the "
-        "most mAP, for each class find"
+        "$150 of fpc labels are enough for 65.0 mAP in 95 % of samples; for the most mAP, for each "
+        "class find"
     )
     assert told.endswith("nine times in ten 68.4 to 74.1.")
     for last in (None, 450.0):  # not reachable, or not below what is bought
