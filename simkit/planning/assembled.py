@@ -17,6 +17,7 @@ from simkit.planning.choosing.mixtures import suggestions
 from simkit.planning.choosing.outside import outside
 from simkit.planning.choosing.rivals import RunnerUp, runners_up
 from simkit.planning.choosing.rounds import Round
+from simkit.planning.choosing.unmeasured import unmeasured
 from simkit.planning.curves import reach
 from simkit.planning.curves.backtest import Backtest, backtest, together
 from simkit.planning.curves.fit import Curve
@@ -95,7 +96,10 @@ def assembled(
         ),
         left_out=tuple(telling.left_out(on.curves, evidence, project, unfit)),
         warnings=tuple(alarms),
-        worth_trying=tuple(s.told for s in suggestions(on.curves, chosen, evidence, project)),
+        worth_trying=(
+            *(one.told for one in suggestions(on.curves, chosen, evidence, project)),
+            *unmeasured(chosen, evidence, project),
+        ),
         options=tuple(_options(on.found, chosen, on.curves)),
         risk=risk,
         command=command,

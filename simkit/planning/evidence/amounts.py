@@ -16,7 +16,6 @@ from simkit.planning.evidence.gathering import SAME_PRICE
 from simkit.planning.evidence.measured import Run
 from simkit.planning.evidence.ways import Way
 
-
 USED = 0.25  # of all labels of a pool: whoever buys more of them would rather have more images
 FADED = 0.75  # of what the smallest amount gives for one of it
 
