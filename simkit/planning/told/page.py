@@ -52,22 +52,25 @@ _STYLE = """
   .simkit-plan .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden;
     clip-path: inset(50%); }
   .simkit-plan .wide tr { border-bottom: 1px solid #999; padding: .3rem 0; }
-  .simkit-plan .wide td { border: 0; padding: 0 0 0 45%; min-height: 1.5em; white-space: normal;
-    position: relative; }
-  .simkit-plan .wide td::before { content: attr(data-column); position: absolute; left: 0;
-    width: 42%; color: #444; }
+  .simkit-plan .wide td { display: flex; gap: .8rem; border: 0; padding: 0; white-space: normal; }
+  .simkit-plan .wide td::before { content: attr(data-column); flex: 0 0 42%; color: #444; }
+  .simkit-plan pre { white-space: pre-wrap; }
 }
 @media print {
   .simkit-plan { max-width: none; padding: 0; font-size: 10.5pt; }
   .simkit-plan .scroll { overflow: visible; }
-  .simkit-plan table, .simkit-plan figure, .simkit-plan pre { break-inside: avoid; }
+  .simkit-plan table, .simkit-plan svg, .simkit-plan pre { break-inside: avoid; }
+  .simkit-plan h2 + p, .simkit-plan section > p:has(+ .scroll) { break-after: avoid; }
+  .simkit-plan section > p:last-child { break-after: auto; }
+  .simkit-plan th, .simkit-plan td { padding-top: .15rem; padding-bottom: .15rem; }
+  .simkit-plan .legend li { display: inline-block; margin-right: 1.5rem; }
   .simkit-plan h2 { break-after: avoid; }
   .simkit-plan .number { white-space: normal; }
-  .simkit-plan figure > svg { width: auto; max-width: 100%; max-height: 8.5cm; }
+  .simkit-plan figure > svg { width: auto; max-width: 100%; max-height: 6.5cm; }
   .simkit-plan pre { white-space: pre-wrap; }
 }
 """
-WIDE = 5  # columns from which on a table does not fit a phone
+WIDE = 4  # columns from which on a table does not fit a phone
 # A page of its own may load nothing at all, whatever stands in it.
 _HEAD = """<!doctype html>
 <html lang="en">
