@@ -42,6 +42,7 @@ class RunnerUp:
     interval of paired samples;  sure  share of the samples in which the choice is ahead.
     turns    break-even budgets, ascending, from `start` to `end` (totals) where both are known and
              hold what their pilots measured.
+    lead     the median difference between these, where it is clearest.
     least    dollars of its smallest pilot size, or of the first that its curve agrees with.
     paired   whether both curves have a draw in common;  saturated  whether its pilot ran out of
              images, so that more labels on more images are rather better than its curve.
@@ -56,6 +57,7 @@ class RunnerUp:
     turns: tuple[BreakEven, ...]
     start: float
     end: float
+    lead: float = 0.0
     least: float = 0.0
     paired: bool = True
     saturated: bool = False
@@ -85,11 +87,11 @@ class RunnerUp:
 
     @property
     def _order(self) -> str:
+        if self.end <= self.start:
+            return "whether the order turns is not known"
         if not self.turns:
-            end = "ahead" if self.difference > 0 else "behind"
-            if max(abs(self.low), abs(self.high)) < CLEAR:
-                end = "level"
-            return f"the choice is {end} from ${self.start:,.0f} to ${self.end:,.0f}"
+            order = "level" if abs(self.lead) < CLEAR else "ahead" if self.lead > 0 else "behind"
+            return f"the choice is {order} from ${self.start:,.0f} to ${self.end:,.0f}"
         return "; ".join(
             f"the choice is {'ahead' if turn.then else 'behind'} from ${turn.total:,.0f} on "
             f"({100 * turn.share:.0f} % of samples agree)"
@@ -132,7 +134,7 @@ def runners_up(
             curves=curves,
             axes=axes,
             budget=project.budget,
-            saturated=any(getattr(one, "saturated", False) for one in groups[pair]),
+            fresh=_fresh(groups[pair]),
         )
         for pair in best[:most]
     ]
@@ -145,17 +147,18 @@ def _against(
     curves: Curves,
     axes: dict[Pair, Axis],
     budget: float,
-    saturated: bool,
+    fresh: float,
 ) -> RunnerUp:
     mine, theirs = axes[chosen.pair], axes[pair]
     spent = theirs.dollars(np.array([chosen.total]))
     own = curves[pair].samples(spent)[:, 0]
     median, low, high = difference(chosen.samples, own)
     start = max(mine.start, theirs.start)
-    end = float(max(start, min(mine.end, theirs.end, BEYOND * budget)))
+    end = float(max(start, min(mine.end, theirs.end, fresh, BEYOND * budget)))
     totals = np.geomspace(start, end, STEPS) if end > start else np.array([start])
     along = mine.dollars(totals)
     gap = curves[chosen.pair].samples(along) - curves[pair].samples(theirs.dollars(totals))
+    medians = np.median(gap, axis=0)
     return RunnerUp(
         pair=pair,
         dollars=float(spent[0]),
@@ -163,13 +166,20 @@ def _against(
         low=low,
         high=high,
         sure=float((chosen.samples > own).mean()),
-        turns=() if saturated else tuple(_turns(gap, totals, along)),
+        turns=tuple(_turns(gap, totals, along)) if end > start else (),
         start=start,
         end=end,
+        lead=float(medians[np.argmax(np.abs(medians))]),
         least=max(float(curves[pair].points.costs[0]), theirs.agrees),
         paired=_paired(curves[chosen.pair], curves[pair]),
-        saturated=saturated,
+        saturated=chosen.total > fresh,
     )
+
+
+def _fresh(own: Sequence[Candidate]) -> float:
+    """The total up to which a pilot had images enough; beyond, its curve shows no order."""
+    short = [k for k, one in enumerate(own) if one.saturated]
+    return np.inf if not short else own[max(short[0] - 1, 0)].total
 
 
 def _paired(one: Curve, other: Curve) -> bool:

@@ -153,18 +153,23 @@ def test_curves_of_other_draws_are_not_called_paired():
 
 
 def test_nothing_is_sure_about_a_rival_whose_pilot_ran_out_of_images():
-    mine, other = Line(0.60, 0.04), Line(0.64, 0.02)
-    found = along("full-subset", "an", mine, DOLLARS)
-    found += [_ranout(one) for one in along("rpa", "an", other, DOLLARS)]
-    curves = {(way("full-subset"), "an"): mine, (way("rpa"), "an"): other}
-    one = runners_up(found, found[12], curves, evidence=Evidence(), project=Project(1000.0))[0]
-    assert one.saturated and one.turns == ()
-    assert one.told.endswith(
-        "its pilot ran out of images, so that on more images it is rather better than this and "
-        "nothing here is sure"
+    # They meet at 738.9 dollars; the rival's pilot had images enough for 464.
+    told = _ran_out(DOLLARS > 465)
+    assert told.saturated and told.turns == () and told.end == pytest.approx(DOLLARS[10])
+    assert told.told == (
+        "the choice is ahead from $10 to $464; its pilot ran out of images, so that on more images "
+        "it is rather better than this and nothing here is sure"
     )
+    assert _ran_out(DOLLARS > 0).told.startswith("whether the order turns is not known; its pilot")
 
 
-def _ranout(one):
-    object.__setattr__(one, "saturated", True)
-    return one
+def _ran_out(where):
+    """A rival that is level with the choice at 738.9 dollars, and ran out of images somewhere."""
+    mine, other = Line(0.64, 0.02), Line(0.60, 0.04)
+    found = along("full-subset", "an", mine, DOLLARS)
+    found += [
+        replace(one, saturated=bool(out))
+        for one, out in zip(along("rpa", "an", other, DOLLARS), where, strict=True)
+    ]
+    curves = {(way("full-subset"), "an"): mine, (way("rpa"), "an"): other}
+    return runners_up(found, found[12], curves, evidence=Evidence(), project=Project(1000.0))[0]
