@@ -13,11 +13,10 @@ from simkit.planning.changed import Note, changed
 from simkit.planning.choosing import rounds as buying
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair
 from simkit.planning.choosing.choice import front
-from simkit.planning.choosing.mixtures import suggestions
 from simkit.planning.choosing.outside import outside
 from simkit.planning.choosing.rivals import RunnerUp, runners_up
 from simkit.planning.choosing.rounds import Round
-from simkit.planning.choosing.unmeasured import unmeasured
+from simkit.planning.choosing.unmeasured import worth_trying
 from simkit.planning.curves import reach
 from simkit.planning.curves.backtest import Backtest, backtest, together
 from simkit.planning.curves.fit import Curve
@@ -96,10 +95,7 @@ def assembled(
         ),
         left_out=tuple(telling.left_out(on.curves, evidence, project, unfit)),
         warnings=tuple(alarms),
-        worth_trying=(
-            *(one.told for one in suggestions(on.curves, chosen, evidence, project)),
-            *unmeasured(chosen, evidence, project),
-        ),
+        worth_trying=worth_trying(on.curves, chosen, evidence, project),
         options=tuple(_options(on.found, chosen, on.curves)),
         risk=risk,
         command=command,

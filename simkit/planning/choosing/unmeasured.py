@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simkit.planning.choosing.candidates import Candidate
+from simkit.planning.choosing.candidates import Candidate, Curves
+from simkit.planning.choosing.mixtures import suggestions
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import bill as money
 from simkit.planning.money.bill import Project
+
+
+def worth_trying(
+    curves: Curves, chosen: Candidate, evidence: Evidence, project: Project
+) -> tuple[str, ...]:
+    """A sentence for each pilot point that may be worth its price: mixtures, then `unmeasured`."""
+    mixed = (one.told for one in suggestions(curves, chosen, evidence, project))
+    return (*mixed, *unmeasured(chosen, evidence, project))
 
 
 def unmeasured(chosen: Candidate, evidence: Evidence, project: Project) -> Iterator[str]:

@@ -5,7 +5,7 @@ import pytest
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import prices
 from simkit.planning.choosing.choice import by_pair, candidates
-from simkit.planning.choosing.unmeasured import unmeasured
+from simkit.planning.choosing.unmeasured import unmeasured, worth_trying
 from simkit.planning.curves.fit import fit
 from simkit.planning.evidence.evidence import Evidence, Way
 from simkit.planning.money.bill import Project
@@ -17,7 +17,10 @@ RPA, FULL = Way.of("rpa"), Way.of("full-subset")
 def told(evidence, way, project=PROJECT):
     curve = fit(evidence.points(way, "an", project.prices), resamples=20)
     found = by_pair(candidates({(way, "an"): curve}, evidence, project, steps=4))
-    return [*unmeasured(found[way, "an"][-1], evidence, project)]
+    chosen = found[way, "an"][-1]
+    told = [*unmeasured(chosen, evidence, project)]
+    assert worth_trying({(way, "an"): curve}, chosen, evidence, project) == (*told,)
+    return told
 
 
 @pytest.fixture(scope="module")
