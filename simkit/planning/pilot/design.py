@@ -133,12 +133,7 @@ def pilot(
     many = min(affordable, MOST, *([] if images is None else [images // THIRD]))
     held = round(TEST * many) if test else 0
     set_up = listed.setup + listed.setup_class * L
-    left = budget - many * each - set_up
-    if left <= 0:
-        raise BadInput(
-            f"{budget:,g} dollars pay for the set-up ({set_up:,.2f} dollars) and a pilot "
-            f"({many * each:,.2f} dollars) and for nothing else; raise the budget"
-        )
+    left = _left(budget, set_up, many * each)
     seen = min(truth.shape[0], SIMULATED, max(LEAST, PLACES // L), many - held)
     pool, places = truth.select(np.arange(seen)), first_boxes(boxes, seen)
     bench = Bench(pool, many - held, once, hierarchy, places, habits, seed)
@@ -201,6 +196,16 @@ def _affordable(budget: float, share: float, each: float, *, images: int | None,
             "public data set like yours"
         )
     return many
+
+
+def _left(budget: float, set_up: float, labels: float) -> float:
+    """Dollars besides the set-up and the pilot's labels."""
+    if budget <= set_up + labels:
+        raise BadInput(
+            f"{budget:,g} dollars pay for the set-up ({set_up:,.2f} dollars) and a pilot "
+            f"({labels:,.2f} dollars) and for nothing else; raise the budget"
+        )
+    return budget - labels - set_up
 
 
 def _extra(parts: Sequence[Part], dollars: float) -> Iterator[tuple[str, float]]:
