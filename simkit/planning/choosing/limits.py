@@ -96,9 +96,9 @@ def told(curves: Curves, evidence: Evidence, project: Project) -> list[str]:
 def _used_up(ladder: Ladder, most: float, project: Project) -> Iterator[str]:
     if ladder.saturated(most, project.images):
         yield (
-            f"{ladder.way}: beyond ${ladder.fresh:,.2f} its pilot asked most of what its "
-            f"{ladder.pool:,} images hold, and there are more; on more images it is rather better "
-            "than its curve says, which a comparison on more images would show"
+            f"{ladder.way}: beyond ${ladder.fresh:,.2f} its pilot began to run out of its "
+            f"{ladder.pool:,} images, and there are more; on more images it is rather better than "
+            "its curve says, which a comparison on more images would show"
         )
 
 

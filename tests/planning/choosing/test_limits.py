@@ -56,9 +56,9 @@ def test_nothing_is_asked_beyond_all_there_is(curves, evidence):
 
 def test_a_way_whose_pilot_ran_out_of_images_is_told(curves, evidence):
     told_of_rpa = (
-        "rpa: beyond $40.00 its pilot asked most of what its 3,000 images hold, and there are "
-        "more; on more images it is rather better than its curve says, which a comparison on more "
-        "images would show"
+        "rpa: beyond $40.00 its pilot began to run out of its 3,000 images, and there are more; "
+        "on more images it is rather better than its curve says, which a comparison on more images "
+        "would show"
     )
     assert told_of_rpa in told(curves, evidence, Project(400.0))
     assert told_of_rpa not in told(curves, evidence, Project(400.0, images=3000))
