@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from statistics import fmean
 
@@ -24,6 +24,7 @@ from simkit.planning.evidence.gathering import (
     few,
     once,
     pairs,
+    part_of,
     pool,
     shares,
     sizes,
@@ -137,16 +138,18 @@ class Evidence:
         if len(found) < LEAST or unpriced(self.of_way(way), prices):
             return None
         bills, order = self._priced(prices), sorted({run.draw for run in self.runs})
+        part = partial(part_of, pool=how_many(way.images, self.images), classes=len(self.classes))
         rows = [
-            (place, order.index(run.draw), dollars_of(run, bills, prices), run.score)
+            (place, order.index(run.draw), dollars_of(run, bills, prices), run.score, part(run))
             for place, runs in enumerate(worth(found, lambda r: dollars_of(r, bills, prices)))
             for run in runs
             if dollars_of(run, bills, prices) > 0
         ]
         if len({place for place, *_ in rows}) < LEAST:
             return None
-        size, draw, dollars, score = (np.array(column) for column in zip(*rows, strict=True))
-        return Points(dollars=dollars, score=score, draw=draw, size=size)
+        size, draw, dollars, score, taken = map(np.array, zip(*rows, strict=True))
+        known = any(run.reference or run.all for run in self.runs)  # else the pool is a guess
+        return Points(dollars, score, draw, size, taken if known else None)
 
     def amount(self, way: Way, dollars: float, prices: Prices, images: int | None = None) -> Amount:
         """What dollars (of training labels, set-up excluded) buy, of at most so many images.

@@ -100,6 +100,13 @@ def worth(sizes: Sequence[list[Run]], price: Callable[[Run], float]) -> list[lis
     return found
 
 
+def part_of(run: Run, *, pool: int, classes: int) -> float:
+    """The share of a pool of images that a run labelled: of its images, or of its answers where
+    all images are asked about."""
+    by_images = run.way.grows == "images"
+    return min(1.0, run.images / pool if by_images else run.labels / (pool * classes))
+
+
 def _labels(runs: Sequence[Run]) -> float:
     return fmean(run.labels for run in runs)
 

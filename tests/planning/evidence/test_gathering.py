@@ -4,6 +4,7 @@ import pytest
 from simkit.annotate.prices import cost, prices
 from simkit.errors import BadInput
 from simkit.planning.evidence import gathering
+from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.evidence.measured import read
 from tests.planning import planted
 
@@ -86,3 +87,21 @@ def test_settings_that_only_one_folder_has_are_told(measured, write_runs):
         f"{measured.folder} and {other.folder} were trained differently: pictures is None and "
         "there; plan from one of them, or compare again with equal settings"
     )
+
+
+def test_the_share_of_the_pool_that_a_run_labelled(measured):
+    full, rpa = own(measured, "full-subset")[-1], own(measured, "rpa")[-1]
+    pool, classes = planted.POOL, len(planted.CLASSES)
+    assert gathering.part_of(full, pool=pool, classes=classes) == full.images / pool
+    assert gathering.part_of(rpa, pool=pool, classes=classes) == pytest.approx(rpa.amount, 1e-3)
+    assert gathering.part_of(full, pool=full.images // 2, classes=classes) == 1
+
+
+def test_points_know_it_where_the_pool_is_known(pilot, write_runs):
+    way = next(way for way in Evidence.of(pilot).ways if way.scheme == "full-subset")
+    points = Evidence.of(pilot).points(way, "an", prices(planted.PRICES))
+    images = points.shares * planted.POOL
+    np.testing.assert_allclose(images, np.round(images), atol=1e-6)
+    assert 0 < images[0] < images[-1] < planted.POOL
+    guessed = Evidence.of(write_runs(reference=False)).points(way, "an", prices(planted.PRICES))
+    assert guessed.taken is None
