@@ -28,8 +28,8 @@ class Round:
     number   from 1;  dollars  of labels in this round;  so_far  with those before;  amount  what
              all of them together give;  new  images that are new in this round.
     median, band90  of mAP after it, 0 to 1, predicted before the first.
-    stop     the measured mAP, 0 to 1, from which on no more is needed: the target and the lower half
-             of the band; None: there is no target, or it lies above what this round may show.
+    stop     the measured mAP, 0 to 1, from which on no more is needed: the target and the lower
+             half of the band; None: there is no target, or it lies above what this round may show.
     turn     the measured mAP below which the curve was wrong.
     measure  what to do after it, in a sentence or two.
     """
