@@ -173,8 +173,8 @@ for one in plan.rivals:
 # %% [markdown]
 # Whoever followed the plan got what it said, within its band, and next to nothing less than the best
 # that could have been had. Complete labels and RPA come out level, as the plan left open; single
-# positives are far behind both, as it said. Their own band is narrow, and some purchases miss it: it
-# lies within the pilot, where the plan goes by what it saw, and three draws say little about luck.
+# positives are far behind both, as it said. Their own band is wide although it lies within the pilot:
+# all draws bought the same there, a name for every image, and that says nothing about luck.
 #
 # ## Many images weakly, or few images fully?
 #
