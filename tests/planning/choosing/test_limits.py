@@ -2,27 +2,10 @@
 
 import pytest
 
-from simkit.annotate.prices import prices
 from simkit.planning.choosing.candidates import candidates
 from simkit.planning.choosing.choice import by_pair
 from simkit.planning.choosing.limits import limits, told
-from simkit.planning.curves.fit import fit
-from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.bill import Project
-
-METHODS = ("an", "ll-r")
-
-
-@pytest.fixture(scope="module")
-def evidence(pilot):
-    return Evidence.of(pilot)
-
-
-@pytest.fixture(scope="module")
-def curves(evidence):
-    listed = prices("coco-tagging")
-    pairs = [(way, method) for way, method in evidence.pairs if method in METHODS]
-    return {pair: fit(evidence.points(*pair, listed), resamples=40) for pair in pairs}
 
 
 def test_nothing_is_asked_beyond_fifty_times_the_pilot(curves, evidence):
