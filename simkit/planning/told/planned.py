@@ -160,7 +160,7 @@ class Line:
     points: tuple[tuple[float, float], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What to buy with a budget, what it will give, and how sure that is.
 
@@ -217,7 +217,7 @@ class Plan:
 
         return render(self.document(), width=width)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text()
 
     def markdown(self) -> str:

@@ -30,4 +30,4 @@ def test_the_id_is_of_what_a_plan_says_and_not_of_how_it_was_asked() -> None:
 
 
 def test_printing_a_plan_shows_it() -> None:
-    assert str(sample()) == sample().text()
+    assert repr(sample()) == str(sample()) == sample().text()
