@@ -78,7 +78,7 @@ for name, labels in labelled.items():
 # %%
 import numpy as np
 
-from simkit.study.analysis.revealed import revealed
+from simkit.study.analysis.labelling.revealed import revealed
 
 prices = simkit.prices("coco-tagging")
 asked = np.all([labels.asked for labels in labelled.values()], axis=0)  # by every scheme
@@ -114,7 +114,7 @@ for name, labels in labelled.items():
 # classes that appear in crowded pictures.
 
 # %%
-from simkit.study.analysis.distributions import distributions
+from simkit.study.analysis.labelling.distributions import distributions
 
 counted = distributions(truth, labelled)
 simkit.figures.make("distributions")(counted)

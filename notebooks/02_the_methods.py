@@ -44,7 +44,7 @@ import os
 import numpy as np
 
 import simkit
-from simkit.study.analysis.loss_shapes import Scene, at, gradient, loss_shapes
+from simkit.study.analysis.learning.loss_shapes import Scene, at, gradient, loss_shapes
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 logits = np.linspace(-8, 8, 17 if quick else 65)

@@ -47,7 +47,12 @@ data = f"scenes:images={600 if quick else 3000}"
 # %%
 from simkit.learn.methods import Task, make
 from simkit.learn.prepare import prepare
-from simkit.study.analysis.temperatures import curves, label_distances, reached, temperatures
+from simkit.study.analysis.embedding.temperatures import (
+    curves,
+    label_distances,
+    reached,
+    temperatures,
+)
 from simkit.study.material import Source, open_material
 
 scenes = open_material(Source(data, ("train",), ("pooled",), "scenes-net"))
@@ -75,7 +80,7 @@ print(*(f"{number / asked:.1f} labels of a picture are {state}" for state, numbe
 # point the same way are neighbours. Below each neighbour stands what is known of it.
 
 # %%
-from simkit.study.analysis.neighbours import neighbours
+from simkit.study.analysis.embedding.neighbours import neighbours
 
 rich = np.argsort(-(labels.rows(range(N)) == 1).sum(1), kind="stable")  # most is known of them
 show = simkit.figures.make

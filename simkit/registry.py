@@ -27,7 +27,7 @@ _hints: Any = cache(typing.get_type_hints)  # annotations are text, and slow to 
 
 
 class Registry(Generic[T]):
-    """The parts of one kind; `package` is imported, file by file, when a name is asked for."""
+    """The parts of one kind; `package` is imported, folders in it too, when a name is asked for."""
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
@@ -106,8 +106,8 @@ class Registry(Generic[T]):
     def _load(self) -> None:
         if not self._complete:
             package = importlib.import_module(self._package)
-            for module in pkgutil.iter_modules(package.__path__):
-                importlib.import_module(f"{self._package}.{module.name}")
+            for module in pkgutil.walk_packages(package.__path__, f"{self._package}."):
+                importlib.import_module(module.name)
             self._complete = True
 
 

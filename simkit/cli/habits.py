@@ -57,7 +57,7 @@ def command(
     """
     from simkit.annotate.people.fitting import fit
     from simkit.annotate.people.vote_files import read
-    from simkit.study.analysis.confusion import confusion
+    from simkit.study.analysis.labelling.confusion import confusion
 
     if figure is not None and figure.suffix.lower() not in _PICTURES:
         raise BadInput(f"--figure is {figure}; an ending {', '.join(_PICTURES)} is expected")

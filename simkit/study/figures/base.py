@@ -20,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from simkit.registry import Registry
 
 if TYPE_CHECKING:
-    from simkit.study.analysis.by_class import ByClass
+    from simkit.study.analysis.comparing.by_class import ByClass
 
 Metric = Literal["map", "map_all", "map_o"]
 WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels

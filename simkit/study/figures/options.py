@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from simkit.study.analysis.by_class import ByClass, by_class
-from simkit.study.analysis.chosen import under, within
+from simkit.study.analysis.comparing.by_class import ByClass, by_class
+from simkit.study.analysis.comparing.chosen import under, within
 from simkit.study.limit import Limit, at, money
 
 

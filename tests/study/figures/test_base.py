@@ -135,7 +135,7 @@ def test_counts_are_zero_only_where_nothing_was_counted(mean, text):
 
 
 def test_inner_classes_that_are_left_out_are_told():
-    from simkit.study.analysis.by_class import by_class
+    from simkit.study.analysis.comparing.by_class import by_class
     from tests.study import planted_classes as planted
 
     flat = by_class(planted.table(), methods=("an",), asker="x")
