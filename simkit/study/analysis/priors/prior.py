@@ -3,12 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from simkit.errors import BadInput
+from simkit.history import History
+from simkit.labels.partial import PRESENT
 from simkit.labels.truth import Truth
+from simkit.learn.means import mean_probability
+from simkit.learn.methods import Task, make
+from simkit.learn.prepare import prepare
 from simkit.learn.prior import ClassPrior
+from simkit.learn.train import train
+
+COUNTED = "labels"  # the estimate that trains nothing
+
+
+def estimates(
+    task: Task, methods: Sequence[str] = ("ignore", "an"), **training: Any
+) -> dict[str, ClassPrior]:
+    """How common each class is, by the mean probability of a model trained with each method.
+
+    The mean is over the asked images. "labels" among the methods trains nothing: it is the share
+    of asked images that are labelled present. training: settings, seed and draw, as `train` takes
+    them. Raises BadInput where no method is named.
+    Source: Ben-Baruch et al., CVPR 2022, section 4.2, eq. 10-11; the paper's is "ignore".
+    """
+    if not methods:
+        raise BadInput(
+            f"estimates: no method is named; name those to estimate by, as ignore, or {COUNTED}"
+        )
+    found = {}
+    for name in methods:
+        if name == COUNTED:
+            values = task.labels.per_class(PRESENT) / len(task.rows)
+        else:
+            method = make(name)
+            ready = prepare(task, method, **training)
+            values = mean_probability(train(ready, method, **training), ready)
+        history = History("estimate", {"method": name}, parents=(task.labels.id,))
+        found[name] = ClassPrior(values, task.labels.classes, history)
+    return found
 
 
 def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pa.Table:
@@ -16,6 +53,7 @@ def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pa.Table:
 
     Columns: estimate, class, rank (0: most frequent), true (share of images in which the class is
     present), prior. Raises BadInput for a prior that lacks a class of the truth.
+    Source: Ben-Baruch et al., CVPR 2022, figures 5, 11 to 13.
     """
     true = _frequency(truth)
     order = (-true).argsort(kind="stable")
@@ -33,19 +71,24 @@ def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pa.Table:
 
 
 def rank_agreement(
-    truth: Truth, estimated: Mapping[str, ClassPrior], tops: Sequence[int]
+    truth: Truth, estimated: Mapping[str, ClassPrior], tops: Sequence[int] | None = None
 ) -> pa.Table:
     """Spearman correlation of each estimate with the truth over the `tops` most frequent classes.
 
-    Columns: estimate, top, spearman. Source: Ben-Baruch et al., CVPR 2022, figure 7.
+    tops: by default from 5 (or all, if there are fewer) to all classes. Columns: estimate, top,
+    spearman (null where an estimate is the same for all of these classes).
+    Source: Ben-Baruch et al., CVPR 2022, figure 7.
     """
-    rows = []
+    L = len(truth.classes)
+    rows: list[dict[str, object]] = []
     for name, prior in estimated.items():
         same_order = ClassPrior(prior.of(truth.classes))
-        for top in tops:
+        for top in range(min(5, L), L + 1) if tops is None else tops:
             value = same_order.spearman(_frequency(truth), top=top)
-            rows.append({"estimate": name, "top": int(top), "spearman": value})
-    return pa.Table.from_pylist(rows)
+            known = None if np.isnan(value) else value
+            rows.append({"estimate": name, "top": int(top), "spearman": known})
+    types = [("estimate", pa.string()), ("top", pa.int64()), ("spearman", pa.float64())]
+    return pa.Table.from_pylist(rows, schema=pa.schema(types))
 
 
 def _frequency(truth: Truth) -> np.ndarray:

@@ -1,10 +1,17 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
+from simkit.learn.inputs import FeatureInputs
+from simkit.learn.methods import Task, make
+from simkit.learn.optim import Settings
+from simkit.learn.prepare import prepare
 from simkit.learn.prior import ClassPrior
-from simkit.study.analysis.priors.prior import priors, rank_agreement
+from simkit.study.analysis.priors.prior import COUNTED, estimates, priors, rank_agreement
 
 TRUTH = Truth.of(
     np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 1], [0, 1, 0, 0]]),
@@ -35,3 +42,61 @@ def test_a_prior_of_other_classes_is_refused():
     with pytest.raises(BadInput) as error:
         priors(TRUTH, {"odd": ClassPrior([0.1, 0.2], ("ape", "bees"))})
     assert str(error.value) == "no class of the prior is called 'bee'; did you mean 'bees'?"
+
+
+def test_a_constant_estimate_has_no_correlation_and_tops_reach_to_all_classes():
+    flat = ClassPrior([0.2, 0.2, 0.2, 0.2])
+    table = rank_agreement(TRUTH, {"flat": flat, "given": GOOD})
+    assert table["top"].to_pylist() == [4, 4]
+    assert table["spearman"].null_count == 1 and table["spearman"][0].as_py() is None
+
+
+def task_of_two_classes(N: int = 400) -> tuple[Truth, Task]:
+    """The first class is in 80 % of the images, the second in 20 %; ten labels of each kind."""
+    chance = np.random.default_rng(0)
+    present = chance.random((N, 2)) < (0.8, 0.2)
+    codes = np.zeros((N, 2), np.int8)
+    for c in range(2):
+        for sign, where in ((1, present[:, c]), (-1, ~present[:, c])):
+            codes[np.flatnonzero(where)[:10], c] = sign
+    features = present + 0.1 * chance.standard_normal((N, 2))
+    return Truth.of(present), Task(codes, FeatureInputs(features.astype(np.float32)))
+
+
+def test_ignoring_finds_the_shares_and_assuming_negative_and_counting_do_not():
+    truth, task = task_of_two_classes()
+    found = estimates(task, ("ignore", "an", COUNTED), settings=Settings(epochs=30, lr=0.1))
+    assert list(found) == ["ignore", "an", COUNTED]
+    true = truth.counts / len(truth.present.toarray())
+    np.testing.assert_allclose(found["ignore"].values, true, atol=0.1)
+    assert (found["an"].values < 0.3).all()
+    np.testing.assert_allclose(found[COUNTED].values, 10 / 400)
+    again = estimates(task, ("ignore",), settings=Settings(epochs=30, lr=0.1))["ignore"]
+    assert again.id == found["ignore"].id
+    built = prepare(task, make("csl"), settings=Settings(epochs=30, lr=0.1)).aid(ClassPrior)
+    np.testing.assert_array_equal(built.values, again.values)  # what CSL goes by
+
+
+def test_nothing_to_estimate_by_is_refused():
+    with pytest.raises(BadInput) as error:
+        estimates(task_of_two_classes()[1], ())
+    assert str(error.value) == (
+        "estimates: no method is named; name those to estimate by, as ignore, or labels"
+    )
+
+
+@pytest.mark.skipif("SIMKIT_DATA" not in os.environ, reason="SIMKIT_DATA names no real data")
+def test_the_published_prior_of_coco_agrees_with_the_truth_as_published():
+    """Figure 7: 0.81 over all 80 classes, at 1,000 labels per class; figure 11: the top ten."""
+    data = Path(os.environ["SIMKIT_DATA"])
+    with np.load(data / "labels" / "coco2014_train_cooccurrence.npz") as file:
+        classes, counts = tuple(file["class_names"].tolist()), file["image_counts"]
+    # Only counts are known of the training images; any truth with these shares will do.
+    shares = np.round(1000 * counts / 82081).astype(int)
+    truth = Truth.of(np.arange(1000)[:, None] < shares, classes=classes)
+    published = {"published": ClassPrior.load(data / "meta" / "prior_fpc_1000.csv")}
+    (row,) = rank_agreement(truth, published, (80,)).to_pylist()
+    assert row["spearman"] == pytest.approx(0.81, abs=0.015)
+    table = priors(truth, published).to_pylist()
+    top = sorted(table, key=lambda row: -row["prior"])[:10]
+    assert top[0]["class"] == "person" and max(row["rank"] for row in top) < 15
