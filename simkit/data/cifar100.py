@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from simkit.data.assemble import Part, assemble, spell
 from simkit.data.dataset import Dataset, register
 from simkit.data.pieces.lists import folder, lines
+from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.files import readable
 from simkit.history import content_id
@@ -73,6 +74,12 @@ class Cifar100:
     name: ClassVar[str] = "cifar-100"
     title: ClassVar[str] = "CIFAR-100, binary version"
     example: ClassVar[str] = "cifar-100:cifar-100-binary"
+    terms: ClassVar[Terms] = Terms(
+        "CIFAR-100",
+        note="the owners state no licence",
+        page="https://www.cs.toronto.edu/~kriz/cifar.html",
+        cite="A. Krizhevsky: Learning Multiple Layers of Features from Tiny Images, 2009",
+    )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
     root: str = ""

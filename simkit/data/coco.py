@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from simkit.data.annotation_files import AnnotationFiles
 from simkit.data.dataset import register
+from simkit.data.terms import CC_BY_4, Terms
 from simkit.labels.formats.coco import read_instances
 from simkit.labels.formats.pieces.coco_json import Instances
 
@@ -25,6 +26,15 @@ class Coco(AnnotationFiles):
     what: ClassVar[str] = "an instances file"
     example: ClassVar[str] = (
         "coco:instances_train2014.json,test=instances_val2014.json,images=train"
+    )
+    terms: ClassVar[Terms] = Terms(
+        "MS-COCO",
+        "cc-by-4.0",
+        link=CC_BY_4,
+        note="the photographs are under the terms of Flickr",
+        page="https://cocodataset.org",
+        cite="T.-Y. Lin and others: Microsoft COCO: Common Objects in Context, ECCV 2014",
+        classes="coco-80",
     )
 
     def read(self, file: Path) -> Instances:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from simkit.data.annotation_files import AnnotationFiles
 from simkit.data.dataset import register
+from simkit.data.terms import CC_BY_4, Terms
 from simkit.labels.formats.coco_panoptic import read_panoptic
 from simkit.labels.formats.pieces.coco_json import Instances
 
@@ -26,6 +27,15 @@ class CocoPanoptic(AnnotationFiles):
     example: ClassVar[str] = (
         "coco-panoptic:panoptic_train2017.json,test=panoptic_val2017.json,images=train2017,"
         "test_images=val2017"
+    )
+    terms: ClassVar[Terms] = Terms(
+        "MS-COCO panoptic",
+        "cc-by-4.0",
+        link=CC_BY_4,
+        note="the photographs are under the terms of Flickr",
+        page="https://cocodataset.org",
+        cite="A. Kirillov and others: Panoptic Segmentation, CVPR 2019",
+        classes="coco-panoptic-133",
     )
 
     def read(self, file: Path) -> Instances:

@@ -13,6 +13,7 @@ from simkit.data.assemble import Part, Unknown, assemble, settled, spell
 from simkit.data.dataset import Dataset, register
 from simkit.data.pictures import FilePictures
 from simkit.data.pieces.lists import folder, names, numbered
+from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.labels.formats.base import check_memory, reading
 from simkit.labels.formats.pieces.long_table import text_ids
@@ -44,6 +45,12 @@ class Cub:
     name: ClassVar[str] = "cub"
     title: ClassVar[str] = "CUB-200-2011, 312 attributes of birds"
     example: ClassVar[str] = "cub:CUB_200_2011"
+    terms: ClassVar[Terms] = Terms(
+        "Caltech-UCSD Birds-200-2011",
+        note="no licence is stated; the photographs belong to their authors",
+        page="https://www.vision.caltech.edu/datasets/cub_200_2011/",
+        cite="C. Wah and others: The Caltech-UCSD Birds-200-2011 Dataset, CNS-TR-2011-001, 2011",
+    )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
     root: str = ""

@@ -127,7 +127,8 @@ class Dataset:
 class Source(Protocol):
     """A kind of data set: a frozen dataclass whose fields are what its text may set.
 
-    A class attribute `paths` may name those fields that are files or folders.
+    A class attribute `paths` may name those fields that are files or folders, and `terms` say what
+    the owners ask for (see terms.py).
     """
 
     name: ClassVar[str]

@@ -9,6 +9,7 @@ from typing import ClassVar
 from simkit.data.annotation_files import AnnotationFiles
 from simkit.data.assemble import Unknown, settled
 from simkit.data.dataset import register
+from simkit.data.terms import CC_BY_4, Terms
 from simkit.labels.formats.lvis import read_lvis
 from simkit.labels.formats.pieces.coco_json import Instances
 from simkit.labels.truth import Truth
@@ -30,6 +31,15 @@ class Lvis(AnnotationFiles):
     title: ClassVar[str] = "LVIS files, known in part"
     what: ClassVar[str] = "an LVIS file"
     example: ClassVar[str] = "lvis:lvis_v1_train.json,test=lvis_v1_val.json,images=coco"
+    terms: ClassVar[Terms] = Terms(
+        "LVIS",
+        "cc-by-4.0",
+        link=CC_BY_4,
+        note="the photographs are those of COCO, under the terms of Flickr",
+        page="https://www.lvisdataset.org",
+        cite="A. Gupta, P. Dollar, R. Girshick: LVIS, CVPR 2019",
+        classes="lvis-1203",
+    )
 
     unknown: Unknown = "keep"
 

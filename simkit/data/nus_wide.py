@@ -14,6 +14,7 @@ from simkit.data.assemble import Part, assemble, spell
 from simkit.data.dataset import Dataset, register
 from simkit.data.pictures import FilePictures, is_file
 from simkit.data.pieces.lists import folder, lines, zeros_and_ones
+from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
 from simkit.labels.formats.pieces.long_table import text_ids
@@ -45,6 +46,12 @@ class NusWide:
     name: ClassVar[str] = "nus-wide"
     title: ClassVar[str] = "NUS-WIDE, 81 concepts"
     example: ClassVar[str] = "nus-wide:NUS-WIDE,unlabelled=drop"
+    terms: ClassVar[Terms] = Terms(
+        "NUS-WIDE",
+        note="pictures on request for research; they belong to their authors on Flickr",
+        page="https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.html",
+        cite="T.-S. Chua and others: NUS-WIDE, CIVR 2009",
+    )
     paths: ClassVar[tuple[str, ...]] = ("root", "images", "hierarchy")
 
     root: str = ""

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from simkit.data.assemble import Part, Unknown, assemble, settled, spell
 from simkit.data.dataset import SPLITS, Dataset, register
 from simkit.data.pictures import FilePictures, is_file
+from simkit.data.terms import CC_BY_4, Terms
 from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.formats.base import reading
@@ -46,6 +47,14 @@ class OpenImages:
     example: ClassVar[str] = (
         "openimages:train-annotations-human-imagelabels-boxable.csv,"
         "names=class-descriptions-boxable.csv,images=train,hierarchy=openimages-600"
+    )
+    terms: ClassVar[Terms] = Terms(
+        "Open Images",
+        "cc-by-4.0",
+        link=CC_BY_4,
+        note="the photographs are listed as CC BY 2.0, each to be verified",
+        page="https://storage.googleapis.com/openimages/web/index.html",
+        cite="A. Kuznetsova and others: The Open Images Dataset V4, IJCV 2020",
     )
     paths: ClassVar[tuple[str, ...]] = (
         "train", "val", "test", "names", "images", "val_images", "test_images", "hierarchy",

@@ -14,6 +14,7 @@ from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset, register
 from simkit.data.pieces.scene_drawing import draw
 from simkit.data.pieces.scene_layout import LEAVES, OBJECTS, SIDE, Layout, layout, leaf_matrix
+from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close
@@ -87,6 +88,12 @@ class Scenes:
     name: ClassVar[str] = "scenes"
     title: ClassVar[str] = "Drawn scenes: digits, shapes and colours on textured grounds (built in)"
     example: ClassVar[str] = "scenes:images=3000"
+    terms: ClassVar[Terms] = Terms(
+        "scenes",
+        "mit",
+        link="https://spdx.org/licenses/MIT.html",
+        note="the digits are those of UCI (CC BY 4.0), the hierarchy is from WordNet 3.0",
+    )
 
     images: int = 3000
     seed: int = 0

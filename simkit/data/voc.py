@@ -17,6 +17,7 @@ from simkit.data.pictures import FilePictures
 from simkit.data.pieces.lists import folder, lines
 from simkit.data.pieces.voc_objects import read_boxes
 from simkit.data.split import published_order
+from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
 from simkit.labels.formats.pieces.long_table import text_ids
@@ -53,6 +54,16 @@ class Voc:
     name: ClassVar[str] = "voc"
     title: ClassVar[str] = "PASCAL VOC 2007 and 2012"
     example: ClassVar[str] = "voc:VOCdevkit/VOC2012"
+    terms: ClassVar[Terms] = Terms(
+        "PASCAL VOC",
+        "other",
+        "flickr-terms-of-use",
+        "http://host.robots.ox.ac.uk/pascal/VOC/voc2012/",
+        note="no licence of the labels is stated; the photographs are under the terms of Flickr",
+        page="http://host.robots.ox.ac.uk/pascal/VOC/",
+        cite="M. Everingham and others: The PASCAL Visual Object Classes Challenge, IJCV 2010",
+        classes="voc-20",
+    )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
     root: str = ""
