@@ -50,6 +50,7 @@ def command(
     """  # fmt: skip
     from simkit.data.originals import originals
     from simkit.labels import formats
+    from simkit.labels.cards import about
 
     reader = formats.make(source) if source else formats.for_path(file)
     writer = formats.make(target) if target else formats.for_path(out, writing=True)
@@ -82,6 +83,8 @@ def command(
         click.echo(f"lost: {each}")
     instead = ", in place of the file that was there" if replaced else ""
     click.echo(f"wrote {out} ({writer.name}){instead}")
+    if cards := about(file, labels.id):
+        click.echo(f"how these labels were made stays in {' and '.join(map(str, cards))}")
 
 
 def _files(form: Format, path: Path) -> tuple[Path, ...]:

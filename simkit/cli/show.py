@@ -90,8 +90,10 @@ def _training(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _labels(path: Path) -> tuple[str, dict[str, Any]]:
     from simkit.labels import formats
+    from simkit.labels.cards import about
 
     labels = formats.for_path(path).read(path)
+    cards = [str(card) for card in about(path, labels.id)]
     facts = {
         "id": labels.id,
         "images": labels.shape[0],
@@ -100,6 +102,7 @@ def _labels(path: Path) -> tuple[str, dict[str, Any]]:
         "counts": labels.counts(),
         "effort": labels.effort.counts(),
         "history": _history(labels),
+        "cards": cards,
     }
     lines = [counts_line(labels), f"content id {labels.id}"]
     lines += ["questions: " + (_pairs(labels.effort.counts()) or "none")]
@@ -112,6 +115,7 @@ def _labels(path: Path) -> tuple[str, dict[str, Any]]:
         for what, parent in zip(named, labels.history.parents, strict=False)
     ]
     lines += ["  with " + _pairs(labels.history.versions)]
+    lines += [f"described in {' and '.join(cards)}"] if cards else []
     return "\n".join(lines), facts
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simkit.cli.amounts import check_amounts, images
+from simkit.cli.described import describe
 from simkit.cli.report import cost_table, counts_line, print_json
 from simkit.cli.schemes import SchemeCommand, chosen, with_hierarchy
 from simkit.errors import BadInput
@@ -114,26 +116,31 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Where to write; the ending says the format. [default: SCHEME.parquet]",
 )
+@click.option("--no-card", is_flag=True, help="Write the labels alone, without cards beside them.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(**given: Any) -> None:
     """Simulate partial labels of a data set and say what they cost.
 
     With no further option the built-in data set `scenes` is labelled and the result is written to
-    SCHEME.parquet in the current folder.
+    SCHEME.parquet in the current folder, with a card (SCHEME.card.md) that tells how they were
+    made and the same for machines (SCHEME.croissant.json) beside it.
     """  # fmt: skip
     from simkit.annotate.prices import cost, prices
     from simkit.data import open
     from simkit.data.originals import originals
-    from simkit.files import spare
+    from simkit.files import may_write, spare
     from simkit.labels import formats
+    from simkit.labels.cards import paths
 
     fixed = {p.name for p in command.params if getattr(p, "owners", ()) == ()}
     scheme = chosen(given["scheme"], {k: v for k, v in given.items() if k not in fixed})
     price_list = prices(given["price_list"])
     out = given["out"] or Path(f"{scheme.name}.parquet")
     form = formats.for_path(out, writing=True)
-    spare(out, given["habits_file"] or "", *originals(given["spec"]))
-    _check_amounts(scheme, given)
+    for path in (out,) if given["no_card"] else (out, *paths(out)):
+        spare(path, given["habits_file"] or "", *originals(given["spec"]))
+        may_write(path)
+    check_amounts(scheme, given)
     data = with_hierarchy(open(given["spec"]), scheme)
     labels = annotated(data, scheme, price_list, given)
     wrong = labels.wrong(data.truth[given["split"] or data.to_label])
@@ -142,6 +149,7 @@ def command(**given: Any) -> None:
     form.write(labels, out)
     for lost in form.loses(labels):
         warnings.warn(f"{out} does not hold {lost}", stacklevel=1)
+    cards = None if given["no_card"] else describe(labels, form, out, data, given, bill, wrong)
     if given["as_json"]:
         print_json(
             {
@@ -157,6 +165,7 @@ def command(**given: Any) -> None:
                 "prices": price_list.name,
                 "file": str(out),
                 "replaced": replaced,
+                "cards": cards.files if cards else [],
             }
         )
         return
@@ -166,6 +175,8 @@ def command(**given: Any) -> None:
         click.echo(f"of these {counted} contradict the truth")
     cost_table(bill, price_list, labels.effort.workers)
     instead = ", in place of the file that was there" if replaced else ""
+    if cards:
+        click.echo(cards.told)
     click.echo(f"wrote {out}  (content id {labels.id}){instead}")
 
 
@@ -216,31 +227,3 @@ def _habits(given: dict[str, Any], classes: tuple[str, ...]) -> Habits:
             flag = f"--{key.replace('_', '-')}"
             raise BadInput(f"{flag} is given and --habits too; leave one of them out")
     return loaded(given["habits_file"], classes)
-
-
-def _check_amounts(scheme: Scheme, given: dict[str, Any]) -> None:
-    """Raise BadInput for options that contradict each other."""
-    amount = scheme.amount
-    written = amount and (given[amount] is not None or f"{amount}=" in given["scheme"])
-    if given["budget"] is not None and written:
-        raise BadInput(
-            f"--budget looks for the {amount} of {scheme.name} that it pays for, but {amount} is "
-            "given too; leave one of them out"
-        )
-    if given["budget"] is not None and given["legacy_rng"]:
-        raise BadInput(
-            "--legacy-rng makes the published arrays, whose amount is stated and not bought; leave "
-            "--budget or --legacy-rng out"
-        )
-    if given["budget"] is None and given["unit"] == "hours":
-        raise BadInput("--unit says what --budget counts, but there is no --budget; add one")
-
-
-def images(text: str) -> float | int:
-    """`0.5` is half of the images and `1.0` all; `500` is five hundred of them and `1` is one."""
-    try:
-        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
-    except ValueError:
-        raise BadInput(
-            f"--images is {text!r}; a share such as 0.5 or a number of images is expected"
-        ) from None

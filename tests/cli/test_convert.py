@@ -57,13 +57,23 @@ def test_back_again_by_content(shell, given) -> None:
 
 
 def test_cost_and_history_are_lost_and_said(shell) -> None:
-    shell("simulate", "--scheme", "fpc", "--data", f"npz:{truth_file(Path('t.npz'))}")
+    data = f"npz:{truth_file(Path('t.npz'))}"
+    shell("simulate", "--scheme", "fpc", "--data", data, "--no-card")
     done = shell("convert", "fpc.parquet", "y.json", "--to", "mmpretrain")
     assert "lost: what people were asked, and with it the cost, because only" in done.out
     assert "lost: the history, because only parquet and npz hold it" in done.out
     done = shell("convert", "fpc.parquet", "y.npz")
     assert "lost" not in done.out
     assert shell("show", "y.npz").out == shell("show", "fpc.parquet").out
+
+
+def test_where_the_history_stays_is_said(shell) -> None:
+    shell("simulate", "--scheme", "fpc", "--data", f"npz:{truth_file(Path('t.npz'))}")
+    told = "how these labels were made stays in fpc.card.md and fpc.croissant.json\n"
+    assert shell("convert", "fpc.parquet", "y.csv").out.endswith(told)
+    Path("fpc.card.md").unlink()
+    assert "stays in fpc.croissant.json\n" in shell("convert", "fpc.parquet", "y.csv").out
+    assert not Path("y.card.md").exists()
 
 
 def test_the_truth_is_the_third_array(shell) -> None:

@@ -24,6 +24,18 @@ def test_labels(shell) -> None:
     assert facts["history"]["seed"] == 3
 
 
+def test_cards_are_named_where_they_are_about_these_labels(shell) -> None:
+    shell("simulate", "--scheme", "rpa", "--data", SMALL)
+    told = "\ndescribed in rpa.card.md and rpa.croissant.json\n"
+    assert shell("show", "rpa.parquet").out.endswith(told)
+    assert shell("show", "rpa.parquet", "--json").json["cards"] == [
+        "rpa.card.md", "rpa.croissant.json",
+    ]  # fmt: skip
+    shell("simulate", "--scheme", "rpa", "--data", SMALL, "--seed", 1, "--no-card")
+    assert "described" not in shell("show", "rpa.parquet").out
+    assert shell("show", "rpa.parquet", "--json").json["cards"] == []
+
+
 def test_history_makes_the_same_labels_again(shell) -> None:
     from simkit import PartialLabels, data, replay
 

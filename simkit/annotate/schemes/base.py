@@ -20,6 +20,8 @@ class Scheme(Protocol):
             asks for more and keeps what a smaller one found.
     needs_hierarchy  whether it asks along a class hierarchy.
     needs_boxes  whether it chooses by the boxes of the objects.
+
+    A scheme may also have `caution`, text: what its labels misrepresent, for the cards beside them.
     """
 
     name: ClassVar[str]

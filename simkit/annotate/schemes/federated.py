@@ -39,6 +39,12 @@ class Federated:
     # The data set defines the form; the long tail of goals and the ratio are ours.
     source: ClassVar[str] = "Gupta et al., CVPR 2019 (LVIS)"
     amount: ClassVar[str | None] = "per_class"
+    caution: ClassVar[str] = (
+        "How many labels a class has follows a rank drawn by the seed and not its frequency, so "
+        "that shares among the labels say nothing of shares among the images. The simulated "
+        "machine of search=proposals finds hard examples as readily as easy ones, which real ones "
+        "do not."
+    )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 

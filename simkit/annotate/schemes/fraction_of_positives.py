@@ -33,6 +33,10 @@ class FractionOfPositives:
     title: ClassVar[str] = "Fraction of positives"
     source: ClassVar[str] = "Soft Exposure, section 4.1.1; ratio 0: Verelst et al., WACV 2023"
     amount: ClassVar[str | None] = "keep"
+    caution: ClassVar[str] = (
+        "Present labels are an even sample of what is there and absent ones of what is not, but "
+        "how many there are of each is set: shares among the labels overstate every class."
+    )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 

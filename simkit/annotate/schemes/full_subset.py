@@ -26,6 +26,10 @@ class FullSubset:
     title: ClassVar[str] = "Full labels, fewer images"
     source: ClassVar[str] = "the usual way to label; baseline of Durand et al., CVPR 2019"
     amount: ClassVar[str | None] = None
+    caution: ClassVar[str] = (
+        "The images that were asked about are known completely and the others not at all. They are "
+        "an even sample; a rare class may be in none of them."
+    )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 

@@ -62,6 +62,14 @@ class Mixed:
     def needs_boxes(self) -> bool:
         return self._rest().needs_boxes
 
+    @property
+    def caution(self) -> str:
+        own = (
+            "Images are of two kinds, some known completely and the others weakly, and models can "
+            "tell them apart by their labels. Of the others:"
+        )
+        return f"{own} {getattr(self._rest(), 'caution', '')}".strip()
+
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         complete = below(chance.of("complete")(crowd.images), self.share)
         crowd.sweep(crowd.images[complete])

@@ -35,6 +35,11 @@ class Proposals:
     # OpenImages verifies so; no paper defines it as a simulator: the machine's make-up is ours.
     source: ClassVar[str] = "Kuznetsova et al., IJCV 2020 (OpenImages V4)"
     amount: ClassVar[str | None] = "per_image"
+    caution: ClassVar[str] = (
+        "People see what a machine proposed and nothing else: what it never proposes stays "
+        "unknown, absent labels are of classes that look alike, and shares among the labels are "
+        "those of the machine. With a `skew` some classes are hardly labelled at all."
+    )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 

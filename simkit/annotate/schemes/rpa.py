@@ -32,6 +32,10 @@ class RandomPerAnnotation:
     title: ClassVar[str] = "RPA"
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1; its p is 1 - keep"
     amount: ClassVar[str | None] = "keep"
+    caution: ClassVar[str] = (
+        "Labels are an even sample of all (image, class) pairs: shares by class are those of the "
+        "truth, most labels say absent, and a rare class may have hardly a present one."
+    )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 

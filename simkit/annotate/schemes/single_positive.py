@@ -31,6 +31,11 @@ class SinglePositive:
     title: ClassVar[str] = "Single positive"
     source: ClassVar[str] = "Cole et al., CVPR 2021; bias: Arroyo, Perona & Cole, ICLR 2023"
     amount: ClassVar[str | None] = None
+    caution: ClassVar[str] = (
+        "Classes that come with many others are named less often than they are there. Without "
+        "`negatives` no label says absent, and what is unknown is not absent. With a `bias` large "
+        "or central objects are named first."
+    )
     needs_hierarchy: ClassVar[bool] = False
 
     positives: int = field(default=1, metadata={"help": "present classes named in each image"})

@@ -1,0 +1,76 @@
+"""What `simkit simulate` writes beside its labels: cards that tell how they were made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from simkit.annotate.prices import Cost
+    from simkit.data import Dataset
+    from simkit.labels.formats import Format
+    from simkit.labels.partial import PartialLabels
+
+
+class Cards(NamedTuple):
+    """The cards that were written, and a line that says so."""
+
+    files: list[str]
+    told: str
+
+
+def describe(
+    labels: PartialLabels,
+    form: Format,
+    out: Path,
+    data: Dataset,
+    given: dict[str, Any],
+    bill: Cost,
+    wrong: dict[str, int],
+) -> Cards:
+    """Write the cards of labels that stand in `out`; `given` are the options of the command."""
+    from simkit.annotate.cards import beside
+    from simkit.annotate.cards.subject import Subject
+    from simkit.data.terms import terms
+    from simkit.labels.cards import paths
+    from simkit.labels.formats.base import SeveralFiles
+
+    files = form.files(out) if isinstance(form, SeveralFiles) else (out,)
+    there = [path.is_file() for path in paths(files[0])]
+    subject = Subject(
+        labels=labels,
+        files=tuple(path for path in files if path.is_file()),
+        form=form.name,
+        lost=form.loses(labels),
+        data=data.name,
+        split=given["split"] or data.to_label,
+        terms=terms(given["spec"], data.classes),
+        bill=bill,
+        wrong=wrong,
+        command=again(labels, given, out),
+    )
+    written = [str(path) for path in beside.write(subject)]
+    instead = ", in place of what was there" if any(there) else ""
+    return Cards(written, f"described in {' and '.join(written)}{instead}")
+
+
+def again(labels: PartialLabels, given: dict[str, Any], out: Path) -> tuple[str, ...]:
+    """The words of a command that makes these labels again, with the amount that was bought."""
+    settings = labels.history.settings
+    words: list[Any] = ["simkit", "simulate", "--data", given["spec"]]
+    words += ["--scheme", settings["scheme"]]
+    for key in ("split", "habits_file", "workers"):
+        if given[key] is not None:
+            words += ["--habits" if key == "habits_file" else f"--{key}", given[key]]
+    plain = {"miss": 0.0, "false_alarm": 0.0, "vote": "majority", "price_list": "coco-tagging"}
+    for key, value in plain.items():
+        if given[key] != value:
+            words += ["--prices" if key == "price_list" else f"--{key.replace('_', '-')}"]
+            words += [given[key]]
+    if given["legacy_rng"]:
+        words += ["--legacy-rng"]
+    elif settings["images"] != 1.0 or isinstance(settings["images"], int):
+        words += ["--images", settings["images"]]
+    words += ["--seed", labels.history.seed]
+    words += ["--draw", settings["draw"]] if settings["draw"] else []
+    return tuple(str(word) for word in (*words, "--out", out))

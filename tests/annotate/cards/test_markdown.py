@@ -1,0 +1,157 @@
+"""The Markdown card: front matter that YAML reads, tables that agree with the labels."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from simkit.annotate.cards.markdown import card, size_category
+from simkit.annotate.habits import Habits
+from simkit.labels.partial import PartialLabels
+from tests.annotate.cards.examples import OWNED, subject
+
+
+def front(text: str) -> dict[str, Any]:
+    _, matter, _ = text.split("---\n", 2)
+    return yaml.safe_load(matter)
+
+
+def cells(text: str, heading: str) -> list[list[str]]:
+    """The rows of the tables of a section, header rows left out."""
+    section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    split = [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+    return [row for row in split if not set("".join(row)) <= set("-: ")]
+
+
+def test_the_front_matter_of_own_data(tmp_path: Path) -> None:
+    matter = front(card(subject(tmp_path)))
+    assert matter == {
+        "license": "unknown",
+        "pretty_name": "Partial labels of zoo, simulated: RPA",
+        "annotations_creators": ["machine-generated"],
+        "task_categories": ["image-classification"],
+        "task_ids": ["multi-label-image-classification"],
+        "size_categories": ["n<1K"],
+        "source_datasets": ["extended"],
+        "tags": ["simkit", "partial-labels", "rpa"],
+        "configs": [{"config_name": "default", "data_files": "zoo.parquet"}],
+    }
+
+
+def test_the_front_matter_of_data_with_terms(tmp_path: Path) -> None:
+    text = card(subject(tmp_path, "zoo.npz", terms=OWNED))
+    matter = front(text)
+    assert matter["license"] == "other" and matter["license_name"] == "zoo-terms"
+    assert matter["license_link"] == OWNED.link and matter["language"] == ["en"]
+    assert "configs" not in matter
+    for told in (OWNED.page, OWNED.link, OWNED.note, OWNED.cite):
+        assert told in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['say "x": y', "tab\there", "del\x7f", "\u2028", "colon: #", "{a}", "ä😀", "'", "\ufeff"],
+)
+def test_odd_names_are_read_back(tmp_path: Path, name: str) -> None:
+    one = subject(tmp_path, data=name)
+    assert front(card(one))["pretty_name"] == one.title
+
+
+def test_names_of_classes_cannot_break_a_table(tmp_path: Path) -> None:
+    odd = ["a | b", "c\nd", "<b>", "e\\"]
+    rows = {row[0] for row in cells(card(subject(tmp_path, classes=odd)), "Counts")}
+    assert {"a \\| b", "c d", "&lt;b>"} <= rows
+
+
+def test_the_counts_are_those_of_the_labels(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    rows = {row[0]: row[1:] for row in cells(card(one), "Counts")}
+    for name, count in one.labels.counts().items():
+        assert rows[name][0] == f"{count:,}"
+    present, absent = (one.labels.per_class(code) for code in (1, -1))
+    order = np.argsort(-present, kind="stable")
+    shown = [name for name in rows if name.startswith("class ")]
+    assert shown == [f"class {c}" for c in (*order[:5], *order[-5:])]
+    for name in shown:
+        c = int(name.split()[1])
+        left = 60 - present[c] - absent[c]
+        assert rows[name] == [str(present[c]), str(absent[c]), str(left)]
+
+
+def test_few_classes_are_all_shown(tmp_path: Path) -> None:
+    text = card(subject(tmp_path, classes=list("abc"), scheme="single-positive"))
+    assert {row[0] for row in cells(text, "Counts")} >= set("abc")
+    assert "with most present labels" not in text
+
+
+def test_every_setting_of_the_scheme_is_told(tmp_path: Path) -> None:
+    text = card(subject(tmp_path, scheme="fpc(per_class=7)"))
+    rows = dict(cells(text, "How the labels were made"))
+    assert rows["per_class"] == "7" and rows["search"] == '"proposals"'
+    assert rows["precision"] == "0.5" and rows["keep_looks"] == "false"
+    assert rows["seed"] == "3" and rows["draw"] == "0"
+
+
+def test_the_bill_is_told(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    rows = {row[0]: row[1:] for row in cells(card(one), "Questions and cost")}
+    assert rows["total"][-1] == f"{one.bill.dollars:,.2f}"
+    assert rows["verify"][0] == f"{one.labels.effort.count('verify'):,}"
+
+
+def test_errors_of_people_are_told(tmp_path: Path) -> None:
+    one = subject(tmp_path, habits=Habits(miss=0.5))
+    assert one.people() in card(one)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "plain",
+        "a b",
+        "it's",
+        "mixed(rest=\"x(y='z')\")",
+        "rpa('x', $HOME `z` \\)",
+        "\\'\\\\\"",
+        "!'",
+    ],
+)
+def test_the_command_survives_a_shell(tmp_path: Path, word: str) -> None:
+    text = card(subject(tmp_path, command=("simkit", "simulate", "--scheme", word)))
+    line = re.search(r"```sh\n(.*)\n```", text)[1]
+    assert shlex.split(line)[-1] == word
+
+
+@pytest.mark.parametrize("file", ["zoo.parquet", "zoo.csv", "zoo.npz"])
+def test_the_code_that_loads_them_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    one = subject(tmp_path, file)
+    (code,) = re.findall(r"```python\n(.*?)```", card(one), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {}
+    exec(code, space)
+    loaded = space["labels"]
+    assert isinstance(loaded, PartialLabels) and loaded.counts()["present"] > 0
+    if file != "zoo.npz":
+        assert len(space["table"]) == one.labels.codes.nnz
+        assert sorted(set(space["table"].state)) == [-1, 1]
+
+
+def test_equal_labels_give_equal_bytes(tmp_path: Path) -> None:
+    first, second = (card(subject(tmp_path)) for _ in range(2))
+    assert first == second and subject(tmp_path).labels.id in first
+
+
+@pytest.mark.parametrize(
+    "rows, name",
+    [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (10_134, "10K<n<100K"),
+     (10**6 - 1, "100K<n<1M"), (10**6, "1M<n<10M"), (10**12, "1B<n<10B")],
+)  # fmt: skip
+def test_sizes_have_the_hubs_names(rows: int, name: str) -> None:
+    assert size_category(rows) == name

@@ -1,0 +1,121 @@
+"""Cards beside simulated labels: what they say is true, and their command makes them again."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+from simkit.annotate import schemes
+from simkit.annotate.habits import Habits
+from tests.cli.conftest import truth_file
+
+SMALL = "scenes:images=300,val=20,test=20"
+
+
+def command(card: str) -> list[str]:
+    """The words of the command in a card, without the program's own name."""
+    (line,) = re.findall(r"```sh\n(.*)\n```", Path(card).read_text(encoding="utf-8"))
+    program, *words = shlex.split(line)
+    assert program == "simkit"
+    return words
+
+
+@pytest.mark.parametrize("scheme", schemes.names())
+def test_the_command_in_the_card_makes_the_same_files(shell, scheme: str) -> None:
+    done = shell("simulate", "--scheme", scheme, "--data", SMALL, "--seed", 5, "--json")
+    files = [f"{scheme}.parquet", *done.json["cards"]]
+    assert files[1:] == [f"{scheme}.card.md", f"{scheme}.croissant.json"]
+    before = [Path(file).read_bytes() for file in files]
+    words = command(files[1])
+    for file in files:
+        Path(file).unlink()
+    assert shell(*words, "--json").json["id"] == done.json["id"]
+    assert [Path(file).read_bytes() for file in files] == before
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--scheme", "rpa", "--budget", 20, "--prices", "openimages"),
+        ("--scheme", "full-subset", "--budget", 1, "--unit", "hours", "--draw", 2),
+        ("--scheme", "rpa", "--images", 1),
+        ("--scheme", "rpa", "--images", 0.25, "--split", "val"),
+        ("--scheme", "fpc", "--miss", 0.2, "--false-alarm", 0.1, "--workers", 3, "--vote", "union"),
+        ("--scheme", "rpa", "--habits", "my habits.json"),
+        ("--scheme", "fpc", "--per-class", 9, "--legacy-rng", "--seed", 7),
+    ],
+)
+def test_so_it_does_with_other_options(shell, options: tuple[object, ...]) -> None:
+    habits = Habits(miss=tuple([0.1, 0.3] * 26), workers=5, quorum=2, unsure_absent=0.1)
+    Path("my habits.json").write_text(json.dumps(habits.to_json()))
+    done = shell("simulate", "--data", SMALL, *options, "--out", "a b.parquet", "--json")
+    assert done.code == 0, done.err
+    again = shell(*command("a b.card.md"), "--json")
+    assert (again.code, again.json["id"]) == (0, done.json["id"]), again.err
+    assert again.json["counts"] == done.json["counts"]
+    assert again.json["wrong"] == done.json["wrong"]
+
+
+def test_without_cards(shell) -> None:
+    done = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--no-card", "--json")
+    assert done.json["cards"] == []
+    assert [path.name for path in Path().iterdir()] == ["rpa.parquet"]
+    told = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--no-card").out
+    assert "described" not in told
+
+
+def test_it_says_when_a_card_is_replaced(shell) -> None:
+    words = ("simulate", "--scheme", "rpa", "--data", SMALL)
+    told = "described in rpa.card.md and rpa.croissant.json"
+    assert f"{told}\n" in shell(*words).out
+    Path("rpa.parquet").unlink()
+    Path("rpa.croissant.json").unlink()
+    Path("rpa.card.md").write_text("by hand")
+    done = shell(*words).out
+    assert f"{told}, in place of what was there\n" in done
+    assert "in place of the file" not in done
+
+
+@pytest.mark.parametrize("name", ["rpa.card.md", "rpa.croissant.json"])
+def test_nothing_is_written_where_a_card_cannot_be(shell, name: str) -> None:
+    Path(name).mkdir()
+    done = shell("simulate", "--scheme", "rpa", "--data", SMALL)
+    assert done.code == 2 and done.err.startswith(f"simkit: {name} is a folder")
+    assert [path.name for path in Path().iterdir()] == [name]
+    assert shell("simulate", "--scheme", "rpa", "--data", SMALL, "--no-card").code == 0
+
+
+def test_a_card_does_not_replace_what_is_read(shell) -> None:
+    truth_file(Path("t.npz"))
+    Path("rpa.croissant.json").write_text(json.dumps(Habits(miss=0.1).to_json()))
+    done = shell(
+        "simulate", "--scheme", "rpa", "--data", "npz:t.npz", "--habits", "rpa.croissant.json"
+    )
+    assert done.code == 2 and "rpa.croissant.json is a file that is read here" in done.err
+    assert not Path("rpa.parquet").exists()
+
+
+def test_own_data_have_no_licence_of_others(shell) -> None:
+    truth_file(Path("t.npz"))
+    shell("simulate", "--scheme", "rpa", "--data", "npz:t.npz")
+    text = Path("rpa.card.md").read_text(encoding="utf-8")
+    assert yaml.safe_load(text.split("---\n")[1])["license"] == "unknown"
+    assert "Nothing is known of its owner" in text and "Data set: t, split `train+val`" in text
+    shell("simulate", "--scheme", "rpa", "--data", SMALL)
+    text = Path("rpa.card.md").read_text(encoding="utf-8")
+    assert yaml.safe_load(text.split("---\n")[1])["license"] == "mit"
+
+
+def test_arrays_of_several_files_are_all_described(shell) -> None:
+    done = shell(
+        "simulate", "--scheme", "single-positive", "--data", SMALL, "--json",
+        "--out", "formatted_train_labels_obs.npy",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    machine = json.loads(Path("formatted_train_labels_obs.croissant.json").read_text())
+    named = {file["name"] for file in machine["distribution"]}
+    assert named == {"formatted_train_labels_obs.npy", "formatted_train_images.npy"}
+    assert {path.name for path in Path().glob("*.npy")} == named
