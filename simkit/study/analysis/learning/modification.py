@@ -25,7 +25,7 @@ MODIFICATION = pa.schema(
         ("lasting", pa.bool_()),
         ("epoch", _WHOLE),
         *((name, _WHOLE) for name in ("modified", "right")),
-        *((name, _NUMBER) for name in ("precision", "found", "chance")),
+        *((name, _NUMBER) for name in ("precision", "found", "chance", "again")),
     ]
 )
 
@@ -41,7 +41,8 @@ def modification(task: Task, truth: Truth, methods: Sequence[str], **training: A
     Columns: method, lasting, epoch from 1, modified: labels; right: those of them that are present
     in truth, so that taking them for absent was a false negative; precision: right / modified, null
     where nothing was modified; found: right divided by all false negatives of the task; chance: the
-    precision of modifying unknown labels at random.
+    precision of modifying unknown labels at random; again: the share of the labels modified in the
+    epoch before that are modified in this one, null where there were none.
 
     Raises BadInput for a truth about other images or classes, and as training does.
     Source: precision, Kim et al., CVPR 2022, Fig. 4; rejected false negatives per epoch, Kim et
@@ -54,8 +55,12 @@ def modification(task: Task, truth: Truth, methods: Sequence[str], **training: A
     missed = int((wrong & open).sum())
     rows = []
     for name, seen in selections(task, methods, **training).items():
-        for epoch, modified in enumerate(seen.of_epochs(), start=1):
-            count, right = int((modified & open).sum()), int((modified & open & wrong).sum())
+        before = np.zeros_like(open)
+        for epoch, chosen in enumerate(seen.of_epochs(), start=1):
+            modified = chosen & open
+            count, right = int(modified.sum()), int((modified & wrong).sum())
+            again = (modified & before).sum() / before.sum() if before.any() else None
+            before = modified
             rows.append(
                 {
                     "method": name,
@@ -66,6 +71,7 @@ def modification(task: Task, truth: Truth, methods: Sequence[str], **training: A
                     "precision": right / count if count else None,
                     "found": right / missed if missed else None,
                     "chance": missed / int(open.sum()) if open.any() else None,
+                    "again": again,
                 }
             )
     return pa.Table.from_pylist(rows, schema=MODIFICATION)

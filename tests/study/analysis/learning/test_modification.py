@@ -51,8 +51,11 @@ def test_counts_follow_the_rules_of_the_methods() -> None:
         assert row["precision"] == (row["right"] / row["modified"] if row["modified"] else None)
     best = table.to_pylist()[3]  # ll-r in the fourth epoch
     assert best["precision"] > 1.3 * best["chance"]
-    last = selections(task, ["ll-r(delta=5)"], **HOW)["ll-r(delta=5)"].of_epochs()[3]
+    *_, before, last = selections(task, ["ll-r(delta=5)"], **HOW)["ll-r(delta=5)"].of_epochs()
     assert best["right"] == (last & truth.rows(range(N))).sum()
+    assert best["again"] == pytest.approx((before & last).sum() / 64) and best["again"] < 1
+    lasting = [row["again"] for row in table.to_pylist() if row["lasting"]]
+    assert lasting == [None, None, 1, 1]
 
 
 def test_corrections_for_good_are_those_of_the_state() -> None:

@@ -20,6 +20,7 @@ def rows(method: str, counts: list[tuple[int, int]], lasting: bool = False):
             "precision": right / modified if modified else None,
             "found": right / 200,
             "chance": 0.1,
+            "again": None,
         }
         for epoch, (modified, right) in enumerate(counts, start=1)
     ]
