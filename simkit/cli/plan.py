@@ -145,7 +145,7 @@ def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
 
 
 def _pilot(folders: tuple[Path, ...], given: dict[str, Any]) -> Any:
-    from simkit.planning.pilot.report import pilot_report
+    from simkit.planning.pilot.report import plan_pilot
 
     if folders:
         raise BadInput(
@@ -155,7 +155,7 @@ def _pilot(folders: tuple[Path, ...], given: dict[str, Any]) -> Any:
     for name, usual in (("rounds", 3), ("risk", "robust")):
         if given[name] != usual:
             raise BadInput(f"--{name} is about a plan from runs; leave it out with --pilot")
-    return pilot_report(
+    return plan_pilot(
         given["budget"],
         prices=given["prices"] or "coco-tagging",
         data=given["spec"],

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from simkit.annotate.evaluation import evaluation_set
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.prices import prices as price_list
@@ -25,9 +24,9 @@ from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
-from simkit.planning.pilot.reasons import FEW, why
+from simkit.planning.pilot.half_width import half_width
+from simkit.planning.pilot.reasons import FEW, headline, why
 from simkit.planning.pilot.sizes import Bench, Part, first_boxes
-from simkit.planning.told.wording import percent
 
 SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
 SHARE, MOST_SHARE = 0.15, 0.2  # of the budget: what is usual, and the most
@@ -46,10 +45,12 @@ class Pilot:
 
     images, test_images  to label completely, to train on and to measure by;  per_image  dollars.
     half_width  points to which mAP is known on the test images, 19 times in 20; 0 without any.
-    dollars     of all these labels;  share  of the budget;  set_up  paid once, for the project.
+    dollars     of all these labels;  share  of the budget that they are;  set_up  dollars that are
+                paid besides, once for the project.
     extra       (scheme, dollars) worth buying directly besides, in this order.
     rare        classes that fewer than 10 of the images to train on are expected to show.
-    parts       by scheme;  draws  repetitions of each size.
+    parts       by scheme;  left_out  sentences: schemes that have too few sizes for a curve.
+    draws       repetitions of each size.
     exist       images that the user has; None: enough.  affordable  images that the pilot's share
                 of the budget would pay for.
     """
@@ -67,6 +68,7 @@ class Pilot:
     extra: tuple[tuple[str, float], ...]
     rare: int
     parts: tuple[Part, ...]
+    left_out: tuple[str, ...]
     draws: int
     exist: int | None
     affordable: int
@@ -74,11 +76,7 @@ class Pilot:
     @property
     def recommendation(self) -> str:
         """In a sentence: what to label first, and for how much."""
-        held = f" and {self.test_images:,} to measure by" if self.test_images else ""
-        return (
-            f"Label {self.images:,} images completely to train on{held}, for ${self.dollars:,.2f} "
-            f"({percent(self.share)} of the budget) by {self.prices}."
-        )
+        return headline(self)
 
     @property
     def why(self) -> tuple[str, ...]:
@@ -91,13 +89,29 @@ class Pilot:
         return self.dollars + sum(dollars for _, dollars in self.extra)
 
     @property
+    def remaining(self) -> int | None:
+        """Images that the pilot leaves to the plan; None: enough."""
+        return None if self.exist is None else self.exist - self.images - self.test_images
+
+    @property
+    def everything(self) -> float:
+        """Dollars for complete labels of all images that exist, with the set-up; inf: no number is
+        given."""
+        return math.inf if self.exist is None else self.exist * self.per_image + self.set_up
+
+    @property
     def rest(self) -> float:
-        """Dollars of the budget that the plan afterwards is for, the set-up among them."""
-        return self.budget - self.spent
+        """Dollars, in whole cents, that the plan afterwards is for, the set-up among them: no more
+        than complete labels of all remaining images take."""
+        left = self.budget - self.spent
+        if self.remaining is not None:
+            left = min(left, self.remaining * self.per_image + self.set_up)
+        return math.floor(100 * left + 1e-6) / 100
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"recommendation": self.recommendation, "why": list(self.why), **asdict(self)}
+        """As plain values: every field by its name, recommendation, why and rest besides."""
+        told = {"recommendation": self.recommendation, "why": list(self.why), "rest": self.rest}
+        return {**told, **asdict(self)}
 
 
 def pilot(
@@ -139,7 +153,11 @@ def pilot(
     bench = Bench(pool, many - held, once, hierarchy, places, habits, seed)
     # More than complete labels of all images cannot be spent.
     most = left if images is None else min(left, (images - many) * each)
-    parts = tuple(bench.part(spec, most) for spec in schemes)
+    found = [bench.part(spec, most) for spec in schemes]
+    parts = tuple(part for part in found if isinstance(part, Part))
+    missing = tuple(told for told in found if isinstance(told, str))
+    if not parts:
+        raise BadInput(f"{missing[0]}; raise the budget, or name other schemes")
     besides = MOST_SHARE * budget - many * each if many == affordable else 0.0
     return Pilot(
         budget=float(budget),
@@ -148,13 +166,14 @@ def pilot(
         images=many - held,
         test_images=held,
         per_image=each,
-        half_width=_half_width(truth, listed, held) if held else 0.0,
+        half_width=half_width(truth, listed, held) if held else 0.0,
         dollars=many * each,
         share=many * each / budget,
         set_up=set_up,
         extra=tuple(_extra(parts, besides)),
         rare=int((truth.counts * (many - held) < FEW * truth.shape[0]).sum()),
         parts=parts,
+        left_out=missing,
         draws=draws,
         exist=images,
         affordable=affordable,
@@ -221,16 +240,3 @@ def _swept(classes: int, habits: Habits) -> Effort:
     counted = np.zeros(classes + 1, np.int64)
     counted[classes] = 1
     return Effort({"sweep": counted}, np.zeros(classes, np.int64), habits.workers)
-
-
-def _half_width(truth: Truth, prices: Prices, images: int) -> float:
-    """Points to which mAP is known on so many test images, by bisection of `evaluation_set`."""
-    low, high = 0.01, 99.0
-    for _ in range(14):
-        middle = math.sqrt(low * high)
-        try:
-            enough = evaluation_set(middle, truth, prices).images <= images
-        except BadInput:
-            enough = False  # more images than there can be
-        low, high = (low, middle) if enough else (middle, high)
-    return high

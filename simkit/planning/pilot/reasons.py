@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from simkit.planning.curves import reach
 from simkit.planning.pilot.sizes import FILLED
+from simkit.planning.told.wording import percent
 
 if TYPE_CHECKING:
     from simkit.planning.pilot.design import Pilot
@@ -14,9 +16,28 @@ if TYPE_CHECKING:
 FEW = 10  # images that show a class, below which its AP says little
 
 
+def headline(made: Pilot) -> str:
+    """What to label first and for how much; where the budget buys everything, that before it."""
+    held = f" and {made.test_images:,} to measure by" if made.test_images else ""
+    told = f"abel {made.images:,} images completely to train on{held}, for ${made.dollars:,.2f}"
+    share = f"({percent((made.dollars + made.set_up) / made.budget)} of the budget)"
+    if made.set_up:
+        told += f" and the set-up for ${made.set_up:,.2f}"
+        share = f"(${made.dollars + made.set_up:,.2f}, {share[1:]}"
+    told += f" {share} by {made.prices}."
+    if made.everything > made.budget:
+        return f"L{told}"
+    return (
+        f"Label everything: complete labels of all {made.exist:,} images cost "
+        f"${made.everything:,.2f}, and the budget pays for them. To see first whether less money "
+        f"would do, l{told}"
+    )
+
+
 def why(made: Pilot) -> Iterator[str]:
     """Sentences, without the full stop."""
     yield from _sizes(made)
+    yield from made.left_out
     yield from _limits(made)
     if made.test_images:
         yield (
@@ -35,8 +56,9 @@ def why(made: Pilot) -> Iterator[str]:
 def _sizes(made: Pilot) -> Iterator[str]:
     names = ", ".join(part.scheme for part in made.parts)
     yield (
-        f"Complete labels hold the answers to whatever a scheme would ask, so {names} are all "
-        f"simulated on the same {made.images:,} images and priced as if they had been bought"
+        f"Complete labels hold the answers to whatever a scheme would ask, so {names} "
+        f"{'is' if len(made.parts) == 1 else 'are'} simulated on the same {made.images:,} images "
+        "to train on and priced as if they had been bought"
     )
     yield (
         "The sizes of a scheme are nested, each about twice the one before: the largest are parts "
@@ -46,8 +68,9 @@ def _sizes(made: Pilot) -> Iterator[str]:
     sparse = [part.scheme for part in made.parts if part.amount != "images"]
     if sparse:
         yield (
-            f"{' and '.join(sparse)} ask about single classes of all {made.images:,} images, so "
-            f"their sizes end where {100 * FILLED:g} % of that is used up: at the end every scheme "
+            f"{' and '.join(sparse)} {'asks' if len(sparse) == 1 else 'ask'} about single classes "
+            f"of any of the {made.images:,} images to train on, so "
+            f"the sizes end where {100 * FILLED:g} % of that is used up: at the end every scheme "
             "has the same complete labels, and would look as if nothing more could be gained, "
             "while a few labels of each of more images do gain"
         )
@@ -66,27 +89,23 @@ def _limits(made: Pilot) -> Iterator[str]:
             f"The pilot's share of the budget would pay for {made.affordable:,} images, but "
             f"{many:,} are enough to begin a curve and to measure by"
         )
-    if made.exist is None:
-        return
-    everything = made.exist * made.per_image + made.set_up
-    if everything <= made.budget:
-        yield (
-            f"The budget pays for complete labels of all {made.exist:,} images "
-            f"(${everything:,.2f}): a plan can only tell whether less money would do"
-        )
 
 
 def _paid(made: Pilot) -> Iterator[str]:
     besides = " with what is bought besides" if made.extra else ""
+    which = "that are left"
+    if made.remaining is not None and made.rest < math.floor(made.budget - made.spent):
+        which = f"that complete labels of the other {made.remaining:,} images would cost"
     yield (
-        f"The pilot{besides} costs ${made.spent:,.2f}, so the plan afterwards is for the "
-        f"${made.rest:,.2f} that are left; the pilot's own labels are there besides and are not "
+        f"The pilot's labels{besides} cost ${made.spent:,.2f}, so the plan afterwards is for the "
+        f"${made.rest:,.2f} {which}; the pilot's own labels are there besides and are not "
         "counted again"
     )
     if made.set_up:
         yield (
             f"The set-up (${made.set_up:,.2f}) is paid with the pilot, once for the whole project; "
-            "the plan's bill has it, and so what is left here still holds it"
+            f"the plan's bill has it, and so the ${made.rest:,.2f} still hold it, as every budget "
+            "of the grids does"
         )
 
 

@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from simkit.annotate import schemes
-from simkit.annotate.budget import Bought, amount_for
+from simkit.annotate.budget import Bought, amount_for, least
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import Prices, cost
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import simulate
 from simkit.data.dataset import Boxes
-from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.planning.curves import reach
+from simkit.planning.curves.points import LEAST_SIZES
 from simkit.planning.evidence.ways import spelled
 
 COUNT = 5  # each size doubles the one before
+ROOM = 1.25  # times what the smallest amount takes here: other images may take more for it
 FILLED = 0.25  # of the labels of a pilot's images are bought by a scheme's own amount, at most
 TOO_FAR = "too far"
 
@@ -78,17 +79,29 @@ class Bench:
     habits: Habits = Habits()
     seed: int = 0
 
-    def part(self, spec: str, left: float) -> Part:
-        """A scheme's sizes, and how far `left` dollars are beyond them. Raises BadInput."""
+    def part(self, spec: str, left: float) -> Part | str:
+        """A scheme's sizes, and how far `left` dollars are beyond them; why there are too few for a
+        curve, in a sentence. Raises BadInput."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of empty images, and of money that is not spent
             scheme = schemes.make(spec)
             sizes = tuple(self._sizes(scheme))
+            if len(sizes) < LEAST_SIZES:
+                return self._too_few(scheme, len(sizes))
         most = sizes[-1].dollars
         times = left / most
         grade = TOO_FAR if times > reach.MOST else str(reach.grade(left, most))
         extra = left / reach.AMBER if times > reach.AMBER else 0.0
         return Part(spec, scheme.amount or "images", sizes, times, grade, extra)
+
+    def _too_few(self, scheme: Scheme, count: int) -> str:
+        first = least(self.truth, scheme, self.prices, **self._settings).dollars
+        times = self.images / self.truth.shape[0]
+        return (
+            f"{spelled(scheme)} is left out: its smallest amount takes ${first * times:,.2f} on "
+            f"{self.images:,} images, and so few labels of them have room for {count} of the "
+            f"{LEAST_SIZES} sizes that a curve needs"
+        )
 
     @property
     def _settings(self) -> dict[str, Any]:
@@ -100,31 +113,32 @@ class Bench:
         if scheme.amount is None:
             yield from self._by_images(scheme, times)
             return
-        most, seen = self._nearly_used_up(scheme), ""
+        first = ROOM * least(self.truth, scheme, self.prices, **self._settings).dollars
+        most, seen = self._nearly_used_up(scheme, first), ""
         for k in range(COUNT):
             own = most / 2 ** (COUNT - 1 - k)
-            try:
-                bought = self._bought(scheme, own)
-            except BadInput:
-                continue  # not even the smallest amount: sizes start later
+            if own < first:
+                continue  # not surely the smallest amount: sizes start later
+            bought = self._bought(scheme, own)
             if bought.spec != seen:
                 yield self._grown(bought, scheme, times)
             seen = bought.spec
 
-    def _nearly_used_up(self, scheme: Scheme) -> float:
+    def _nearly_used_up(self, scheme: Scheme, first: float) -> float:
         """Dollars from which on these images are too few to tell what a scheme's amount is worth.
 
         A quarter of what it could spend on them, and no more than a quarter of their labels: at
         the end every scheme has the same complete labels, and its curve would say nothing about
-        few labels for each of more images.
+        few labels for each of more images. Less than `first`, where that is already too much.
         """
         everything = cost(self._simulated("full-subset", self.truth.shape[0]), self.prices).dollars
         dollars = FILLED * self._spent(scheme, everything).cost.dollars
-        while True:
+        while dollars >= first:
             known = self._spent(scheme, dollars).labels.counts()
             if known["present"] + known["absent"] <= FILLED * math.prod(self.truth.shape):
-                return dollars
+                break
             dollars /= 2
+        return dollars
 
     def _by_images(self, scheme: Scheme, times: float) -> Iterator[Size]:
         for k in range(COUNT):

@@ -6,12 +6,12 @@ import math
 
 import pytest
 
-from simkit.annotate.evaluation import evaluation_set
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import cost, prices
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.planning.pilot.design import pilot
+from simkit.planning.pilot.half_width import half_width
 from simkit.planning.pilot.sizes import Bench
 from simkit.planning.pilot.standin import like
 
@@ -60,8 +60,8 @@ def test_schemes_with_an_amount_stay_far_from_asking_everything(made):
         assert part.sizes[-1].dollars <= full.sizes[-1].dollars / 4
     assert 0.24 < float(rpa.sizes[-1].spec[9:-1]) < 0.26
     assert made.why[2].startswith(
-        "rpa and fpc ask about single classes of all 675 images, so their sizes end where 25 % of "
-        "that is used up"
+        "rpa and fpc ask about single classes of any of the 675 images to train on, so the sizes "
+        "end where 25 % of that is used up"
     )
     pool = TRUTH.select(range(675))
     known = simulate(pool, fpc.sizes[-1].spec).counts()
@@ -98,22 +98,33 @@ def test_what_ends_too_far_before_the_budget_is_bought_besides(made):
     small = pilot(TRUTH, "careful", 500.0, share=0.1, schemes=["single-positive"])
     assert small.extra == (("single-positive", pytest.approx(450 / 11)),)
     assert small.why[-1].endswith("; buy $40.91 of it directly besides, and it is 11 times")
-    assert small.rest == pytest.approx(500 - 50 - 450 / 11)
+    assert small.rest == 409.09  # of 500 - 50 - 450 / 11
 
 
 def test_it_says_why(made):
     assert made.why[0] == (
         "Complete labels hold the answers to whatever a scheme would ask, so full-subset, "
-        "single-positive, rpa, fpc, mixed are all simulated on the same 675 images and priced as "
-        "if they had been bought"
+        "single-positive, rpa, fpc, mixed are simulated on the same 675 images to train on and "
+        "priced as if they had been bought"
     )
     assert made.why[1] == (
         "The sizes of a scheme are nested, each about twice the one before: the largest are parts "
         "of what is bought, and 3 draws of each take other parts of it, which costs nothing more"
     )
-    assert evaluation_set(made.half_width, TRUTH, "careful").images <= 225
-    assert evaluation_set(made.half_width * 0.98, TRUTH, "careful").images > 225
+    assert made.half_width == half_width(TRUTH, prices("careful"), 225)
     json.dumps(made.to_json())
+
+
+def test_a_scheme_with_too_few_sizes_is_left_out_and_it_is_said_why():
+    truth = like(52, 9.5, images=600)
+    few = pilot(truth, "google", 500.0, schemes=["full-subset", "fpc", "rpa"])
+    assert [part.scheme for part in few.parts] == ["full-subset", "rpa"]
+    (told,) = few.left_out
+    assert told.startswith("fpc is left out: its smallest amount takes $") and told in few.why
+    assert "of the 3 sizes that a curve needs" in told
+    with pytest.raises(BadInput) as error:
+        pilot(truth, "google", 500.0, schemes=["fpc"])
+    assert str(error.value) == f"{told}; raise the budget, or name other schemes"
 
 
 def test_a_test_set_that_is_there_is_not_bought():
@@ -136,10 +147,12 @@ def test_at_most_a_third_of_the_images_is_labelled_now():
         "The pilot takes at most a third of the 1,200 images, so that 800 are left to decide about"
     )
     # 100 of 500 dollars buy all: no more than the other 800 images can be bought afterwards.
-    assert made.why[3] == (
-        "The budget pays for complete labels of all 1,200 images ($100.00): a plan can only tell "
-        "whether less money would do"
+    assert made.recommendation.startswith(
+        "Label everything: complete labels of all 1,200 images cost $100.00, and the budget pays "
+        "for them. To see first whether less money would do, label 300 images"
     )
+    assert made.rest == pytest.approx(800 * CAREFUL, abs=0.01)
+    assert any("the $66.66 that complete labels of the other 800" in text for text in made.why)
     assert made.parts[0].times == pytest.approx(800 / 300) and made.extra == ()
     many = pilot(TRUTH, "careful", 500.0, images=20_000, schemes=["full-subset"])
     assert many.images + many.test_images == 900
@@ -164,8 +177,11 @@ def test_set_up_is_paid_once():
     assert made.rest == pytest.approx(500 - 75)
     assert (
         "The set-up ($120.00) is paid with the pilot, once for the whole project; the plan's bill "
-        "has it, and so what is left here still holds it"
+        "has it, and so the $425.00 still hold it, as every budget of the grids does"
     ) in made.why
+    assert made.recommendation.endswith(
+        ", for $75.00 and the set-up for $120.00 ($195.00, 39 % of the budget) by careful."
+    )
 
 
 def test_more_people_cost_more():

@@ -15,8 +15,8 @@ def made():
 def test_the_money_of_the_pilot_is_not_spent_twice(made) -> None:
     assert made.dollars == pytest.approx(30, abs=0.1)
     assert (
-        "The pilot costs $30.00, so the plan afterwards is for the $170.00 that are left; the "
-        "pilot's own labels are there besides and are not counted again"
+        "The pilot's labels cost $30.00, so the plan afterwards is for the $170.00 that are left; "
+        "the pilot's own labels are there besides and are not counted again"
     ) in list(why(made))
 
 

@@ -5,12 +5,12 @@ import json
 import pytest
 
 from simkit.errors import BadInput
-from simkit.planning.pilot.report import pilot_report
+from simkit.planning.pilot.report import plan_pilot
 
 
 @pytest.fixture(scope="module")
 def made():
-    return pilot_report(2_000.0, classes=20, per_image=1.5, images=20_000)
+    return plan_pilot(2_000.0, classes=20, per_image=1.5, images=20_000)
 
 
 def test_every_rendering_says_what_to_label_and_why(made) -> None:
@@ -45,7 +45,7 @@ def test_the_command_asks_again(made) -> None:
 
 
 def test_labelled_data_like_ones_own_can_stand_for_it() -> None:
-    found = pilot_report(2_000.0, data="scenes:images=200,val=20,test=20", schemes=("full-subset",))
+    found = plan_pilot(2_000.0, data="scenes:images=200,val=20,test=20", schemes=("full-subset",))
     assert found.pilot.classes == 52 and "scenes" in found.about
     assert "--data scenes:images=200,val=20,test=20" in found.command
 
@@ -71,5 +71,5 @@ def test_labelled_data_like_ones_own_can_stand_for_it() -> None:
 )
 def test_what_is_missing_is_named(given, message) -> None:
     with pytest.raises(BadInput) as error:
-        pilot_report(1_000.0, **given)
+        plan_pilot(1_000.0, **given)
     assert str(error.value) == message
