@@ -184,16 +184,6 @@ def test_damaged_toml_files(tmp_path: Path) -> None:
     )
 
 
-def test_every_source_is_in_a_card() -> None:
-    cards = Path(__file__).parents[2] / "data_cards"
-    told = {name.strip() for card in cards.glob("*.md") for name in _heading(card).split(",")}
-    assert told == {name for name in sources.names() if name != "toy"}
-
-
-def _heading(card: Path) -> str:
-    return card.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-
-
 def test_every_source_says_what_it_is() -> None:
     assert {"scenes", "npz", "coco"} <= set(sources.names())
     for source in sources:
