@@ -61,11 +61,13 @@ def assembled(
     evidence, project, chosen = on.evidence, on.project, on.chosen
     how: dict[str, Any] = {"resamples": resamples, "seed": seed}
     rivals = _told(on, risk)
+    target = _reach(on)
     steps = buying.rounds(
-        project, chosen, rounds, curves=on.curves, evidence=evidence, rivals=rivals
-    )
+        project, chosen, rounds, curves=on.curves, evidence=evidence, rivals=rivals,
+        enough=None if target is None else target.quantiles[-1],
+    )  # fmt: skip
     tests = {pair: backtest(curve.points, **how) for pair, curve in on.curves.items()}
-    every, target = together(list(tests.values())), _reach(on)
+    every = together(list(tests.values()))
     told = [pair for pair in (chosen.pair, *(rival.pair for rival in rivals)) if tests[pair]]
     curve, own = on.curves[chosen.pair], tests[chosen.pair]
     alarms = [*telling.warnings(chosen, own, every, curve.note, target)]

@@ -13,9 +13,9 @@ from simkit.planning.choosing.candidates import Candidate, Curves
 from simkit.planning.choosing.rivals import RunnerUp
 from simkit.planning.evidence.evidence import Amount, Evidence
 from simkit.planning.money.bill import Project
+from simkit.planning.money.project import ROUNDS
 
 COUNT = 3  # Mahmood et al., CVPR 2022, find five rounds safer where much is at stake
-MOST = 10
 SURE = 0.95  # share of samples from which on a rival is behind
 GROWTH = 2.0  # times, of all rounds together, from one to the next, where the budget is no larger
 LITTLE = 1.5  # times what is there: a round that adds less shows nothing new
@@ -28,9 +28,12 @@ class Round:
     number   from 1;  dollars  of labels in this round;  so_far  with those before;  amount  what
              all of them together give;  new  images that are new in this round.
     median, band90  of mAP after it, 0 to 1, predicted before the first.
-    stop     the measured mAP, 0 to 1, from which on no more is needed: the target and the lower
-             half of the band; None: there is no target, or it lies above what this round may show.
-    turn     the measured mAP below which the curve was wrong.
+    stop     the measured mAP, 0 to 1, from which on no more is needed: the target, and what a
+             test set of the project's precision may be off; None: there is no target, or it lies
+             above what this round may show. What these labels are good for has been measured then,
+             luck of theirs and all, so that the width of the band has no part in it.
+    turn     the measured mAP below which the curve was wrong; not above `stop`, as whoever has the
+             target has nothing to turn from.
     measure  what to do after it, in a sentence or two.
     """
 
@@ -54,17 +57,21 @@ def rounds(
     curves: Curves,
     evidence: Evidence,
     rivals: Sequence[RunnerUp] | None = None,
+    enough: float | None = None,
 ) -> list[Round]:
     """The choice in at most `count` purchases, each of which about doubles what was bought before.
+
+    enough: dollars of labels with which nearly every sample has the target; where that is less than
+    the choice, the first round ends there.
 
     What is bought is nested: a round adds images, or labels, to those that are there. The first
     ends where the pilot did, so that it tells something, and at most twice as far; what lies
     further is reached in equal factors, of more than 2 where the rounds are too few. A choice
     within the pilot's reach is one purchase. Raises BadInput for a number of rounds that is none.
     """
-    if type(count) is not int or not 1 <= count <= MOST:
-        raise BadInput(f"rounds is {count!r}; a whole number from 1 to {MOST} is expected")
-    totals = _totals(chosen.dollars, curves[chosen.pair].reach, count)
+    if type(count) is not int or not 1 <= count <= ROUNDS:
+        raise BadInput(f"rounds is {count!r}; a whole number from 1 to {ROUNDS} is expected")
+    totals = _totals(chosen.dollars, curves[chosen.pair].reach, count, enough)
     levels = np.quantile(curves[chosen.pair].samples(totals), [0.05, 0.5, 0.95], axis=0)
     amounts = [
         evidence.amount(chosen.way, total, project.prices, project.images)
@@ -73,9 +80,8 @@ def rounds(
     found = []
     for k, (low, median, high) in enumerate(levels.T.tolist()):
         last = k + 1 == len(totals)
-        stop = None if project.target is None else project.target + (median - low)
-        if stop is not None and stop > high:
-            stop = None  # hardly any purchase of this size would show it
+        stop = _stop(project, high)
+        turn = low if stop is None else min(low, stop)
         found.append(
             Round(
                 number=k + 1,
@@ -86,18 +92,29 @@ def rounds(
                 median=median,
                 band90=(low, high),
                 stop=stop,
-                turn=low,
-                measure=_last(low)
-                if last
-                else _between(low, stop, project.target, _other(chosen, rivals)),
+                turn=turn,
+                measure=_last(low) if last else _between(turn, stop, _other(chosen, rivals)),
             )
         )
     return found
 
 
-def _totals(dollars: float, reach: float, count: int) -> NDArray[np.float64]:
+def _stop(project: Project, high: float) -> float | None:
+    """The measured mAP that is surely the target; high: what hardly any purchase would exceed."""
+    if project.target is None:
+        return None
+    stop = project.target + (project.precision or 0.0) / 100
+    return stop if stop <= min(high, 1.0) else None
+
+
+def _totals(
+    dollars: float, reach: float, count: int, enough: float | None = None
+) -> NDArray[np.float64]:
     """Dollars of labels after each round, ascending to `dollars`."""
     beyond = dollars / reach
+    if count > 1 and enough is not None and LITTLE * enough < dollars:
+        count = min(count, 1 + max(1, round(np.log(dollars / enough) / np.log(GROWTH))))
+        return np.geomspace(enough, dollars, count)
     if count == 1 or beyond < LITTLE:
         return np.array([dollars])
     count = min(count, 1 + max(1, round(np.log(beyond) / np.log(GROWTH))))
@@ -112,17 +129,18 @@ def _last(low: float) -> str:
     )
 
 
-def _between(low: float, stop: float | None, target: float | None, other: str) -> str:
-    """What to do after a round that is not the last."""
-    told = ["train and measure mAP"]
-    if stop is not None and target is not None and stop < 1:
-        told.append(
-            f"at {100 * stop:.1f} or more stop buying: the target of {100 * target:.1f} is reached "
-            "with room for a lucky measurement"
-        )
-    told.append(f"below {100 * low:.1f} the curve was wrong, so {other}")
-    told.append("fit again with this point before the next round")
-    return "; ".join(told)
+def _between(turn: float, stop: float | None, other: str) -> str:
+    """What to do after a round that is not the last: what is measured decides for one of these."""
+    again = "fit again with this point before the next round"
+    if stop is None:
+        rules = [f"below {100 * turn:.1f} the curve was wrong, so {other}", again]
+    else:
+        there = f"at {100 * stop:.1f} or more the target is reached"
+        rules = [f"{there}, so stop buying unless more is wanted"]
+        if f"{100 * turn:.1f}" != f"{100 * stop:.1f}":
+            rules.append(f"from {100 * turn:.1f} up to that fit again and buy the next round")
+        rules.append(f"below {100 * turn:.1f} the curve was wrong, so {other}")
+    return "; ".join(["train and measure mAP", *rules])
 
 
 def _other(chosen: Candidate, rivals: Sequence[RunnerUp] | None) -> str:

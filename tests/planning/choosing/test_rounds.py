@@ -12,10 +12,10 @@ CURVE = Line(0.60, 0.05, spread=0.01, reach=200.0)
 PAIR = (way("full-subset"), "an")
 
 
-def bought(count=3, *, dollars=800.0, target=None, rivals=None, curve=CURVE):
+def bought(count=3, *, dollars=800.0, precision=None, target=None, curve=CURVE, **how):
     chosen = candidate("full-subset", "an", dollars, curve)
-    project = Project(1000.0, target=target)
-    return rounds(project, chosen, count, curves={PAIR: curve}, evidence=Evidence(), rivals=rivals)
+    project = Project(1000.0, target=target, precision=precision)
+    return rounds(project, chosen, count, curves={PAIR: curve}, evidence=Evidence(), **how)
 
 
 def rival(pair, sure):
@@ -46,12 +46,19 @@ def test_a_round_says_what_to_expect_and_when_the_curve_was_wrong():
 
 
 def test_with_a_target_it_says_when_to_stop():
-    first, _, last = bought(target=0.63)
-    assert first.stop == pytest.approx(0.63 + 0.01645, abs=3e-4)
-    assert (
-        "; at 64.6 or more stop buying: the target of 63.0 is reached with room for a lucky "
-        "measurement; below 61.8"
-    ) in first.measure
+    first, second, last = bought(target=0.63)
+    assert (first.stop, second.stop) == (0.63, 0.63)
+    assert first.measure == (
+        "train and measure mAP; at 63.0 or more the target is reached, so stop buying unless "
+        "more is wanted; from 61.8 up to that fit again and buy the next round; below 61.8 the "
+        "curve was wrong, so plan again before buying more"
+    )
+    # All of the second round's band, from 65.3 on, lies above the target: one rule is left.
+    assert second.turn == second.stop and second.band90[0] > 0.63
+    assert second.measure == (
+        "train and measure mAP; at 63.0 or more the target is reached, so stop buying unless "
+        "more is wanted; below 63.0 the curve was wrong, so plan again before buying more"
+    )
     # 0.60 + 0.05 log 8 - 0.01645
     assert last.measure == (
         "train and measure mAP; below 68.8 the plan was wrong: add this purchase to the runs "
@@ -88,9 +95,28 @@ def test_rounds_start_where_the_pilot_ended(dollars, count, ends):
 
 def test_a_mark_to_stop_at_that_no_purchase_would_show_is_left_out():
     # 0.60 + 0.05 log 2 + 0.01645 = 65.1 is the end of the first round's band.
-    first, second, _ = bought(target=0.66)
+    first, second, _ = bought(target=0.655)
     assert first.stop is None and "stop" not in first.measure
     assert second.stop is not None
+
+
+def test_a_test_set_that_may_be_off_is_no_proof():
+    assert bought(target=0.63, precision=1.5)[0].stop == pytest.approx(0.645)
+    assert bought(target=0.63, precision=3.0)[0].stop is None  # 66.0 is beyond its band
+
+
+@pytest.mark.parametrize(
+    ("enough", "count", "ends"),
+    [
+        (100.0, 3, [100, 282.8, 800]),
+        (300.0, 3, [300, 800]),
+        (100.0, 1, [800]),
+        (600.0, 3, [200, 400, 800]),  # nearly all of it: rounds as without
+    ],
+)
+def test_the_first_round_is_what_is_enough_for_the_target(enough, count, ends):
+    found = bought(count, target=0.6, enough=enough)
+    assert [one.so_far for one in found] == pytest.approx(ends, rel=1e-3)
 
 
 @pytest.mark.parametrize("count", [0, -1, 2.0, True, 11])
