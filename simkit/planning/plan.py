@@ -63,7 +63,7 @@ def plan(
     project = Project(
         budget=budget, images=images, target=target, prices=_prices(prices, evidence),  # type: ignore[arg-type]
         image_price=image_price, precision=precision, validation_images=validation_images,
-        gpu_price=gpu_price, gpu_hours=gpu_hours,
+        gpu_price=gpu_price, gpu_hours=gpu_hours, rounds=rounds,
     )  # fmt: skip
     _check_hours(project)
     money.left(project, evidence)  # says so before long work where the budget pays for no labels
@@ -120,7 +120,8 @@ def fitted(
     """A curve for every way with every method, and a sentence for each that has none.
 
     note is called after each.
-    Raises BadInput, with the first of these sentences, where there is no curve at all.
+    Raises BadInput, with the first of these sentences, where there is no curve at all, and where
+    none rises.
     """
     curves: dict[Pair, Curve] = {}
     unfit: list[str] = []
@@ -135,6 +136,9 @@ def fitted(
             unfit.append(f"{way} with {method}: {error}")
     if not curves:
         raise BadInput((unfit or evidence.unpriced(project.prices) or ["no curve"])[0])
+    if not any(curve.points.rises for curve in curves.values()):
+        (way, method), curve = next(iter(curves.items()))
+        raise BadInput(f"no curve rises; {way} with {method}: {curve.points.still()}")
     return curves, unfit
 
 

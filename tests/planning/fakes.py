@@ -31,7 +31,10 @@ class Line:
     @property
     def points(self):
         costs, draws = np.array([self.least, self.reach]), np.array(self.draws)
-        return SimpleNamespace(costs=costs, reach=self.reach, draws=draws)
+        still = "mAP does not rise"
+        return SimpleNamespace(
+            costs=costs, reach=self.reach, draws=draws, rises=self.slope > 0, still=lambda: still
+        )
 
     @property
     def agrees(self):

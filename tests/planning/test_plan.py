@@ -111,11 +111,17 @@ def test_a_back_test_that_misses_is_said_first(write_runs) -> None:
     missed = simkit.plan(folder, 100, **FAST)
     assert not missed.check.passed
     assert missed.warnings[0].startswith(
-        "The back-test missed: from the pilot's smaller sizes this curve's largest was predicted "
-        "outside the 90 % band (30.2 mAP measured, "
+        "The back-test missed: of 3 larger sizes of this curve that its smaller ones predict, 2 "
+        "lie outside the 90 % band (the largest: 30.2 mAP measured, "
     )
     for text in (missed.text(), missed.html(), missed.markdown()):
         assert text.index("The back-test missed") < text.index("completely (full")
+
+
+def test_a_plan_from_curves_that_do_not_rise_is_refused(write_runs) -> None:
+    folder = write_runs(expect=lambda *_: 0.5, schemes=("full-subset",), methods=("an", "ll-r"))
+    with pytest.raises(BadInput, match=r"^no curve rises; full-subset with an: mAP does not rise"):
+        simkit.plan(folder, 100, **FAST)
 
 
 def test_three_sizes_make_a_plan_that_says_it_was_not_checked(write_runs) -> None:

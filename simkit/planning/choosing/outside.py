@@ -23,6 +23,8 @@ def outside(chosen: Candidate, curve: Curve, own: Backtest | None) -> Iterator[s
             f"of ${least:,.2f}, where nothing was measured; compare at smaller budgets, or find "
             "more images if these are all."
         )
+    if not curve.points.rises:
+        yield f"More of these labels may not help at all: {curve.points.still()}."
     if own is None or chosen.grade == "red":  # a red reach has a warning of its own
         return
     checked = max((row.factor for row in own.rows if row.covered), default=1.0)

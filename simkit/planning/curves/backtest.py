@@ -17,6 +17,8 @@ from simkit.planning.curves.fit import Curve, fit
 from simkit.planning.curves.points import LEAST_SIZES, SMALLEST, Points
 
 LEVEL = 0.9
+ENOUGH = 0.85  # of the curves of a plan: bands are to hold nine times in ten, and there are few
+MOST = 2 / 3  # of all rows, of which some hold out more than one size and look further
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,8 @@ class Backtest:
     coverage  share of the held-out means that lie within their 90 % band.
     width     mean width of these bands, mAP.
     error     median absolute error of the prediction, mAP.
-    passed    the largest size, predicted from all smaller ones, lies within its band; of several
-              curves, at least 85 % of them do.
+    passed    the largest size, predicted from all smaller ones, lies within its band, of several
+              curves at least 85 % of them; and of all rows at least two thirds do.
     factor    how many times beyond the smaller sizes that largest one lies; of several, the mean
               over all rows.
     singles   share of the single draws of all held-out sizes that lie within these bands, which
@@ -118,9 +120,6 @@ def _row(points: Points, curve: Curve, k: int) -> BacktestRow:
     )
 
 
-ENOUGH = 0.85  # of the curves of a plan: bands are to hold nine times in ten, and there are few
-
-
 def together(found: Sequence[Backtest | None]) -> Backtest | None:
     """The back-tests of several curves as one; None where there is none.
 
@@ -131,7 +130,7 @@ def together(found: Sequence[Backtest | None]) -> Backtest | None:
         return None
     different = list({one.rows: one for one in known}.values())
     rows = [row for one in different for row in one.rows]
-    passed = float(np.mean([one.passed for one in different])) >= ENOUGH
+    passed = float(np.mean([_last(one.rows).covered for one in different])) >= ENOUGH
     return _summary(rows, passed=passed, factor=float(np.mean([row.factor for row in rows])))
 
 
@@ -141,12 +140,13 @@ def _last(rows: Sequence[BacktestRow]) -> BacktestRow:
 
 
 def _summary(rows: Sequence[BacktestRow], *, passed: bool, factor: float) -> Backtest:
+    coverage = float(np.mean([row.covered for row in rows]))
     return Backtest(
         rows=tuple(rows),
-        coverage=float(np.mean([row.covered for row in rows])),
+        coverage=coverage,
         width=float(np.mean([row.high - row.low for row in rows])),
         error=float(np.median([abs(row.error) for row in rows])),
-        passed=passed,
+        passed=passed and coverage >= MOST,
         factor=factor,
         singles=float(np.average([r.singles for r in rows], weights=[r.draws for r in rows])),
     )

@@ -81,6 +81,11 @@ class Curve:
                 "the pilot has one draw, so that the spread between draws is assumed, not "
                 "measured; compare over 3 or more draws"
             )
+        elif len(self.points.draws) == 2:
+            yield (
+                "the pilot has two draws, so that the spread between draws is hardly known and "
+                "bands near the pilot hold eight times in ten and not nine; compare over 3 or more"
+            )
         elif self.points.exhausted:
             yield (
                 "the pilot's largest size has one set of labels, since all draws bought the whole "

@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 
 LEAST_SIZES = 3  # two are on any line
 SMALLEST = 1e-4  # of mAP: a curve that moves less is constant
+NOISE = 2.0  # standard errors that a rise is more than
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,32 @@ class Points:
             return bool(self.shares[-1] > 0.999)
         counts = (~np.isnan(self.table)).sum(0)
         return bool(counts[-1] == 1 and counts.max() > 1)
+
+    @property
+    def rises(self) -> bool:
+        """Whether the largest size scores better than the smallest, by twice the standard error.
+
+        That of differences within draws, or of two means where fewer than two draws have both; a
+        single draw shows no noise.
+        """
+        first, last = self.table[:, 0], self.table[:, -1]
+        gaps = (last - first)[~np.isnan(last - first)]
+        rise = float(np.nanmean(last) - np.nanmean(first))
+        if len(gaps) > 1:
+            return float(gaps.mean()) > NOISE * float(gaps.std(ddof=1)) / len(gaps) ** 0.5
+        groups = [ends[~np.isnan(ends)] for ends in (first, last)]
+        spread = sum(float(g.var(ddof=1)) / len(g) for g in groups if len(g) > 1)
+        return rise > max(SMALLEST, NOISE * spread**0.5)
+
+    def still(self) -> str:
+        """In one sentence, with what to do: that these scores do not rise with dollars."""
+        first, last = np.nanmean(self.table[:, [0, -1]], axis=0)
+        how = "does not rise beyond its noise" if last > first else "does not rise"
+        return (
+            f"mAP {how} over the pilot's sizes, {100 * first:.1f} for ${self.costs[0]:,.2f} and "
+            f"{100 * last:.1f} for ${self.costs[-1]:,.2f}, which says nothing about what more "
+            "dollars buy; use budgets that lie further apart, or more draws"
+        )
 
     @property
     def reach(self) -> float:

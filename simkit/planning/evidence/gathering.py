@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simkit.annotate.prices import Cost, Prices
 from simkit.errors import BadInput
+from simkit.planning.evidence.bought_by import list_id
 from simkit.planning.evidence.measured import SAME, Measured, Run
 from simkit.planning.evidence.ways import Way
 
@@ -162,11 +163,12 @@ def dollars_of(run: Run, bills: Mapping[int, Cost], prices: Prices) -> float:
     """
     if run.effort is not None:
         return bills[id(run.effort)].dollars
-    if run.prices != prices.name:
+    if run.prices != prices.name or run.price_list not in ("", list_id(prices)):
+        then = ", as it was then," if run.prices == prices.name else ""
         raise BadInput(
             f"the runs of {run.way} do not hold the questions behind their labels, so they can be "
-            f"priced by {run.prices!r} alone and not by {prices.name!r}; compare again with this "
-            "version"
+            f"priced by {run.prices!r}{then} alone and not by {prices.name!r}; compare again with "
+            "this version"
         )
     return max(0.0, run.dollars - run.set_up)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -15,11 +14,11 @@ import pyarrow as pa
 
 from simkit.annotate import schemes
 from simkit.annotate.habits import Habits
-from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
+from simkit.planning.evidence import bought_by
 from simkit.planning.evidence.ways import Way
-from simkit.study import kept, runs
+from simkit.study import runs
 
 SAME = ("backbone", "weights", "features", "pictures", "train", "validation", "tuning")
 _NEEDED = (
@@ -35,7 +34,8 @@ class Run:
 
     nominal  names the amount that was meant: the budget and its price list, or the amount written.
     effort   the questions behind its labels; None in tables from before it was kept, and then
-    dollars  says what they cost, set-up included, by the list called `prices`.
+    dollars  says what they cost, set-up included, by the list called `prices`, with the content
+             `price_list`; empty: its file is not there any more.
     images, labels  asked images, known labels;  amount  of the scheme; None: images are.
     present, absent  (L,) images each class is known to be in, and not in; empty: not on file.
     score    mAP, 0 to 1;  seconds  of training;  all  whether nothing was left to buy.
@@ -50,6 +50,7 @@ class Run:
     dollars: float
     set_up: float
     prices: str
+    price_list: str
     images: int
     labels: int
     amount: float | None
@@ -82,7 +83,13 @@ class _About:
     grid: Mapping[str, Any]
     habits: Habits
     set_up: float
+    price_list: str
     efforts: dict[str, Effort]
+
+    @property
+    def list(self) -> str:
+        """What tells the price list from others."""
+        return self.price_list or f"{self.where}: {self.grid['prices']}"
 
 
 def read(folder: str | PathLike[str]) -> Measured:
@@ -103,10 +110,13 @@ def read(folder: str | PathLike[str]) -> Measured:
             f"the table in {folder} does not say what its classes are; compare again with this "
             "version"
         )
-    grid = _grid(Path(folder))
+    grid = bought_by.grid(Path(folder))
     rows = [row for row in table.to_pylist() if row["draw"] != runs.SWEEP]
     truth_id, test_id = (_only(rows, name, folder) for name in ("truth_id", "test_id"))
-    about = _About(str(folder), grid, _habits(grid, folder), _set_up(grid, _classes(table)), {})
+    listed = bought_by.listed(grid)
+    once = 0.0 if listed is None else listed.setup + listed.setup_class * len(_classes(table))
+    content = "" if listed is None else bought_by.list_id(listed)
+    about = _About(str(folder), grid, bought_by.habits(grid, folder), once, content, {})
     found = tuple(_run(row, about) for row in rows if row["map"] is not None)
     if not any(not run.reference for run in found):
         raise BadInput(
@@ -152,22 +162,6 @@ def _only(rows: list[dict[str, Any]], name: str, folder: str | PathLike[str]) ->
     return str(next(iter(values), ""))
 
 
-def _grid(folder: Path) -> dict[str, Any]:
-    """The grid as plain values: read without `study.grid`, which takes seconds to load torch."""
-    path = folder / "grid.toml"
-    try:
-        there = path.is_file()
-        text = path.read_text(encoding="utf-8") if there else kept.under_way(folder)["grid"]
-        found = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadInput(f"{path} cannot be read ({error}); compare again into this folder") from None
-    if not found:
-        raise BadInput(f"{folder} holds no grid.toml; give the folder that `simkit compare` made")
-    if not isinstance(found.get("prices"), str):
-        raise BadInput(f"{path}: prices is missing; compare again into this folder")
-    return found
-
-
 def _run(row: dict[str, Any], about: _About) -> Run:
     grid = about.grid
     what = f"{about.where}: {row['scheme']} with {row['method']}, draw {row['draw']}"
@@ -190,14 +184,15 @@ def _run(row: dict[str, Any], about: _About) -> Run:
         way=way,
         method=row["method"],
         reference=bool(row["reference"]),
-        nominal=_nominal(row, grid, amount),
-        draw=(int(row["seed"] or 0), int(row["draw"])),
+        nominal=_nominal(row, about, amount),
+        draw=(int(row["seed"] or 0), _count(row, "draw", 0, what)),
         effort=about.efforts[text] if text else None,
         dollars=float(dollars) - float(row.get("validation_dollars") or 0),
         set_up=about.set_up,
         prices=Path(grid["prices"]).stem,
-        images=int(row["images"]),
-        labels=int(row["present"] or 0) + int(row["absent"] or 0),
+        price_list=about.price_list,
+        images=_count(row, "images", 1, what),
+        labels=_count(row, "present", 0, what) + _count(row, "absent", 0, what),
         amount=amount,
         present=tuple(row.get("class_present") or ()),
         absent=tuple(row.get("class_absent") or ()),
@@ -206,6 +201,16 @@ def _run(row: dict[str, Any], about: _About) -> Run:
         all=any(_EVERYTHING in note for note in row.get("notes") or ()),
         labels_id=str(row["labels_id"]),
     )
+
+
+def _count(row: dict[str, Any], name: str, least: int, what: str) -> int:
+    value = row[name]
+    if type(value) is not int or value < least:
+        raise BadInput(
+            f"{what} has {name} {value!r}; a whole number from {least} on is expected, so compare "
+            "again"
+        )
+    return value
 
 
 def _effort(text: str, what: str) -> Effort:
@@ -217,32 +222,16 @@ def _effort(text: str, what: str) -> Effort:
         raise BadInput(f"{what}: effort is no JSON ({error}); compare again") from None
 
 
-def _habits(grid: Mapping[str, Any], where: Any) -> Habits:
-    try:
-        return Habits(**grid.get("habits", {}))
-    except (BadInput, TypeError) as error:
-        raise BadInput(f"{where}: grid.toml: {error}") from None
-
-
-def _set_up(grid: Mapping[str, Any], classes: tuple[str, ...]) -> float:
-    """What the grid's price list takes once; nothing where its file is not there any more."""
-    try:
-        listed = prices(grid["prices"])
-    except BadInput:
-        return 0.0
-    return listed.setup + listed.setup_class * len(classes)
-
-
 def _amount(way: Way, spec: str) -> float | None:
     if way.grows == "images":
         return None
     return float(getattr(schemes.make(spec), way.grows))
 
 
-def _nominal(row: dict[str, Any], grid: Mapping[str, Any], amount: float | None) -> tuple[Any, ...]:
+def _nominal(row: dict[str, Any], about: _About, amount: float | None) -> tuple[Any, ...]:
     """What makes two runs the same size: the budget they were bought for, else their amount."""
     if row["budget"] is not None:
-        return ("dollars", Path(grid["prices"]).stem, float(row["budget"]))
+        return ("dollars", about.list, float(row["budget"]))
     if row.get("budget_hours") is not None:
-        return ("hours", Path(grid["prices"]).stem, float(row["budget_hours"]))
-    return ("written", str(grid.get("images", 1.0)), amount or 0.0)
+        return ("hours", about.list, float(row["budget_hours"]))
+    return ("written", str(about.grid.get("images", 1.0)), amount or 0.0)

@@ -160,10 +160,17 @@ def _obtained(images: int, what: str, price: float) -> BillLine:
 def _computed(project: Project, evidence: Evidence) -> BillLine:
     hours, told = project.gpu_hours, ""
     if hours is None:
-        hours = max(evidence.train_hours(method) for method in evidence.methods)
+        each = max(evidence.train_hours(method) for method in evidence.methods)
+        if not each > 0:
+            raise BadInput(
+                "the runs do not tell how long a training took, by which hours of a GPU are "
+                "counted; give gpu_hours (--gpu-hours)"
+            )
+        hours = each * project.rounds
+        many = f" after each of {project.rounds} rounds" if project.rounds > 1 else ""
         told = (
-            ", as the pilot's longest training took where it ran, however much is bought; more "
-            "images take longer, so give gpu_hours for them"
+            f", a training{many} as long as the pilot's longest where it ran, however much is "
+            "bought; more images take longer, so give gpu_hours (--gpu-hours) for them"
         )
     rate = f"{hours:,.3g} hours at ${project.gpu_price:g}{told}"
     return BillLine("training", hours * project.gpu_price, rate)

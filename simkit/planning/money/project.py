@@ -11,6 +11,9 @@ from simkit.annotate.prices import Prices
 from simkit.annotate.prices import prices as price_list
 from simkit.errors import BadInput
 
+ROUNDS = 10  # of buying, at most
+MOST = 1e12  # of dollars, hours and images: more is a slip of the keyboard
+
 
 @dataclass(frozen=True)
 class Project:
@@ -23,8 +26,8 @@ class Project:
     precision  points to which a test set of its own is to tell mAP (95 %); None: there is one.
     shares   (L,) of images that show each class, by which the test set is sized; None: the pilot's.
     validation_images  labelled completely, besides those to train on.
-    gpu_price  dollars an hour;  gpu_hours  for everything that is trained; None: one training as
-             long as the longest of the pilot.
+    gpu_price  dollars an hour;  gpu_hours  for everything that is trained; None: a training after
+             each of the rounds in which labels are bought, as long as the longest of the pilot.
 
     Raises BadInput that names the field.
     """
@@ -39,22 +42,26 @@ class Project:
     validation_images: int = 0
     gpu_price: float = 0.0
     gpu_hours: float | None = None
+    rounds: int = 1
 
     def __post_init__(self) -> None:
-        _number("budget", self.budget, "dollars above 0 are", lambda x: x > 0)
+        if type(self.rounds) is not int or not 1 <= self.rounds <= ROUNDS:
+            wanted = f"a whole number from 1 to {ROUNDS} is expected"
+            raise BadInput(f"rounds is {self.rounds!r}; {wanted}")
+        _number("budget", self.budget, "dollars above 0 are", lambda x: 0 < x <= MOST)
         if self.images is not None:
-            _whole("images", self.images, least=1)
+            _whole("images", self.images, least=1, most=int(MOST))
         if self.target is not None:
             wanted = "a mAP above 0 and below 1, such as 0.6, is"
             _number("target", self.target, wanted, lambda x: 0 < x < 1)
         for name in ("image_price", "gpu_price"):
-            _number(name, getattr(self, name), "dollars from 0 on are", lambda x: x >= 0)
+            _number(name, getattr(self, name), "dollars from 0 on are", lambda x: 0 <= x <= MOST)
         if self.precision is not None:
             wanted = "points of mAP above 0 and below 100 are"
             _number("precision", self.precision, wanted, lambda x: 0 < x < 100)
-        _whole("validation_images", self.validation_images, least=0)
+        _whole("validation_images", self.validation_images, least=0, most=int(MOST))
         if self.gpu_hours is not None:
-            _number("gpu_hours", self.gpu_hours, "hours from 0 on are", lambda x: x >= 0)
+            _number("gpu_hours", self.gpu_hours, "hours from 0 on are", lambda x: 0 <= x <= MOST)
         object.__setattr__(self, "prices", _listed(self.prices))
         if self.shares is not None:
             object.__setattr__(self, "shares", _shares(self.shares))
@@ -66,9 +73,10 @@ def _number(name: str, value: Any, wanted: str, fine: Callable[[float], bool]) -
         raise BadInput(f"{name} is {value!r}; {wanted} expected")
 
 
-def _whole(name: str, value: Any, *, least: int) -> None:
-    if type(value) is not int or value < least:
-        raise BadInput(f"{name} is {value!r}; a whole number from {least} on is expected")
+def _whole(name: str, value: Any, *, least: int, most: int) -> None:
+    if type(value) is not int or not least <= value <= most:
+        end = "on" if type(value) is not int or value < least else f"to {most:,}"
+        raise BadInput(f"{name} is {value!r}; a whole number from {least} {end} is expected")
 
 
 def _listed(given: Any) -> Prices:

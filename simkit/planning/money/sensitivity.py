@@ -23,6 +23,7 @@ from simkit.planning.money.project import Project
 
 STEP = 0.1  # ten points
 NEAR = 0.03  # of recall: so near, people of a pilot stand for those of a change
+_LABELLING = ("sweep", "verify")  # kinds of questions that label whatever comes
 _LEAST = 0.05  # of precision or recall that must be left
 
 
@@ -217,17 +218,19 @@ def _asked(run: Run, factors: Mapping[str, float], made: dict[tuple[Way, int], E
     key = run.way, id(run.effort)
     if key not in made:
         made[key] = _scaled(run.effort, factors)
-    before, after = (e.count("sweep") + e.count("verify") for e in (run.effort, made[key]))
+    after = made[key]
+    before = sum(map(run.effort.count, _LABELLING))
     if not before:
-        return replace(run, effort=made[key])
-    times = after / before
-    grown = run.way.grows == "images"
+        return replace(run, effort=after)
+    more = sum(map(after.count, _LABELLING)) - before
+    kept = min(1.0, run.labels / before)  # answers that are no labels; those named are none of them
+    images = sum(after.images(kind) - run.effort.images(kind) for kind in _LABELLING)
     return replace(
         run,
-        effort=made[key],
-        images=round(run.images * times) if grown else run.images,
-        labels=round(run.labels * times),
-        amount=None if run.amount is None else run.amount * times,
+        effort=after,
+        images=run.images + images if run.way.grows == "images" else run.images,
+        labels=run.labels + round(kept * more),
+        amount=None if run.amount is None else run.amount * (1 + more / before),
     )
 
 

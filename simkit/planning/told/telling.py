@@ -71,10 +71,11 @@ def warnings(
 ) -> Iterator[str]:
     """What to read first. own: the back-test of the chosen curve;  every: of all curves."""
     if own is not None and not own.passed:
+        missed = sum(not row.covered for row in own.rows)
         yield (
-            "The back-test missed: from the pilot's smaller sizes this curve's largest was "
-            f"predicted outside the 90 % band ({_largest(own)}), so do not rely on the bands below "
-            "before a larger pilot."
+            f"The back-test missed: of {len(own.rows)} larger sizes of this curve that its smaller "
+            f"ones predict, {missed} lie outside the 90 % band (the largest: {_largest(own)}), so "
+            "do not rely on the bands below before a larger pilot."
         )
     elif every is not None and not every.passed:
         missed = sum(not row.covered for row in every.rows)

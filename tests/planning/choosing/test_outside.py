@@ -22,6 +22,14 @@ def test_an_amount_below_the_pilot_is_not_within_what_was_measured():
     assert told(10.0, (2.0, True)) == []
 
 
+def test_a_curve_that_does_not_rise_is_told():
+    flat = Line(0.6, 0.0)
+    chosen = candidate("rpa", "an", 50.0, flat)
+    assert list(outside(chosen, flat, None)) == [
+        "More of these labels may not help at all: mAP does not rise."
+    ]
+
+
 def test_a_back_test_does_not_vouch_for_what_lies_further_out():
     assert told(500.0, (2.0, True), (4.0, False)) == [
         "The recommended amount lies 5 times beyond the pilot, and its back-test shows no further "

@@ -50,6 +50,29 @@ def test_columns_are_read_only_copies() -> None:
         points.score[0] = 0.5
 
 
+def planted(*means: float, noise: float = 0.0, draws: int = 5) -> Points:
+    rng = np.random.default_rng(0)
+    size, draw = (a.ravel() for a in np.meshgrid(np.arange(len(means)), np.arange(draws)))
+    scores = np.array(means)[size] + noise * rng.standard_normal(len(size))
+    return Points(10.0 * 2**size, scores, draw, size)
+
+
+def test_a_pilot_rises_where_its_largest_size_beats_the_noise() -> None:
+    assert planted(0.3, 0.35, 0.4, noise=0.01).rises
+    assert not planted(0.5, 0.5, 0.5, noise=0.01).rises
+    assert not planted(0.5, 0.4, 0.3, noise=0.01).rises
+    assert planted(0.3, 0.35, 0.4, draws=1).rises
+    assert not planted(0.5, 0.5, 0.5, draws=1).rises
+
+
+def test_that_it_does_not_rise_is_told_with_both_ends() -> None:
+    assert planted(0.5, 0.4, 0.3).still() == (
+        "mAP does not rise over the pilot's sizes, 50.0 for $10.00 and 30.0 for $40.00, which says "
+        "nothing about what more dollars buy; use budgets that lie further apart, or more draws"
+    )
+    assert planted(0.5, 0.5, 0.51).still().startswith("mAP does not rise beyond its noise over")
+
+
 REFUSED = {
     "points": (
         {"score": [30, 40, 50, 32, 41, 52]},

@@ -104,6 +104,24 @@ def test_the_same_run_in_two_folders_counts_once(pilot, write_runs, evidence):
     assert more.ids["runs"] != evidence.ids["runs"]
 
 
+def test_two_price_files_of_one_name_are_two_lists(tmp_path):
+    for name, wage in (("a", 15), ("b", 60)):
+        (tmp_path / name).mkdir()
+        listed = tmp_path / name / "own.toml"
+        listed.write_text(
+            f'like = "coco-tagging"\nwage = {wage}.0\nwage_source = "assumption: planted"\n'
+        )
+        planted.write(tmp_path / name / "runs", listed=str(listed))
+    one, both = (
+        Evidence.of(*(tmp_path / name / "runs" for name in names)) for names in ("a", "ab")
+    )
+    assert len(both.runs) == 2 * len(one.runs) - 4  # references are the same, bought or not
+    listed = prices("coco-tagging")
+    way = Way.of("rpa")
+    costs = both.points(way, "an", listed).costs
+    assert costs[0] == pytest.approx(one.points(way, "an", listed).costs[0] / 4, rel=0.02)
+
+
 def test_draws_are_paired_over_ways(pilot, write_runs):
     few = write_runs("few", seed=1, schemes=("rpa",), draws=2)
     both = Evidence.of(pilot, few)

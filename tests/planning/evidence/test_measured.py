@@ -40,6 +40,10 @@ def test_validation_labels_are_no_training_labels(write_runs):
          "AP from 0 to 1 is expected, so compare again"),
         ({"dollars": -3.0}, "{at}: single-positive with an, draw 0 has dollars -3.0; a cost from "
          "0 on is expected"),
+        ({"images": 0}, "{at}: single-positive with an, draw 0 has images 0; a whole number from "
+         "1 on is expected, so compare again"),
+        ({"present": None}, "{at}: single-positive with an, draw 0 has present None; a whole "
+         "number from 0 on is expected, so compare again"),
         ({"map": None}, "{at} holds no finished runs; give the folder that `simkit compare` "
          "wrote to"),
         ({"effort": "{"}, "{at}: single-positive with an, draw 0: effort is no JSON (Expecting "

@@ -1,3 +1,4 @@
+import dataclasses
 from dataclasses import replace
 
 import pytest
@@ -108,8 +109,26 @@ def test_computing_is_paid_by_the_hour(evidence):
     (line,) = fixed(Project(budget=5000, gpu_price=3.6), evidence).lines
     assert line.dollars == pytest.approx(0.03)
     assert line.how == (
-        "0.00833 hours at $3.6, as the pilot's longest training took where it ran, however much "
-        "is bought; more images take longer, so give gpu_hours for them"
+        "0.00833 hours at $3.6, a training as long as the pilot's longest where it ran, however "
+        "much is bought; more images take longer, so give gpu_hours (--gpu-hours) for them"
+    )
+
+
+def test_every_round_of_buying_is_trained_on(evidence):
+    (once,) = fixed(Project(budget=5000, gpu_price=3.6), evidence).lines
+    (line,) = fixed(Project(budget=5000, gpu_price=3.6, rounds=3), evidence).lines
+    assert line.dollars == pytest.approx(3 * once.dollars)
+    assert ", a training after each of 3 rounds as long as" in line.how
+
+
+def test_hours_that_no_run_tells_are_asked_for(evidence):
+    runs = [dataclasses.replace(run, seconds=0.0) for run in evidence.runs]
+    untimed = evidence.with_runs(runs, evidence.shares)
+    with pytest.raises(BadInput) as error:
+        fixed(Project(budget=5000, gpu_price=3.6), untimed)
+    assert str(error.value) == (
+        "the runs do not tell how long a training took, by which hours of a GPU are counted; give "
+        "gpu_hours (--gpu-hours)"
     )
 
 

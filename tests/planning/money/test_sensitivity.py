@@ -41,6 +41,19 @@ def test_every_change_has_a_name_and_says_what_it_assumes():
     assert all(change.assumed and change.project.budget == 5000 for change in found.values())
 
 
+def test_of_a_mixture_only_its_complete_images_grow_where_classes_are_rarer(tmp_path):
+    mixed = Way.of("mixed(share=0.3)")
+    folder = planted.write(
+        tmp_path / "runs", schemes=("mixed(share=0.3)",), buy=planted.simulated, methods=("an",)
+    )
+    found = Evidence.of(folder)
+    rarer = by_name()["classes half as frequent"].of(found)
+    for before, after in zip(found.of_way(mixed), rarer.of_way(mixed), strict=True):
+        swept = before.effort.images("sweep")
+        assert after.images == before.images + swept
+        assert after.labels == before.labels + before.effort.count("sweep")
+
+
 @pytest.mark.parametrize(("what", "wanted"), [("wage -50 %", 0.5), ("wage +50 %", 1.5)])
 def test_what_is_paid_by_time_goes_with_the_wage(evidence, what, wanted):
     change = by_name()[what]
