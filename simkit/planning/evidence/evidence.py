@@ -57,6 +57,7 @@ class Evidence:
     prices   names of the lists that the runs were bought by.
     ids      content ids: of the truth of the training split, of the test split, of the runs.
     left_out sentences: ways and methods that have too few sizes for a curve; runs that failed.
+    validation  labels of a validation split that chose the epoch: none, partial or complete.
     """
 
     runs: tuple[Run, ...]
@@ -67,6 +68,7 @@ class Evidence:
     prices: tuple[str, ...]
     ids: Mapping[str, str]
     left_out: tuple[str, ...]
+    validation: str = "none"
     _bills: dict[str, dict[int, Cost]] = field(default_factory=dict, repr=False)
     _ladders: dict[tuple[Way, str], Ladder] = field(default_factory=dict, repr=False)
 
@@ -105,6 +107,7 @@ class Evidence:
                 "runs": content_id(*sorted(results)),
             },
             left_out=(*told, *(sentence for one in found for sentence in one.lost)),
+            validation=str(first.grid.get("validation", "none")),
         )
 
     @property

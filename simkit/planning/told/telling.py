@@ -139,6 +139,12 @@ def assumptions(
             "A test set exists already, and the bill has none; it has one where it is said how "
             "precisely the mAP is to be known."
         )
+    if evidence.validation != "none" and not project.validation_images:
+        yield (
+            f"The pilot chose epochs by {evidence.validation} labels of a validation split, which "
+            "are not on the bill: there are such labels already, or validation images "
+            "(--validation-images) buy them."
+        )
     ceiling = evidence.ceiling(project.prices)
     if ceiling is not None:
         price = "" if ceiling.dollars is None else f" and costs {money(ceiling.dollars)}"

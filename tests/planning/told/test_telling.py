@@ -124,3 +124,17 @@ def test_the_command_leaves_out_what_is_usual_and_quotes_what_is_not() -> None:
         "simkit plan 'my runs' more --budget 5000 --images 60000 --image-price 0.25 --rounds 5 "
         "--risk expected --seed 7"
     )
+
+
+@pytest.mark.parametrize(
+    ("validation", "bought", "told"), [("complete", 0, 1), ("complete", 200, 0), ("none", 0, 0)]
+)
+def test_validation_labels_that_nobody_pays_for_are_told(validation, bought, told) -> None:
+    evidence = SimpleNamespace(
+        assumption=lambda way, images: "", ceiling=lambda prices: None, draws=3, images=900,
+        validation=validation,
+    )  # fmt: skip
+    project = Project(budget=500.0, validation_images=bought)
+    found = list(telling.assumptions(candidate(), evidence, project))
+    said = [one for one in found if one.startswith("The pilot chose epochs by complete labels")]
+    assert len(said) == told
