@@ -34,13 +34,14 @@ from typing import Any
 import measuring
 import numpy as np
 from findings import photographs
-from plan_regret import PAIRS, Choice, choices, regret
+from plan_regret import PAIRS, Choice, choices, regret, up_to
 
 from simkit.annotate.prices import prices
 from simkit.learn.optim import Settings
-from simkit.planning.curves.fit import fit
 from simkit.planning.curves.points import Points
 from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money.project import Project
+from simkit.planning.plan import fitted
 from simkit.study.compare import compare
 from simkit.study.grid import Grid, demo
 
@@ -99,19 +100,16 @@ def real(folder: Path) -> Case:
 
 
 def held_out(case: Case, evidence: Evidence) -> Iterator[Held]:
-    """Every curve, fitted up to each pilot, at the sizes that lie beyond."""
+    """Every curve, fitted up to each pilot as a plan does, at the sizes that lie beyond."""
     listed = prices(case.grid.prices)
-    for way, method in evidence.pairs:
-        points = evidence.points(way, method, listed)
-        if points is None:
-            continue
-        for pilot in case.pilots:
-            small = points.up_to(pilot)
-            if len(small.sizes) < LEAST or small.reach < 0.9 * pilot or not np.ptp(small.score):
+    for pilot in case.pilots:
+        known = up_to(evidence, listed, pilot)
+        for pair, curve in fitted(known, Project(budget=1.0, prices=listed))[0].items():
+            points, reach = evidence.points(*pair, listed), curve.reach
+            if points is None or len(curve.points.sizes) < LEAST or reach < 0.9 * pilot:
                 continue
-            curve = fit(small)
             for factor in FACTORS:
-                away = abs(np.log(points.costs / (factor * small.reach)))
+                away = abs(np.log(points.costs / (factor * reach)))
                 k = int(away.argmin())
                 if away[k] < NEAR:
                     yield _held(factor, pilot, points, k, curve)

@@ -48,7 +48,7 @@ def choices(evidence: Evidence, bought: str, pilots: Sequence[float]) -> Iterato
         listed = prices(name)
         measured = {pair: p for pair in evidence.pairs if (p := evidence.points(*pair, listed))}
         for end in pilots:
-            pilot = _up_to(evidence, prices(bought), end)
+            pilot = up_to(evidence, prices(bought), end)
             try:
                 curves = fitted(pilot, Project(budget=1.0, prices=listed))[0]
             except BadInput:
@@ -101,7 +101,7 @@ def _asked(
     )
 
 
-def _up_to(evidence: Evidence, listed: Prices, dollars: float) -> Evidence:
+def up_to(evidence: Evidence, listed: Prices, dollars: float) -> Evidence:
     """The evidence of those sizes whose labels cost at most so much by this list."""
     bills: dict[int, float] = {}
     groups: dict[tuple[object, ...], list[float]] = {}

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from simkit.planning.curves.fit import Curve, fit
+from simkit.planning.curves.peers import Peers
 from simkit.planning.curves.points import LEAST_SIZES, SMALLEST, Points
 
 LEVEL = 0.9
@@ -81,19 +82,23 @@ class Backtest:
         return asdict(self) | {"rows": [asdict(r) | {"covered": r.covered} for r in self.rows]}
 
 
-def backtest(points: Points, *, resamples: int = 200, seed: int = 0) -> Backtest | None:
+def backtest(
+    points: Points, *, peers: Peers | None = None, resamples: int = 200, seed: int = 0
+) -> Backtest | None:
     """Predict the largest sizes of a pilot from its smaller ones.
 
     None where the pilot is too small for it: three sizes, beyond those that are predicted, whose
     scores change at all. The first row predicts the largest size from all smaller ones; rows that
-    hold out more follow.
+    hold out more follow. peers: with which the curve is fitted; as many of their largest sizes are
+    held out.
     """
     costs, rows = points.costs, []
     for kept in range(len(costs) - 1, LEAST_SIZES - 1, -1):
         smaller = points.up_to(costs[kept - 1])
         if len(np.unique(smaller.costs)) < LEAST_SIZES or np.ptp(smaller.score) < SMALLEST:
             continue
-        curve = fit(smaller, resamples=resamples, seed=seed)
+        known = peers.shorter(len(costs) - kept) if peers else None
+        curve = fit(smaller, peers=known, resamples=resamples, seed=seed)
         rows += [_row(points, curve, k) for k in range(kept, len(costs))]
     if not rows:
         return None

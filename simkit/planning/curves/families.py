@@ -167,9 +167,10 @@ def _mmf_shapes() -> Array:
     return np.stack(np.meshgrid(steep, half, indexing="ij"), -1).reshape(-1, 2)
 
 
+LOGIT = Linked("logit", "sigmoid(a + b log x)", expit, logit, lambda y: y * (1 - y), 3.0)
 FAMILIES: tuple[Family, ...] = (
     Between("pow2", "1 - a x^-b", _exponents, _power, top=True),
-    Linked("logit", "sigmoid(a + b log x)", expit, logit, lambda y: y * (1 - y), 3.0),
+    LOGIT,
     Between("pow3", "1 - c - a x^-b", _exponents, _power),
     Linked(
         "log",

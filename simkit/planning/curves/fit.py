@@ -1,9 +1,10 @@
 """Learning curves over dollars, with what they do not know.
 
 Five families (`families`) are fitted to each of many resamples (`resamples`) with weights that
-grow with dollars, and all fits count the same. A sample is a curve plus the luck of one draw:
-bands are about the single purchase that a plan recommends, and a mean over draws lies within them
-more often. Every sample rises with dollars and stays within 0 to 1.
+grow with dollars, and all fits count the same. Curves of one comparison are fitted together where
+they are given (`peers`). A sample is a curve plus the luck of one draw: bands are about the single
+purchase that a plan recommends, and a mean over draws lies within them more often. Every sample
+rises with dollars and stays within 0 to 1.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.planning.curves.families import FAMILIES
+from simkit.planning.curves.peers import AHEAD, Peers
 from simkit.planning.curves.points import Points
-from simkit.planning.curves.resamples import resample
+from simkit.planning.curves.resamples import resampled
 
 __all__ = ["Curve", "Points", "Reached", "fit"]
 
@@ -27,10 +29,9 @@ Array = NDArray[np.float64]
 
 LEAST_RESAMPLES = 20
 REACHED = (0.05, 0.25, 0.5, 0.75, 0.95)
-# Larger sizes are nearer to what is asked, and no family holds from end to end: a size counts six
-# times as much as one of half its dollars, nearly. On `scenes` the median error at twice the reach
-# was 1.1 points with this exponent, and 1.3 and more with those up to 1.5.
-TRUST = 2.5
+# One resample in so many takes no word from peers. Curves that all are power laws, or logarithms,
+# have no common logistic curve: with its word in every resample, bands held half of these ahead.
+ALONE = 5
 _LOWEST = 1e-3  # of the reach: no target is reached for less
 SLACK = 0.005  # of mAP that a measured mean may lie outside the band of its curve
 _GRID = 240  # dollars at which samples are looked at; between them log dollars are interpolated
@@ -54,7 +55,7 @@ class Reached:
 class Curve:
     """The pooled fits of one learning curve.
 
-    points      what they were fitted to.
+    points      what they were fitted to;  peers: whose curves they were fitted together with.
     parameters  for each family (R, p);  luck (R,): of one draw, the same for all families.
     S = families x R samples, family by family: sample s of two curves of one seed has the same
     family and the same resampled draws, so that differences of samples are paired differences.
@@ -64,6 +65,7 @@ class Curve:
     parameters: tuple[Array, ...]
     luck: Array
     seed: int
+    peers: Peers | None = None
 
     @property
     def reach(self) -> float:
@@ -187,13 +189,17 @@ class Curve:
 
     @cached_property
     def id(self) -> str:
-        """Names the points and the seed."""
-        return content_id(_name(self.points), str(self.seed), str(len(self.luck)))
+        """Names the points, those of peers and the seed."""
+        others = self.peers.name if self.peers else None
+        return content_id(self.points.name, others, str(self.seed), str(len(self.luck)))
 
 
-def fit(points: Points, *, resamples: int = 200, seed: int = 0) -> Curve:
+def fit(
+    points: Points, *, peers: Peers | None = None, resamples: int = 200, seed: int = 0
+) -> Curve:
     """The curve through measured points, pooled over families and resamples.
 
+    peers: all curves of the comparison, which tell what lies ahead; None: this one alone.
     Draws with fewer sizes than others take part where they are. Raises BadInput for fewer than
     three sizes and for scores that do not change.
     """
@@ -203,15 +209,14 @@ def fit(points: Points, *, resamples: int = 200, seed: int = 0) -> Curve:
             f"resamples is {resamples!r}; {LEAST_RESAMPLES} or more are needed for a band, and 200 "
             "are the default"
         )
-    t = np.log(points.costs / points.reach)
-    weights = points.costs**TRUST
-    centre = np.nanmean(points.table, 0)[None]
-    through = [family.value(family.fit(t, centre, weights), t)[0] for family in FAMILIES]
-    found = resample(points, np.stack(through), weights, resamples, seed=seed, name=_name(points))
-    fits = tuple(family.fit(t, found.means, weights) for family in FAMILIES)
-    return Curve(points, fits, found.luck, seed)
-
-
-def _name(points: Points) -> str:
-    columns = (points.dollars, points.score, points.draw, points.size)
-    return content_id("points", *(column.tobytes() for column in columns))
+    found = resampled(points, resamples, seed=seed)
+    t, weights = np.log(points.costs / points.reach), points.weights
+    fits = [family.fit(t, found.means, weights) for family in FAMILIES]
+    if peers is not None:
+        told = np.arange(resamples) % ALONE > 0
+        ahead = peers.foretold(points, found.means, seed=seed)[told]
+        t, scores = np.append(t, np.log(AHEAD)), np.hstack([found.means[told], ahead])
+        weights = np.append(weights, np.ones(len(AHEAD)))  # as much as the largest size
+        for family, parameters in zip(FAMILIES, fits, strict=True):
+            parameters[told] = family.fit(t, scores, weights)
+    return Curve(points, tuple(fits), found.luck, seed, peers)

@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
+from simkit.history import content_id
 
 Array = NDArray[np.float64]
 
 LEAST_SIZES = 3  # two are on any line
 SMALLEST = 1e-4  # of mAP: a curve that moves less is constant
+# Larger sizes are nearer to what is asked, and no family holds from end to end: a size counts six
+# times as much as one of half its dollars, nearly. On `scenes` the median error at twice the reach
+# was 1.1 points with this exponent, and 1.3 and more with those up to 1.5.
+TRUST = 2.5
 NOISE = 2.0  # standard errors that a rise is more than
 
 
@@ -134,6 +139,17 @@ class Points:
     def reach(self) -> float:
         """Mean dollars of the largest size."""
         return float(self.costs[-1])
+
+    @cached_property
+    def weights(self) -> Array:
+        """(K,) how much each size counts in a fit; the largest one counts 1."""
+        return np.asarray((self.costs / self.reach) ** TRUST)
+
+    @cached_property
+    def name(self) -> str:
+        """A content id of dollars, scores, draws and sizes."""
+        columns = (self.dollars, self.score, self.draw, self.size)
+        return content_id("points", *(column.tobytes() for column in columns))
 
     def up_to(self, dollars: float) -> Points:
         """Those of sizes whose mean dollars are at most `dollars`."""

@@ -28,6 +28,7 @@ from scipy.special import ndtri
 from scipy.stats import chi2
 
 from simkit.chance import Chance
+from simkit.planning.curves.families import FAMILIES
 from simkit.planning.curves.points import Points
 
 Array = NDArray[np.float64]
@@ -46,6 +47,14 @@ class Resamples:
     luck: Array
 
 
+def resampled(points: Points, count: int, *, seed: int) -> Resamples:
+    """`count` resamples of a pilot, about the families' curves through its means."""
+    t = np.log(points.costs / points.reach)
+    centre, weights = np.nanmean(points.table, 0)[None], points.weights
+    through = [family.value(family.fit(t, centre, weights), t)[0] for family in FAMILIES]
+    return resample(points, np.stack(through), weights, count, seed=seed, name=points.name)
+
+
 def resample(
     points: Points, fitted: Array, weights: Array, count: int, *, seed: int, name: str
 ) -> Resamples:
@@ -59,18 +68,18 @@ def resample(
     weights = weights / weights.max()
     noise = _misfit(centre, fitted, weights)
     rows = np.arange(count)
-    shake = ndtri(_uniform(chance.of("jitter", name)(rows[:, None], np.arange(len(centre)))))
+    shake = ndtri(uniform(chance.of("jitter", name)(rows[:, None], np.arange(len(centre)))))
     jitter = shake * np.minimum(noise / np.sqrt(weights), MOST_JITTER)
     spread = _Spread.of(table, points.shares, weights)
     if spread is None:
-        luck = ONE_DRAW * ndtri(_uniform(chance.of("luck")(rows, points.draws[0])))
+        luck = ONE_DRAW * ndtri(uniform(chance.of("luck")(rows, points.draws[0])))
         return Resamples(np.clip(centre + jitter + ONE_DRAW * shake, 0, 1), luck)
     n = len(spread.lucky)
     draws = points.draws[spread.draws]
-    stretch = _stretch(_uniform(chance.of("spread")(rows)), n)
-    pool = ndtri(_uniform(chance.of("pool")(rows)))[:, None] * spread.pool
+    stretch = _stretch(uniform(chance.of("spread")(rows)), n)
+    pool = ndtri(uniform(chance.of("pool")(rows)))[:, None] * spread.pool
     means = centre + stretch[:, None] * (_weights(chance, draws, count) @ spread.away + pool)
-    each = ndtri(_uniform(chance.of("luck")(rows[:, None], draws)))
+    each = ndtri(uniform(chance.of("luck")(rows[:, None], draws)))
     luck = stretch * (each @ spread.lucky) / np.sqrt(n - 1)
     return Resamples(np.clip(means + jitter, 0.0, 1.0), luck)
 
@@ -112,7 +121,7 @@ class _Spread:
 def _weights(chance: Chance, draws: NDArray[np.int64], count: int) -> Array:
     """(R, n) by how much each draw counts in a resample; a row sums to sqrt((n + 1) / (n - 1))."""
     n = len(draws)
-    drawn = -np.log(_uniform(chance.of("draws")(np.arange(count)[:, None], draws)))
+    drawn = -np.log(uniform(chance.of("draws")(np.arange(count)[:, None], draws)))
     return np.asarray(drawn / drawn.sum(1, keepdims=True) * np.sqrt((n + 1) / (n - 1)))
 
 
@@ -127,5 +136,6 @@ def _misfit(centre: Array, fitted: Array, weights: Array) -> float:
     return float(np.sqrt((((fitted - centre) ** 2) @ weights).min() / free))
 
 
-def _uniform(numbers: NDArray[np.uint64]) -> Array:
+def uniform(numbers: NDArray[np.uint64]) -> Array:
+    """Random 64 bits as numbers above 0 and below 1."""
     return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
