@@ -15,6 +15,7 @@ from simkit.data.dataset import SPLITS, Dataset, register
 from simkit.data.pictures import FilePictures, is_file
 from simkit.data.pieces.folder_table import ENDINGS, Content, read_content
 from simkit.data.pieces.lists import folder
+from simkit.data.split import published_split
 from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.formats.pieces.long_table import text_ids
@@ -43,6 +44,8 @@ class Folder:
     about it. "absent" takes it for absent, "absent-in-train" does so in the training set alone;
     that is an assumption, wrong wherever nobody looked.
     drop_missing: leave out images whose file is not there.
+    test: the share of the pictures to keep for testing, such as 0.2, where the table marks none as
+    test: drawn by place in the table, the same ones every time.
     hierarchy: a JSON file or the name of a shipped one, such as coco-80.
     """
 
@@ -57,6 +60,7 @@ class Folder:
     between: str = ""
     unknown: Unknown = "keep"
     drop_missing: bool = False
+    test: float = 0.0
     hierarchy: str = ""
 
     def open(self) -> Dataset:
@@ -70,6 +74,8 @@ class Folder:
         content = read_content(table, between=self.between, suffix=self.suffix)
         if self.drop_missing:
             content = _there(place, content)
+        if self.test:
+            content = _tested(table, content, self.test)
         whole = _part(place, content)
         parts = {}
         for split in SPLITS:
@@ -112,6 +118,22 @@ class Folder:
             f"columns file and class and give it as labels=FILE.csv, or give labels=none for "
             "pictures that are to be seen only, by simkit features and neighbours"
         )
+
+
+def _tested(table: Path, content: Content, share: float) -> Content:
+    """With so large a share of the training pictures as the test split. Raises BadInput."""
+    if (content.splits == "test").any():
+        raise BadInput(f"{table} marks pictures as test already; leave test={share:g} out")
+    train = np.flatnonzero(content.splits == "train")
+    if not 0 < round(share * len(train)) < len(train):
+        raise BadInput(
+            f"test={share:g} of {len(train)} pictures leaves none on one side; give a share such "
+            "as 0.2, or more pictures"
+        )
+    _, held_out = published_split(len(train), share=share)
+    splits = content.splits.astype("U5")
+    splits[train[held_out]] = "test"
+    return replace(content, splits=splits)
 
 
 def _part(place: Path, content: Content) -> Part:

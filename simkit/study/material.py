@@ -227,9 +227,11 @@ def note_scenes_net(data: Dataset, backbone: str) -> None:
 
 def _way_to_a_split(spec: str, split: str) -> str:
     kind = spec.partition(":")[0]
+    if kind == "folder" and split == "test":
+        return f"keep a share for it, as in {spec},test=0.2, or give the table a column split"
     if kind in source_names() and split in {f.name for f in fields(get_source(kind))}:  # type: ignore[arg-type]
         return f"name a file for it: {spec},{split}=FILE"
-    return "say which images are in it as the card of such data tells (folder: a column split)"
+    return "say which images are in it; `simkit list data` tells how each kind of data does"
 
 
 def _computed(

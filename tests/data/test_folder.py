@@ -286,6 +286,38 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
     )
 
 
+def test_a_share_is_kept_for_testing(tmp_path: Path) -> None:
+    table = "file,class\n" + "".join(f"{name},cat\n" for name in NAMES)
+    spec = f"folder:{_folder(tmp_path, table)},test=0.25"
+    opened = data.open(spec)
+    assert {s: len(t.images) for s, t in opened.truth.items()} == {
+        "train": 5, "val": 1, "test": 2, WHOLE: 6,
+    }  # fmt: skip
+    parts = [set(opened.truth[split].images) for split in ("train", "val", "test")]
+    assert set.union(*parts) == set(NAMES) and sum(map(len, parts)) == len(NAMES)
+    assert data.open(opened.spec).truth["test"].id == opened.truth["test"].id
+    shades = [picture[0, 0, 0] for picture in opened.pictures["test"].read(range(2))]
+    places = [NAMES.index(name) for name in opened.truth["test"].images]
+    assert np.abs(np.array(shades, int) - 10 * np.array(places)).max() < 4
+
+
+def test_a_share_for_testing_that_cannot_be(tmp_path: Path) -> None:
+    _folder(tmp_path, "file,class,split\na.jpg,cat,train\nb.jpg,cat,train\nc.jpg,cat,test\n")
+    table = tmp_path / "labels.csv"
+    _message(
+        f"folder:{tmp_path},test=0.5",
+        f"{table} marks pictures as test already; leave test=0.5 out",
+    )
+    table.write_text("file,class,split\na.jpg,cat,train\nb.jpg,cat,train\nc.jpg,cat,val\n")
+    assert len(data.open(f"folder:{tmp_path},test=0.5").truth["test"].images) == 1
+    for share in ("0.1", "1.5", "-1"):
+        _message(
+            f"folder:{tmp_path},test={share}",
+            f"test={share} of 2 pictures leaves none on one side; give a share such as 0.2, or "
+            "more pictures",
+        )
+
+
 @pytest.mark.parametrize("table", [LONG, WIDE.replace("sub/x", "d")], ids=["long", "wide"])
 def test_damaged_tables(tmp_path: Path, table: str) -> None:
     _folder(tmp_path, "")

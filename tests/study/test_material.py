@@ -102,12 +102,15 @@ def test_a_split_that_is_missing_is_named(tmp_path):
 def test_a_split_that_is_no_file_of_its_own():
     data = simkit.data.open(DATA)
     part = replace(data, truth={"train": data.truth["train"]}, name="pics")
-    with pytest.raises(BadInput) as error:
-        open_material(Source("folder:pics", ("test",), ("pooled",), "scenes-net"), data=part)
-    assert str(error.value) == (
-        "'folder:pics' has no test split, which is needed here; say which images are in it as the "
-        "card of such data tells (folder: a column split)"
-    )
+    for spec, way in {
+        "folder:pics": "keep a share for it, as in folder:pics,test=0.2, or give the table a "
+        "column split",
+        "pics.toml": "say which images are in it; `simkit list data` tells how each kind of data "
+        "does",
+    }.items():
+        with pytest.raises(BadInput) as error:
+            open_material(Source(spec, ("test",), ("pooled",), "scenes-net"), data=part)
+        assert str(error.value) == f"{spec!r} has no test split, which is needed here; {way}"
 
 
 def test_the_backbone_of_scenes_is_not_for_photographs():
