@@ -2,72 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.planning.choosing.candidates import Candidate, Curves
-from simkit.planning.curves import reach
+from simkit.planning.choosing.limits import Limit, Pair
+from simkit.planning.curves.fit import Curve
 from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.money import bill as money
 from simkit.planning.money.bill import Project
 
-NOTHING = 1e-3  # of the cheapest candidate: what is left of a total that pays for no labels
-FIRST, LAST = slice(0, 2), slice(-2, None)  # two neighbours at either end
+NOTHING = 1e-3  # of the smallest pilot size: what is left of a total that pays for no labels
+STEPS = 120  # places at which the bill is looked at, besides those where its slope changes
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """From the total of a project to dollars of labels along one curve.
+    """From the total of a project to dollars of labels along one curve, by the bill itself.
 
-    spent, totals  of its candidates, ascending;  cap  dollars that buy all there is;  far  dollars
-    beyond which the curve is not believed;  agrees  those from which on it holds its own pilot.
+    spent, totals  dollars of labels and of everything, ascending; the bill is straight between.
+    limit          between which dollars the curve is asked;  agrees  those from which on it holds
+                   its own pilot.
     """
 
     spent: NDArray[np.float64]
     totals: NDArray[np.float64]
-    cap: float
-    far: float
+    limit: Limit
     agrees: float
 
     @staticmethod
-    def of(own: Sequence[Candidate], curves: Curves, evidence: Evidence, project: Project) -> Axis:
-        pair = own[0].pair
-        return Axis(
-            np.array([one.dollars for one in own]),
-            np.array([one.total for one in own]),
-            evidence.most(pair[0], project.prices, project.images),
-            reach.MOST * curves[pair].reach,
-            curves[pair].agrees,
-        )
-
-    def _rate(self, which: slice) -> float:
-        """Dollars of the project for one of labels, between two candidates."""
-        if len(self.spent) < 2:
-            return 1.0
-        return float(max(1.0, np.diff(self.totals[which])[0] / np.diff(self.spent[which])[0]))
+    def of(
+        pair: Pair, curve: Curve, limit: Limit, evidence: Evidence, project: Project
+    ) -> Axis:  # fmt: skip
+        """Of one curve. Images that cost something come with the labels, until there are no more
+        or the pilot's purchases on its own images end: there the slope of the bill changes."""
+        least, top = float(curve.points.costs[0]), max(limit.known, limit.least)
+        spent = np.geomspace(NOTHING * least, top, STEPS)
+        images = np.zeros(STEPS)
+        if project.image_price:
+            ladder = evidence.ladder(pair[0], project.prices)
+            bends = [*ladder.dollars.tolist(), ladder.reach, ladder.everything]
+            bends += [] if project.images is None else [ladder.reach * project.images / ladder.pool]
+            spent = np.unique([*spent, *(x for x in bends if spent[0] < x < top)])
+            images = np.array(
+                [evidence.amount(pair[0], x, project.prices, project.images).images for x in spent]
+            )
+        totals = spent + project.image_price * images + money.fixed(project, evidence).total
+        return Axis(spent, np.maximum.accumulate(totals), limit, curve.agrees)
 
     @property
     def start(self) -> float:
         """The total from which on the curve holds what its pilot measured."""
-        if self.agrees > self.spent[-1]:
-            return float(self.totals[-1] + (self.agrees - self.spent[-1]) * self._rate(LAST))
-        return float(np.interp(self.agrees, self.spent, self.totals))
+        return float(self.total(self.agrees))
 
     @property
     def end(self) -> float:
         """The total up to which the curve is known: without end where everything can be bought."""
-        if self.cap <= self.far:
-            return np.inf
-        return float(self.totals[-1] + (self.far - self.spent[-1]) * self._rate(LAST))
+        bought = min(self.limit.everything, self.limit.complete)
+        return np.inf if bought <= self.limit.far else float(self.totals[-1])
+
+    def total(self, dollars: float) -> float:
+        """Of the whole project, where so many dollars of labels are bought."""
+        return float(np.interp(dollars, self.spent, self.totals))
 
     def dollars(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """(n,) dollars of labels that these totals leave, above 0."""
-        found = np.interp(totals, self.totals, self.spent)
-        beyond = self.spent[-1] + (totals - self.totals[-1]) / self._rate(LAST)
-        below = self.spent[0] - (self.totals[0] - totals) / self._rate(FIRST)
-        found = np.where(totals > self.totals[-1], beyond, found)
-        found = np.where(totals < self.totals[0], below, found)
-        found = np.maximum(found, NOTHING * self.spent[0])
-        return np.asarray(np.minimum(found, min(self.cap, self.far)))
+        return np.asarray(np.interp(totals, self.totals, self.spent))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
+from simkit.planning.choosing.complete import NEARLY, is_complete
 from simkit.planning.choosing.limits import Curves, Limit, Pair, limits
 from simkit.planning.curves.fit import Curve
 from simkit.planning.curves.reach import Grade, grade
@@ -82,56 +83,67 @@ def score(samples: NDArray[np.float64], how: How, p_target: float | None) -> flo
 def candidates(
     curves: Curves, evidence: Evidence, project: Project, *, steps: int = 24
 ) -> list[Candidate]:
-    """Every way with every method at dollars on one log grid, and at the most each can spend.
+    """Every way with every method at dollars on one log grid, at what was measured, and at the
+    most each can spend.
 
-    Raises BadInput where no curve can be asked at what the budget pays for.
+    What is nearly all labels of its images is complete labels of them, and left to the way that
+    buys these. Raises BadInput where no curve can be asked at what the budget pays for.
     """
     if not curves:
         raise BadInput("there is no curve to choose from; compare ways of buying at 3 sizes first")
     every = limits(curves, evidence, project)
-    found = {pair: limit for pair, limit in every.items() if limit.most >= limit.low}
+    found = {pair: limit for pair, limit in every.items() if limit.asked}
     if not found:
         raise BadInput(_nothing([*every.values()], project))
     top = max(limit.most for limit in found.values())
     low = min(min(limit.least, limit.most) for limit in found.values())
     grid = np.geomspace(low, top, steps)
+    full = {way.habits for way, _ in found if is_complete(way)}
     return [
         candidate
-        for (way, method), limit in found.items()
-        for candidate in _along(
-            way, method, curves[way, method], _within(grid, limit), evidence, project
+        for pair, limit in found.items()
+        for candidate in along(
+            pair, curves[pair], _within(grid, limit, curves[pair]), evidence, project
         )
-    ]  # fmt: skip
+        if pair[0].habits not in full or not _as_good_as_complete(candidate, evidence)
+    ]
+
+
+def _as_good_as_complete(one: Candidate, evidence: Evidence) -> bool:
+    """Whether another way than that of complete labels buys nearly all labels of its images."""
+    every = one.amount.images * len(evidence.classes)
+    return not is_complete(one.way) and one.amount.labels >= NEARLY * every
 
 
 def _nothing(every: Sequence[Limit], project: Project) -> str:
     """Why no curve can be asked."""
-    most = max(limit.everything for limit in every)
-    if all(limit.everything < limit.low for limit in every):
+    most = max(min(limit.everything, limit.complete) for limit in every)
+    least = min(limit.least for limit in every)
+    if all(min(limit.everything, limit.complete) < limit.least for limit in every):
         return (
-            f"images is {project.images:,}, for which ${most:,.2f} buy all labels there are in any "
-            "measured way, and no curve holds so far below its pilot; give more images"
+            f"images is {project.images:,}, for which ${most:,.2f} buy all labels there are, less "
+            f"than the ${least:,.2f} of the smallest purchase that was measured; give more images, "
+            "or compare at smaller budgets too"
         )
     return (
-        f"{project.budget:,g} dollars pay for no labels in any measured way; raise the budget, "
-        "or lower what comes off first, such as the precision of the test set"
+        f"{project.budget:,g} dollars are too few for a plan: the smallest purchase that was "
+        f"measured takes ${least:,.2f} of labels, besides what comes off first and the images; "
+        "raise the budget, or compare at smaller budgets too"
     )
 
 
-def _within(grid: NDArray[np.float64], limit: Limit) -> NDArray[np.float64]:
-    inside = grid[(grid >= limit.least) & (grid < limit.most * (1 - 1e-6))]
+def _within(grid: NDArray[np.float64], limit: Limit, curve: Curve) -> NDArray[np.float64]:
+    """Dollars on the grid and of the pilot's sizes, up to the limit and with it."""
+    every = np.unique([*grid, *curve.points.costs])
+    inside = every[(every >= limit.least) & (every < limit.most * (1 - 1e-6))]
     return np.append(inside, limit.most)
 
 
-def _along(
-    way: Way,
-    method: str,
-    curve: Curve,
-    dollars: NDArray[np.float64],
-    evidence: Evidence,
-    project: Project,
+def along(
+    pair: Pair, curve: Curve, dollars: NDArray[np.float64], evidence: Evidence, project: Project
 ) -> Iterator[Candidate]:
-    """Candidates of one curve, cheapest first."""
+    """Candidates of one curve at so many dollars of labels, ascending."""
+    way, method = pair
     samples = curve.samples(dollars)
     ladder = evidence.ladder(way, project.prices)
     levels = np.quantile(samples, [0.05, LOW, 0.25, 0.5, 0.75, 0.95], axis=0).T.tolist()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simkit.planning.choosing.axis import Axis
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, score
 from simkit.planning.choosing.choice import by_pair, difference
+from simkit.planning.choosing.limits import limits
 from simkit.planning.curves.fit import Curve
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.bill import Project
@@ -114,7 +115,8 @@ def runners_up(
     At most so many in all, best first. Methods compete at the total that the choice costs.
     """
     groups = by_pair(found)
-    axes = {pair: Axis.of(own, curves, evidence, project) for pair, own in groups.items()}
+    ends = limits({pair: curves[pair] for pair in groups}, evidence, project)
+    axes = {pair: Axis.of(pair, curves[pair], end, evidence, project) for pair, end in ends.items()}
 
     def at_total(pair: Pair) -> float:
         dollars = axes[pair].dollars(np.array([chosen.total]))

@@ -92,6 +92,9 @@ class Way:
         return " ".join(told)
 
 
+Pair = tuple[Way, str]  # a way of buying and a method trained on its labels
+
+
 @lru_cache(maxsize=1024)
 def _made(scheme: str) -> Scheme:
     return schemes.make(scheme)

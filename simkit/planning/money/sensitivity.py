@@ -53,9 +53,7 @@ class Change:
         runs: list[Run] = []
         made: dict[tuple[Way, int], Effort] = {}
         for run in evidence.runs:
-            if run.reference:
-                runs.append(run)
-            elif self._measured(evidence, run.way) is None:
+            if run.reference or self._measured(evidence, run.way) is None:
                 runs.append(_asked(run, self.factors(run.way), made))
         for way in evidence.ways:
             stand_in = self._measured(evidence, way)

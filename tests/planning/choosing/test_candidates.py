@@ -6,6 +6,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.planning.choosing.candidates import candidates
 from simkit.planning.choosing.choice import by_pair
+from simkit.planning.choosing.followed import followed
 from simkit.planning.money.bill import Project, bill
 
 
@@ -45,9 +46,47 @@ def test_images_that_cost_something_leave_less_for_labels(curves, evidence):
         assert last.dollars == pytest.approx(400 - 0.05 * last.amount.images, abs=0.06)
 
 
-def test_a_budget_below_the_pilot_is_asked_at_what_it_pays_for(curves, evidence):
-    found = candidates(curves, evidence, Project(2.0), steps=6)
-    assert {one.dollars for one in found} == {2.0}
+def test_what_was_measured_is_a_candidate(curves, evidence):
+    groups = by_pair(candidates(curves, evidence, Project(400.0), steps=6))
+    for pair, own in groups.items():
+        assert {*curves[pair].points.costs.tolist()} <= {one.dollars for one in own}
+
+
+def test_a_budget_below_the_pilot_is_too_small_to_plan(curves, evidence):
+    least = min(float(curve.points.costs[0]) for curve in curves.values())
+    with pytest.raises(BadInput) as error:
+        candidates(curves, evidence, Project(2.0))
+    assert str(error.value) == (
+        f"2 dollars are too few for a plan: the smallest purchase that was measured takes "
+        f"${least:,.2f} of labels, besides what comes off first and the images; raise the budget, "
+        "or compare at smaller budgets too"
+    )
+    found = candidates(curves, evidence, Project(4.84), steps=6)
+    assert {one.way.scheme for one in found} == {"single-positive", "fpc"}  # those of 4.83, 4.82
+
+
+def test_what_buys_all_labels_is_complete_labels(curves, evidence):
+    project = Project(1000.0, images=2000)
+    groups = by_pair(candidates(followed(curves, evidence, project), evidence, project))
+    for (way, _), own in groups.items():
+        most = max(one.amount.labels / (10 * one.amount.images) for one in own)
+        assert (most == 1) == (way.scheme == "full-subset")
+        assert max(one.dollars for one in own) <= 200.74  # of complete labels of 2,000 images
+
+
+def test_complete_labels_of_the_pilot_are_a_candidate_where_all_its_images_are(curves, evidence):
+    for images, budget, there in (
+        (3000, 400.0, True), (None, 400.0, True), (2999, 400.0, False), (None, 301.0, False),
+    ):  # fmt: skip
+        project = Project(budget, images=images)
+        groups = by_pair(candidates(followed(curves, evidence, project), evidence, project))
+        whole = [own for (_, method), own in groups.items() if method == "full"]
+        assert bool(whole) == there
+        for (one,) in whole:
+            assert one.dollars == pytest.approx(301.1)
+            assert (one.amount.images, one.amount.labels) == (3000, 30_000)
+            assert one.median == pytest.approx(0.8015, abs=0.002)  # as references measured
+            assert 0.005 < one.band90[1] - one.band90[0] < 0.05
 
 
 def test_no_curve_and_no_money(curves, evidence):
@@ -57,16 +96,13 @@ def test_no_curve_and_no_money(curves, evidence):
         "there is no curve to choose from; compare ways of buying at 3 sizes first"
     )
     with pytest.raises(BadInput) as error:
-        candidates(curves, evidence, Project(1.0, image_price=5.0))
-    assert str(error.value) == (
-        "1 dollars pay for no labels in any measured way; raise the budget, or lower what comes "
-        "off first, such as the precision of the test set"
-    )
+        candidates(curves, evidence, Project(20.0, image_price=5.0))
+    assert str(error.value).startswith("20 dollars are too few for a plan: the smallest purchase")
     with pytest.raises(BadInput) as error:
         candidates(curves, evidence, Project(500.0, images=1))
     assert str(error.value) == (
-        "images is 1, for which $0.37 buy all labels there are in any measured way, and no curve "
-        "holds so far below its pilot; give more images"
+        "images is 1, for which $0.10 buy all labels there are, less than the $4.82 of the "
+        "smallest purchase that was measured; give more images, or compare at smaller budgets too"
     )
 
 

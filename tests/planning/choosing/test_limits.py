@@ -4,6 +4,7 @@ import pytest
 
 from simkit.planning.choosing.candidates import candidates
 from simkit.planning.choosing.choice import by_pair
+from simkit.planning.choosing.followed import followed
 from simkit.planning.choosing.limits import limits, told
 from simkit.planning.money.bill import Project
 
@@ -50,10 +51,33 @@ def test_a_way_whose_pilot_ran_out_of_images_is_told(curves, evidence):
 
 def test_what_ends_a_curve_is_named(curves, evidence):
     assert (
-        "rpa: $0.10 buy every label of so few images, too little beside the $5.00 of its smallest "
-        "pilot size"
+        "rpa: $0.10 buy every label of so few images, less than the $5.00 of its smallest pilot "
+        "size"
     ) in told(curves, evidence, Project(500.0, images=1))
     assert (
-        "rpa: the budget does not pay for labels and for as many images as its pilot had in this "
-        "way"
+        "rpa: the budget does not pay for its smallest pilot size, $5.00 of labels and its images"
     ) in told(curves, evidence, Project(500.0, image_price=10))
+
+
+def test_complete_labels_of_all_images_end_every_other_way(curves, evidence):
+    # To name one class of an image takes longer than to label its ten classes.
+    project = Project(2000.0, images=3000)
+    assert (
+        "single-positive: not followed beyond $301.10 of labels, for which all 3,000 images can be "
+        "labelled completely"
+    ) in told(curves, evidence, project)
+    for (way, _), limit in limits(curves, evidence, project).items():
+        assert limit.most == pytest.approx(301.1), way
+
+
+def test_what_has_no_curve_ends_where_it_was_measured(evidence, curves):
+    project = Project(400.0)
+    rpa = {pair: curve for pair, curve in curves.items() if pair[0].scheme == "rpa"}
+    rpa.pop((next(iter(rpa))[0], "an"))
+    found = followed(rpa, evidence, project)
+    for (way, method), limit in limits(found, evidence, project).items():
+        if (way.scheme, method) != ("rpa", "ll-r"):
+            assert limit.most == found[way, method].reach
+    assert "fpc: known at its measured sizes alone, up to $79.89 of labels" in told(
+        found, evidence, project
+    )

@@ -160,12 +160,15 @@ def test_a_less_precise_machine_makes_candidates_dearer(evidence, write_runs):
     )
 
 
-def test_references_stay_what_they_cost(evidence):
+def test_references_take_twice_as_many_images_where_classes_are_half_as_frequent(evidence):
     listed = prices("coco-tagging")
+    before = evidence.ceiling(listed)
     for change in by_name().values():
         if not change.what.startswith("wage"):
             found = change.of(evidence).ceiling(listed)
-            assert found == evidence.ceiling(listed)
+            times = 1 / change.prevalence
+            assert found.score == before.score
+            assert found.dollars == pytest.approx(times * before.dollars)
 
 
 def test_runs_without_their_questions_are_not_worked_on(write_runs):
