@@ -55,7 +55,7 @@ class Evidence:
 
     each: float = 10.0
     everything: dict = field(default_factory=dict)
-    classes = ("class",)
+    classes = ("cat", "dog", "hat", "owl")
     methods = ("an", "ll-r", "csl")
     runs = ()
     images = 1000

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.planning.choosing.complete import NEARLY, is_complete
+from simkit.planning.choosing.complete import is_complete, same_as_complete
 from simkit.planning.choosing.limits import Curves, Limit, Pair, limits
 from simkit.planning.curves.fit import Curve
 from simkit.planning.curves.reach import Grade, grade
@@ -105,14 +105,9 @@ def candidates(
         for candidate in along(
             pair, curves[pair], _within(grid, limit, curves[pair]), evidence, project
         )
-        if pair[0].habits not in full or not _as_good_as_complete(candidate, evidence)
+        if pair[0].habits not in full
+        or not same_as_complete(pair[0], candidate.amount, len(evidence.classes))
     ]
-
-
-def _as_good_as_complete(one: Candidate, evidence: Evidence) -> bool:
-    """Whether another way than that of complete labels buys nearly all labels of its images."""
-    every = one.amount.images * len(evidence.classes)
-    return not is_complete(one.way) and one.amount.labels >= NEARLY * every
 
 
 def _nothing(every: Sequence[Limit], project: Project) -> str:

@@ -12,7 +12,7 @@ from simkit.annotate.prices import Prices, cost
 from simkit.labels.effort import Effort
 from simkit.planning.curves.fit import Curve
 from simkit.planning.curves.points import Points
-from simkit.planning.evidence.evidence import Evidence, Way
+from simkit.planning.evidence.evidence import Amount, Evidence, Way
 from simkit.planning.evidence.ways import Pair
 
 Array = NDArray[np.float64]
@@ -60,6 +60,11 @@ def measured(pair: Pair, evidence: Evidence, prices: Prices) -> Points | None:
 def is_complete(way: Way) -> bool:
     """Whether images are labelled completely."""
     return way.scheme == SCHEME
+
+
+def same_as_complete(way: Way, amount: Amount, classes: int) -> bool:
+    """Whether another way than that of complete labels buys nearly all labels of its images."""
+    return not is_complete(way) and amount.labels >= NEARLY * amount.images * classes
 
 
 def price(way: Way, evidence: Evidence, prices: Prices) -> float | None:

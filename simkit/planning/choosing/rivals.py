@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from simkit.planning.choosing.axis import Axis
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, score
 from simkit.planning.choosing.choice import by_pair, difference
+from simkit.planning.choosing.complete import is_complete, same_as_complete
 from simkit.planning.choosing.limits import limits
 from simkit.planning.curves.fit import Curve
 from simkit.planning.evidence.evidence import Evidence
@@ -124,7 +125,16 @@ def runners_up(
         target = None if project.target is None else float((own >= project.target).mean())
         return score(own, how, target)
 
-    others = sorted((pair for pair in groups if pair != chosen.pair), key=at_total, reverse=True)
+    def same(pair: Pair) -> bool:
+        """Whether these are the very labels of the choice, by another name."""
+        if not is_complete(chosen.way) or pair[0].habits != chosen.way.habits:
+            return False
+        dollars = float(axes[pair].dollars(np.array([chosen.total]))[0])
+        amount = evidence.amount(pair[0], dollars, project.prices, project.images)
+        return same_as_complete(pair[0], amount, len(evidence.classes))
+
+    rest = (pair for pair in groups if pair != chosen.pair and not same(pair))
+    others = sorted(rest, key=at_total, reverse=True)
     best: list[Pair] = []
     for pair in others:
         if pair[0] == chosen.way or pair[0] not in {way for way, _ in best}:
