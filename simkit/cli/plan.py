@@ -28,7 +28,7 @@ _WRITERS: dict[str, Callable[[Plan], str]] = {
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[RUNS/]...")
 @click.option("--budget", type=float, metavar="DOLLARS", help="For everything. Always needed.")
 @click.option("--images", type=int, metavar="N", help="How many exist. [default: enough]")
-@click.option("--target", type=float, metavar="MAP", help="mAP that is wanted, such as 0.6.")
+@click.option("--target", type=float, metavar="MAP", help="mAP that is wanted: 0.6, or 60 points.")
 @click.option(
     "--prices",
     metavar="NAME|FILE",
@@ -79,6 +79,7 @@ _WRITERS: dict[str, Callable[[Plan], str]] = {
     metavar="N",
     help="For --pilot without --data: classes that an image shows on average.",
 )
+@click.option("--keys", is_flag=True, help="Say what the keys of --json mean, and nothing else.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of all resampling.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(folders: tuple[Path, ...], report: Path | None, as_json: bool, **given: Any) -> None:
@@ -92,6 +93,11 @@ def command(folders: tuple[Path, ...], report: Path | None, as_json: bool, **giv
     No runs yet? Which pilot to label first:
       simkit plan --pilot --budget 5000 --classes 80 --per-image 2.9
     """  # fmt: skip
+    if given.pop("keys"):
+        from simkit.planning.told.keys import told
+
+        click.echo(told(width=width()))
+        return
     if given["budget"] is None:
         raise BadInput("--budget is missing; say how many dollars there are, such as --budget 5000")
     if report is not None:

@@ -10,12 +10,14 @@ import numpy as np
 from simkit.errors import BadInput
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, candidates
 from simkit.planning.choosing.choice import choose
+from simkit.planning.choosing.complete import measured
+from simkit.planning.choosing.followed import Followed, followed
 from simkit.planning.curves.fit import Curve, fit
 from simkit.planning.curves.points import Points
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import sensitivity
 from simkit.planning.money.project import Project
-from simkit.planning.told.planned import Change
+from simkit.planning.told.parts import Change
 
 Note = Callable[[], None]
 
@@ -49,16 +51,17 @@ def _under(
     told = change.told(evidence, chosen.way)
     try:
         then = change.of(evidence)
-        points = then.points(*chosen.pair, change.project.prices)
+        points = measured(chosen.pair, then, change.project.prices)
         same = None if points is None else chosen.dollars * points.reach / chosen.reach
         if not change.scores(evidence, chosen.way):
             return Change(change.what, same, None, "not known", told)
         risk, resamples, seed = how
         refitted = _refitted(curves, then, change.project, resamples, seed)
-        found = candidates(refitted, then, change.project)
+        after = followed(refitted, then, change.project)
+        found = candidates(after, then, change.project)
         best = choose(found, risk)
         # The others would be judged by scores that are not known either.
-        comparable = all(change.scores(evidence, way) for way, _ in refitted)
+        comparable = all(change.scores(evidence, way) for way, _ in after)
     except BadInput as error:
         return Change(change.what, None, None, "nothing", str(error))
     own = [one for one in found if one.pair == chosen.pair]
@@ -74,14 +77,16 @@ def _choice(best: Candidate, chosen: Candidate) -> str:
 def _refitted(
     curves: Curves, then: Evidence, project: Project, resamples: int, seed: int
 ) -> dict[Pair, Curve]:
-    """Curves through the changed points; those that nothing changed stay as they are."""
-    found = {}
+    """Fits of the changed points where there were fits; those that nothing changed stay."""
+    found: dict[Pair, Curve] = {}
     for (way, method), curve in curves.items():
         points = then.points(way, method, project.prices)
-        if points is not None and _equal(points, curve.points):
-            found[way, method] = curve
-        elif points is not None:
-            found[way, method] = fit(points, resamples=resamples, seed=seed)
+        fits = curve.fitted if isinstance(curve, Followed) else curve
+        if points is None or fits is None:
+            continue
+        if not _equal(points, curve.points):
+            fits = fit(points, resamples=resamples, seed=seed)
+        found[way, method] = fits
     return found
 
 

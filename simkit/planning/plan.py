@@ -12,6 +12,7 @@ from simkit.planning.assembled import Ground, assembled
 from simkit.planning.changed import Note
 from simkit.planning.choosing.candidates import How, Pair, candidates
 from simkit.planning.choosing.choice import choose
+from simkit.planning.choosing.followed import check_wide, followed
 from simkit.planning.curves.fit import Curve, fit
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import bill as money
@@ -47,15 +48,20 @@ def plan(
     """What to buy for `budget` dollars, by the runs of one or several comparisons.
 
     folders    that `simkit compare` wrote, all about the same data.
-    images     that exist;  target  mAP that is wanted, 0 to 1.
-    prices     a list or its name; None: the one the labels were bought by.
+    images     that exist; None: enough.  target  mAP that is wanted: 0.6, or 60 points.
+    prices     a list, its name or its TOML file; None: the one the labels were bought by.
     precision  points to which mAP is to be known on a test set that has to be labelled; None: there
                is one.  validation_images  to label completely besides.
     image_price  dollars to obtain an image;  gpu_price  dollars an hour, for gpu_hours, or as long
                as the pilot took.
     rounds     purchases into which the labels are divided;  risk  robust (20 % quantile of mAP as
                high as possible) or expected (its mean, and the chance of the target).
+    seed       of all resampling: the same seed gives the same plan;  resamples  of each pilot, 20
+               or more; each gives a sample for every family of curves.
     progress   called with (steps done, all steps).
+
+    The plan shows itself: `text`, `html`, `markdown`, and in a notebook. `to_json` gives plain
+    values, whose keys `simkit plan --keys` explains.
 
     Raises BadInput for what is no comparison and for budgets that pay for no labels.
     """
@@ -68,7 +74,8 @@ def plan(
     _check_hours(project)
     money.left(project, evidence)  # says so before long work where the budget pays for no labels
     steps = _Steps(progress, len(evidence.pairs) + CHANGES)
-    curves, unfit = fitted(evidence, project, resamples=resamples, seed=seed, note=steps)
+    fits, unfit = fitted(evidence, project, resamples=resamples, seed=seed, note=steps)
+    curves = followed(fits, evidence, project)
     found = candidates(curves, evidence, project)
     how: dict[str, Any] = {"rounds": rounds, "risk": risk, "seed": seed}
     return assembled(
@@ -131,6 +138,7 @@ def fitted(
         if points is None:
             continue  # evidence.unpriced says why
         try:
+            check_wide(points)
             curves[way, method] = fit(points, resamples=resamples, seed=seed)
         except BadInput as error:
             unfit.append(f"{way} with {method}: {error}")

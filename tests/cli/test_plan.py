@@ -51,6 +51,20 @@ def test_one_object_for_programs(shell, runs) -> None:
     assert done.json["command"] == ("simkit plan runs --budget 100 --prices google --precision 5")
 
 
+def test_a_target_may_be_given_in_points(shell, runs) -> None:
+    one, other = (
+        shell("plan", "runs", "--budget", 100, "--json", "--target", t) for t in (60, 0.6)
+    )
+    assert one.code == 0, one.err
+    assert one.json["target"] == 0.6 and one.json == other.json
+    assert one.json["command"].endswith("--target 0.6")
+
+
+def test_the_keys_of_json_are_explained(shell) -> None:
+    done = shell("plan", "--keys")
+    assert done.code == 0 and "\nchosen.low20 " in done.out and "\nlines[].low5[] " in done.out
+
+
 def test_prices_of_ones_own(shell, runs) -> None:
     Path("my.toml").write_text('like = "google"\nqa = 0.4\nqa_source = "our own bills"\n')
     done = shell("plan", "runs", "--budget", 100, "--prices", "my.toml")
@@ -82,9 +96,10 @@ BAD = {
         ("empty", "--budget", 50),
         "empty holds no finished runs; give the folder that `simkit compare` wrote to",
     ),
-    "target in points": (
-        ("runs", "--budget", 50, "--target", 60),
-        "target is 60.0; a mAP above 0 and below 1, such as 0.6, is expected",
+    "target": (
+        ("runs", "--budget", 50, "--target", 160),
+        "target is 160.0; a mAP above 0 and below 1, such as 0.6, or its points, such as 60, is "
+        "expected",
     ),
     "prices": (
         ("runs", "--budget", 50, "--prices", "gogle"),

@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 
-from simkit.planning.told.planned import (
+from simkit.planning.told.parts import (
     Change,
     Check,
+    CheckRow,
     Item,
     Line,
-    Plan,
     Purchase,
     Reach,
     Rival,
     Step,
 )
+from simkit.planning.told.planned import Plan
 
 EVIL = "<script src=https://example.org/x.js></script>"
 
@@ -27,18 +28,18 @@ CHOSEN = Purchase(
     dollars=4_000.0,
     total=4_900.0,
     median=0.712,
-    low=0.698,
+    low20=0.698,
     mean=0.711,
     band50=(0.701, 0.722),
     band90=(0.684, 0.741),
-    target=0.93,
+    chance=0.93,
     grade="amber",
     times=4.0,
 )
 CHECK = Check(
     rows=(
-        ("single-positive", "ll-r", 2.0, 0.655, 0.651, 0.640, 0.668, True),
-        ("full-subset", "an", 2.0, 0.640, 0.610, 0.600, 0.625, False),
+        CheckRow("single-positive", "ll-r", 2.0, 0.655, 0.651, 0.640, 0.668, True),
+        CheckRow("full-subset", "an", 2.0, 0.640, 0.610, 0.600, 0.625, False),
     ),
     count=8,
     inside=4,
@@ -98,8 +99,38 @@ def sample(**changes) -> Plan:
                 Item("test set", 900.0, "600 images, to know mAP to 2 points"),
             ),
             rivals=(
-                Rival("full-subset", "an", 0.007, -0.031, 0.044, 0.62, (850.0,), "Overtakes."),
-                Rival("fpc", "csl", 0.092, 0.041, 0.139, 1.0, (), ""),
+                Rival(
+                    "full-subset",
+                    "an",
+                    "full-subset",
+                    900,
+                    72_000,
+                    4_000.0,
+                    4_900.0,
+                    0.705,
+                    0.007,
+                    -0.031,
+                    0.044,
+                    0.62,
+                    (850.0,),
+                    "Overtakes.",
+                ),
+                Rival(
+                    "fpc",
+                    "csl",
+                    "fpc(per_class=80)",
+                    9_000,
+                    12_800,
+                    3_000.0,
+                    3_900.0,
+                    0.62,
+                    0.092,
+                    0.041,
+                    0.139,
+                    1.0,
+                    (),
+                    "",
+                ),
             ),
             method_spec="ll-r(delta=0.5, k_of='batch')",
             settings=(("delta", "0.5"), ("learning rate", "0.1")),
@@ -136,7 +167,7 @@ def evil() -> Plan:
         chosen=chosen,
         lines=(line, *LINES[1:]),
         bill=(Item(EVIL, 1.0, EVIL),),
-        rivals=(Rival(EVIL, EVIL, 0.0, 0.0, 0.0, 0.5, (), EVIL),),
+        rivals=(Rival(EVIL, EVIL, EVIL, 1, 1, 1.0, 1.0, 0.5, 0.0, 0.0, 0.0, 0.5, (), EVIL),),
         settings=((EVIL, EVIL),),
         method_spec=EVIL,
         steps=(Step(1.0, 1.0, 1, 0.5, EVIL, EVIL),),

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from simkit.planning.assembled import DRAWN, OPTIONS, Ground, assembled, purchase
+from simkit.planning.assembled import DRAWN, OPTIONS, Ground, assembled
 from simkit.planning.choosing.candidates import candidates
 from simkit.planning.choosing.choice import choose
 from simkit.planning.curves.fit import Curve
@@ -38,7 +38,7 @@ def test_lines_are_of_the_choice_first_and_begin_and_end_where_they_are_known(gr
     for line in made.lines:
         assert list(line.dollars) == sorted(line.dollars)
         assert list(line.median) == sorted(line.median)  # curves rise
-        assert all(a <= b <= c for a, b, c in zip(line.low, line.median, line.high, strict=True))
+        assert all(a <= b <= c for a, b, c in zip(line.low5, line.median, line.high95, strict=True))
         assert len(line.points) == 5 * 4
     assert first.dollars[-1] == pytest.approx(max(150.0, ground.curves[ground.chosen.pair].reach))
 
@@ -46,12 +46,12 @@ def test_lines_are_of_the_choice_first_and_begin_and_end_where_they_are_known(gr
 def test_options_are_cheaper_ones_that_nothing_cheaper_equals(made) -> None:
     assert 2 <= len(made.options) <= OPTIONS
     assert made.options[-1] == made.chosen
-    low = [one.low for one in made.options]
+    low = [one.low20 for one in made.options]
     assert low == sorted(low)
 
 
 def test_the_back_test_counts_all_curves_and_tells_those_of_the_plan(made) -> None:
-    told = {(row[0], row[1]) for row in made.check.rows}
+    told = {(row.way, row.method) for row in made.check.rows}
     named = {(made.chosen.way, made.chosen.method)} | {(r.way, r.method) for r in made.rivals}
     assert told == named
     assert made.check.count > len(made.check.rows) > 0
@@ -59,13 +59,6 @@ def test_the_back_test_counts_all_curves_and_tells_those_of_the_plan(made) -> No
 
 def test_what_has_no_curve_is_told(made) -> None:
     assert "a sentence" in made.left_out
-
-
-def test_a_purchase_keeps_what_the_candidate_says(ground) -> None:
-    one = purchase(ground.chosen)
-    assert (one.way, one.method) == (str(ground.chosen.way), ground.chosen.method)
-    assert one.times == pytest.approx(one.dollars / ground.chosen.reach)
-    assert one.labels == pytest.approx(one.images * one.per_image, rel=0.01)
 
 
 def test_options_are_none_where_a_curve_misses_its_own_pilot(ground) -> None:

@@ -86,7 +86,9 @@ class Ladder:
             count, amount = self.pool * times, self._read(self.amount, inside)
             # A share is of each image: more images leave it as it is.
             spec = self.way.with_amount(amount if self.way.shared else amount * times)
-        whole = max(1, round(count if images is None else min(count, images)))
+        whole = max(1, math.floor((count if images is None else min(count, images)) + 1e-6))
+        if self.way.grows == "images":
+            labels *= whole / count  # nobody pays for a part of an image
         labels = min(labels, float(whole * self.classes))
         return Amount(whole, round(labels), labels / whole, spec)
 

@@ -26,6 +26,7 @@ from simkit.planning.evidence.gathering import (
     pairs,
     part_of,
     pool,
+    scale,
     shares,
     sizes,
     unpriced,
@@ -88,9 +89,10 @@ class Evidence:
         runs = once(run for one in found for run in one.runs)
         told = tuple(few(runs))
         if max(pairs(runs).values()) < LEAST:
+            budgets = scale(runs, LEAST) or [50, 100, 200, 400]
             raise BadInput(
                 f"{told[0].removesuffix(': left out')}; compare again with more "
-                "budgets, such as budgets = [50, 100, 200, 400]"
+                f"budgets, such as budgets = {budgets}"
             )
         first = found[0]
         results = [f"{run.labels_id} {run.method} {run.score!r}" for run in runs]
@@ -169,7 +171,8 @@ class Evidence:
         """All purchases of a way at these prices. Raises BadInput where a price is missing."""
         key = (way, repr(prices))
         if key not in self._ladders:
-            runs = list({run.labels_id: run for run in self.of_way(way)}.values())
+            own = self.of_way(way) or [r for r in self.runs if r.reference and r.way == way]
+            runs = list({run.labels_id: run for run in own}.values())
             if not runs:
                 raise unknown("way of buying", str(way), map(str, self.ways))
             told = unpriced(runs, prices)

@@ -155,6 +155,17 @@ def shares(runs: Sequence[Run], classes: int) -> NDArray[np.float64] | None:
     return None
 
 
+def scale(runs: Iterable[Run], more: int) -> list[float]:
+    """The budgets that these runs were bought for, in dollars, and so many more, each of which pays
+    for about twice the labels of the one before; none where budgets were not what was given."""
+    bought = [run for run in runs if run.nominal[0] == "dollars"]
+    found = sorted({float(run.nominal[-1]) for run in bought})
+    for _ in range(more if found else 0):
+        once = bought[0].set_up
+        found.append(round(once + 2 * (found[-1] - once), 2))
+    return [int(one) if one == int(one) else one for one in found]
+
+
 def dollars_of(run: Run, bills: Mapping[int, Cost], prices: Prices) -> float:
     """What a run's training labels cost by this list, without the set-up.
 

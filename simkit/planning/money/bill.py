@@ -13,12 +13,12 @@ from simkit.annotate.evaluation import evaluation_set
 from simkit.annotate.prices import ASSURANCE, IMAGES, Prices, Rate, cost
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
-from simkit.planning.evidence.amounts import Ladder
+from simkit.planning.evidence.amounts import Amount, Ladder
 from simkit.planning.evidence.evidence import Evidence, Way
 from simkit.planning.money.project import Project
 from simkit.study.limit import money
 
-__all__ = ["Bill", "BillLine", "Project", "bill", "fixed", "left"]
+__all__ = ["Bill", "BillLine", "Project", "besides", "bill", "fixed", "left"]
 
 WORK = {  # by kind of line: what is paid for, and what is counted
     "search": ("searching for positives", "looks"),
@@ -77,6 +77,12 @@ def left(project: Project, evidence: Evidence) -> float:
     return project.budget - top.total
 
 
+def besides(project: Project, evidence: Evidence) -> list[str]:
+    """Names of the lines that a bill has besides its labels."""
+    images = ["images for training"] if project.image_price else []
+    return [*images, *(line.what for line in _fixed(project, evidence))]
+
+
 def bill(project: Project, evidence: Evidence, way: Way, method: str, dollars: float) -> Bill:
     """Everything that is paid where so many dollars of labels are bought in one way.
 
@@ -84,17 +90,19 @@ def bill(project: Project, evidence: Evidence, way: Way, method: str, dollars: f
     costs is told for one person, and redundancy, the other people who answer it, is a line of its
     own. Raises BadInput where the price list has no price for what is asked.
     """
-    if method not in evidence.methods:
+    if method not in evidence.methods and not any(
+        run.reference and run.method == method for run in evidence.runs
+    ):
         raise BadInput(f"no curve of {method!r}; measured are {', '.join(evidence.methods)}")
     ladder = evidence.ladder(way, project.prices)
-    lines = [*_labels(ladder, dollars, project)]
+    amount = evidence.amount(way, dollars, project.prices, project.images)
+    lines = [*_labels(ladder, dollars, project, amount)]
     if project.image_price:
-        images = evidence.amount(way, dollars, project.prices, project.images).images
-        lines.append(_obtained(images, "training", project.image_price))
+        lines.append(_obtained(amount.images, "training", project.image_price))
     return Bill((*lines, *_fixed(project, evidence)))
 
 
-def _labels(ladder: Ladder, dollars: float, project: Project) -> Iterator[BillLine]:
+def _labels(ladder: Ladder, dollars: float, project: Project, amount: Amount) -> Iterator[BillLine]:
     """Questions by kind for one person, then the other people, then what is added to both."""
     people, parts, prices = ladder.workers, ladder.shares(dollars, project.images), project.prices
     more = 0.0
@@ -102,6 +110,8 @@ def _labels(ladder: Ladder, dollars: float, project: Project) -> Iterator[BillLi
         if kind in WORK:
             first = share * dollars / (1 if kind == "labels" else people)
             more += share * dollars - first
+            if abs(count - amount.labels) <= ladder.classes:
+                count = amount.labels  # one for each label, of whole images
             yield BillLine(WORK[kind][0], first, _how(kind, count, ladder, prices))
     if people > 1 and more:
         told = f"{people - 1} more {'people answer' if people > 2 else 'person answers'} everything"

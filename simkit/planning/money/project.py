@@ -19,7 +19,8 @@ MOST = 1e12  # of dollars, hours and images: more is a slip of the keyboard
 class Project:
     """A budget, the images there are, and what things cost.
 
-    budget   dollars for everything;  target  mAP to reach, 0 to 1; None: as much as possible.
+    budget   dollars for everything;  target  mAP to reach, 0 to 1 (above 1 it is taken for points,
+             and a hundredth of it is kept); None: as much as possible.
     images   that exist to be labelled for training, besides those of validation and test; None: as
              many as wanted.
     prices   a price list, its name, or its TOML file;  image_price  dollars to obtain one image.
@@ -52,8 +53,10 @@ class Project:
         if self.images is not None:
             _whole("images", self.images, least=1, most=int(MOST))
         if self.target is not None:
-            wanted = "a mAP above 0 and below 1, such as 0.6, is"
-            _number("target", self.target, wanted, lambda x: 0 < x < 1)
+            wanted = "a mAP above 0 and below 1, such as 0.6, or its points, such as 60, is"
+            _number("target", self.target, wanted, lambda x: 0 < x < 100 and x != 1)
+            share = self.target / 100 if self.target > 1 else self.target
+            object.__setattr__(self, "target", share)
         for name in ("image_price", "gpu_price"):
             _number(name, getattr(self, name), "dollars from 0 on are", lambda x: 0 <= x <= MOST)
         if self.precision is not None:

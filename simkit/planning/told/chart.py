@@ -15,7 +15,8 @@ from simkit.planning.told.wording import points, span
 from simkit.study.limit import money
 
 if TYPE_CHECKING:
-    from simkit.planning.told.planned import Line, Plan
+    from simkit.planning.told.parts import Line
+    from simkit.planning.told.planned import Plan
 
 WIDTH, HEIGHT = 520, 400  # of the drawing's own units: small, so that words stay large on a phone
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 18, 26, 46
@@ -52,7 +53,7 @@ class _Place:
         shown = plan.lines[:MOST]
         dollars = [d for line in shown for d in line.dollars] + [plan.chosen.dollars, plan.left]
         dollars += [d for line in shown for d, _ in line.points]
-        score = [v for line in shown for v in (*line.low, *line.high)]
+        score = [v for line in shown for v in (*line.low5, *line.high95)]
         score += [v for line in shown for _, v in line.points]
         positive = [d for d in dollars if d > 0]
         self.low, self.high = min(positive), max(positive) * 1.05
@@ -116,7 +117,7 @@ def described(plan: Plan) -> str:
     told = [
         f"{line.way} trained with {line.method}: {points(line.median[0])} mAP at "
         f"{money(line.dollars[0])}, {points(line.median[-1])} at {money(line.dollars[-1])} "
-        f"(90 % band {span((line.low[-1], line.high[-1]))})"
+        f"(90 % band {span((line.low5[-1], line.high95[-1]))})"
         for line in plan.lines[:MOST]
     ]
     choice = f"The choice is {money(plan.chosen.dollars)} with {points(plan.chosen.median)} mAP"
@@ -162,8 +163,8 @@ def _short(dollars: float) -> str:
 
 def _band(at: _Place, line: Line, place: int) -> str:
     colour = _LOOKS[place][0]
-    back = at.path(line.dollars[::-1], line.low[::-1])
-    shape = f"{at.path(line.dollars, line.high)} {back}"
+    back = at.path(line.dollars[::-1], line.low5[::-1])
+    shape = f"{at.path(line.dollars, line.high95)} {back}"
     return f'<polygon points="{shape}" fill="{colour}" fill-opacity="{0.2 if not place else 0.1}"/>'
 
 
@@ -208,5 +209,6 @@ def _choice(at: _Place, plan: Plan) -> Iterator[str]:
     yield f'<line class="choice" x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}"/>'
     yield f'<circle class="choice" cx="{x:.1f}" cy="{y:.1f}" r="5.5"/>'
     words = f"{points(plan.chosen.median)} mAP"
-    down = y + 22 if y < _TOP + 30 else y - 12
-    yield f'<text class="strong" x="{x - 9:.1f}" y="{down:.1f}" text-anchor="end">{words}</text>'
+    # Below its bar: curves that rise pass above it on their way there.
+    down = low + 18 if low < HEIGHT - _BOTTOM - 24 else high - 8
+    yield f'<text class="strong" x="{x:.1f}" y="{down:.1f}" text-anchor="end">{words}</text>'

@@ -6,12 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from simkit.planning.told.document import Section, Table
-from simkit.planning.told.wording import RISKS, percent, signed
+from simkit.planning.told.names import order
+from simkit.planning.told.wording import RISKS, percent, points, signed
 from simkit.study.limit import money
 from simkit.study.summary import SMALLEST
 
 if TYPE_CHECKING:
-    from simkit.planning.told.planned import Plan, Rival
+    from simkit.planning.told.parts import Rival
+    from simkit.planning.told.planned import Plan
+
+EARLY = 0.01  # of the choice's total: a rival that spends so much less was compared at its end
 
 
 def runners_up(plan: Plan) -> Section | None:
@@ -22,23 +26,36 @@ def runners_up(plan: Plan) -> Section | None:
         (
             rival.way,
             rival.method,
+            points(rival.median),
             signed(rival.difference),
-            f"{signed(rival.low)} to {signed(rival.high)}",
+            f"{signed(rival.low5)} to {signed(rival.high95)}",
             _ahead(rival),
-            ", ".join(money(dollars) for dollars in rival.break_even) or "none",
+            ", ".join(money(dollars) for dollars in rival.break_even)
+            or ("not known" if rival.saturated else "none"),
         )
         for rival in plan.rivals
     ]
-    columns = ("instead", "trained with", "the choice gains", "90 % interval", "ahead in",
+    columns = ("instead", "trained with", "mAP", "the choice gains", "90 % interval", "ahead in",
                "order turns at a total of")  # fmt: skip
     chosen = f"{plan.chosen.way}, trained with {plan.chosen.method},"
     return Section(
         "Runners-up",
-        (f"Points of mAP by which {chosen} is ahead at the same total:",),
+        (
+            "What else the same total would give, "
+            f"{money(plan.chosen.total)}, and points of mAP by which {chosen} is ahead:",
+        ),
         table=Table(columns, tuple(rows), (0, 1)),
-        items=tuple(rival.told for rival in plan.rivals if rival.told),
+        items=tuple(_item(rival, plan) for rival in plan.rivals),
         notes=(*_paired(plan.rivals), RISKS[plan.risk]),
     )
+
+
+def _item(rival: Rival, plan: Plan) -> str:
+    """Where the order turns, and what would be ordered instead."""
+    early = plan.chosen.total - rival.total > EARLY * plan.chosen.total
+    ends = f", where its curve ends: {money(rival.total)} in all" if early else ""
+    bought = f"{order(rival.scheme, rival.images)} for {money(rival.dollars)} of labels{ends}"
+    return f"{rival.told} Instead: {bought[0].lower()}{bought[1:]}."
 
 
 def _paired(rivals: Sequence[Rival]) -> Iterator[str]:
@@ -46,7 +63,10 @@ def _paired(rivals: Sequence[Rival]) -> Iterator[str]:
     if not all(not one.paired for one in rivals):
         rest = "the others" if apart else "Differences"
         start = f"Differences from {apart} are not paired; those of {rest}" if apart else rest
-        yield f"{start} are of paired samples: both curves from the same draws of images."
+        yield (
+            f"{start} are of paired samples: both curves from the same draws of images; their "
+            "median is not the difference of the medians."
+        )
     elif rivals:
         yield "Differences are not paired: the curves are of different draws of images."
 
@@ -59,4 +79,4 @@ def _ahead(rival: Rival) -> str:
 
 def _equal(rival: Rival) -> bool:
     """Whether every sample reads as no difference, so that nobody is ahead."""
-    return max(abs(rival.low), abs(rival.high)) < SMALLEST
+    return max(abs(rival.low5), abs(rival.high95)) < SMALLEST

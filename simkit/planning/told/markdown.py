@@ -7,6 +7,7 @@ import re
 from simkit.planning.told.document import Document, Section, Table
 
 # What would be read as a mark, wherever it stands; "<" and "&" would begin HTML.
+_CODE = re.compile(r"`([^`|]+)`")
 _MARKS = re.compile(r"([\\`*_\[\]<>&|#~$])")
 
 
@@ -42,5 +43,8 @@ def _cell(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """`text` as it is read: one line, no marks."""
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+    """`text` as it is read: one line, no marks, but for what stands between backticks as code."""
+    parts = _CODE.split(" ".join(text.split()))
+    return "".join(
+        f"`{part}`" if place % 2 else _MARKS.sub(r"\\\1", part) for place, part in enumerate(parts)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 from simkit.planning.told.document import Document, Section, Table
@@ -70,6 +71,7 @@ _STYLE = """
   .simkit-plan pre { white-space: pre-wrap; }
 }
 """
+_CODE = re.compile(r"`([^`]+)`")
 WIDE = 4  # columns from which on a table does not fit a phone
 # A page of its own may load nothing at all, whatever stands in it.
 _HEAD = """<!doctype html>
@@ -101,24 +103,30 @@ def fragment(told: Document, *, name: str, figure: str = "") -> str:
         f"<h1>{escape(told.title)}</h1>",
     ]
     parts += [
-        f'<p class="warning"><strong>Warning:</strong> {escape(text)}</p>' for text in told.warnings
+        f'<p class="warning"><strong>Warning:</strong> {_inline(text)}</p>'
+        for text in told.warnings
     ]
-    parts.append(f'<p class="lead">{escape(told.lead)}</p>')
+    parts.append(f'<p class="lead">{_inline(told.lead)}</p>')
     for place, section in enumerate(told.sections):
         parts.append(_section(section, f"{name}-{place}", figure if section.chart else ""))
     return "\n".join([*parts, "</div>\n"])
 
 
+def _inline(text: str) -> str:
+    """Escaped, with what stands between backticks as code."""
+    return _CODE.sub(r"<code>\1</code>", escape(text))
+
+
 def _section(section: Section, name: str, figure: str) -> str:
     parts = [f'<section aria-labelledby="{name}">', f'<h2 id="{name}">{escape(section.title)}</h2>']
-    parts += [f"<p>{escape(text)}</p>" for text in section.lines]
+    parts += [f"<p>{_inline(text)}</p>" for text in section.lines]
     if section.table is not None and section.table.rows:
         parts.append(_table(section.table, section.title))
     if section.items:
-        parts.append(f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in section.items)}</ul>")
+        parts.append(f"<ul>{''.join(f'<li>{_inline(item)}</li>' for item in section.items)}</ul>")
     if section.code:
         parts.append(f"<pre>{escape(section.code)}</pre>")
-    parts += [f'<p class="note">{escape(note)}</p>' for note in section.notes]
+    parts += [f'<p class="note">{_inline(note)}</p>' for note in section.notes]
     return "\n".join([*parts, *([figure] if figure else []), "</section>"])
 
 
@@ -131,7 +139,7 @@ def _table(table: Table, title: str) -> str:
     rows = []
     for place, row in enumerate(table.rows):
         cells = "".join(
-            f'<td class="{kind}" data-column="{escape(name)}">{escape(cell)}</td>'
+            f'<td class="{kind}" data-column="{escape(name)}">{_inline(cell)}</td>'
             for name, kind, cell in zip(table.columns, kinds, row, strict=True)
         )
         last = table.total and place == len(table.rows) - 1

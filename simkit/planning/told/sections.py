@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from simkit.planning.told.alarms import WORTH
+from simkit.planning.told.checked import back_test
 from simkit.planning.told.compared import runners_up
 from simkit.planning.told.document import Document, Section, Table
 from simkit.planning.told.names import meanings
-from simkit.planning.told.wording import GRADES, percent, points, span
+from simkit.planning.told.wording import (
+    GRADES,
+    in_cents,
+    percent,
+    points,
+    span,
+)
+from simkit.planning.told.wording import times as times_of
 from simkit.study.limit import money
 
 if TYPE_CHECKING:
@@ -28,7 +38,7 @@ def document(plan: Plan) -> Document:
         _target(plan),
         _steps(plan),
         _changes(plan),
-        _check(plan),
+        back_test(plan),
         _worth(plan),
         _assumed(plan),
         _made(plan),
@@ -43,10 +53,10 @@ def _expected(plan: Plan) -> Section:
         ("median", points(chosen.median)),
         ("as likely inside as outside (50 %)", span(chosen.band50)),
         ("nearly always inside (90 %)", span(chosen.band90)),
-        ("four times in five at least", points(chosen.low)),
+        ("four times in five at least", points(chosen.low20)),
     ]
-    if chosen.target is not None and plan.target is not None:
-        rows.append((f"chance of {points(plan.target)} or more", percent(chosen.target)))
+    if chosen.chance is not None and plan.target is not None:
+        rows.append((f"chance of {points(plan.target)} or more", percent(chosen.chance)))
     notes = [f"Reach {GRADES[chosen.grade]} ({_times(chosen.times)})."]
     if chosen.note:
         notes.append(f"{chosen.note[0].upper()}{chosen.note[1:]}.")
@@ -61,15 +71,19 @@ def _expected(plan: Plan) -> Section:
 def _times(times: float) -> str:
     if times <= 1:
         return "within what was measured"
-    return f"{times:.2g} times the dollars of the pilot's largest size"
+    return f"{times_of(times)} the dollars of the pilot's largest size"
 
 
 def _money(plan: Plan) -> Section:
-    rows = [(item.what, _cents(item.dollars), item.how) for item in plan.bill]
-    total = sum(item.dollars for item in plan.bill)
+    parts = in_cents([item.dollars for item in plan.bill], plan.budget)
+    rows = [
+        (item.what, _cents(dollars), item.how)
+        for item, dollars in zip(plan.bill, parts, strict=True)
+    ]
+    total = math.fsum(parts)
     rows.append(("total", _cents(total), f"of {money(plan.budget)}"))
     over = plan.budget - total
-    lines = (f"{money(over)} of the budget are not spent.",) if over > 0.01 * plan.budget else ()
+    lines = (f"{money(over)} of the budget are not spent.",) if over > WORTH * plan.budget else ()
     sources = tuple(f"Prices of {plan.prices}: {source}" for source in plan.prices_from)
     table = Table(("what", "$", "how it is counted"), tuple(rows), (0, 2), total=True)
     return Section("Where the money goes", lines, table=table, notes=sources)
@@ -144,8 +158,11 @@ def _steps(plan: Plan) -> Section | None:
         )
         for place, step in enumerate(plan.steps, 1)
     ]
-    columns = ("round", "$ for labels", "so far", "images", "mAP")
+    columns = ("round", "$ of its labels", "$ so far", "images so far", "mAP then")
     after = tuple(f"After round {place}: {s.measure}." for place, s in enumerate(plan.steps, 1))
+    if len(plan.steps) == 1:
+        told = "There is one purchase, as it lies no further than the pilot or one was asked for."
+        return Section("Buy at once", (told,), table=Table(columns, tuple(rows), ()), items=after)
     told = "Each round contains the labels of the one before; fit the curves again after it."
     return Section("Buy in rounds", (told,), table=Table(columns, tuple(rows), ()), items=after)
 
@@ -162,7 +179,7 @@ def _changes(plan: Plan) -> Section | None:
         )
         for change in plan.changes
     ]
-    columns = ("if", "the labels cost", "mAP for the budget", "recommended then")
+    columns = ("if", "the same labels cost", "mAP for the budget", "recommended then")
     assumed = tuple(f"{change.what}: {change.told}." for change in plan.changes)
     planned = f"As planned: {money(plan.chosen.dollars)} and {points(plan.chosen.median)} mAP."
     return Section(
@@ -170,39 +187,14 @@ def _changes(plan: Plan) -> Section | None:
     )
 
 
-def _check(plan: Plan) -> Section:
-    check = plan.check
-    if check is None:
-        told = "There is no back-test: the pilot has too few sizes to predict one from the others."
-        return Section("Back-test", (told,))
-    rows = tuple(
-        (way, method, f"{times:.2g}x", points(real), points(said), span((low, high)),
-         "yes" if inside else "NO")
-        for way, method, times, real, said, low, high, inside in check.rows
-    )  # fmt: skip
-    columns = ("labels", "trained with", "beyond", "measured", "predicted", "90 % band", "inside")
-    told = (
-        f"{'Passed' if check.passed else 'MISSED'}: of all curves' {check.count} largest sizes, "
-        f"predicted from smaller ones ({check.factor:.2g} times less on average), {check.inside} "
-        f"lie in their 90 % bands; these are {points(check.width)} points wide, and the median "
-        f"error is {points(check.error)} points."
-    )
-    if check.singles is not None:
-        told += (
-            f" These are means of draws; of single draws, which bands are about, "
-            f"{percent(check.singles)} lie inside."
-        )
-    notes = ("It says nothing about further reaches than its own.",)
-    return Section("Back-test", (told,), table=Table(columns, rows, (0, 1, 6)), notes=notes)
-
-
 def _worth(plan: Plan) -> Section | None:
     return Section("Worth a pilot point", items=plan.worth_trying) if plan.worth_trying else None
 
 
 def _assumed(plan: Plan) -> Section:
-    notes = tuple(f"Left out: {sentence}" for sentence in plan.left_out)
-    return Section("Assumptions", items=plan.assumptions, notes=notes)
+    notes = [f"Left out: {sentence}" for sentence in plan.left_out]
+    notes += [f"Where a curve ends: {sentence}" for sentence in plan.ends]
+    return Section("Assumptions", items=plan.assumptions, notes=tuple(notes))
 
 
 def _made(plan: Plan) -> Section:

@@ -1,5 +1,4 @@
-"""The sentences of a plan: what was asked, what is recommended, what to beware of, what is taken
-to hold."""
+"""The sentences of a plan: what is taken to hold, where prices are from, how it was asked for."""
 
 from __future__ import annotations
 
@@ -8,106 +7,13 @@ from collections.abc import Iterator, Sequence
 from os import PathLike
 
 from simkit.annotate.prices import Prices
-from simkit.planning.choosing import choice
-from simkit.planning.choosing.candidates import Candidate, Curves
+from simkit.planning.choosing.candidates import Candidate
 from simkit.planning.choosing.rounds import COUNT as ROUNDS
-from simkit.planning.curves.backtest import Backtest
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
-from simkit.planning.told.names import order, trained
-from simkit.planning.told.planned import Reach
-from simkit.planning.told.wording import percent, points, span
+from simkit.planning.told.wording import points
 from simkit.study.limit import money
-
-
-def question(project: Project, evidence: Evidence) -> str:
-    """What was asked, as a heading."""
-    has = [f"{len(evidence.classes):,} classes"]
-    if project.images is not None:
-        has.append(f"{project.images:,} images")
-    has.append(f"{project.prices.name} prices")
-    if project.target is not None:
-        has.append(f"{points(project.target)} mAP wanted")
-    return f"What to buy for {money(project.budget)}: {', '.join(has)}"
-
-
-def recommendation(
-    chosen: Candidate, project: Project, rounds: int, reach: Reach | None = None
-) -> str:
-    """The plan in one sentence, in words; the dollars at which a target is reached come first."""
-    amount = chosen.amount
-    people = chosen.way.habits.workers
-    each = f", each answer from {people} people" if people and people > 1 else ""
-    times = f" in {rounds} rounds" if rounds > 1 else ""
-    told = (
-        f"{order(amount.spec, amount.images)} for {money(chosen.dollars)}{times} "
-        f"({amount.labels:,} known labels, {amount.per_image:.3g} for each image{each}), train "
-        f"{trained(chosen.method)} on them and expect {points(chosen.median)} mAP, nine times in "
-        f"ten {span(chosen.band90)}"
-    )
-    if project.target is None or chosen.p_target is None:
-        return f"{told}."
-    enough = _enough(reach, chosen)
-    if enough:
-        return f"{enough}; for the most mAP, {told[0].lower()}{told[1:]}."
-    wanted = f"{points(project.target)} or more has a chance of {percent(chosen.p_target)}"
-    return f"{told}; {wanted}."
-
-
-def _enough(reach: Reach | None, chosen: Candidate) -> str:
-    """At how many dollars nearly all samples have the target; "" where that is not below."""
-    sure = None if reach is None else reach.quantiles[-1]
-    if reach is None or sure is None or sure >= chosen.dollars:
-        return ""
-    return (
-        f"{money(sure)} of {chosen.way} labels are enough for {points(reach.target)} mAP in 95 % "
-        "of samples"
-    )
-
-
-def warnings(
-    chosen: Candidate, own: Backtest | None, every: Backtest | None, note: str, reach: Reach | None
-) -> Iterator[str]:
-    """What to read first. own: the back-test of the chosen curve;  every: of all curves."""
-    if own is not None and not own.passed:
-        missed = sum(not row.covered for row in own.rows)
-        yield (
-            f"The back-test missed: of {len(own.rows)} larger sizes of this curve that its smaller "
-            f"ones predict, {missed} lie outside the 90 % band (the largest: {_largest(own)}), so "
-            "do not rely on the bands below before a larger pilot."
-        )
-    elif every is not None and not every.passed:
-        missed = sum(not row.covered for row in every.rows)
-        yield (
-            f"The back-test missed: {missed} of {len(every.rows)} sizes of the pilot lie outside "
-            "the 90 % bands that its smaller sizes give, so do not rely on the bands below before "
-            "a larger pilot."
-        )
-    elif own is None:
-        yield (
-            "There is no back-test of this curve: the pilot has too few sizes to predict the "
-            "largest from the others, so nothing shows that the bands hold; add a budget to the "
-            "comparison."
-        )
-    if chosen.grade == "red":
-        times = chosen.dollars / chosen.reach
-        yield (
-            f"The recommended amount lies {times:.0f} times beyond the pilot; take it for a "
-            "direction and label a larger pilot first."
-        )
-    if note:
-        yield f"{note[0].upper()}{note[1:]}."
-    if reach is not None and reach.reached < 0.5:
-        yield (
-            f"{points(reach.target)} mAP is probably out of reach for this way of buying: "
-            f"{percent(reach.reached)} of samples get there below {money(reach.most)} of labels."
-        )
-
-
-def _largest(own: Backtest) -> str:
-    row = max(own.rows, key=lambda one: (one.dollars, one.sizes))
-    return f"{points(row.measured)} mAP measured, {span((row.low, row.high))} predicted"
 
 
 def assumptions(
@@ -184,7 +90,7 @@ def command(
     options = {
         "budget": project.budget,
         "images": project.images,
-        "target": project.target,
+        "target": None if project.target is None else float(f"{project.target:.12g}"),
         "prices": prices.name if isinstance(prices, Prices) else prices,
         "precision": project.precision,
         "validation-images": project.validation_images or None,
@@ -202,9 +108,6 @@ def command(
     return shlex.join(parts)
 
 
-def left_out(
-    curves: Curves, evidence: Evidence, project: Project, more: Sequence[str]
-) -> list[str]:
-    """What is on file and has no curve, or a curve that is not followed to the end, each once."""
-    found = [*evidence.left_out, *evidence.unpriced(project.prices), *more]
-    return list(dict.fromkeys([*found, *choice.told(curves, evidence, project)]))
+def left_out(evidence: Evidence, project: Project, more: Sequence[str]) -> list[str]:
+    """What is on file and has no curve, each once."""
+    return list(dict.fromkeys([*evidence.left_out, *evidence.unpriced(project.prices), *more]))

@@ -30,7 +30,8 @@ def trained_with(folders: Iterable[Any], way: Way, method: str) -> TrainedWith:
 
     folders: of comparisons.
     """
-    found = [row for folder in folders for row in _rows(folder, method)]
+    every = [row for folder in folders for row in _rows(folder, method)]
+    found = [row for row in every if not row["reference"]] or every
     own = [row for row in found if Way.of(row["scheme"]).scheme == way.scheme] or found
     if not own:
         return TrainedWith(method, ())
@@ -42,7 +43,7 @@ def _rows(folder: Any, method: str) -> Iterable[dict[str, Any]]:
     table = runs.table(folder)
     names = [name for name in (*_NEEDED, "tuned") if name in table.column_names]
     for row in table.select(names).to_pylist():
-        if row["method"] == method and not row["reference"] and row["draw"] != runs.SWEEP:
+        if row["method"] == method and row["draw"] != runs.SWEEP:
             yield dict.fromkeys((*_NEEDED, "tuned")) | row
 
 

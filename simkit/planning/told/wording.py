@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 Span = tuple[float, float]
 
 # The words of a grade; the colour never stands alone. Its limits are in reach.py.
@@ -19,6 +22,37 @@ RISKS = {
     "target where there is one; a plan can go by what is reached with bad luck instead (the robust "
     "choice).",
 }
+
+
+def several(count: int, one: str, more: str = "") -> str:
+    """So many of something: "1 image", "2,000 images"."""
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
+def times(factor: float) -> str:
+    """ "2.2 times"."""
+    told = f"{factor:.0f}" if factor >= 10 else f"{factor:.2g}"
+    return f"{told} {'time' if told == '1' else 'times'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "one", "one and another", "one, another and a third"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def in_cents(amounts: Sequence[float], most: float = math.inf) -> list[float]:
+    """Amounts in whole cents that add up to their sum in cents, which is not above `most`.
+
+    Each is rounded down, and the cents that are left go to the largest remainders.
+    """
+    exact = [100 * amount for amount in amounts]
+    whole = [math.floor(one + 1e-6) for one in exact]
+    total = min(round(math.fsum(exact)), max(sum(whole), math.floor(100 * most + 1e-6)))
+    order = sorted(range(len(exact)), key=lambda place: whole[place] - exact[place])
+    for place in order[: total - sum(whole)]:
+        whole[place] += 1
+    return [one / 100 for one in whole]
 
 
 def points(share: float) -> str:

@@ -20,7 +20,16 @@ def test_prices_are_looked_up_by_name():
         ({"budget": float("inf")}, "budget is inf; dollars above 0 are expected"),
         ({"images": 0}, "images is 0; a whole number from 1 on is expected"),
         ({"images": 0.5}, "images is 0.5; a whole number from 1 on is expected"),
-        ({"target": 60}, "target is 60; a mAP above 0 and below 1, such as 0.6, is expected"),
+        (
+            {"target": 100},
+            "target is 100; a mAP above 0 and below 1, such as 0.6, or its points, such as 60, is "
+            "expected",
+        ),
+        (
+            {"target": 1},
+            "target is 1; a mAP above 0 and below 1, such as 0.6, or its points, such as 60, is "
+            "expected",
+        ),
         ({"precision": 0}, "precision is 0; points of mAP above 0 and below 100 are expected"),
         ({"image_price": -1}, "image_price is -1; dollars from 0 on are expected"),
         ({"gpu_price": -1}, "gpu_price is -1; dollars from 0 on are expected"),
@@ -51,3 +60,7 @@ def test_a_price_list_without_a_unit_is_refused(tmp_path):
     assert str(error.value) == (
         f"{own}: verify: per is missing; it must be one of question, page, image"
     )
+
+
+def test_a_target_in_points_is_the_same_target():
+    assert Project(1.0, target=60).target == Project(1.0, target=0.6).target == 0.6

@@ -67,7 +67,7 @@ def test_ticks_are_few_and_inside(low: float, high: float) -> None:
 
 def test_what_is_flat_or_a_single_place_is_still_drawn() -> None:
     flat = replace(
-        LINES[0], dollars=(5.0,), median=(0.5,), low=(0.5,), high=(0.5,), points=((5.0, 0.5),)
+        LINES[0], dollars=(5.0,), median=(0.5,), low5=(0.5,), high95=(0.5,), points=((5.0, 0.5),)
     )
     plan = sample(lines=(flat,), chosen=replace(CHOSEN, dollars=5.0, times=1.0), left=5.0)
     assert "nan" not in chart(plan, name="c")

@@ -17,8 +17,17 @@ def test_every_scheme_is_an_order_in_words(name: str) -> None:
 def test_orders() -> None:
     assert order("full-subset", 9_580) == "Label 9,580 images completely (full-subset)"
     assert order("mixed(rest='rpa')", 20) == (
-        "Label a share of 20 images completely, and the rest by another scheme (mixed(rest='rpa'))"
+        "Label 20 % of 20 images completely, and the rest by rpa (mixed(rest='rpa'))"
     )
+    assert order("fpc(per_class=1488)", 800) == (
+        "For each class find 1,488 images with it and as many without it among 800 images "
+        "(fpc(per_class=1488))"
+    )
+    assert order("rpa(keep=0.8316)", 40_000) == (
+        "Ask about 83.2 % of all classes, picked by chance, of each of 40,000 images "
+        "(rpa(keep=0.8316))"
+    )
+    assert order("single-positive", 1) == "Name 1 present class in 1 image (single-positive)"
     assert order(EVIL, 3) == f"Buy labels of 3 images ({EVIL})"
 
 

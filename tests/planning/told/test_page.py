@@ -133,3 +133,9 @@ def test_on_a_phone_wide_tables_name_every_cell() -> None:
 
 def test_in_print_the_chart_leaves_room_for_what_is_above_it() -> None:
     assert re.search(r"@media print \{.*svg \{[^}]*max-height: 6.5cm", sample().html(), re.DOTALL)
+
+
+def test_commands_are_set_as_code_and_not_in_backticks() -> None:
+    told = sample(assumptions=("Run `simkit <x>` again.", "a ` alone"))
+    assert "Run <code>simkit &lt;x&gt;</code> again." in told.html() and "a ` alone" in told.html()
+    assert "Run `simkit <x>` again." in told.markdown() and "a \\` alone" in told.markdown()

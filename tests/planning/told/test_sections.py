@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from simkit.planning.told.parts import Item
 from simkit.planning.told.sections import document
 from tests.planning.sample import CHECK, CHOSEN, sample
 
@@ -70,6 +71,26 @@ def test_the_bill_adds_up_and_says_what_is_not_spent() -> None:
     assert section(sample(budget=4_940.0), "Where").lines == ()
 
 
+def test_the_lines_of_the_bill_add_up_to_the_cent() -> None:
+    items = (Item("labels", 484.985, ""), Item("test set", 15.015, ""))
+    told = section(sample(bill=items, budget=500.0), "Where")
+    assert [row[1] for row in told.table.rows] == ["484.99", "15.01", "500.00"]
+
+
+def test_one_purchase_is_no_rounds() -> None:
+    one = section(sample(steps=sample().steps[:1]), "Buy at once")
+    assert one.lines[0].startswith("There is one purchase") and len(one.table.rows) == 1
+    assert section(sample(), "Buy in rounds").table.columns[3] == "images so far"
+
+
+def test_where_curves_end_is_not_called_left_out() -> None:
+    notes = section(sample(ends=("rpa: followed up to $5",)), "Assumptions").notes
+    assert notes == (
+        "Left out: rpa has two sizes only",
+        "Where a curve ends: rpa: followed up to $5",
+    )
+
+
 def test_dollars_to_a_target_include_the_share_that_never_gets_there() -> None:
     told = section(sample(), "Dollars")
     assert told.lines == (
@@ -105,6 +126,7 @@ def test_a_missed_back_test_says_so_and_marks_its_rows() -> None:
         "MISSED: of all curves' 8 largest sizes, predicted from smaller ones (2 times less on "
         "average), 4 lie in their 90 % bands; these are 2.7 points wide, and the median error is "
         "1.7 points.",
+        "The chosen curve passed: its one size lies in the band.",
     )
     assert [row[-1] for row in told.table.rows] == ["yes", "NO"]
     assert section(sample(check=None), "Back-test").lines == (

@@ -1,0 +1,94 @@
+"""What to read before anything else of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simkit.planning.choosing.candidates import Candidate
+from simkit.planning.curves.backtest import Backtest
+from simkit.planning.curves.reach import MOST
+from simkit.planning.told.parts import Reach
+from simkit.planning.told.wording import percent, points, several, span, times
+from simkit.study.limit import money
+
+WORTH = 0.01  # of the budget: less that is not spent is not worth a word
+
+
+def warnings(
+    chosen: Candidate,
+    own: Backtest | None,
+    every: Backtest | None,
+    note: str,
+    reach: Reach | None,
+    *,
+    budget: float,
+    larger: str,
+) -> Iterator[str]:
+    """Sentences. own: the back-test of the chosen curve;  every: of all curves;  note: of the
+    chosen curve;  larger: which pilot would tell more, told once where one is called for."""
+    called = [*_missed(own, every), *_far(chosen, budget)]
+    yield from called
+    if called:
+        yield larger
+    extrapolated = chosen.dollars > chosen.reach * (1 + 1e-9)
+    if own is None and extrapolated and (every is None or every.passed):
+        yield (
+            "There is no back-test of this curve: the pilot has too few sizes to predict the "
+            "largest from the others, so nothing shows that the bands hold; add a budget to the "
+            "comparison."
+        )
+    if note:
+        yield f"{note[0].upper()}{note[1:]}."
+    if reach is not None and reach.reached < 0.5:
+        yield (
+            f"{points(reach.target)} mAP is probably out of reach for every way of buying: by "
+            f"{reach.way} with {reach.method} {percent(reach.reached)} of samples get there below "
+            f"{money(reach.most)} of labels."
+        )
+
+
+def _missed(own: Backtest | None, every: Backtest | None) -> Iterator[str]:
+    """That bands did not hold: first those of the chosen curve, else those of all."""
+    rely = "Do not rely on the bands below, nor on the runners-up, before a larger pilot."
+    if own is not None and not own.passed:
+        row = max(own.rows, key=lambda one: (one.dollars, one.sizes))
+        yield (
+            f"The back-test missed: of {several(len(own.rows), 'larger size')} of this curve that "
+            f"its smaller ones predict, {_outside(own)} outside the 90 % band (the largest: "
+            f"{points(row.measured)} mAP measured, {span((row.low, row.high))} predicted). {rely}"
+        )
+    elif every is not None and not every.passed:
+        yield (
+            f"The back-test missed: of {several(len(every.rows), 'size')} of all curves "
+            f"{_outside(every)} outside the 90 % bands that the pilot's smaller sizes "
+            f"give{_whose(own)}. {rely}"
+        )
+
+
+def _outside(found: Backtest) -> str:
+    missed = sum(not row.covered for row in found.rows)
+    return f"{missed} {'lies' if missed == 1 else 'lie'}"
+
+
+def _whose(own: Backtest | None) -> str:
+    if own is None:
+        return ""
+    if all(row.covered for row in own.rows):
+        return "; none of these is of the chosen curve"
+    return f"; of the chosen curve's own {len(own.rows)}, {_outside(own)} outside"
+
+
+def _far(chosen: Candidate, budget: float) -> Iterator[str]:
+    """That the choice lies far beyond the pilot, and that it would lie further yet."""
+    if chosen.grade == "red":
+        yield (
+            f"The recommended amount lies {times(chosen.dollars / chosen.reach)} beyond the pilot; "
+            "take it for a direction and label a larger pilot first."
+        )
+    left = budget - chosen.total
+    if left > WORTH * budget and chosen.dollars > MOST * chosen.reach * (1 - 1e-6):
+        yield (
+            f"{money(left)} of the budget are not spent, as no curve is followed beyond "
+            f"{times(MOST)} the pilot's largest size ({money(chosen.reach)} of labels), and not "
+            "because more would gain nothing."
+        )

@@ -1,0 +1,42 @@
+"""Which larger pilot would tell more."""
+
+import pytest
+
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.evidence.gathering import scale
+from simkit.planning.evidence.ways import Way
+from simkit.planning.money.project import Project
+from simkit.planning.told.larger import larger
+from tests.planning import planted
+from tests.planning.fakes import Line, candidate
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory) -> Evidence:
+    folder = tmp_path_factory.mktemp("pilot") / "runs"
+    return Evidence.of(planted.write(folder, schemes=("full-subset",), methods=("an",)))
+
+
+def test_it_goes_on_with_the_pilots_own_scale(evidence) -> None:
+    sizes = sorted({run.nominal[-1] for run in evidence.runs if not run.reference})
+    project, way = Project(budget=500.0), Way.of("full-subset")
+    chosen = candidate("full-subset", "an", 300.0, Line(0.6, 0.05, reach=sizes[-1]))
+    told = larger(chosen, evidence, project)
+    budgets = [*map(int, sizes), int(2 * sizes[-1]), int(4 * sizes[-1])]
+    assert f"budgets = {budgets}" in told and "`simkit compare grid.toml --out larger`" in told
+    assert str(evidence.folders[0]) in told
+    everything = evidence.most(way, project.prices, evidence.images)
+    assert ("images or more" in told) == (4 * sizes[-1] > everything)
+    used = candidate("full-subset", "an", 300.0, Line(0.6, 0.05, reach=everything / 2))
+    assert f"and data with {2 * evidence.images:,} images or more" in larger(
+        used, evidence, project
+    )
+
+
+def test_a_scale_doubles_its_labels_and_keeps_its_set_up(evidence) -> None:
+    from dataclasses import replace
+
+    run = next(run for run in evidence.runs if not run.reference)
+    bought = [replace(run, nominal=("dollars", "mine", b), set_up=500.0) for b in (520.0, 540.0)]
+    assert scale(bought, 2) == [520, 540, 580, 660]
+    assert scale([replace(run, nominal=("written", "1.0", 3.0))], 2) == []
