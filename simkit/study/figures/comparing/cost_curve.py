@@ -182,13 +182,14 @@ def _ticks(axes: Axes, cells: list[Cell], over: Over, across: int) -> None:
     budgets = {limit(cell) for cell in cells if limit(cell)}
     others = {round(_spent(cell, over), 2) for cell in cells if not limit(cell)} - budgets
     wanted = [*sorted(budgets), *sorted(others)]
+    spent = [v for v in (*(_spent(cell, over) for cell in cells), *wanted) if v > 0] or [1.0]
     if 0 < len(wanted) <= 6 and min(wanted) > 0:
-        spent = [_spent(cell, over) for cell in cells] + wanted
-        axes.xaxis.set_major_locator(FixedLocator(_apart(wanted, spent, over, across)))
         # Also where all of it is one budget, of which each scheme spends nearly all.
         axes.set_xlim(min(spent) / 1.12, max(spent) * 1.12)
-    else:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    else:  # round numbers, powers of ten before others
+        steps = (LogLocator(subs=(sub,)).tick_values(min(spent), max(spent)) for sub in (1, 5, 2))
+        wanted = [value for values in steps for value in values]
+    axes.xaxis.set_major_locator(FixedLocator(_apart(wanted, spent, over, across)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: _price(x, over)))
 
@@ -197,8 +198,7 @@ def _apart(wanted: list[float], spent: list[float], over: Over, across: int) -> 
     """Those whose labels have room beside the ones before them."""
     letters = max(len(_price(value, over)) for value in wanted)
     panel = 72 * (WIDTH / across - 0.6)  # points, of which a letter takes up to 6.5
-    low = min(value for value in spent if value > 0)
-    room = (6.5 * letters + 6) / panel * math.log(1.3 * max(spent) / low)
+    room = (6.5 * letters + 6) / panel * math.log(1.3 * max(spent) / min(spent))
     found: list[float] = []
     for value in wanted:
         found += [value] if all(abs(math.log(value / v)) >= room for v in found) else []

@@ -168,3 +168,20 @@ def test_ticks_have_room_where_spends_are_close(options):
     )
     boxes = [t.get_window_extent() for t in texts]
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+
+
+def test_ticks_of_many_budgets_have_room_over_decades():
+    rows = [
+        planted.row(scheme=scheme, method="an", draw=0, map=0.3, dollars=spent, budget=spent)
+        for scheme, least in {"full-subset": 2.5, "rpa": 0.6, "single-positive": 0.06}.items()
+        for spent in (least * 2**k for k in range(5))
+    ]
+    drawing = CostCurve()(runs.tidy(rows, classes=()))
+    drawing.draw_without_rendering()
+    axes = drawing.axes[0]
+    low, high = axes.get_xlim()
+    texts = [t for x, t in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True)
+             if low <= x <= high]  # fmt: skip
+    assert {"$0.10", "$1", "$10"} <= {t.get_text() for t in texts}
+    boxes = [t.get_window_extent() for t in texts]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
