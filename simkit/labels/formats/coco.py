@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from simkit.labels.formats.base import complete, kept_by_simkit_alone, reading, register
 from simkit.labels.formats.pieces.coco_json import Instances, read_content
-from simkit.labels.formats.pieces.coco_like import bare, like, write_json
+from simkit.labels.formats.pieces.coco_like import bare, like, pictured, write_json
 from simkit.labels.partial import PartialLabels
 
 _WHAT = "COCO instances (JSON with images, annotations, categories)"
@@ -69,7 +69,7 @@ class Coco:
             members = like(labels, self.like, "an instances file", image=_plain)
             write_json(path, ((key, _uncounted(key, value)) for key, value in members))
             return
-        images = ({"id": identity} for identity in labels.images.tolist())
+        images = pictured(labels)
         categories = ({"id": c + 1, "name": name} for c, name in enumerate(labels.classes))
         lists = {"images": images, "annotations": bare(labels), "categories": categories}
         write_json(path, lists.items())

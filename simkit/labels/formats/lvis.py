@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from simkit.labels.formats.base import kept_by_simkit_alone, reading, register
 from simkit.labels.formats.pieces.coco_json import Content, Instances, read_content
-from simkit.labels.formats.pieces.coco_like import bare, like, write_json
+from simkit.labels.formats.pieces.coco_like import bare, like, pictured, write_json
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 
@@ -123,8 +123,8 @@ def _file_name(url: Any) -> str:
 
 def _images(labels: PartialLabels) -> Iterator[dict[str, Any]]:
     ids = {c: c + 1 for c in range(labels.shape[1])}
-    for i, identity in enumerate(labels.images.tolist()):
-        yield _told(labels, {"id": identity}, i, ids)
+    for i, image in enumerate(pictured(labels)):
+        yield _told(labels, image, i, ids)
 
 
 def _told(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,13 @@ def write_json(path: str | PathLike[str], parts: Iterable[tuple[str, Any]]) -> N
                 stream.write(f"{',' if place else ''}\n{encode(row)}")
             stream.write("\n]")
         stream.write("\n}\n")
+
+
+def pictured(labels: PartialLabels) -> Iterator[Row]:
+    """An image for each id; one that is a file's name, as in a folder of pictures, names it too."""
+    for identity in labels.images.tolist():
+        named = isinstance(identity, str) and PurePosixPath(identity).suffix
+        yield {"id": identity} | ({"file_name": identity} if named else {})
 
 
 def bare(labels: PartialLabels) -> Iterator[Row]:

@@ -108,3 +108,19 @@ def test_the_file_that_is_like_may_be_replaced(tmp_path: Path) -> None:
     make(f"lvis(like='{path}')").write(read, path)
     assert make("lvis").read(path).id == read.id
     assert np.count_nonzero(read.codes.data) == 3
+
+
+@pytest.mark.parametrize("kind", ["coco", "lvis"])
+def test_ids_that_are_names_of_files_name_them_for_other_programs(
+    kind: str, tmp_path: Path
+) -> None:
+    labels = PartialLabels.of([[1], [-1], [1]], ["a.jpg", "sub/b.png", "c"], ["dog"])
+    make(kind).write(labels, tmp_path / "x.json")
+    images = json.loads((tmp_path / "x.json").read_bytes())["images"]
+    assert [image.get("file_name") for image in images] == ["a.jpg", "sub/b.png", None]
+    back = make(kind).read(tmp_path / "x.json")
+    assert back.images.tolist() == labels.images.tolist()
+    assert back.rows(range(3)).tolist() == [[1], [-1], [1]]
+    make(kind).write(PartialLabels.of([[1]], [7], ["dog"]), tmp_path / "x.json")
+    (image,) = json.loads((tmp_path / "x.json").read_bytes())["images"]
+    assert image["id"] == 7 and "file_name" not in image
