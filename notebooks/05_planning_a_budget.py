@@ -40,7 +40,6 @@ import numpy as np
 from IPython.display import display
 
 import simkit
-from simkit.planning.pilot.report import pilot_report
 from simkit.study.grid import Grid, demo
 
 # %%
@@ -60,7 +59,7 @@ train = replace(demo().train, epochs=4) if quick else demo().train
 
 # %%
 ways = ("full-subset", "rpa", "single-positive")
-first = pilot_report(
+first = simkit.plan_pilot(
     budget, prices="openimages", classes=52, per_image=9.5, images=images, schemes=ways
 )
 display(first)
@@ -136,7 +135,7 @@ told = {line.way: line for line in reversed(plan.lines)}  # the best method of e
 figure, axes = plt.subplots(figsize=(7.5, 4.2))
 for colour, line in zip(("#0072B2", "#E69F00", "#009E73"), told.values(), strict=False):
     own = there[(there.scheme == line.way) & (there.method == line.method)]
-    low, middle, high = (100 * np.array(one) for one in (line.low, line.median, line.high))
+    low, middle, high = (100 * np.array(one) for one in (line.low5, line.median, line.high95))
     axes.fill_between(line.dollars, low, high, color=colour, alpha=0.15, lw=0)
     axes.plot(line.dollars, middle, color=colour, label=f"{line.way}, {line.method}")
     axes.plot(*zip(*((x, 100 * y) for x, y in line.points), strict=True), ".", color=colour)
@@ -153,7 +152,7 @@ _ = axes.legend(frameon=False, title="dots: pilot, band: plan, crosses: bought")
 held = {}
 for line in told.values():
     own = 100 * there[(there.scheme == line.way) & (there.method == line.method)]["map"]
-    low, middle, high = 100 * line.low[-1], 100 * line.median[-1], 100 * line.high[-1]
+    low, middle, high = 100 * line.low5[-1], 100 * line.median[-1], 100 * line.high95[-1]
     held[line.way] = ((low <= own) & (own <= high)).mean()
     print(f"{line.way:16} {line.method:7} planned {middle:.1f} ({low:.1f} to {high:.1f}),", end=" ")
     print(f"bought {', '.join(f'{x:.1f}' for x in own)}: {100 * held[line.way]:.0f} % inside")
@@ -167,7 +166,7 @@ lead = {}
 for one in plan.rivals:
     gain = 100 * (scores[plan.chosen.way, plan.chosen.method] - scores[one.way, one.method])
     lead[one.way, one.method] = gain.mean()
-    span = f"{100 * one.difference:+5.1f} ({100 * one.low:+5.1f} to {100 * one.high:+5.1f})"
+    span = f"{100 * one.difference:+5.1f} ({100 * one.low5:+5.1f} to {100 * one.high95:+5.1f})"
     print(f"{one.way:16} {one.method:7} planned {span}, bought {gain.mean():+5.1f}")
 
 # %% [markdown]
@@ -227,7 +226,7 @@ for panel, (name, one) in zip(panels, plans.items(), strict=True):
     lines = {line.way: line for line in reversed(one.lines)}
     for line in (lines[way] for way in ways if way in lines):
         own = measured[name].query("scheme == @line.way and method == @line.method")
-        at = [np.interp(own.dollars.mean(), line.dollars, y) for y in (line.low, line.high)]
+        at = [np.interp(own.dollars.mean(), line.dollars, y) for y in (line.low5, line.high95)]
         spot = f"{line.way}\n{line.method}"
         panel.plot([spot, spot], 100 * np.array(at), color="#c6d8e8", lw=9)
         panel.plot([spot] * len(own), 100 * own["map"], "x", color="#0072B2")
@@ -272,7 +271,7 @@ print(f"behind the best that could have been bought for ${budget}: {regret:.1f} 
 assert quick or plan.chosen.way in ("full-subset", "rpa")
 assert quick or held[plan.chosen.way] == 1
 assert quick or regret < 1.5
-assert quick or plan.rivals[0].low < 0 < plan.rivals[0].high
+assert quick or plan.rivals[0].low5 < 0 < plan.rivals[0].high95
 assert quick or lead["single-positive", "ll-r"] > 5
 assert quick or plans["openimages"].chosen.way == best["openimages"].idxmax() == "single-positive"
 assert quick or plans["google"].chosen.way == best["google"].idxmax() == "full-subset"

@@ -129,7 +129,7 @@ def sample(**changes) -> Plan:
                     0.139,
                     1.0,
                     (),
-                    "",
+                    "Never.",
                 ),
             ),
             method_spec="ll-r(delta=0.5, k_of='batch')",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from os import PathLike
@@ -89,11 +90,9 @@ class Evidence:
         runs = once(run for one in found for run in one.runs)
         told = tuple(few(runs))
         if max(pairs(runs).values()) < LEAST:
-            budgets = scale(runs, LEAST) or [50, 100, 200, 400]
-            raise BadInput(
-                f"{told[0].removesuffix(': left out')}; compare again with more "
-                f"budgets, such as budgets = {budgets}"
-            )
+            more = f"such as budgets = {scale(runs, LEAST) or [50, 100, 200, 400]}"
+            few_sizes = told[0].removesuffix(": left out")
+            raise BadInput(f"{few_sizes}; compare again with more budgets, {more}")
         first = found[0]
         results = [f"{run.labels_id} {run.method} {run.score!r}" for run in runs]
         return Evidence(
@@ -209,10 +208,9 @@ class Evidence:
         runs = [run for run in self.runs if run.reference and run.method == "full"]
         if not runs:
             return None
-        try:
+        dollars = None
+        with suppress(BadInput, KeyError):
             dollars = fmean(dollars_of(run, self._priced(prices), prices) for run in runs)
-        except (BadInput, KeyError):
-            return Ceiling(fmean(run.score for run in runs), None, len(runs))
         return Ceiling(fmean(run.score for run in runs), dollars, len(runs))
 
     def train_hours(self, method: str) -> float:
@@ -220,8 +218,7 @@ class Evidence:
         runs = [run for run in self.runs if run.method == method and not run.reference]
         if not runs:
             raise unknown("method", method, self.methods)
-        most = max(run.images for run in runs)
-        return max(run.seconds for run in runs if run.images == most) / 3600
+        return max((run.images, run.seconds) for run in runs)[1] / 3600
 
     def assumption(self, way: Way, images: int | None = None) -> str:
         """In one sentence: what is taken to hold beyond the pilot's largest purchase of a way.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 520, 400  # of the drawing's own units: small, so that words stay large on a phone
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 18, 26, 46
+_WORDS, _LINE = 125, 12  # width of the words at the choice, and half of a line's height with room
 _LOOKS = (  # colours of Okabe and Ito, which most people tell apart; dashes; marks
     ("#0072B2", "", "circle"),
     ("#D55E00", "7 4", "square"),
@@ -208,7 +209,21 @@ def _choice(at: _Place, plan: Plan) -> Iterator[str]:
     low, high = (at.y(value) for value in plan.chosen.band90)
     yield f'<line class="choice" x1="{x:.1f}" y1="{low:.1f}" x2="{x:.1f}" y2="{high:.1f}"/>'
     yield f'<circle class="choice" cx="{x:.1f}" cy="{y:.1f}" r="5.5"/>'
-    words = f"{points(plan.chosen.median)} mAP"
-    # Below its bar: curves that rise pass above it on their way there.
-    down = low + 18 if low < HEIGHT - _BOTTOM - 24 else high - 8
-    yield f'<text class="strong" x="{x:.1f}" y="{down:.1f}" text-anchor="end">{words}</text>'
+    words, at_y = f"choice {points(plan.chosen.median)} mAP", _free(at, plan, x)
+    yield f'<text class="strong" x="{x - 4:.1f}" y="{at_y:.1f}" text-anchor="end">{words}</text>'
+
+
+def _free(at: _Place, plan: Plan, x: float) -> float:
+    """Where the words of the choice stand: above its bar or below it, on no curve and no mark."""
+    low, high = (round(at.y(score)) for score in plan.chosen.band90)
+    taken = [
+        at.y(score)
+        for line in plan.lines[:MOST]
+        for dollars, score in (*zip(line.dollars, line.median, strict=True), *line.points)
+        if x - _WORDS <= at.x(dollars) <= x + 8
+    ]
+    places = (*range(high - 8, _TOP + 14, -4), *range(low + 18, HEIGHT - _BOTTOM - 8, 4))
+    for place in places:
+        if all(abs(y - (place - 5)) > _LINE for y in taken):
+            return float(place)
+    return float(high - 8)

@@ -85,10 +85,14 @@ KEYS = {
     "check.factor": "how many times beyond the smaller sizes they lie on average",
     "check.singles": "share of single draws, not of their means, in the bands; null: not known",
     "reach.target": "the target again; reach is null without one",
-    "reach.quantiles[]": "dollars of labels of the chosen way that are enough with a chance of 5, "
-    "25, 50, 75 and 95 %; null: not below reach.most",
+    "reach.way": "how it is reached for the least money, for people",
+    "reach.method": "the method that is trained on these labels",
+    "reach.quantiles[]": "dollars of these labels that are enough with a chance of 5, 25, 50, 75 "
+    "and 95 %; null: not below reach.most",
     "reach.reached": "share of samples that reach the target below reach.most",
     "reach.most": "dollars of labels up to which the curve is followed",
+    "reach.total": "dollars of the whole bill that reach it with a chance of 95 %; null: none do",
+    **{f"reach.enough.{key}": f"that purchase: {told}" for key, told in _PURCHASE.items()},
     "lines[].way": "a curve that is drawn, the choice's first",
     "lines[].method": "its method",
     "lines[].dollars[]": "of training labels, ascending",
@@ -111,9 +115,11 @@ KEYS = {
 
 
 def told(*, width: int = 100) -> str:
-    """A line for each key; those of options are those of chosen."""
-    shown = {key: text for key, text in KEYS.items() if not key.startswith("options[]")}
+    """A line for each key; those of other purchases are those of chosen."""
+    again = ("options[].", "reach.enough.")
+    shown = {key: text for key, text in KEYS.items() if not key.startswith(again)}
     shown["options[]"] = "purchases for less money, cheapest first, with the keys of chosen"
+    shown["reach.enough"] = "that purchase, with the keys of chosen; null: the budget is too small"
     room = max(map(len, shown)) + 2
     lines = [
         "What `simkit plan --json` and a .json report hold: dollars are of the price list,",

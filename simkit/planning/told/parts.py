@@ -87,7 +87,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Reach:
-    """Dollars of training labels to the target, by the way and the method that take least money.
+    """Dollars of training labels to the target, by the way and method that take least money.
 
     quantiles  at 5, 25, 50, 75 and 95 % of all samples; None: not below `most`.
     reached    share of samples that reach the target below `most` dollars.
@@ -96,11 +96,11 @@ class Reach:
     """
 
     target: float
-    way: str
-    method: str
     quantiles: tuple[float | None, ...]
     reached: float
     most: float
+    way: str = ""
+    method: str = ""
     total: float | None = None
     enough: Purchase | None = None
 

@@ -16,7 +16,7 @@ def candidate(**changes):
     return SimpleNamespace(**values | changes)
 
 
-def tested(*covered, passed):
+def checked(*covered, passed):
     rows = [
         SimpleNamespace(covered=one, dollars=100.0 * 2**k, sizes=3, measured=0.5, low=0.6, high=0.7)
         for k, one in enumerate(covered)
@@ -31,7 +31,7 @@ def told(chosen=None, own=None, every=None, note="", reach=None, budget=400.0):
 
 
 def test_a_chosen_curve_that_failed_is_told_whatever_the_others_did() -> None:
-    own, every = tested(True, False, False, passed=False), tested(*[True] * 20, passed=True)
+    own, every = checked(True, False, False, passed=False), checked(*[True] * 20, passed=True)
     assert told(own=own, every=every) == [
         "The back-test missed: of 3 larger sizes of this curve that its smaller ones predict, 2 "
         f"lie outside the 90 % band (the largest: 50.0 mAP measured, 60.0 to 70.0 predicted). "
@@ -41,8 +41,8 @@ def test_a_chosen_curve_that_failed_is_told_whatever_the_others_did() -> None:
 
 
 def test_where_others_failed_it_says_how_the_chosen_one_did() -> None:
-    every = tested(True, False, passed=False)
-    fine, poor = tested(True, passed=True), tested(True, True, True, False, passed=True)
+    every = checked(True, False, passed=False)
+    fine, poor = checked(True, passed=True), checked(True, True, True, False, passed=True)
     start = (
         "The back-test missed: of 2 sizes of all curves 1 lies outside the 90 % bands that the "
         "pilot's smaller sizes give"
@@ -57,28 +57,28 @@ def test_where_others_failed_it_says_how_the_chosen_one_did() -> None:
 
 
 def test_what_held_is_not_warned_of_and_what_was_not_checked_is() -> None:
-    fine = tested(True, passed=True)
+    fine = checked(True, passed=True)
     assert told(own=fine, every=fine) == []
     (alone,) = told()
     assert alone.startswith("There is no back-test of this curve: the pilot has too few sizes")
 
 
 def test_a_far_or_unreachable_choice_is_warned_of() -> None:
-    fine, reach = tested(True, passed=True), Reach(0.8, (None,) * 5, 0.1, 4_500.0)
+    fine, reach = checked(True, passed=True), Reach(0.8, (None,) * 5, 0.1, 4_500.0, "rpa", "an")
     far = candidate(grade="red", dollars=2_000.0, total=2_000.0)
     assert told(far, fine, fine, "a note", reach, budget=2_000.0) == [
         "The recommended amount lies 20 times beyond the pilot; take it for a direction and label "
         "a larger pilot first.",
         LARGER,
         "A note.",
-        "80.0 mAP is probably out of reach for this way of buying: 10 % of samples get there below "
-        "$4,500 of labels.",
+        "80.0 mAP is probably out of reach for every way of buying: by rpa with an 10 % of samples "
+        "get there below $4,500 of labels.",
     ]
 
 
 @pytest.mark.parametrize("dollars, warned", [(5_000.0, True), (4_000.0, False)])
 def test_money_left_because_no_curve_goes_further_is_told(dollars: float, warned: bool) -> None:
-    fine = tested(True, passed=True)
+    fine = checked(True, passed=True)
     found = told(candidate(dollars=dollars, total=dollars), fine, fine, budget=6_000.0)
     assert found == warned * [
         "$1,000 of the budget are not spent, as no curve is followed beyond 50 times the pilot's "

@@ -41,7 +41,11 @@ def test_every_run_of_the_pilot_is_a_mark() -> None:
 
 def test_budget_pilot_and_choice_are_there() -> None:
     text = chart(sample(), name="c")
-    assert ">budget</text>" in text and ">pilot ends</text>" in text and ">71.2 mAP</text>" in text
+    assert (
+        ">budget</text>" in text
+        and ">pilot ends</text>" in text
+        and ">choice 71.2 mAP</text>" in text
+    )
     budget = float(re.search(r'<line class="budget" x1="([\d.]+)"', text)[1])
     choice = float(re.search(r'<circle class="choice" cx="([\d.]+)"', text)[1])
     pilot = float(re.search(r'<line class="pilot" x1="([\d.]+)"', text)[1])
@@ -75,3 +79,13 @@ def test_what_is_flat_or_a_single_place_is_still_drawn() -> None:
 
 def test_without_curves_there_is_no_chart() -> None:
     assert chart(sample(lines=()), name="c") == ""
+
+
+def test_the_words_at_the_choice_lie_on_no_curve() -> None:
+    near = replace(LINES[1], median=(0.45, 0.57, 0.64, 0.66))  # just below the choice's bar
+    for lines in (LINES, (LINES[0], near, LINES[2])):
+        text = chart(sample(lines=lines), name="c")
+        found = re.search(r'class="strong" x="([\d.]+)" y="([\d.]+)"', text)
+        x, y = float(found[1]), float(found[2]) - 5
+        for line in polylines(text):
+            assert all(abs(b - y) > 10 for a, b in line if x - 70 <= a <= x)

@@ -1,5 +1,6 @@
 """What was asked and what is recommended, each in a line."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from simkit.annotate.habits import Habits
@@ -7,6 +8,7 @@ from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
 from simkit.planning.told import headline
 from simkit.planning.told.parts import Reach
+from tests.planning.sample import CHOSEN
 
 
 def candidate(**changes):
@@ -26,6 +28,17 @@ def candidate(**changes):
     return SimpleNamespace(**values | changes)
 
 
+def reached(dollars, total=None):
+    """A target of 65 mAP that full-subset labels for so many dollars reach nearly surely."""
+    bought = replace(
+        CHOSEN, way="full-subset", method="an", dollars=dollars, total=total or dollars
+    )
+    return Reach(
+        0.65, (100.0, 110.0, 120.0, 130.0, dollars), 1.0, 4_500.0, "full-subset", "an",
+        bought.total, bought,
+    )  # fmt: skip
+
+
 def test_the_recommendation_is_one_sentence() -> None:
     assert headline.recommendation(candidate(), Project(budget=500.0), 3) == (
         "For each class find 12 images with it and as many without it among 900 images "
@@ -36,15 +49,16 @@ def test_the_recommendation_is_one_sentence() -> None:
 
 def test_dollars_that_reach_the_target_come_first() -> None:
     project = Project(budget=500.0, target=0.65)
-    reach = Reach(0.65, (100.0, 110.0, 120.0, 130.0, 150.0), 1.0, 4_500.0)
-    told = headline.recommendation(candidate(p_target=0.999), project, 1, reach)
+    told = headline.recommendation(candidate(p_target=0.999), project, 1, reached(150.0))
     assert told.startswith(
-        "$150 of fpc labels are enough for 65.0 mAP in 95 % of samples; for the most mAP, for each "
-        "class find"
+        "$150 of full-subset labels, trained with an, are enough for 65.0 mAP in 95 % of samples; "
+        "for the most mAP, for each class find"
     )
     assert told.endswith("nine times in ten 68.4 to 74.1.")
-    for last in (None, 450.0):  # not reachable, or not below what is bought
-        far = Reach(0.65, (100.0, 110.0, 120.0, 130.0, last), 0.9, 4_500.0)
+    told = headline.recommendation(candidate(p_target=0.999), project, 1, reached(150.0, 200.0))
+    assert told.startswith("$150 of full-subset labels ($200 in all), trained with an, are enough")
+    none = Reach(0.65, (100.0, 110.0, 120.0, 130.0, None), 0.9, 4_500.0)
+    for far in (none, reached(450.0)):  # not reachable, or not below what is bought
         told = headline.recommendation(candidate(p_target=0.8), project, 1, far)
         assert told.endswith("; 65.0 or more has a chance of 80 %.")
 
@@ -75,10 +89,9 @@ def test_what_is_on_the_bill_besides_labels_is_in_the_sum() -> None:
 
 
 def test_bands_that_did_not_hold_are_conditional() -> None:
-    reach = Reach(0.65, (100.0, 110.0, 120.0, 130.0, 150.0), 1.0, 4_500.0)
     project = Project(budget=500.0, target=0.65)
-    told = headline.recommendation(candidate(p_target=0.99), project, 1, reach, held=False)
-    assert told.startswith("If the curve holds, $150 of fpc labels are enough")
+    told = headline.recommendation(candidate(p_target=0.99), project, 1, reached(150.0), held=False)
+    assert told.startswith("If the curve holds, $150 of full-subset labels, trained with an, are")
     assert told.endswith("expect 71.2 mAP, if the curve holds, nine times in ten 68.4 to 74.1.")
 
 

@@ -34,7 +34,9 @@ def test_every_way_that_is_told_says_what_it_takes_to_hold() -> None:
         asked.append((way.scheme, images))
         return way.scheme
 
-    evidence = SimpleNamespace(assumption=assumption, draws=1, ceiling=lambda prices: None)
+    evidence = SimpleNamespace(
+        assumption=assumption, draws=1, ceiling=lambda prices: None, validation="none"
+    )
     project = Project(budget=500.0, images=80)
     ways = [Way.of("rpa"), Way.of("fpc"), Way.of("rpa")]
     told = list(telling.assumptions(candidate(), evidence, project, ways))
