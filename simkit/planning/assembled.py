@@ -19,7 +19,7 @@ from simkit.planning.choosing.outside import outside
 from simkit.planning.choosing.rivals import RunnerUp, runners_up
 from simkit.planning.choosing.target import enough, to_target
 from simkit.planning.choosing.unmeasured import worth_trying
-from simkit.planning.curves.backtest import backtest, together
+from simkit.planning.curves.backtest import Backtest, backtest, together
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import bill as money
 from simkit.planning.money.project import Project
@@ -70,27 +70,16 @@ def assembled(
         enough=own_target,
     )  # fmt: skip
     tests = {pair: backtest(curve.points, **how) for pair, curve in on.curves.items()}
-    every = together(list(tests.values()))
+    every, own = together(list(tests.values())), tests[chosen.pair]
     told = [pair for pair in (chosen.pair, *(rival.pair for rival in rivals)) if tests[pair]]
-    curve, own = on.curves[chosen.pair], tests[chosen.pair]
-    more = larger(chosen, evidence, project)
-    alarms = [
-        *warnings(chosen, own, every, curve.note, target, budget=project.budget, larger=more),
-        *outside(chosen, curve, own),
-        *contradicted(chosen, on.curves, evidence, project),
-    ]
     held = all(test.passed for test in (own, every) if test is not None)
     trained = trained_with(evidence.folders, chosen.way, chosen.method)
     changes = changed(evidence, project, on.curves, chosen, risk=risk, note=note, **how)
     return Plan(
         question=question(project, evidence),
         recommendation=recommendation(
-            chosen,
-            project,
-            len(steps),
-            target,
-            held=held,
-            besides=money.besides(project, evidence),
+            chosen, project, len(steps), target,
+            held=held, besides=money.besides(project, evidence),
         ),
         chosen=values.purchase(chosen),
         budget=float(project.budget),
@@ -107,12 +96,10 @@ def assembled(
         check=None if every is None else values.check(every, {pair: tests[pair] for pair in told}),
         reach=target,
         lines=tuple(_lines(on, [chosen.pair, *_drawn(rivals)])),
-        assumptions=tuple(
-            telling.assumptions(chosen, evidence, project, [one.pair[0] for one in rivals])
-        ),
+        assumptions=_assumed(on, rivals),
         left_out=tuple(telling.left_out(evidence, project, unfit)),
         ends=tuple(limits.told(on.curves, evidence, project)),
-        warnings=tuple(alarms),
+        warnings=tuple(_alarms(on, own, every, target)),
         worth_trying=worth_trying(on.curves, chosen, evidence, project),
         options=tuple(_options(on.found, chosen, on.curves)),
         risk=risk,
@@ -120,7 +107,24 @@ def assembled(
         seed=seed,
         ids=tuple(evidence.ids.items()),
         versions=tuple(versions().items()),
-    )
+    )  # fmt: skip
+
+
+def _assumed(on: Ground, rivals: Sequence[RunnerUp]) -> tuple[str, ...]:
+    ways = [one.pair[0] for one in rivals]
+    return tuple(telling.assumptions(on.chosen, on.evidence, on.project, ways))
+
+
+def _alarms(
+    on: Ground, own: Backtest | None, every: Backtest | None, target: Reach | None
+) -> Iterator[str]:
+    """What to read first. own: the back-test of the choice;  every: of all curves."""
+    chosen, curve = on.chosen, on.curves[on.chosen.pair]
+    more = larger(chosen, on.evidence, on.project)
+    budget = on.project.budget
+    yield from warnings(chosen, own, every, curve.note, target, budget=budget, larger=more)
+    yield from outside(chosen, curve, own)
+    yield from contradicted(chosen, on.curves, on.evidence, on.project)
 
 
 def _told(on: Ground, risk: How) -> list[RunnerUp]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+import simkit
 from simkit.planning.assembled import DRAWN, OPTIONS, Ground, assembled
 from simkit.planning.choosing.candidates import candidates
 from simkit.planning.choosing.choice import choose
@@ -85,3 +86,41 @@ def test_what_lies_further_than_the_back_test_is_warned_of(ground) -> None:
         replace(ground, chosen=far), rounds=2, risk="robust", seed=0, resamples=20
     ).warnings
     assert any("nothing checks the band so far out" in sentence for sentence in told)
+
+
+def test_what_does_not_rise_is_bought_where_it_is_best(write_runs) -> None:
+    def level(scheme, method, dollars):
+        return 0.9 if scheme == "fpc" else planted.expected(scheme, method, dollars)
+
+    folder = write_runs(expect=level, schemes=("rpa", "fpc"), methods=("an",), reference=False)
+    found = simkit.plan(folder, 400, resamples=20)
+    assert found.chosen.way == "fpc" and found.chosen.median == pytest.approx(0.9, abs=0.01)
+    assert found.chosen.times <= 1
+    assert any("may not help at all" in warning for warning in found.warnings)
+
+
+def test_the_whole_budget_and_enough_for_the_target_are_two_purchases(write_runs) -> None:
+    folder = write_runs(schemes=("rpa", "full-subset"), methods=("an", "ll-r"))
+    made = simkit.plan(folder, 300, target=0.62, images=200_000, resamples=20)
+    enough = made.reach.enough
+    assert enough.total < made.chosen.total and enough.chance == pytest.approx(0.95, abs=0.02)
+    assert (enough.way, enough.method) == (made.reach.way, made.reach.method)
+    assert enough.dollars == made.reach.quantiles[-1]
+    real = planted.expected(enough.scheme, enough.method, enough.dollars)
+    assert real > made.target - 0.01
+    assert made.recommendation.startswith(f"${enough.dollars:,.0f} of {enough.way} labels")
+
+
+def test_no_plan_costs_more_than_complete_labels_of_all_images(write_runs) -> None:
+    folder = write_runs(schemes=("single-positive", "full-subset"), methods=("an", "ll-r"))
+    found = simkit.plan(folder, 2_000, images=3_000, resamples=20)
+    # To name a class takes longer than ten labels, and everything measured 80 mAP for $301.10.
+    assert (found.chosen.way, found.chosen.method) == ("full-subset", "full")
+    assert found.chosen.dollars == pytest.approx(301.1)
+    assert found.chosen.median == pytest.approx(planted.CEILING, abs=0.01)
+    assert found.method_spec == "full" and len(found.steps) == 1
+    assert max(rival.dollars for rival in found.rivals) <= 301.11
+    assert any(told.startswith("Complete labels of all 3,000 images") for told in found.warnings)
+    assert {change.choice for change in found.changes[:2]} == {"the same"}
+    few = simkit.plan(folder, 2_000, images=300, resamples=20)
+    assert max(few.chosen.total, *(rival.total for rival in few.rivals)) <= 30.111

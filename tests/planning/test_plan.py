@@ -61,7 +61,8 @@ def test_other_ways_come_before_other_methods_of_the_same(made) -> None:
 
 
 def test_rounds_add_up_and_each_has_something_to_measure(made) -> None:
-    assert len(made.steps) == 3
+    # The first ends where the target is reached nearly surely; the second doubles it, or more.
+    assert len(made.steps) == 2
     assert sum(step.dollars for step in made.steps) == pytest.approx(made.chosen.dollars)
     assert made.steps[-1].images == made.chosen.images
     assert all("measure" in step.measure for step in made.steps)
@@ -141,7 +142,7 @@ def test_one_draw_is_told(write_runs) -> None:
 
 
 def test_a_far_reach_is_red_and_a_further_one_refused(write_runs) -> None:
-    folder = write_runs(schemes=("single-positive",), methods=("an",))
+    folder = write_runs(schemes=("single-positive",), methods=("an",), reference=False)
     red = simkit.plan(folder, 2_000, **FAST)
     assert red.chosen.grade == "red"
     assert any("times beyond the pilot; take it for a direction" in text for text in red.warnings)
@@ -201,6 +202,13 @@ def test_a_constant_curve_is_no_curve(write_runs) -> None:
     with pytest.raises(BadInput) as error:
         simkit.plan(folder, 50, **FAST)
     assert str(error.value).startswith("rpa with an: all 20 scores of the pilot are 0.5000")
+
+
+def test_sizes_that_hardly_differ_are_refused(write_runs) -> None:
+    folder = write_runs(budgets=(10.0, 10.1, 10.2), schemes=("rpa",), methods=("an",))
+    with pytest.raises(BadInput) as error:
+        simkit.plan(folder, 50, **FAST)
+    assert str(error.value).startswith("rpa with an: the pilot's sizes go from $10.00 to $10.20,")
 
 
 def test_runs_bought_by_several_price_lists_need_one_of_them_named(write_runs) -> None:

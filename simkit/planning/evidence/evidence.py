@@ -174,8 +174,7 @@ class Evidence:
             runs = list({run.labels_id: run for run in own}.values())
             if not runs:
                 raise unknown("way of buying", str(way), map(str, self.ways))
-            told = unpriced(runs, prices)
-            if told:
+            if told := unpriced(runs, prices):
                 raise BadInput(told)
             bills = self._priced(prices)
             self._ladders[key] = ladder(
@@ -205,10 +204,9 @@ class Evidence:
 
     def ceiling(self, prices: Prices) -> Ceiling | None:
         """What labelling everything gave and costs; None where no comparison had references."""
-        runs = [run for run in self.runs if run.reference and run.method == "full"]
+        dollars, runs = None, [r for r in self.runs if r.reference and r.method == "full"]
         if not runs:
             return None
-        dollars = None
         with suppress(BadInput, KeyError):
             dollars = fmean(dollars_of(run, self._priced(prices), prices) for run in runs)
         return Ceiling(fmean(run.score for run in runs), dollars, len(runs))
