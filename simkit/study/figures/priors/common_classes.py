@@ -66,5 +66,6 @@ def _bars(axes: Axes, names: list[str], values: list[float], shared: set[str], t
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, 1)
     axes.grid(False, axis="y")
+    axes.set_axisbelow(True)
     axes.set_xlabel("share of images")
     axes.set_title(title, loc="left", fontweight="bold")

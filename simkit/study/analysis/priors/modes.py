@@ -1,0 +1,125 @@
+"""Ignore or negative? Scores over the amount of labels, and how far two methods are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from simkit.annotate import schemes
+from simkit.errors import BadInput, unknown
+from simkit.study.analysis.comparing.chosen import Methods, some_methods
+from simkit.study.analysis.comparing.paired import Scores, difference, paired
+from simkit.study.runs import class_names
+from simkit.study.statistics import Interval, interval
+
+METRICS = {"map": "mAP", "map_all": "mAP of all classes", "map_o": "mAP(O)"}
+_MOST = 1_000  # methods: none is left out unless asked
+
+_TEXT, _NUMBER = pa.string(), pa.float64()
+_WHERE = [("scheme", _TEXT), ("family", _TEXT), ("setting", _TEXT), ("value", _NUMBER)]
+_WHERE += [("known", _NUMBER), ("measure", _TEXT)]
+_OVER = [("draws", pa.int64()), *((name, _NUMBER) for name in ("mean", "low", "high"))]
+MODES = pa.schema([*_WHERE, ("method", _TEXT), *_OVER])
+GAPS = pa.schema([*_WHERE, ("first", _TEXT), ("second", _TEXT), *_OVER])
+
+
+def modes(runs: pa.Table, measures: Sequence[str] = ("map",), *, methods: Methods = "") -> pa.Table:
+    """Mean scores of each scheme and method, one row for each measure.
+
+    runs: with the columns of `study.columns.COLUMNS`; references and runs without a score are left
+    out. measures: map, map_all, map_o, or a class, which stands for its AP. methods: only these.
+
+    Columns: scheme as spelled; family, its name alone; setting and value, the amount that it is
+    scaled by (null where it says none); known, the mean share of labels of the asked images that
+    are known; measure; method; draws, mean from 0 to 1 with its 95 % interval low to high (null for
+    one draw). Raises BadInput for a measure or a method that the table does not have.
+    Source: Ben-Baruch et al., CVPR 2022, figures 6 and 10, table 4.
+    """
+    names = some_methods(runs, wanted=methods, most=_MOST, asker="modes")
+    rows = []
+    for measure in measures:
+        for where, scores in _scores(runs, measure):
+            rows += [
+                {**where, "method": name, **_over(interval(list(scores[name].values())))}
+                for name in names
+                if name in scores
+            ]
+    return pa.Table.from_pylist(rows, schema=MODES)
+
+
+def mode_gaps(
+    runs: pa.Table, first: str = "ignore", second: str = "an", measures: Sequence[str] = ("map",)
+) -> pa.Table:
+    """The score of `first` minus that of `second`, paired by draw; columns as `modes` has them.
+
+    With first and second in the place of method; schemes that lack one of them are left out.
+    Raises BadInput where no scheme has both.
+    Source: Ben-Baruch et al., CVPR 2022, figure 6: the gap shrinks as more labels are kept.
+    """
+    some_methods(runs, wanted=(first, second), most=2, asker="mode gaps")
+    rows = []
+    for measure in measures:
+        for where, scores in _scores(runs, measure):
+            both = first in scores and second in scores
+            gap = difference(scores[first], scores[second]) if both else None
+            if gap is not None:
+                rows.append({**where, "first": first, "second": second, **_over(gap.interval)})
+    if not rows:
+        raise BadInput(
+            f"mode gaps: {first} and {second} share no draw under any scheme; compare them in one "
+            "grid"
+        )
+    return pa.Table.from_pylist(rows, schema=GAPS)
+
+
+def with_class_ap(runs: pa.Table, classes: Sequence[str]) -> pa.Table:
+    """The runs with a column for the AP of each of these classes, so that it can be a metric.
+
+    Raises BadInput for a class that the runs are not about.
+    """
+    known = class_names(runs)
+    for name in classes:
+        if name not in known:
+            raise unknown("class of the runs", name, list(known))
+        place = known.index(name)
+        ap = [None if row is None else row[place] for row in runs["ap"].to_pylist()]
+        if name not in runs.column_names:
+            runs = runs.append_column(name, pa.array(ap, _NUMBER))
+    return runs
+
+
+def _scores(runs: pa.Table, measure: str) -> list[tuple[dict[str, Any], dict[str, Scores]]]:
+    """Of each scheme where it stands, and the scores of its methods by draw."""
+    if measure not in METRICS:
+        runs = with_class_ap(runs, [measure])
+    found = paired(runs, metric=measure, budget=None, hours=None, asker="modes").scores
+    shares: dict[str, list[float]] = {}
+    for row in runs.select(["scheme", "present", "absent", "unknown"]).to_pylist():
+        every = row["present"] + row["absent"] + row["unknown"]
+        shares.setdefault(row["scheme"], []).append(1 - row["unknown"] / max(every, 1))
+    return [
+        (_where(scheme, float(np.mean(shares[scheme])), measure), dict(scores))
+        for scheme, scores in found.items()
+    ]
+
+
+def _where(scheme: str, known: float, measure: str) -> dict[str, Any]:
+    made = schemes.make(scheme)
+    amount = None if made.amount is None else getattr(made, made.amount)
+    value = None if amount is None else float(amount)
+    return {
+        "scheme": scheme,
+        "family": made.name,
+        "setting": made.amount,
+        "value": value,
+        "known": known,
+        "measure": measure,
+    }
+
+
+def _over(found: Interval) -> dict[str, Any]:
+    ends = {"mean": found.mean, "low": found.low, "high": found.high}
+    return {"draws": found.draws, **ends}
