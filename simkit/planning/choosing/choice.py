@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, candidates
-from simkit.planning.choosing.limits import told
+from simkit.planning.choosing.complete import is_complete
 
-__all__ = ["Candidate", "Curves", "How", "by_pair", "candidates", "choose", "front", "told"]
+__all__ = ["Candidate", "Curves", "How", "by_pair", "candidates", "choose", "front"]
 
 FLAT = 0.001  # of mAP: less than this is not worth a dollar
 TIE = 0.005  # of mAP: what differs by less, and not surely, counts as equal
@@ -41,7 +41,7 @@ def choose(found: Sequence[Candidate], how: How = "robust") -> Candidate:
     is gained. Of those the one with the highest `score`; where others are within half a point of
     it, by score and by the median of the paired difference, and its 90 % interval holds 0, the
     cheapest of them, and of about equal bills the simplest: no mixture, no setting, no sum of
-    methods. `note` says so.
+    methods, then complete labels. `note` says so.
     """
     if not found:
         raise BadInput("there are no candidates to choose from; give curves and a budget")
@@ -79,9 +79,10 @@ def _ties(best: Candidate, other: Candidate, how: How) -> bool:
     return max(best.score(how) - other.score(how), median) <= TIE and low <= 0 <= high
 
 
-def _effort(one: Candidate) -> tuple[bool, int]:
-    """How much there is to set up and to explain."""
-    return "mixed" in one.way.scheme, sum(f"{one.way.scheme} {one.method}".count(c) for c in "=+")
+def _effort(one: Candidate) -> tuple[bool, int, bool]:
+    """How much there is to set up and to explain; complete labels leave nothing unknown."""
+    settings = sum(f"{one.way.scheme} {one.method}".count(c) for c in "=+")
+    return "mixed" in one.way.scheme, settings, not is_complete(one.way)
 
 
 def _note(chosen: Candidate, equal: Sequence[Candidate], found: Sequence[Candidate]) -> str:

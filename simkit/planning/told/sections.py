@@ -138,9 +138,14 @@ def _target(plan: Plan) -> Section | None:
         for chance, dollars in zip(_CHANCES, reach.quantiles, strict=True)
     ]
     found = f"{points(reach.target)} is reached in {percent(reach.reached)} of samples"
+    by = (
+        f"{reach.way} labels, trained with {reach.method}, take the least money. "
+        if reach.way
+        else ""
+    )
     return Section(
         f"Dollars to {points(reach.target)} mAP",
-        (f"With at most {money(reach.most)} of training labels {found}.",),
+        (f"{by[:1].upper()}{by[1:]}With at most {money(reach.most)} of these {found}.",),
         table=Table(("chance that so much is enough", "$ for labels"), tuple(rows)),
     )
 

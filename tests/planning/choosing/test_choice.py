@@ -88,6 +88,14 @@ def test_of_equal_bills_the_simplest_is_taken():
     )
 
 
+def test_of_equal_bills_and_no_settings_complete_labels_are_taken():
+    some = candidate("rpa", "an", 980, Line(0.603, 0.0, spread=0.02, noise=1))
+    whole = candidate("full-subset", "an", 1000, Line(0.600, 0.0, spread=0.02))
+    assert str(choose([some, whole])) == "full-subset with an"
+    dear = candidate("full-subset", "an", 1100, Line(0.600, 0.0, spread=0.02))
+    assert str(choose([some, dear])) == "rpa with an"
+
+
 def test_differences_are_paired():
     one, other = Line(0.62, 0.0, spread=0.1), Line(0.6, 0.0, spread=0.1)
     paired = difference(one.samples(1)[:, 0], other.samples(1)[:, 0])

@@ -93,9 +93,7 @@ def test_where_curves_end_is_not_called_left_out() -> None:
 
 def test_dollars_to_a_target_include_the_share_that_never_gets_there() -> None:
     told = section(sample(), "Dollars")
-    assert told.lines == (
-        "With at most $20,000 of training labels 68.0 is reached in 94 % of samples.",
-    )
+    assert told.lines == ("With at most $20,000 of these 68.0 is reached in 94 % of samples.",)
     assert told.table.rows[0] == ("5 %", "$1,000")
     assert told.table.rows[-1] == ("95 %", "not reachable")
 
