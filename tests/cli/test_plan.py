@@ -160,6 +160,13 @@ def test_one_size_or_scores_above_one_are_refused(shell) -> None:
     assert done.code == 2 and "a map of 61" in done.err
 
 
+def test_more_sizes_are_suggested_on_the_pilots_own_scale(shell) -> None:
+    planted.write(Path("two"), schemes=("rpa",), methods=("an",), budgets=(20.0, 40.0))
+    done = shell("plan", "two", "--budget", 50)
+    assert done.code == 2
+    assert done.err.endswith("more budgets, such as budgets = [20, 40, 80, 160, 320]\n")
+
+
 def test_runs_of_different_data_are_refused(shell) -> None:
     planted.write(Path("one"), schemes=("rpa",), methods=("an",))
     planted.write(Path("two"), schemes=("rpa",), methods=("an",), test_id="another")

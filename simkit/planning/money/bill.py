@@ -16,6 +16,7 @@ from simkit.labels.effort import Effort
 from simkit.planning.evidence.amounts import Amount, Ladder
 from simkit.planning.evidence.evidence import Evidence, Way
 from simkit.planning.money.project import Project
+from simkit.planning.told.wording import several
 from simkit.study.limit import money
 
 __all__ = ["Bill", "BillLine", "Project", "besides", "bill", "fixed", "left"]
@@ -123,7 +124,7 @@ def _labels(ladder: Ladder, dollars: float, project: Project, amount: Amount) ->
 
 def _how(kind: str, count: float, ladder: Ladder, prices: Prices) -> str:
     """ "2,000 looks, each 0.3011 s at $15 an hour"."""
-    counted = f"{count:,.0f} {WORK[kind][1]}"
+    counted = several(round(count), WORK[kind][1].removesuffix("s"))
     rate = prices.image if kind == IMAGES else prices.rates.get(kind)
     if rate is None:
         return counted
@@ -155,7 +156,7 @@ def _fixed(project: Project, evidence: Evidence) -> Iterator[BillLine]:
         sets.append(("test set", images, told))
     for name, images, told in sets:
         dollars = cost(_swept(images, classes), prices.once_set_up()).dollars
-        yield BillLine(name, dollars, f"{images:,} images labelled completely{told}")
+        yield BillLine(name, dollars, f"{several(images, 'image')} labelled completely{told}")
     if sets and project.image_price:
         yield _obtained(sum(n for _, n, _ in sets), "validation and test", project.image_price)
     if project.gpu_price:
@@ -163,7 +164,7 @@ def _fixed(project: Project, evidence: Evidence) -> Iterator[BillLine]:
 
 
 def _obtained(images: int, what: str, price: float) -> BillLine:
-    told = f"{images:,} images to be obtained at ${price:g} each"
+    told = f"{several(images, 'image')} to be obtained at ${price:g} each"
     return BillLine(f"images for {what}", images * price, told)
 
 

@@ -153,11 +153,7 @@ def pilot(
     bench = Bench(pool, many - held, once, hierarchy, places, habits, seed)
     # More than complete labels of all images cannot be spent.
     most = left if images is None else min(left, (images - many) * each)
-    found = [bench.part(spec, most) for spec in schemes]
-    parts = tuple(part for part in found if isinstance(part, Part))
-    missing = tuple(told for told in found if isinstance(told, str))
-    if not parts:
-        raise BadInput(f"{missing[0]}; raise the budget, or name other schemes")
+    parts, missing = bench.parts(schemes, most)
     besides = MOST_SHARE * budget - many * each if many == affordable else 0.0
     return Pilot(
         budget=float(budget),

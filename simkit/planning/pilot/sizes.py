@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from simkit.annotate.prices import Prices, cost
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.simulate import simulate
 from simkit.data.dataset import Boxes
+from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -78,6 +79,18 @@ class Bench:
     boxes: Boxes | None = None
     habits: Habits = Habits()
     seed: int = 0
+
+    def parts(
+        self, schemes: Sequence[str], left: float
+    ) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+        """Schemes that have sizes enough, and a sentence for each that has not. Raises BadInput
+        where none has."""
+        found = [self.part(spec, left) for spec in schemes]
+        parts = tuple(part for part in found if isinstance(part, Part))
+        missing = tuple(told for told in found if isinstance(told, str))
+        if not parts:
+            raise BadInput(f"{missing[0]}; raise the budget, or name other schemes")
+        return parts, missing
 
     def part(self, spec: str, left: float) -> Part | str:
         """A scheme's sizes, and how far `left` dollars are beyond them; why there are too few for a

@@ -7,7 +7,7 @@ from simkit.annotate.evaluation import evaluation_set
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.planning.evidence.evidence import Evidence, Way
-from simkit.planning.money.bill import Project, bill, fixed, left
+from simkit.planning.money.bill import Project, besides, bill, fixed, left
 from tests.planning import planted
 
 DEAR = replace(prices("coco-tagging"), qa=0.4, setup=50.0, setup_class=2.0)
@@ -166,3 +166,25 @@ def test_a_method_that_was_not_measured_has_no_bill(evidence):
     with pytest.raises(BadInput) as error:
         bill(Project(budget=5000), evidence, Way.of("rpa"), "role", 10.0)
     assert str(error.value) == "no curve of 'role'; measured are an, ll-r, csl"
+
+
+@pytest.mark.parametrize("dollars", [12.0, 30.0, 77.7])
+def test_labels_on_the_bill_are_those_that_the_plan_tells_of(evidence, dollars):
+    project, way = Project(budget=5000, prices="google"), Way.of("full-subset")
+    amount = evidence.amount(way, dollars, project.prices)
+    (line,) = bill(project, evidence, way, "an", dollars).lines
+    assert line.how.startswith(f"{amount.labels:,} labels, ")
+    assert amount.labels == 10 * amount.images  # whole images, of 10 classes
+    # Two passes of 20 classes are not needed: one page an image, and never more than is paid.
+    assert amount.images * 0.035 <= dollars + 1e-9
+
+
+def test_what_comes_besides_labels_is_named(evidence):
+    project = Project(budget=5000, prices=DEAR, image_price=0.1, validation_images=1)
+    names = [line.what for line in bill(project, evidence, Way.of("rpa"), "an", 10.0).lines]
+    found = besides(project, evidence)
+    assert found == ["images for training", "set-up", "validation set",
+                     "images for validation and test"]  # fmt: skip
+    assert set(found) < set(names)
+    lines = by_name(bill(project, evidence, Way.of("rpa"), "an", 10.0))
+    assert lines["validation set"].how == "1 image labelled completely"
