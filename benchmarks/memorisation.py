@@ -1,0 +1,65 @@
+"""When does each kind of label reach its highest loss, and how much of what is rejected is wrong?
+
+    SIMKIT_DATA=... python benchmarks/memorisation.py        # half a minute on one core
+
+Memorisation and modification (Kim et al., CVPR 2022, Table 1 and Fig. 4) on real photographs: heads
+on the features of the VOC 2012 animals of SIMKIT_DATA, single positives, five draws.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from findings import photographs, shown
+
+from simkit.annotate.simulate import simulate
+from simkit.history import versions
+from simkit.learn.methods import Task
+from simkit.learn.optim import Settings
+from simkit.study.analysis.learning.memorisation import early, memorisation
+from simkit.study.analysis.learning.modification import modification
+from simkit.study.analysis.learning.watched import KINDS
+from simkit.study.material import Source, open_material
+
+RATES, DRAWS = (0.0001, 0.001, 0.01), 5
+LARGE = ("ll-r", "ll-ct", "ll-cp")
+EPOCHS = (2, 4, 6, 8, 10)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="end with one JSON object")
+    wants = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        where = photographs(Path(folder))
+        files = tuple(where["features"].items())
+        data = open_material(Source(where["data"], ("train",), ("pooled",), features=files))
+        truth, features = data.truth("train"), data.inputs("train", "pooled")
+    tasks = [Task(simulate(truth, "single-positive", draw=d), features) for d in range(DRAWS)]
+    numbers = {}
+    print("| rate | " + " | ".join(f"{kind}s" for kind in KINDS) + " |\n|--:|" + 3 * "--:|")
+    for rate in RATES:
+        how = Settings(lr=rate, batch_size=16)
+        seen = [memorisation(t, truth, settings=how, draw=d) for d, t in enumerate(tasks)]
+        shares = {kind: [early(one, "an", kind) for one in seen] for kind in KINDS}
+        print(f"| {rate:g} | " + " | ".join(map(shown, shares.values())) + " |")
+        numbers |= {f"{kind}, {rate:g}": float(np.mean(s)) for kind, s in shares.items()}
+    found = [modification(t, truth, LARGE, settings=Settings(), draw=d).to_pylist()
+             for d, t in enumerate(tasks)]  # fmt: skip
+    print(f"\nat random: {100 * found[0][0]['chance']:.1f} %\n")
+    print("| epoch | " + " | ".join(LARGE) + " |\n|--:|" + len(LARGE) * "--:|")
+    for epoch in EPOCHS:
+        own = {m: [row["precision"] for rows in found for row in rows
+                   if (row["method"], row["epoch"]) == (m, epoch)] for m in LARGE}  # fmt: skip
+        print(f"| {epoch} | " + " | ".join(map(shown, own.values())) + " |")
+        numbers |= {f"{m}, epoch {epoch}": float(np.mean(p)) for m, p in own.items()}
+    if wants.json:
+        print(json.dumps({"name": "memorisation", "share": numbers, "versions": versions()}))
+
+
+if __name__ == "__main__":
+    main()
