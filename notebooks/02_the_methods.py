@@ -315,7 +315,21 @@ turned = gradient(listing, named[1], "known positive", 1, 6)
 assert turned > 0.5 > 0 > gradient(listing, named[1], "known positive", 1, -6)
 
 # %% [markdown]
-# ## What we have seen
+# ## What was seen
+#
+# | question | here | in the papers |
+# |---|---|---|
+# | which labels does LL-R reject? | from the second epoch on those of the largest loss; the gradient falls to 0 | the same (Kim et al., CVPR 2022, Eq. 4) |
+# | and LL-Ct, LL-Cp? | they turn the push round: the label is pulled up | the same (Eqs 5 to 7) |
+# | what does BoostLU do to the gradient? | 5 times as much where the map is positive, as before elsewhere | α = 5 times (Kim et al., CVPR 2023, Eq. 9) |
+# | does it help LL-R to see a wrong label? | it is rejected from a lower logit on, if it stands out in one place | it rejects more false negatives in every epoch (Fig. 5) |
+# | whom does CSL leave out? | the likeliest labels of an image, and frequent classes | the same (Ben-Baruch et al., CVPR 2022, Eq. 5 and section 4) |
+# | whom does P-ASL listen to less? | unknown labels, less than known absent ones | γu = 7 against γ− = 2 (appendix A, Fig. 8) |
+# | when does soft exposure hardly listen? | near something known: a gradient under 0.05, whatever the sign | the temperature is highest there (Soft Exposure, Eq. 8, Fig. 2) |
+# | what does EN leave out, and EP? | EN ignores the labels expected to be present, EP takes them for present | the same (Verelst et al., WACV 2023, Eq. 5, section 4.2) |
+#
+# These are definitions, so here and there agree; where a paper leaves something open, `simkit list methods
+# NAME` says what was chosen. What the scene shows beyond the formulas:
 #
 # * Most methods treat known labels as cross-entropy does and differ in the third column. Some do
 #   not: FE, partial BCE and curriculum weigh them more, the focal family looks away from easy ones,
@@ -330,5 +344,6 @@ assert turned > 0.5 > 0 > gradient(listing, named[1], "known positive", 1, -6)
 #   noise let go of it, each by a rule of its own, Ignore and partial BCE never touched it, and
 #   LL-Ct, LL-Cp, EP and curriculum pull it further up.
 #
-# `simkit list methods` shows what each needs and keeps; which of them pays for a given scheme
-# and budget is what `simkit compare` measures.
+# Next: [how soft exposure reads the blanks](03_embeddings_and_temperatures.ipynb). `simkit list methods`
+# shows what each needs and keeps; which of them pays for a given scheme and budget is what `simkit
+# compare` measures.

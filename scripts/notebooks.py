@@ -65,13 +65,18 @@ def execute(text: Path, timeout: int = 3600) -> nbformat.NotebookNode:
     ).execute()
     loaded = json.loads(notebook.cells.pop().outputs[0].text)
     notebook = nbformat.reads(nbformat.writes(tidy(notebook)), as_version=4)  # as a file has it
+    mark(notebook, os.environ.get("SIMKIT_SIZE", "full"), had_a_part(loaded))
+    return notebook
+
+
+def mark(notebook: nbformat.NotebookNode, size: str, files: Iterable[Path]) -> None:
+    """Write into its metadata what made this executed notebook."""
     notebook.metadata["simkit"] = {
-        "size": os.environ.get("SIMKIT_SIZE", "full"),
+        "size": size,
         "cells": cells_digest(notebook),
         "outputs": outputs_digest(notebook),
-        "files": {str(path.relative_to(ROOT)): file_digest(path) for path in had_a_part(loaded)},
+        "files": {path.relative_to(ROOT).as_posix(): file_digest(path) for path in files},
     }
-    return notebook
 
 
 def tidy(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
@@ -204,10 +209,12 @@ def _again(text: Path) -> bool:
 
 
 def _make(text: Path) -> bool:
-    start = time.monotonic()
+    start, before = time.monotonic(), os.times()
     print(f"{text.name} ...", end=" ", flush=True)
     nbformat.write(execute(text), text.with_suffix(".ipynb"))
-    print(f"{time.monotonic() - start:.0f} s", flush=True)
+    used = os.times()
+    work = used.children_user + used.children_system - before.children_user - before.children_system
+    print(f"{time.monotonic() - start:.0f} s, {work:.0f} s of them at work", flush=True)
     return True
 
 
