@@ -69,7 +69,7 @@ def assembled(
         project, chosen, rounds, curves=on.curves, evidence=evidence, rivals=rivals,
         enough=own_target,
     )  # fmt: skip
-    tests = {pair: backtest(curve.points, **how) for pair, curve in on.curves.items()}
+    tests = {pair: backtest(c.points, peers=c.peers, **how) for pair, c in on.curves.items()}
     every, own = together(list(tests.values())), tests[chosen.pair]
     told = [pair for pair in (chosen.pair, *(rival.pair for rival in rivals)) if tests[pair]]
     held = all(test.passed for test in (own, every) if test is not None)

@@ -13,6 +13,7 @@ from simkit.planning.choosing.choice import choose
 from simkit.planning.choosing.complete import measured
 from simkit.planning.choosing.followed import Followed, followed
 from simkit.planning.curves.fit import Curve, fit
+from simkit.planning.curves.peers import Peers
 from simkit.planning.curves.points import Points
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import sensitivity
@@ -79,15 +80,21 @@ def _refitted(
 ) -> dict[Pair, Curve]:
     """Fits of the changed points where there were fits; those that nothing changed stay."""
     found: dict[Pair, Curve] = {}
-    for (way, method), curve in curves.items():
-        points = then.points(way, method, project.prices)
+    every = {pair: then.points(*pair, project.prices) for pair in curves}
+    peers = Peers.of(points for points in every.values() if points is not None)
+    for pair, curve in curves.items():
+        points = every[pair]
         fits = curve.fitted if isinstance(curve, Followed) else curve
         if points is None or fits is None:
             continue
-        if not _equal(points, curve.points):
-            fits = fit(points, resamples=resamples, seed=seed)
-        found[way, method] = fits
+        if not _equal(points, curve.points) or not _same(peers, fits.peers):
+            fits = fit(points, peers=peers, resamples=resamples, seed=seed)
+        found[pair] = fits
     return found
+
+
+def _same(one: Peers | None, other: Peers | None) -> bool:
+    return (one and one.name) == (other and other.name)
 
 
 def _equal(one: Points, other: Points) -> bool:

@@ -14,6 +14,7 @@ from simkit.planning.choosing.candidates import How, Pair, candidates
 from simkit.planning.choosing.choice import choose
 from simkit.planning.choosing.followed import check_wide, followed
 from simkit.planning.curves.fit import Curve, fit
+from simkit.planning.curves.peers import Peers
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import bill as money
 from simkit.planning.money.project import Project
@@ -132,14 +133,15 @@ def fitted(
     """
     curves: dict[Pair, Curve] = {}
     unfit: list[str] = []
-    for way, method in evidence.pairs:
+    every = {pair: evidence.points(*pair, project.prices) for pair in evidence.pairs}
+    peers = Peers.of(points for points in every.values() if points is not None)
+    for (way, method), points in every.items():
         note()
-        points = evidence.points(way, method, project.prices)
         if points is None:
             continue  # evidence.unpriced says why
         try:
             check_wide(points)
-            curves[way, method] = fit(points, resamples=resamples, seed=seed)
+            curves[way, method] = fit(points, peers=peers, resamples=resamples, seed=seed)
         except BadInput as error:
             unfit.append(f"{way} with {method}: {error}")
     if not curves:

@@ -27,12 +27,21 @@ def made(folder) -> Plan:
     return simkit.plan(folder, 300, target=0.62, images=200_000, **FAST)
 
 
-def test_the_choice_is_near_the_best_that_was_planted(made) -> None:
-    chosen = made.chosen
-    real = planted.expected(chosen.scheme, chosen.method, chosen.dollars)
-    every = [planted.expected(s, m, 300) for s in planted.CURVES for m in METHODS]
+def test_choices_are_near_the_best_that_was_planted(tmp_path, made) -> None:
+    others = [planted.write(tmp_path / str(s), methods=METHODS, seed=s) for s in (1, 2, 3)]
+    plans = [made, *(simkit.plan(other, 300, images=200_000, **FAST) for other in others)]
+    best = max(planted.expected(s, m, 300) for s in planted.CURVES for m in METHODS)
+    missed = [best - _planted(one) for one in plans]
+    assert sum(gap <= 0.015 for gap in missed) >= 3 and max(missed) < 0.03, missed
+
+
+def _planted(plan: Plan) -> float:
+    return float(planted.expected(plan.chosen.scheme, plan.chosen.method, plan.chosen.dollars))
+
+
+def test_the_bands_of_the_choice_hold_what_was_planted(made) -> None:
+    chosen, real = made.chosen, _planted(made)
     assert chosen.band90[0] <= real <= chosen.band90[1]
-    assert real >= max(every) - 0.015
     assert abs(chosen.median - real) < 0.03
     assert chosen.low20 <= chosen.median
     assert chosen.band90[0] <= chosen.band50[0] <= chosen.median

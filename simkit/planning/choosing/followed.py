@@ -117,7 +117,7 @@ def through(points: Points, like: Curve, fitted: Curve | None = None) -> Followe
     end = fitted.samples(points.reach)
     knots = np.concatenate([np.minimum(knots[:, :-1], end), end], axis=1)
     return Followed(
-        points, fitted.parameters, fitted.luck, like.seed, knots=knots, fitted=fitted
+        points, fitted.parameters, fitted.luck, like.seed, fitted.peers, knots=knots, fitted=fitted
     )  # fmt: skip
 
 
