@@ -58,8 +58,9 @@ def difference(first: Scores, second: Scores, *, level: float = 0.95) -> Differe
     As in `study.statistics.rank`: Student's t, bootstrapped from 20 draws on; one draw has neither
     interval nor p.
     """
-    found = rank({"first": first, "second": second}, level=level).difference("first", "second")
-    return found if found.interval.draws else None
+    if not first.keys() & second.keys():
+        return None
+    return rank({"first": first, "second": second}, level=level).difference("first", "second")
 
 
 def ends(name: str, found: Interval | None) -> dict[str, float | None]:

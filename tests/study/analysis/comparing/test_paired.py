@@ -48,7 +48,7 @@ def test_differences_are_over_shared_draws():
     assert found.interval.mean == pytest.approx(0.15) and found.interval.draws == 2
     # t(0.975, 1) * 0.05
     assert found.interval.half == pytest.approx(12.706 * 0.05, rel=1e-4)
-    assert difference({0: 0.5}, {1: 0.5}) is None
+    assert difference({0: 0.5}, {1: 0.5}) is None and difference({0: 0.5}, {}) is None
     wider = difference({0: 0.5, 1: 0.7}, {0: 0.4, 1: 0.5}, level=0.99).interval
     assert wider.half == pytest.approx(63.657 * 0.05, rel=1e-4)
 
