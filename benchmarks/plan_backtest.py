@@ -38,6 +38,7 @@ from plan_regret import PAIRS, Choice, choices, regret, up_to
 
 from simkit.annotate.prices import prices
 from simkit.learn.optim import Settings
+from simkit.planning.choosing.followed import followed
 from simkit.planning.curves.points import Points
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.project import Project
@@ -104,7 +105,8 @@ def held_out(case: Case, evidence: Evidence) -> Iterator[Held]:
     listed = prices(case.grid.prices)
     for pilot in case.pilots:
         known = up_to(evidence, listed, pilot)
-        for pair, curve in fitted(known, Project(budget=1.0, prices=listed))[0].items():
+        project = Project(budget=1.0, prices=listed)
+        for pair, curve in followed(fitted(known, project)[0], known, project).items():
             points, reach = evidence.points(*pair, listed), curve.reach
             if points is None or len(curve.points.sizes) < LEAST or reach < 0.9 * pilot:
                 continue

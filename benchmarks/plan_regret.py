@@ -13,6 +13,7 @@ from simkit.annotate.prices import Prices, cost, prices
 from simkit.errors import BadInput
 from simkit.planning.choosing.candidates import Pair, candidates
 from simkit.planning.choosing.choice import choose
+from simkit.planning.choosing.followed import followed
 from simkit.planning.curves.fit import Curve
 from simkit.planning.curves.points import Points
 from simkit.planning.evidence.evidence import Evidence
@@ -60,7 +61,9 @@ def choices(evidence: Evidence, bought: str, pilots: Sequence[float]) -> Iterato
                 known = {pair: c for pair, c in curves.items() if pair in scores}
                 if len({way for way, _ in known}) > 1:
                     project = Project(budget=budget, images=evidence.images, prices=listed)
-                    yield _asked(times, pilot, project, known, measured, scores)
+                    plans = followed(known, pilot, project)
+                    asked = {pair: plans[pair] for pair in known}
+                    yield _asked(times, pilot, project, asked, measured, scores)
 
 
 def _measured(
