@@ -28,13 +28,13 @@ def table(*measures: str) -> pa.Table:
 
 
 def test_a_marker_at_both_scores_and_bars_for_both_intervals() -> None:
-    drawing = figures.make("both-scores", scheme="rpa")(table("map", "person"))
+    drawing = figures.make("score-pair", scheme="rpa")(table("map", "person"))
     (axes,) = drawing.axes
     points = {line.get_gid(): line.get_xydata()[0].tolist() for line in axes.lines}
     assert points == {"ignore": pytest.approx([70, 71]), "csl": pytest.approx([70, 71])}
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("mAP, points", "AP of person, points")
     assert len(axes.collections) == 4
-    other = figures.make("both-scores", x="person", y="map")(table("map", "person"))
+    other = figures.make("score-pair", x="person", y="map")(table("map", "person"))
     assert set(line.get_gid() for line in other.axes[0].lines) == {"ignore", "csl"}  # an lacks one
     assert other.axes[0].get_xlabel() == "AP of person, points"
 
@@ -45,16 +45,16 @@ def test_a_marker_at_both_scores_and_bars_for_both_intervals() -> None:
         (
             table("map"),
             {},
-            "both-scores: two measures are needed; give modes() two, such as map and a class",
+            "score-pair: two measures are needed; give modes() two, such as map and a class",
         ),
         (
             table("map", "person"),
             {"scheme": "fp"},
-            "no scheme of the table (both-scores) is called 'fp'; did you mean 'fpc'?",
+            "no scheme of the table (score-pair) is called 'fp'; did you mean 'fpc'?",
         ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(given, options, sentence) -> None:
     with pytest.raises(BadInput) as error:
-        figures.make("both-scores", **options)(given)
+        figures.make("score-pair", **options)(given)
     assert str(error.value) == sentence

@@ -20,14 +20,14 @@ Row = dict[str, Any]
 
 @register
 @dataclass(frozen=True)
-class BothScores:
+class ScorePair:
     """One measure over another, a marker with 95 % intervals for each method; best is top right.
 
     Called with the table of `study.analysis.priors.modes.modes`.
     Source: Ben-Baruch et al., CVPR 2022, table 4 and figure 10, where these are mAP and person.
     """
 
-    name: ClassVar[str] = "both-scores"
+    name: ClassVar[str] = "score-pair"
     title: ClassVar[str] = "Two scores of each method at once, such as mAP and the AP of one class"
 
     scheme: str = field(default="", metadata={"help": "which scheme; nothing: the first"})
@@ -39,7 +39,7 @@ class BothScores:
         schemes, measures = (list(dict.fromkeys(r[k] for r in rows)) for k in ("scheme", "measure"))
         if len(measures) < 2:
             raise BadInput(
-                "both-scores: two measures are needed; give modes() two, such as map and a class"
+                "score-pair: two measures are needed; give modes() two, such as map and a class"
             )
         scheme = _one(self.scheme or schemes[0], schemes, "scheme")
         x = _one(self.x or measures[0], measures, "measure")
@@ -76,7 +76,7 @@ def _cross(axes: Axes, x: Row, y: Row, color: str) -> None:
 
 def _one(name: str, known: list[str], kind: str) -> str:
     if name not in known:
-        raise unknown(f"{kind} of the table (both-scores)", name, known)
+        raise unknown(f"{kind} of the table (score-pair)", name, known)
     return name
 
 
