@@ -25,7 +25,8 @@ _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and
 
 @click.command(
     epilog="`simkit list grid` has the fields of a grid, `simkit list columns` the columns of the "
-    "table. Example: simkit compare grid.toml --out runs/"
+    "table.\n\n\b\nExample: simkit compare grid.toml --out runs/\n"
+    "Or:      simkit compare --out runs/   (the shipped grid)"
 )
 @click.argument("grid_file", type=click.Path(path_type=Path), required=False, metavar="[GRID.toml]")
 @click.option(

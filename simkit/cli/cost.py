@@ -21,7 +21,7 @@ EVENLY = ("rpa", "full-subset")  # schemes whose labels show each class as often
 
 
 @click.command(
-    epilog="Example: simkit cost fpc.parquet --prices google --evaluation 1 --data scenes"
+    epilog="\b\nExample: simkit cost fpc.parquet --prices google --evaluation 1 --data scenes"
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
 
 
-@click.command(epilog="Example: simkit features --data voc:VOC2012 --backbone resnet50 "
+@click.command(epilog="\b\nExample: simkit features --data voc:VOC2012 --backbone resnet50 "
                       "--weights imagenet --out features")  # fmt: skip
 @click.option(
     "--data", "spec", default="scenes", show_default=True, help="A data set with pictures."

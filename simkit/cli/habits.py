@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="Example: simkit habits votes.csv --out habits.json, "
-    "then simkit simulate --scheme fpc --habits habits.json"
+    epilog="\b\nExample: simkit habits votes.csv --out habits.json\n"
+    "Then:    simkit simulate --scheme fpc --habits habits.json"
 )
 @click.argument("file", metavar="VOTES", type=click.Path(path_type=Path))
 @click.option(

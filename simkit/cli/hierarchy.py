@@ -22,8 +22,8 @@ BUILT = Path("hierarchy.json")
 
 
 @click.command(
-    epilog="Example: simkit hierarchy coco-80 --figure coco.png, or "
-    "simkit hierarchy --classes names.txt --out hierarchy.json"
+    epilog="\b\nExample: simkit hierarchy coco-80 --figure coco.png\n"
+    "Or:      simkit hierarchy --classes names.txt --out hierarchy.json"
 )
 @click.argument("which", metavar="[NAME|FILE]", required=False)
 @click.option(

@@ -10,7 +10,7 @@ import click
 from simkit.cli.detail import detail, print_detail
 from simkit.cli.grid_fields import fields, inside
 from simkit.cli.report import print_json, table, width
-from simkit.errors import BadInput, unknown
+from simkit.errors import unknown
 
 REGISTRIES = {
     "schemes": "simkit.annotate.schemes",
@@ -19,31 +19,49 @@ REGISTRIES = {
     "formats": "simkit.labels.formats",
     "figures": "simkit.study.figures",
 }
-LISTS = (*REGISTRIES, "prices", "protocols", "backbones", "grid", "columns")
+LISTS = {
+    "schemes": "ways to ask people for labels",
+    "methods": "ways to train on what they said",
+    "data": "data sets, and how to name your own",
+    "formats": "label files that are read and written",
+    "figures": "what can be drawn",
+    "prices": "what a question costs",
+    "protocols": "how the papers fine-tuned",
+    "backbones": "networks that look at pictures",
+    "grid": "fields of a grid for simkit compare",
+    "columns": "columns of the table that simkit compare leaves",
+}
 # With them no terminal is wide enough; what a method does is shown from _WIDE columns on.
 _UNSEEN = {
     ("methods", "bytes"), ("methods", "wraps"), ("methods", "processes"), ("protocols", "training"),
     ("protocols", "left out"), ("backbones", "about"),
 }  # fmt: skip
 _WIDE = 160
+# What a narrow terminal can do without, first to last, so that words stay whole.
+_SPARE = (
+    "scaled by", "source", "example", "memory", "needs", "backbone", "parameters", "px", "epochs",
+    "type", "title",
+)  # fmt: skip
+_LEAST = 13  # columns of a terminal that a column of words needs
 _ONE = {"data": "data set", "prices": "price list", "grid": "field of a grid"}
 
 
 @click.command(epilog="Example: simkit list methods csl")
-@click.argument("what", type=click.Choice(LISTS), required=False)
+@click.argument("what", metavar="[WHAT]", required=False)
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(what: str | None, name: str | None, as_json: bool) -> None:
-    """List schemes, methods, data sets, formats, figures, price lists, protocols or backbones.
+    """List what there is to choose from.
 
-    With the name of one of them: what it does, and every setting with its default and meaning.
-    grid: the fields of a grid for simkit compare; columns: of the table that it leaves.
+    WHAT is schemes, methods, data, formats, figures, prices, protocols, backbones, grid or columns;
+    without it, the lists are listed. With a NAME from one of them: what it does, and every setting
+    with its default and meaning.
     """
     if what is None:
-        raise BadInput(
-            f"there are lists of {', '.join(LISTS[:-1])} and {LISTS[-1]}; name one, as in "
-            "`simkit list data`"
-        )
+        _lists(as_json)
+        return
+    if what not in LISTS:
+        raise unknown("list", what, LISTS)
     others = {
         "prices": _prices, "protocols": _protocols, "backbones": _backbones, "grid": fields,
         "columns": _columns,
@@ -55,6 +73,14 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
         print_json({what: rows})
     else:
         _print(what, rows)
+
+
+def _lists(as_json: bool) -> None:
+    if as_json:
+        print_json({"lists": LISTS})
+        return
+    table(["list", "of"], [[name, told] for name, told in LISTS.items()], words=(0, 1), whole=(0,))
+    click.echo("\n`simkit list schemes` shows one, `simkit list schemes fpc` one of its rows")
 
 
 def _one(what: str, name: str, rows: list[dict[str, Any]], as_json: bool) -> None:
@@ -78,6 +104,7 @@ def _one(what: str, name: str, rows: list[dict[str, Any]], as_json: bool) -> Non
 def _print(what: str, rows: list[dict[str, Any]]) -> None:
     unseen = _UNSEEN | ({("methods", "what")} if width() < _WIDE else set())
     columns = [column for column in rows[0] if (what, column) not in unseen]
+    columns = _fitting(columns, rows)
     cells = [[_cell(row[c]) for c in columns] for row in rows]
     if what == "methods":
         for line, row in zip(cells, rows, strict=True):
@@ -106,6 +133,17 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
     if what in more:
         name = "train" if what == "grid" else rows[0]["name"]
         click.echo(f"\n`simkit list {what} {name}` shows {more[what]}")
+
+
+def _fitting(columns: list[str], rows: list[dict[str, Any]]) -> list[str]:
+    """Those for which the terminal is wide enough; the first says what a row is, and stays."""
+    longest = {c: max(len(_cell(row[c])) for row in rows) for c in columns}
+    for spare in _SPARE:
+        needed = longest[columns[0]] + sum(2 + min(longest[c], _LEAST) for c in columns[1:])
+        if needed <= width() or len(columns) == 2:
+            break
+        columns = [c for c in columns if c != spare]
+    return columns
 
 
 def _cell(value: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import importlib
 import os
+import re
 import sys
 import time
 import warnings
@@ -28,16 +29,27 @@ VERBS = {
     "train": "Train one method on partial labels and score it.",
     "compare": "Compare schemes and methods at equal cost.",
     "plan": "Plan a budget: what to buy, how to train, what mAP to expect.",
-    "list": "List schemes, methods, data sets, formats, figures or prices.",
+    "list": "List schemes, methods, data sets, formats, prices and more.",
     "show": "Show what a file or a runs folder holds and how it was made.",
 }
 
 
+_START = """\b
+Start here:
+  simkit simulate --scheme fpc   label the built-in data set, and see what it costs
+  simkit compare --out runs      which scheme suits which method, in a few minutes
+  simkit list                    what there is to choose from
+  simkit help simulate           what a command does, its options, an example"""
 _WAIT = 10.0  # seconds, in which torchrun ends the other processes of one that failed
 
 
 class Verbs(click.Group):
     """Commands that are imported when they are called, so that help answers at once."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] == ["help"]:  # as in git help VERB
+            args = [*args[1:2], "--help"]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -65,7 +77,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     cls=Verbs,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: simkit simulate --scheme fpc",
+    epilog=_START,
 )
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
               help="Print the version.")  # fmt: skip
@@ -92,6 +104,9 @@ def code(arguments: Sequence[str] | None = None) -> int:
             return result if isinstance(result, int) else 0
         except BadInput as error:
             return _say(str(error), 2)
+        except click.UsageError as error:
+            verb = next((word for word in arguments or sys.argv[1:] if word in VERBS), "")
+            return _say(refused(error, verb), 2)
         except click.ClickException as error:
             return _say(" ".join(error.format_message().split()), 2)
         except FileNotFoundError as error:
@@ -108,6 +123,30 @@ def code(arguments: Sequence[str] | None = None) -> int:
             if error.errno != errno.ENAMETOOLONG:
                 raise
             return _say(f"{str(error.filename)[:100]} ... is too long for a name; shorten it", 2)
+
+
+def refused(error: click.UsageError, verb: str) -> str:
+    """One sentence for a call that click refuses: what is wrong, and what would be right.
+
+    verb: the command that was called, or "" for none, where click does not say.
+    """
+    context = error.ctx
+    called = context.command_path if context else f"simkit {verb}".strip()
+    more = f"`{called} --help` has all options"
+    if isinstance(error, click.NoSuchOption) and context:
+        params = context.command.get_params(context)
+        known = [name for one in params if isinstance(one, click.Option) for name in one.opts]
+        of = f" of {context.info_name}" if context.parent else ""
+        return str(unknown(f"option{of}", error.option_name, known))
+    if isinstance(error, click.MissingParameter) and error.param is not None and context:
+        name = error.param.get_error_hint(context).strip("'[]")
+        (example, *_) = re.findall(r"simkit .*", context.command.epilog or "") or [called]
+        return f"{name} is missing; write for example `{example}`, and {more}"
+    told = " ".join(error.format_message().split()).rstrip(".")
+    told = re.sub(r"^(?:Invalid value for|Option) '?(.*?)'?(:?) ", r"\1\2 ", told)
+    told = re.sub("a valid float( range)?", "a number", told)
+    told = re.sub("a valid integer( range)?", "a whole number", told)
+    return f"{told[:1].lower()}{told[1:]}; {more}"
 
 
 def _say(message: str, exit_code: int) -> int:

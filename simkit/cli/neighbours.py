@@ -20,7 +20,7 @@ _FORMATS = (".png", ".pdf", ".svg")
 _NAMES = 4  # of absent classes that the table writes out
 
 
-@click.command(epilog="Example: simkit neighbours --data scenes --query 12 --labels fpc.parquet")
+@click.command(epilog="\b\nExample: simkit neighbours --query 50 --figure near.png")
 @click.option("--data", "spec", default="scenes", show_default=True, help="A data set.")
 @click.option("--split", default="train", show_default=True, help="The split that is searched.")
 @click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -31,8 +32,7 @@ def width() -> int:
     """Columns of the terminal, or what COLUMNS says; a pipe has none: no line is folded there."""
     from rich.console import Console
 
-    console = Console()
-    return console.width if console.is_terminal or os.environ.get("COLUMNS") else 10_000
+    return Console().width if sys.stdout.isatty() or os.environ.get("COLUMNS") else 10_000
 
 
 def table(
@@ -125,7 +125,8 @@ def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[l
     """A bar on stderr for each label; what is handed out is called with (done, total).
 
     A bar appears when it is first called, with the time that is left by what was done since then.
-    Silent in a pipe. rate_of: what is counted, to show how many of them are done in a second.
+    Silent in a pipe, also where FORCE_COLOR is set. rate_of: what is counted, to show how many of
+    them are done in a second.
     """
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn, Task, TextColumn
@@ -141,14 +142,13 @@ def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[l
             left = time_left(task.fields["ends"], task.total, task.get_time())
             return Text("" if left is None else f"{left} left", style="progress.remaining")
 
-    console = Console(stderr=True)
     bars = Progress(
         *Progress.get_default_columns()[:-1],
         Rate(""),
         Left(),
-        console=console,
+        console=Console(stderr=True),
         transient=True,
-        disable=quiet or not console.is_terminal,
+        disable=quiet or not sys.stderr.isatty(),
     )
 
     def bar(label: str) -> Advance:

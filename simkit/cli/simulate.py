@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @click.command(
     cls=SchemeCommand,
-    epilog="Example: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
+    epilog="\b\nExample: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
 )
 @click.option("--scheme", required=True, help="Which questions to ask; see `simkit list schemes`.")
 @click.option(

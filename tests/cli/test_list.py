@@ -1,10 +1,11 @@
 """`simkit list` shows every registered part."""
 
 import importlib
+import re
 
 import pytest
 
-from simkit.cli.list import REGISTRIES
+from simkit.cli.list import LISTS, REGISTRIES
 
 
 @pytest.mark.parametrize("what", REGISTRIES)
@@ -57,17 +58,35 @@ def test_settings_of_data_are_told_one_by_one(shell) -> None:
     assert told.count("the published split takes a fifth") == 1
 
 
-def test_without_a_kind_the_kinds_are_named(shell) -> None:
+def test_without_a_kind_the_kinds_are_listed(shell) -> None:
     done = shell("list")
-    assert done.code == 2 and done.out == ""
-    assert done.err == (
-        "simkit: there are lists of schemes, methods, data, formats, figures, prices, "
-        "protocols, backbones, grid and columns; name one, as in `simkit list data`\n"
-    )
+    head, *lines = done.out.partition("\n\n")[0].splitlines()
+    assert done.code == 0 and head.split() == ["list", "of"]
+    assert [line.split()[0] for line in lines] == list(LISTS)
+    assert shell("list", "--json").json["lists"] == LISTS
+    for what in LISTS:
+        assert shell("list", what).code == 0
+        assert re.search(rf"\b{what}\b", shell("list", "--help").out)
 
 
 def test_unknown_kind(shell) -> None:
-    assert shell("list", "colours").code == 2
+    done = shell("list", "scheme")
+    assert (done.code, done.err) == (2, "simkit: no list is called 'scheme'; did you mean "
+                                     "'schemes'?\n")  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100])
+@pytest.mark.parametrize("what", LISTS)
+def test_a_narrow_terminal_sees_fewer_columns_and_whole_names(
+    shell, monkeypatch: pytest.MonkeyPatch, what: str, columns: int
+) -> None:
+    rows = shell("list", what, "--json").json[what]
+    monkeypatch.setenv("COLUMNS", str(columns))
+    head, *lines = shell("list", what).out.partition("\n\n")[0].splitlines()
+    assert max(map(len, [head, *lines])) <= columns
+    first = {line.split()[0].lstrip("+") for line in lines if line[0] != " "}
+    assert first == {row["name"] for row in rows}
+    assert columns < 80 or len(head.split()) >= min(3, len(rows[0]))
 
 
 def test_methods_tell_paper_needs_and_memory(shell) -> None:

@@ -1,5 +1,7 @@
 """The shell's manners: help, exit codes, one sentence for bad input."""
 
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,9 +16,19 @@ from simkit.cli.main import VERBS, main
 def test_no_arguments_show_the_help(shell) -> None:
     done = shell()
     assert done.code == 0
-    assert "Example: simkit simulate --scheme fpc" in done.out
-    for verb in VERBS:
-        assert verb in done.out
+    for verb, told in VERBS.items():
+        assert f"  {verb:11} {told}\n" in done.out
+    assert shell("help").out == shell("--help").out == done.out
+
+
+def test_the_first_steps_in_the_help_can_be_taken(shell) -> None:
+    _, start = shell().out.split("  Start here:\n")
+    steps = [line.split("  ")[2].strip().split()[1:] for line in start.splitlines()]
+    assert [step[0] for step in steps] == ["simulate", "compare", "list", "help"]
+    for verb, *arguments in steps[:3]:
+        command = main.get_command(click.Context(main), verb)
+        assert command.make_context(verb, arguments).command is command
+    assert shell(*steps[0]).code == shell(*steps[2]).code == shell(*steps[3]).code == 0
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -25,7 +37,10 @@ def test_every_command_has_help_with_an_example_and_a_test(shell, verb: str) -> 
 
     done = shell(verb, "--help")
     assert done.code == 0
-    assert "Example: simkit " + verb in done.out
+    (example,) = re.findall(f"Example: (simkit {verb} .*)", done.out)
+    command = main.get_command(click.Context(main), verb)
+    assert command.make_context(verb, shlex.split(example)[2:]).params
+    assert shell("help", verb).out == done.out
     assert (Path(__file__).parent / f"test_{verb}.py").is_file()
 
 
@@ -48,11 +63,47 @@ def test_unknown_command(shell) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("list", "colours"), ("cost",), ("simulate", "--scheme", "fpc", "--vote", "x")]
+    ("words", "told"),
+    {
+        "cost": "FILE is missing; write for example `simkit cost fpc.parquet --prices google "
+        "--evaluation 1 --data scenes`, and `simkit cost --help` has all options",
+        "train --labels x": "--method is missing; write for example `simkit train --method "
+        "ll-r+boostlu --labels fpc.parquet`, and `simkit train --help` has all options",
+        "cost a b": "got unexpected extra argument (b); `simkit cost --help` has all options",
+        "simulate --scheme fpc --vote x": "--vote: 'x' is not one of 'majority', 'union'; `simkit "
+        "simulate --help` has all options",
+        "simulate --scheme fpc --out": "--out requires an argument; `simkit simulate --help` has "
+        "all options",
+        "simulate --scheme fpc --budget x": "--budget: 'x' is not a number; `simkit simulate "
+        "--help` has all options",
+        "compare --workers x": "--workers: 'x' is not a whole number; `simkit compare --help` has "
+        "all options",
+        "simulate --shceme fpc": "no option of simulate is called '--shceme'; did you mean "
+        "'--scheme'?",
+        "show -v": "no option of show is called '-v'; known are --figure, --help, --json, --out, "
+        "--set, -h",
+        "--hlp": "no option is called '--hlp'; did you mean '--help'?",
+    }.items(),
 )
-def test_what_click_refuses_is_one_line_too(shell, words: tuple[str, ...]) -> None:
-    done = shell(*words)
-    assert done.code == 2 and len(done.err.splitlines()) == 1, done.err
+def test_what_click_refuses_is_one_sentence_that_says_what_to_do(shell, words, told) -> None:
+    done = shell(*words.split())
+    assert (done.code, done.out, done.err) == (2, "", f"simkit: {told}\n")
+
+
+def test_every_command_says_what_it_lacks(shell) -> None:
+    alone = {"compare", "features", "hierarchy", "list"}  # which need nothing
+    for verb in VERBS.keys() - alone:
+        done = shell(verb)
+        assert done.code == 2 and done.err.count("\n") == 1
+        assert " is missing; " in done.err and ("such as" in done.err or "`simkit" in done.err)
+
+
+def test_help_of_what_is_no_command(shell) -> None:
+    assert (
+        shell("help", "simulat").err
+        == shell("simulat", "--help").err
+        == ("simkit: no command is called 'simulat'; did you mean 'simulate'?\n")
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,19 @@ def test_a_piped_table_folds_no_line(capsys: pytest.CaptureFixture[str]) -> None
     assert lines[2].endswith(" 3")  # numbers stand at the right
 
 
+def test_a_pipe_has_no_colours_and_with_force_color_no_folds(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    table(["name"], [["x" * 300]], title="a title")
+    assert "\x1b" not in capsys.readouterr().out
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    table(["name"], [["x" * 300]])
+    out = capsys.readouterr().out
+    assert "x" * 300 in out and "\x1b[1m" in out
+
+
 def test_hours() -> None:
     assert (hours(None), hours(5400)) == ("unknown", "1.50")
 
@@ -39,7 +52,11 @@ def test_counts_line_by_hand() -> None:
     )
 
 
-def test_progress_is_silent_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("forced", ["", "1"])
+def test_progress_is_silent_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, forced: str
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", forced)
     with progress("preparing", "working") as (prepare, advance):
         prepare(1, 1)
         advance(1, 2)
