@@ -132,7 +132,7 @@ def _map(axes: Axes, row: Row, highest: float) -> None:
         cmap="magma",
         vmin=0,
         vmax=max(highest, 1e-9),
-        interpolation="bilinear",
+        interpolation="nearest",
         aspect="auto",
     )
     _frames(axes, row)
