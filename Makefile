@@ -1,10 +1,11 @@
 # make demo   installs into .venv and answers the main question on the built-in data set
 # make test   installs into .venv and runs the whole suite, notebooks included
+# make docs   installs into .venv and writes the API reference: docs/api/index.html
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test notebooks lint clean
+.PHONY: demo test notebooks docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/simkit compare --out runs
@@ -18,6 +19,9 @@ test: $(VENV)/installed
 notebooks: $(VENV)/installed
 	SIMKIT_SIZE=full $(BIN)/python scripts/notebooks.py
 
+docs: $(VENV)/installed
+	$(BIN)/python scripts/reference.py
+
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "simkit needs Python 3.11 or newer; set PYTHON=")'
 	$(PYTHON) -m venv $(VENV)
@@ -26,4 +30,4 @@ $(VENV)/installed: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) runs .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) runs docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
