@@ -1,0 +1,131 @@
+"""Which objects does a method find better: small or large ones? In pictures of few, or of many?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from simkit.data.dataset import Boxes
+from simkit.errors import BadInput
+from simkit.labels.truth import Truth
+from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
+from simkit.learn.trained import Trained
+from simkit.study.analysis.explaining.activation import check_models
+
+PARTS = pa.schema(
+    [
+        ("method", pa.string()),
+        ("draw", pa.int64()),
+        ("by", pa.string()),
+        ("part", pa.string()),
+        ("count", pa.int64()),
+        ("map", pa.float64()),
+    ]
+)
+_WORDS = {2: ("small", "large"), 3: ("small", "medium", "large")}
+
+
+def object_size(
+    draws: Iterable[Mapping[str, Trained]],
+    inputs: Any,
+    truth: Truth,
+    boxes: Boxes,
+    *,
+    groups: int = 3,
+    classes: NDArray[np.integer] | None = None,
+) -> pa.Table:
+    """mAP by the size of objects: a table with the columns of PARTS.
+
+    draws: of each draw its models by method. boxes: with sizes of the images of `truth`. Present
+    labels are cut into `groups` of equal number by the share of the picture that the largest
+    object of the class covers. A group's AP of a class ranks these images against all in which the
+    class is absent; images that show it in another size are left out. classes: indices of those
+    that count; classes without boxes never do.
+    Columns: method, draw, by ("object size"), part (its name and shares of the area), count
+    (present labels in it), map (from 0 to 1). Raises BadInput without models or image sizes, and
+    for fewer present labels than groups.
+    Source: "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
+    """
+    share = _shares(boxes, truth)
+    if classes is not None:
+        share[:, np.setdiff1d(np.arange(truth.shape[1]), classes)] = 0
+    sizes = share[share > 0]
+    if groups < 1 or len(sizes) < groups:
+        raise BadInput(
+            f"object_size: {len(sizes)} present labels have a box, for {groups} groups; one group "
+            "at least is expected, and one label for each"
+        )
+    edges = np.quantile(sizes, np.linspace(0, 1, groups + 1))
+    which = np.where(
+        share > 0, np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1), -1
+    )
+    words = _WORDS.get(groups, tuple(f"group {n + 1}" for n in range(groups)))
+    names = [f"{word}, {edges[n]:.0%} to {edges[n + 1]:.0%}" for n, word in enumerate(words)]
+    present = truth.rows(np.arange(truth.shape[0]))
+    known = ~present if truth.known is None else ~present & truth.known.toarray()
+    used = (share > 0).any(0)
+    found = []
+    for about, scores in _scored(draws, inputs, truth, "object_size"):
+        for n, name in enumerate(names):
+            mine = which == n
+            ap = average_precision(scores[:, used], mine[:, used], (known | mine)[:, used])
+            part = {"by": "object size", "part": name, "count": int(mine.sum())}
+            found.append({**about, **part, "map": float(mean_ap(ap))})
+    return pa.Table.from_pylist(found, schema=PARTS)
+
+
+def positives(
+    draws: Iterable[Mapping[str, Trained]],
+    inputs: Any,
+    truth: Truth,
+    *,
+    counts: Sequence[int] = (1, 2, 3),
+    at_least: int | None = 4,
+    classes: NDArray[np.integer] | None = None,
+) -> pa.Table:
+    """mAP of the images with so many present labels: a table with the columns of PARTS.
+
+    counts, at_least: as `simkit.metrics.map_by_labels` takes them. classes: indices of those that
+    count (None: all), in the numbers as in the mAP. by is "present labels", part the number, count
+    how many images have it; a part without images is left out. Raises BadInput without models.
+    Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5d and Table 3.
+    """
+    chosen = np.arange(truth.shape[1]) if classes is None else np.asarray(classes)
+    known = None if truth.known is None else truth.known[:, chosen]
+    how: dict[str, Any] = {"counts": counts, "at_least": at_least}
+    found = []
+    for about, scores in _scored(draws, inputs, truth, "positives"):
+        for one in map_by_labels(scores[:, chosen], truth.present[:, chosen], known, **how):
+            if one.images:
+                part = {"by": "present labels", "part": one.name, "count": one.images}
+                found.append({**about, **part, "map": one.map})
+    return pa.Table.from_pylist(found, schema=PARTS)
+
+
+def _scored(
+    draws: Iterable[Mapping[str, Trained]], inputs: Any, truth: Truth, asker: str
+) -> Iterator[tuple[dict[str, Any], NDArray[np.float32]]]:
+    """Method and draw, and the scores (N, L)."""
+    none = True
+    for draw, models in enumerate(draws):
+        check_models(models, inputs, truth, asker)
+        for method, trained in models.items():
+            none = False
+            yield {"method": method, "draw": draw}, trained.scores(inputs)
+    if none:
+        raise BadInput(f"{asker}: no model came; give the models of a draw, as [{{'an': trained}}]")
+
+
+def _shares(boxes: Boxes, truth: Truth) -> NDArray[np.float64]:
+    """(N, L) which share of the image the largest object of a class covers; 0 without a box."""
+    if boxes.sizes is None:
+        raise BadInput("the boxes do not know the sizes of their images; bring boxes with sizes")
+    sides = (boxes.corners[:, 2:] - boxes.corners[:, :2]).astype(np.float64)
+    area = sides.prod(1) / boxes.sizes[boxes.images].prod(1)
+    found = np.zeros(truth.shape)
+    np.maximum.at(found, (boxes.images, boxes.classes), area)
+    return np.where(truth.rows(np.arange(truth.shape[0])), found, 0.0)
