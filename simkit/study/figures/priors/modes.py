@@ -65,7 +65,7 @@ class Modes:
                         _line(axes, [r for r in mine if r["method"] == method], "value", style)
                     _axis(axes, mine)
                     # An interval over few draws may end beyond what a score can be.
-                    axes.set_ylim(max(axes.get_ylim()[0], 0), min(axes.get_ylim()[1], 102))
+                    axes.set_ylim(max(axes.get_ylim()[0], 0), min(axes.get_ylim()[1], 100.5))
                     if not down:
                         axes.set_title(family, loc="left", fontweight="bold")
                     if down == len(measures) - 1:
