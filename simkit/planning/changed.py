@@ -15,6 +15,7 @@ from simkit.planning.choosing.followed import Followed, followed
 from simkit.planning.curves.fit import Curve, fit
 from simkit.planning.curves.peers import Peers
 from simkit.planning.curves.points import Points
+from simkit.planning.evidence import together
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import sensitivity
 from simkit.planning.money.project import Project
@@ -81,7 +82,7 @@ def _refitted(
     """Fits of the changed points where there were fits; those that nothing changed stay."""
     found: dict[Pair, Curve] = {}
     every = {pair: then.points(*pair, project.prices) for pair in curves}
-    peers = Peers.of(points for points in every.values() if points is not None)
+    peers = together.peers(every, then, project.prices)
     for pair, curve in curves.items():
         points = every[pair]
         fits = curve.fitted if isinstance(curve, Followed) else curve

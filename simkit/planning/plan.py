@@ -14,7 +14,7 @@ from simkit.planning.choosing.candidates import How, Pair, candidates
 from simkit.planning.choosing.choice import choose
 from simkit.planning.choosing.followed import check_wide, followed
 from simkit.planning.curves.fit import Curve, fit
-from simkit.planning.curves.peers import Peers
+from simkit.planning.evidence import together
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import bill as money
 from simkit.planning.money.project import Project
@@ -134,7 +134,7 @@ def fitted(
     curves: dict[Pair, Curve] = {}
     unfit: list[str] = []
     every = {pair: evidence.points(*pair, project.prices) for pair in evidence.pairs}
-    peers = Peers.of(points for points in every.values() if points is not None)
+    peers = together.peers(every, evidence, project.prices)
     for (way, method), points in every.items():
         note()
         if points is None:

@@ -117,7 +117,14 @@ class Complete:
         found = [curve.samples(dollars) for curve in self.curves]
         if self.whole is not None:
             found.append(self._towards(images))
-        return np.asarray(np.max(found, axis=0))
+        return np.where(images > self.known * (1 + 1e-9), np.inf, np.max(found, axis=0))
+
+    @property
+    def known(self) -> float:
+        """The most images that complete labels were measured on: what a curve says beyond them is
+        no bound on others."""
+        pool = 0.0 if self.whole is None else float(self.whole[1])
+        return max([curve.reach / self.each for curve in self.curves] + [pool])
 
     def _towards(self, images: Array) -> Array:
         """Up to the reference, from the largest measured curve of complete labels in a straight

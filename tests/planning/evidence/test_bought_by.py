@@ -31,7 +31,7 @@ def test_what_is_no_grid_is_refused(tmp_path, text, told):
 
 
 def test_habits_that_are_none_name_the_grid(tmp_path):
-    with pytest.raises(BadInput, match="grid.toml: "):
+    with pytest.raises(BadInput, match=r"grid\.toml: "):
         habits({"habits": {"miss": 2.0}}, tmp_path)
 
 
