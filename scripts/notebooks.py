@@ -203,19 +203,24 @@ def _again(text: Path) -> bool:
     """Execute once more, in the size of the committed outputs; are they the same?"""
     committed = nbformat.read(text.with_suffix(".ipynb"), as_version=4)
     os.environ["SIMKIT_SIZE"] = committed.metadata["simkit"]["size"]
-    cells = differing(committed, execute(text))
-    print(f"{text.stem}: " + (f"other outputs in cells {cells}" if cells else "the same outputs"))
+    cells = differing(committed, _timed(text))
+    print(f"other outputs in cells {cells}" if cells else "the same outputs", flush=True)
     return not cells
 
 
 def _make(text: Path) -> bool:
+    nbformat.write(_timed(text), text.with_suffix(".ipynb"))
+    return True
+
+
+def _timed(text: Path) -> nbformat.NotebookNode:
+    """Execute, and say how long it took, and how long processors were at work for it."""
     start, before = time.monotonic(), os.times()
-    print(f"{text.name} ...", end=" ", flush=True)
-    nbformat.write(execute(text), text.with_suffix(".ipynb"))
+    notebook = execute(text)
     used = os.times()
     work = used.children_user + used.children_system - before.children_user - before.children_system
-    print(f"{time.monotonic() - start:.0f} s, {work:.0f} s of them at work", flush=True)
-    return True
+    print(f"{text.stem}: {time.monotonic() - start:.0f} s, {work:.0f} s at work", flush=True)
+    return notebook
 
 
 def main(arguments: list[str]) -> int:
