@@ -8,18 +8,20 @@ import pytest
 
 from tests.test_notebooks import MAKER, ROOT, committed
 
+MARKS = MAKER.marks
+
 
 def test_a_comment_is_no_other_code_and_a_number_is() -> None:
     code = 'def f(x):\n    """Twice."""\n    return 2 * x  # why\n'
     same = 'def f(x):\n    """Doubled, as the paper has it."""\n    return (2*x)\n'
-    assert MAKER.bare(code) == MAKER.bare(same)
-    assert MAKER.bare(code) != MAKER.bare(code.replace("2", "3"))
-    assert MAKER.bare('class A:\n    """Of nothing else."""') == MAKER.bare("class A: pass")
-    assert MAKER.bare("%matplotlib inline\nx = 1") != MAKER.bare("x = 1")
+    assert MARKS.bare(code) == MARKS.bare(same)
+    assert MARKS.bare(code) != MARKS.bare(code.replace("2", "3"))
+    assert MARKS.bare('class A:\n    """Of nothing else."""') == MARKS.bare("class A: pass")
+    assert MARKS.bare("%matplotlib inline\nx = 1") != MARKS.bare("x = 1")
 
 
 def test_what_a_worker_imports_had_a_part() -> None:
-    found = {str(p.relative_to(ROOT)) for p in MAKER.had_a_part(["simkit", "simkit.study.work"])}
+    found = {str(p.relative_to(ROOT)) for p in MARKS.had_a_part(["simkit", "simkit.study.work"])}
     assert {"simkit/__init__.py", "simkit/learn/stack.py", "simkit/annotate/prices.toml"} <= found
     assert not any(name.startswith("simkit/cli/") for name in found)
 
@@ -27,7 +29,7 @@ def test_what_a_worker_imports_had_a_part() -> None:
 @pytest.fixture
 def made(tmp_path: Path, monkeypatch) -> Path:
     """A small notebook that was executed, with a source file that had a part in it."""
-    monkeypatch.setattr(MAKER, "ROOT", tmp_path)
+    monkeypatch.setattr(MARKS, "ROOT", tmp_path)
     source = tmp_path / "simkit" / "part.py"
     source.parent.mkdir()
     source.write_text("x = 1\n")
@@ -35,23 +37,23 @@ def made(tmp_path: Path, monkeypatch) -> Path:
     text.write_text("# %% [markdown]\n# # Small?\n\n# %%\nprint(1)\n")
     notebook = MAKER.tidy(jupytext.read(text))
     notebook.cells[1].outputs = [nbformat.v4.new_output("stream", text="1\n")]
-    MAKER.mark(notebook, "full", [source])
+    MARKS.mark(notebook, "full", [source])
     nbformat.write(notebook, text.with_suffix(".ipynb"))
-    MAKER.file_digest.cache_clear()
+    MARKS.file_digest.cache_clear()
     return text
 
 
 def test_the_check_tells_errors_from_earlier_code(made: Path) -> None:
-    assert MAKER.check(made) == ([], [])
+    assert MARKS.check(made) == ([], [])
     part = made.parent / "simkit" / "part.py"
     part.write_text("x = 1  # one\n")
-    MAKER.file_digest.cache_clear()
-    assert MAKER.check(made) == ([], [])
+    MARKS.file_digest.cache_clear()
+    assert MARKS.check(made) == ([], [])
     part.write_text("x = 2\n")
-    MAKER.file_digest.cache_clear()
-    assert MAKER.check(made) == ([], ["simkit/part.py"])
+    MARKS.file_digest.cache_clear()
+    assert MARKS.check(made) == ([], ["simkit/part.py"])
     part.unlink()
-    assert MAKER.check(made) == ([], ["simkit/part.py"])
+    assert MARKS.check(made) == ([], ["simkit/part.py"])
 
 
 def test_the_check_finds_cells_and_outputs_that_were_never_executed(made: Path) -> None:
@@ -59,16 +61,16 @@ def test_the_check_finds_cells_and_outputs_that_were_never_executed(made: Path) 
     edited = nbformat.read(twin, as_version=4)
     edited.cells[1].outputs[0].text = "2\n"
     nbformat.write(edited, twin)
-    assert "outputs" in MAKER.check(made).wrong[0]
+    assert "outputs" in MARKS.check(made).wrong[0]
     edited.cells[1].source = "print(2)"
     nbformat.write(edited, twin)
     made.write_text(made.read_text().replace("print(1)", "print(2)"))
-    assert "code cells" in MAKER.check(made).wrong[0]
+    assert "code cells" in MARKS.check(made).wrong[0]
     del edited.metadata["simkit"]
     nbformat.write(edited, twin)
-    assert "nothing says" in MAKER.check(made).wrong[0]
+    assert "nothing says" in MARKS.check(made).wrong[0]
     twin.unlink()
-    assert "there is no" in MAKER.check(made).wrong[0]
+    assert "there is no" in MARKS.check(made).wrong[0]
 
 
 def test_cells_whose_outputs_differ_are_named(made: Path) -> None:

@@ -5,6 +5,7 @@ import base64
 import importlib.util
 import re
 import struct
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import jupytext
 import nbformat
 import pytest
+
+import simkit
 
 ROOT = Path(__file__).parents[1]
 TEXTS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.py"))
@@ -31,6 +34,8 @@ def every_but(*numbers: str):
 
 
 def maker():
+    if str(ROOT / "scripts") not in sys.path:
+        sys.path.append(str(ROOT / "scripts"))  # as it is when the script is run
     spec = importlib.util.spec_from_file_location("notebooks", ROOT / "scripts" / "notebooks.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -81,7 +86,16 @@ def test_runs_quickly(text: Path, monkeypatch, capsys) -> None:
     with capsys.disabled():
         print(f"\n{text.stem}: quick in {time.monotonic() - start:.0f} s", flush=True)
     assert pictures(notebook), "no figure was drawn"
-    assert notebook.metadata["simkit"]["size"] == "quick"
+    mark = notebook.metadata["simkit"]
+    assert mark["size"] == "quick"
+    files = {n: file_of(simkit.figures.get(n)) for n in simkit.figures.names()}
+    drawn = {file for name, file in files.items() if f'"{name}"' in text.read_text("utf-8")}
+    assert drawn <= set(mark["files"]), "what was asked for by name had a part"
+    assert not set(files.values()) <= set(mark["files"]), "and the others had none"
+
+
+def file_of(part: type) -> str:
+    return part.__module__.replace(".", "/") + ".py"
 
 
 @EVERY
@@ -98,9 +112,9 @@ def test_committed_twin_has_the_same_cells_and_no_errors(text: Path) -> None:
 
 @every_but("04", "05")
 def test_committed_outputs_were_made_by_the_committed_cells(text: Path) -> None:
-    wrong, changed = MAKER.check(text)
+    wrong, changed = MAKER.marks.check(text)
     assert not wrong
-    if changed:  # said and not held against it: see scripts/notebooks.py
+    if changed:  # said and not held against it: see scripts/notebook_marks.py
         warnings.warn(f"{text.stem} was made by earlier code: {', '.join(changed)}", stacklevel=1)
 
 
