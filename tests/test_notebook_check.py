@@ -78,3 +78,15 @@ def test_cells_whose_outputs_differ_are_named(made: Path) -> None:
     assert MAKER.differing(one, other) == []
     other.cells[1].outputs[0].text = "3\n"
     assert MAKER.differing(one, other) == [1]
+
+
+def test_the_command_fails_for_errors_alone(made: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(MAKER, "FOLDER", made.parent)
+    assert MAKER.main(["--check"]) == 0 and "made by this code" in capsys.readouterr().out
+    (made.parent / "simkit" / "part.py").write_text("x = 2\n")
+    MARKS.file_digest.cache_clear()
+    assert MAKER.main(["--check", "00"]) == 0
+    assert "made by earlier code: since changed simkit/part.py" in capsys.readouterr().out
+    made.write_text(made.read_text().replace("print(1)", "print(2)"))
+    assert MAKER.main(["--check"]) == 1 and "WRONG: its code cells" in capsys.readouterr().out
+    assert MAKER.main(["--check", "01"]) == 0  # none of that number
