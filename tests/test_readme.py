@@ -1,4 +1,4 @@
-"""The README keeps up: its catalogue is generated, its Python runs, its commands exist."""
+"""README and docs/ keep up: the catalogue is generated, Python runs, commands and files exist."""
 
 import importlib.util
 import re
@@ -8,18 +8,45 @@ from pathlib import Path
 
 import pytest
 
+from simkit import methods, schemes
+from simkit.annotate.schemes import base as of_schemes
 from simkit.cli.main import VERBS, main
+from simkit.learn.methods import base as of_methods
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-GRIDS = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
-SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Page and text of every block in this language."""
+    fence = re.compile(rf"```{language}\n(.*?)```", re.DOTALL)
+    return [(page, block) for page, text in PAGES.items() for block in fence.findall(text)]
+
+
+def ids(found: list[tuple[str, str]]) -> list[str]:
+    return [f"{page}-{number}" for number, (page, _) in enumerate(found)]
+
+
+GRIDS, SNIPPETS = blocks("toml"), blocks("python")
 COMMANDS = [
-    line.partition("#")[0].strip()
-    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    (page, line.partition("#")[0].strip())
+    for page, block in blocks("sh")
     for line in block.splitlines()
     if line.startswith("simkit ")
 ]
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of its own, and registries that forget what was registered."""
+    monkeypatch.chdir(tmp_path)
+    for registry in (of_schemes.schemes, of_methods.methods):
+        registry.names()
+        monkeypatch.setattr(registry, "_found", dict(registry._found))
 
 
 def test_catalogue_is_current() -> None:
@@ -29,14 +56,55 @@ def test_catalogue_is_current() -> None:
     assert module.updated(README) == README, "run: python scripts/catalogue.py"
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
-def test_python_runs(snippet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    exec(compile(snippet, "README.md", "exec"), {})
+@pytest.mark.parametrize(("page", "snippet"), SNIPPETS, ids=ids(SNIPPETS))
+def test_python_runs(page: str, snippet: str, scratch: None) -> None:
+    exec(compile(snippet, page, "exec"), {})
+
+
+def the(part: str) -> str:
+    """The one Python block of the README that has this in it."""
+    (found,) = [text for page, text in SNIPPETS if page == "README.md" and part in text]
+    return found
+
+
+def test_a_visitor_is_not_kept_long() -> None:
+    before, rest = README.split("<!-- catalogue: ")
+    lines = (before + rest.split("<!-- end of catalogue -->")[1]).splitlines()
+    assert len(lines) <= 200
+    figure = next(n for n, line in enumerate(lines) if line.startswith("!["))
+    demo = next(n for n, line in enumerate(lines) if line.startswith("make demo"))
+    assert figure < demo < 12
+
+
+def test_a_plan_takes_ten_lines(scratch: None) -> None:
+    head, *lines = [line for line in the("simkit.plan(").splitlines() if line]
+    assert head == "import simkit" and len(lines) <= 10
+    space: dict[str, object] = {}
+    exec(the("simkit.plan("), space)
+    low, high = space["plan"].chosen.band90
+    assert 0 < low < space["plan"].chosen.median < high < 1
+    assert space["first"].pilot.images > 50
+
+
+def test_a_scheme_and_a_method_are_added_and_found(scratch: None) -> None:
+    space: dict[str, object] = {}
+    exec(the("schemes.register"), space)
+    runs = space["runs"]
+    assert {"checklist", "capped"} <= {*schemes.names(), *methods.names()} and not runs.failures
+    rows = [row for row in runs.table.to_pylist() if row["scheme"] == "checklist"]
+    assert {row["method"] for row in rows} == {"an", "capped(cap=0.5)"}
+    for row in rows:  # the same questions about every picture, as many as the money pays for
+        length = int(re.search(r"length=(\d+)", row["scheme_spec"])[1])
+        assert row["present"] + row["absent"] == length * row["images"] and row["dollars"] <= 20
+    fresh = methods.make("capped(cap=0.5)")
+    assert fresh == space["Capped"](cap=0.5) and schemes.make("checklist").length == 10
+    truth = space["simkit"].data.open("scenes:images=20,val=1,test=1").truth["train"]
+    all_there_is = space["simkit"].amount_for(10_000, truth, "checklist", "coco-tagging").labels
+    assert all_there_is.counts()["unknown"] == 0
 
 
 def test_a_method_in_a_plain_loop_takes_eleven_lines() -> None:
-    (loop,) = [snippet for snippet in SNIPPETS if ".backward()" in snippet]
+    loop = the(".backward()")
     before, after = loop.split("\n\nmethod = ")
     assert len(after.splitlines()) == 11
     space: dict[str, object] = {}
@@ -49,7 +117,7 @@ def test_a_method_in_a_plain_loop_takes_eleven_lines() -> None:
 
 
 def test_the_plain_loop_teaches_a_state_its_parameters() -> None:
-    (loop,) = [snippet for snippet in SNIPPETS if ".backward()" in snippet]
+    loop = the(".backward()")
     sizes = "methods.Sizes(images=2, classes=3)"
     assert '"ll-r", delta=5.0' in loop and sizes in loop
     loop = loop.replace('"ll-r", delta=5.0', '"role", expected=1.5')
@@ -59,15 +127,15 @@ def test_the_plain_loop_teaches_a_state_its_parameters() -> None:
     assert not (space["state"].theta == fresh.theta).any()
 
 
-@pytest.mark.parametrize("text", GRIDS, ids=range(len(GRIDS)))
-def test_grids_are_grids(text: str) -> None:
+@pytest.mark.parametrize(("page", "text"), GRIDS, ids=ids(GRIDS))
+def test_grids_are_grids(page: str, text: str) -> None:
     from simkit.study.grid import Grid
 
     assert Grid.of(tomllib.loads(text)).budgets
 
 
-@pytest.mark.parametrize("line", COMMANDS)
-def test_commands_have_these_options(line: str) -> None:
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=[f"{p}: {line}" for p, line in COMMANDS])
+def test_commands_have_these_options(page: str, line: str) -> None:
     import click
 
     verb, *arguments = shlex.split(line)[1:]
@@ -77,10 +145,21 @@ def test_commands_have_these_options(line: str) -> None:
 
 
 def test_every_command_is_shown() -> None:
-    shown = {shlex.split(line)[1] for line in COMMANDS}
+    shown = {shlex.split(line)[1] for _, line in COMMANDS}
     assert shown >= set(VERBS)
 
 
-def test_linked_files_exist() -> None:
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).exists(), target
+def test_nothing_was_lost_from_the_pages() -> None:
+    assert len(GRIDS) >= 2 and len(SNIPPETS) >= 5 and len(COMMANDS) >= 20
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_linked_files_exist(page: str) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[page]):
+        assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+def test_every_page_of_docs_is_reached_from_the_readme() -> None:
+    links = set(re.findall(r"\]\((docs/[^)#]+)", README))
+    there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
+    assert there - {"docs/papers.md"} <= links  # which notebooks/README.md leads to
