@@ -87,12 +87,13 @@ class Trained:
         model = self.on(device).model
         model.precision = precision
         place = model.head.weight.device
-        with torch.no_grad(), evaluating(model):
-            for start in range(0, len(inputs), batch):
-                x = inputs.batch(np.arange(start, min(start + batch, len(inputs))))
+        for start in range(0, len(inputs), batch):
+            x = inputs.batch(np.arange(start, min(start + batch, len(inputs))))
+            # Not around the loop: whoever reads two of these in turn would be left without gradients.
+            with torch.no_grad(), evaluating(model):
                 out = model(x.to(place), maps=True)
-                assert out.maps is not None
-                yield out.maps.float().cpu().numpy()
+            assert out.maps is not None
+            yield out.maps.float().cpu().numpy()
 
     def on(self, device: str | torch.device) -> Trained:
         """The same with model and state as copies on a device."""
