@@ -92,3 +92,14 @@ def test_boxes_of_other_images_are_explained(task):
             f"the boxes know the sizes of {known} and there are 90 inputs; bring the boxes and the "
             "inputs of one split"
         )
+
+
+def test_maps_of_two_models_can_be_read_in_turn(task):
+    first, second = (train(task, make(m), settings=Settings(epochs=1)) for m in ("an", "ignore"))
+    turns = [done.maps(task.inputs, batch=40) for done in (first, second)]
+    for turn in (*turns, *turns):
+        next(turn)
+        assert torch.is_grad_enabled()
+    turns[0].close()
+    list(turns[1])
+    assert torch.is_grad_enabled() and not first.model.training
