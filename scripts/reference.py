@@ -4,7 +4,7 @@
     python scripts/reference.py FOLDER     # elsewhere
 
 What has a page: the modules of all public names, those of the values that they take and give, all
-schemes, methods, data sets, label formats and figures, all analyses, and what the README names.
+schemes, methods, data sets, label formats and figures, all analyses, and what README and docs name.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PARTS = (simkit.data, simkit.formats, simkit.schemes, simkit.methods, simkit.fig
 
 def modules() -> list[str]:
     """Names of the modules that have a page; simkit itself is the first."""
-    found = {"simkit", "simkit.errors", *named((ROOT / "README.md").read_text("utf-8"))}
+    found = {"simkit", "simkit.errors"} | {resolve(name)[0] for name in named()}
     for value in public():
         found |= {home(value), *around(value), *above(value)}
     for value in (package.get(name) for package in PARTS for name in package.names()):
@@ -84,9 +84,11 @@ def imported(module: str) -> dict[str, str]:
     return {alias.name: str(node.module) for node in ours for alias in node.names}
 
 
-def named(text: str) -> set[str]:
-    """Modules of simkit behind the dotted names in a text."""
-    return {resolve(name)[0] for name in re.findall(r"\bsimkit(?:\.\w+)+", text)}
+def named() -> set[str]:
+    """Dotted names of simkit in the README and in the texts of docs/."""
+    texts = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    found = (re.findall(r"\bsimkit(?:\.\w+)+", text.read_text("utf-8")) for text in texts)
+    return {name for names in found for name in names}
 
 
 def resolve(name: str) -> tuple[str, object]:

@@ -72,8 +72,8 @@ def documented(value: object) -> bool:
     return inspect.isfunction(value) or inspect.isclass(value)
 
 
-def test_what_the_readme_names_is_there(pages: dict[Path, Page]) -> None:
-    named = set(re.findall(r"\bsimkit(?:\.\w+)+", (ROOT / "README.md").read_text("utf-8")))
+def test_what_readme_and_docs_name_is_there(pages: dict[Path, Page]) -> None:
+    named = REFERENCE.named()
     assert {"simkit.plan", "simkit.data.open"} <= named
     for name in named:
         module, value = REFERENCE.resolve(name)
