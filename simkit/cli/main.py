@@ -135,7 +135,8 @@ def refused(error: click.UsageError, verb: str) -> str:
     more = f"`{called} --help` has all options"
     if isinstance(error, click.NoSuchOption) and context:
         params = context.command.get_params(context)
-        known = [name for one in params if isinstance(one, click.Option) for name in one.opts]
+        options = (name for one in params if isinstance(one, click.Option) for name in one.opts)
+        known = [name for name in options if name.startswith("--")]
         of = f" of {context.info_name}" if context.parent else ""
         return str(unknown(f"option{of}", error.option_name, known))
     if isinstance(error, click.MissingParameter) and error.param is not None and context:

@@ -81,7 +81,7 @@ def test_unknown_command(shell) -> None:
         "simulate --shceme fpc": "no option of simulate is called '--shceme'; did you mean "
         "'--scheme'?",
         "show -v": "no option of show is called '-v'; known are --figure, --help, --json, --out, "
-        "--set, -h",
+        "--set",
         "--hlp": "no option is called '--hlp'; did you mean '--help'?",
     }.items(),
 )
