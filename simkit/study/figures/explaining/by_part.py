@@ -75,7 +75,8 @@ class ByPart:
             panels[0].set_ylabel("mAP, points")
             if self.base:
                 panels[1].axhline(0, color=INK, linewidth=0.9)
-                panels[1].set_ylabel(f"difference to {label(self.base)}, points")
+                panels[1].set_ylabel("difference, points")
+                panels[1].set_title(fold(f"minus {label(self.base)}", 44), loc="left", fontsize=10)
             heading(drawing, f"mAP by {rows[0]['by']}")
             caption(drawing, _note(scores))
             legend_below(drawing, handles)

@@ -28,7 +28,7 @@ def test_means_and_differences() -> None:
     np.testing.assert_allclose(lines["en+scl - en"].get_ydata(), [10, 10])
     assert "en - en" not in lines
     assert [text.get_text() for text in scores.get_xticklabels()] == ["small", "large"]
-    assert scores.get_xlabel() == "object size" and gaps.get_ylabel() == "difference to EN, points"
+    assert scores.get_xlabel() == "object size" and gaps.get_title(loc="left") == "minus EN"
     assert drawing.get_supxlabel().strip() == "Bars: 95 % over 2 draws."
     drawing.draw_without_rendering()
 
