@@ -28,7 +28,7 @@
 # * mAP over the share of labels (its Fig. 3);
 # * how much depends on beta, gamma and k (its rebuttal), and what that says about the guesses.
 #
-# In full it takes about five minutes on one core.
+# In full it takes about two minutes on one free core.
 
 # %%
 # %matplotlib inline
