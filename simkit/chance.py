@@ -145,7 +145,10 @@ class Permutation:
     _rounds = 6
 
     def at(self, ranks: Any, keys: Any = 0) -> NDArray[np.int64]:
-        """Items at `ranks` (0..size-1) in the permutation of each of `keys`; both broadcast."""
+        """Items at `ranks` (0..size-1) in the permutation of each of `keys`; both broadcast.
+
+        Raises IndexError for other ranks.
+        """
         return self._walk(ranks, keys, range(self._rounds))
 
     def rank(self, items: Any, keys: Any = 0) -> NDArray[np.int64]:
@@ -153,7 +156,13 @@ class Permutation:
         return self._walk(items, keys, range(self._rounds - 1, -1, -1))
 
     def _walk(self, values: Any, keys: Any, rounds: range) -> NDArray[np.int64]:
-        values, keys = np.broadcast_arrays(np.asarray(values), np.asarray(keys))
+        values = np.asarray(values)
+        if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.size:
+            raise IndexError(  # no walk from there ever comes into range
+                f"a permutation of {self.size:,} has places 0 to {self.size - 1:,}, and "
+                f"{int(values.min()):,} to {int(values.max()):,} were asked for"
+            )
+        values, keys = np.broadcast_arrays(values, np.asarray(keys))
         flat, flat_keys = values.ravel(), keys.ravel()
         out = np.empty(flat.shape, np.int64)
         for start in range(0, len(flat), _CHUNK):
