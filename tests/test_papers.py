@@ -90,6 +90,5 @@ def test_a_verdict_is_one_of_few_and_gives_its_reason(row: Row) -> None:
     assert row.seen != "none" or found[1] == "not reproduced", "seen nowhere"
 
 
-@pytest.mark.xfail(strict=True, reason="the last notebooks are still being written")
 def test_nothing_is_pending() -> None:
     assert "pending" not in FILE.read_text("utf-8")
