@@ -35,7 +35,9 @@ import os
 import tempfile
 import warnings
 
+import pyarrow.compute as pc
 import torch
+from IPython.display import display
 
 import simkit
 from simkit import methods
@@ -84,7 +86,10 @@ print(table.groupby("scheme")[["dollars", "images", "present", "absent"]].mean()
 # at five times the price. What methods make of them, in points of mAP:
 
 # %%
-draw("heat-map")(grand.table)
+others = [method for method in grid.methods if method != "an"]
+for start in range(0, len(others), 9):
+    some = pc.field("method").isin(["an", "full", *others[start : start + 9]])
+    display(draw("heat-map")(grand.table.filter(some)))
 
 # %% [markdown]
 # Is it noise? Methods ranked over all schemes and draws; bars join those that cannot be told apart.
@@ -167,7 +172,10 @@ pixels = Grid(
 # %%
 tuned = simkit.compare(pixels, out=f"{folder.name}/pixels", workers=None if not quick else 1)
 assert not tuned.failures, tuned.failures
-draw("heat-map")(tuned.table)
+others = [method for method in pixels.methods if method != "an"]
+for start in range(0, len(others), 9):
+    some = pc.field("method").isin(["an", "full", *others[start : start + 9]])
+    display(draw("heat-map")(tuned.table.filter(some)))
 
 # %% [markdown]
 # ## What the numbers say
@@ -186,13 +194,6 @@ for (scheme, first), one in gap.items():
     print(f"{scheme:16} {first:11} {100 * one.mean:+5.1f} ({span})")
 
 # %% [markdown]
-# * **No method suits every scheme.** Ignore leads AN under RPA and along the knowledge graph, falls
-#   behind it under FPC, and collapses on single positives, where nothing says "absent".
-# * **On single positives** smoothing what is unknown (LSAN) helps. LL-R does not at this price: it needs
-#   more labels (at three times the money and pictures it leads AN by 4 points, see the README).
-# * **BoostLU** gains where labels are many (FPC) and loses where they are few.
-# * The latent noise model, at its defaults, fails under all four.
-#
 # These hold for `scenes`, a linear head and this price; checked here:
 
 # %%
@@ -204,3 +205,30 @@ assert quick or gap["single-positive", "lsan"].low > 0 > gap["single-positive", 
 assert quick or gap["rpa", "ignore"].low > 0 > gap["fpc", "ignore"].high
 assert quick or gap["knowledge-graph", "ignore"].low > 0
 assert quick or gap["fpc", "an+boostlu"].low > 0 > gap["single-positive", "an+boostlu"].high
+
+# %% [markdown]
+# ## What was seen
+#
+# Every scheme for $100, in points of mAP:
+#
+# | question | here | in the papers |
+# |---|---|---|
+# | single positives: does Ignore learn anything? | no, 11.3 points behind AN: nothing says "absent" | no: such methods say yes to everything (Kim et al., CVPR 2022, section 4.1) |
+# | single positives: LL-R over AN? | level, -0.1; at three times the money +4 (`make demo`) | +4.1 on VOC, +6.9 on COCO (its Table 2) |
+# | single positives: LSAN over AN? | +5.1 | +1.6 on VOC, +2.8 on COCO (its Table 2) |
+# | single positives: BoostLU with AN? | -9.7 | +0.6 to +1.2 on VOC (Kim et al., CVPR 2023, Table 1) |
+# | FPC: BoostLU with AN? | +12.0 | not asked |
+# | RPA: Ignore over AN? | +8.5 | +3.7 on COCO with half of the labels (Ben-Baruch et al., CVPR 2022, their published code) |
+# | FPC: Ignore over AN? | -4.9 | -4.8 on COCO with 1,000 of each class (the same) |
+# | knowledge graph: Ignore over AN? | +4.9 (0.3 to 9.5) | -2.4 (Soft Exposure, Table 1, NE and FE, on its test split) |
+#
+# **No method suits every scheme**, here as there. Where the two differ, the labels do. At $100 only 269
+# of 1,000 pictures get their one name, while the papers name a class in all of thousands; with more
+# labels LL-R and a boost gain here, too. Along the knowledge graph the interval of Ignore's lead nearly
+# reaches 0; why Soft Exposure sees the reverse was not looked into here, see
+# [the notebook about it](09_the_knowledge_graph.ipynb).
+#
+# The latent noise model, at its defaults, fails under all four. Whole networks, trained for two epochs
+# on a few hundred pictures, show that every method runs, and not who is best.
+#
+# Next: [what to buy with a budget](05_planning_a_budget.ipynb).

@@ -19,18 +19,9 @@ import simkit
 ROOT = Path(__file__).parents[1]
 TEXTS = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.py"))
 EVERY = pytest.mark.parametrize("text", TEXTS, ids=lambda p: p.stem)
-# Take the line away when the notebook is written and executed anew.
-OLD = {"04": "made before marks and the closing table", "05": "made before marks"}
 LARGEST = 2 * 2**20  # bytes
 WIDTHS = range(400, 1001)  # pixels; GitHub shows about 900 of them, so that letters keep their size
 SILENT = {"chdir", "simplefilter", "filterwarnings", "cleanup", "set_major_formatter", "set"}
-
-
-def every_but(*numbers: str):
-    """All notebooks; those of these numbers still fail, and say why."""
-    marks = {number: pytest.mark.xfail(strict=True, reason=OLD[number]) for number in numbers}
-    params = [pytest.param(t, marks=marks.get(t.name[:2], ()), id=t.stem) for t in TEXTS]
-    return pytest.mark.parametrize("text", params)
 
 
 def maker():
@@ -89,7 +80,7 @@ def test_runs_quickly(text: Path, monkeypatch, capsys) -> None:
     mark = notebook.metadata["simkit"]
     assert mark["size"] == "quick"
     files = {n: file_of(simkit.figures.get(n)) for n in simkit.figures.names()}
-    drawn = {file for name, file in files.items() if f'"{name}"' in text.read_text("utf-8")}
+    drawn = {file for name, file in files.items() if f'("{name}"' in text.read_text("utf-8")}
     assert drawn <= set(mark["files"]), "what was asked for by name had a part"
     assert not set(files.values()) <= set(mark["files"]), "and the others had none"
 
@@ -110,7 +101,7 @@ def test_committed_twin_has_the_same_cells_and_no_errors(text: Path) -> None:
     assert twin.metadata.kernelspec["name"] == "python3"
 
 
-@every_but("04")
+@EVERY
 def test_committed_outputs_were_made_by_the_committed_cells(text: Path) -> None:
     wrong, changed = MAKER.marks.check(text)
     assert not wrong
@@ -161,7 +152,7 @@ def test_cells_are_short_and_define_nothing(text: Path) -> None:
             assert not named, f"a definition by another name:\n{cell.source}"
 
 
-@every_but("04")
+@EVERY
 def test_files_are_small_and_figures_legible_on_github(text: Path) -> None:
     assert text.with_suffix(".ipynb").stat().st_size < LARGEST
     for width, height in pictures(committed(text)):
@@ -182,7 +173,7 @@ def test_outputs_say_nothing_of_the_machine(text: Path) -> None:
             assert not place.search(shown), shown
 
 
-@every_but("04")
+@EVERY
 def test_opens_with_a_question_and_closes_with_what_was_seen(text: Path) -> None:
     words = [cell.source for cell in jupytext.read(text).cells if cell.cell_type == "markdown"]
     title = words[0].splitlines()[0]
