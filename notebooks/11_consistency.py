@@ -77,7 +77,7 @@ draw("ablation")(expected)
 # %%
 worth = {row["method"]: row for row in expected.to_pylist()}
 an, en, ep, epr = (worth[name]["mean"] for name in eight[:4])
-assert en > max(ep, epr) + 0.02 and en > an
+assert quick or (en > max(ep, epr) + 0.02 and en > an)
 assert quick or (worth[eight[1]]["gap_low"] > 0.05 and ep < an - 0.02)
 assert quick or en - worth[eight[5]]["mean"] > 0.015 > abs(worth["an+cl"]["gap"])
 
