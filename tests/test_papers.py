@@ -74,7 +74,7 @@ def test_the_notebooks_of_a_row_draw_its_figures(row: Row) -> None:
     notebooks = re.findall(r"\]\(([^)]+)\.ipynb\)", row.seen)
     texts = [(FILE.parent / f"{path}.py").read_text("utf-8") for path in notebooks]
     for figure in re.findall(r"`([^`]+)`", row.figure) if texts else ():
-        assert any(f'"{figure}"' in text for text in texts), f"{figure} is not drawn there"
+        assert any(f'("{figure}"' in text for text in texts), f"{figure} is not drawn there"
     for analysis in (
         re.findall(r"\[(\w+)\]", row.analysis) if texts and row.figure == "none" else ()
     ):
