@@ -89,7 +89,7 @@ class Trained:
         place = model.head.weight.device
         for start in range(0, len(inputs), batch):
             x = inputs.batch(np.arange(start, min(start + batch, len(inputs))))
-            # Not around the loop: whoever reads two of these in turn would be left without gradients.
+            # Not around the loop: who reads two of these in turn would be left without gradients.
             with torch.no_grad(), evaluating(model):
                 out = model(x.to(place), maps=True)
             assert out.maps is not None
