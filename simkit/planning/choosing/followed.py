@@ -58,13 +58,21 @@ class Followed(Curve):
         x = np.atleast_1d(np.asarray(dollars, np.float64))
         if not (np.isfinite(x) & (x > 0)).all():
             raise BadInput(f"dollars is {x[~(x > 0)][:1]!s}; an amount above 0 is expected")
+        found = self._uncapped(x)
+        return found if self.most is None else np.minimum(found, self.most(x))
+
+    def on_pilot(self) -> Array:
+        """(S, K) before `most`, which is of the project's images: the pilot may have had more."""
+        return self._uncapped(self.points.costs)
+
+    def _uncapped(self, x: Array) -> Array:
         found = between(x, self.points.costs, self.knots)
         if self.fitted is not None:
             costs, beyond = self.points.costs, self.fitted.samples(x)
             drop = self.fitted.samples(costs[0]) - beyond
             below = np.maximum(self.knots[:, :1] - drop, 0.0)
             found = np.where(x < costs[0], below, np.where(x > costs[-1], beyond, found))
-        return found if self.most is None else np.minimum(found, self.most(x))
+        return found
 
 
 def check_wide(points: Points) -> None:

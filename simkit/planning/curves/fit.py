@@ -119,7 +119,12 @@ class Curve:
 
     @cached_property
     def _own(self) -> Array:
-        return self.band(self.points.costs)
+        """(2, K) its 90 % band at the pilot's sizes."""
+        return np.asarray(np.quantile(self.on_pilot(), [0.05, 0.95], axis=0))
+
+    def on_pilot(self) -> Array:
+        """(S, K) mAP of every sample at the pilot's sizes, of the pilot's own images."""
+        return self.samples(self.points.costs)
 
     @cached_property
     def _off(self) -> NDArray[np.bool_]:

@@ -95,6 +95,14 @@ def test_fewer_images_lower_the_cap(curves, evidence) -> None:
             assert curve.median(80.0) <= full.median(10.04) + 0.02
 
 
+def test_a_pilot_is_held_against_its_own_images(found, curves, evidence) -> None:
+    """However few the project has: its cap lowers what is promised and not what was measured."""
+    few = followed(curves, evidence, Project(400.0, images=100))
+    assert any(one.median(one.reach) < found[pair].median(one.reach) for pair, one in few.items())
+    for pair, one in few.items():
+        assert (one.agrees, one.note) == (found[pair].agrees, found[pair].note)
+
+
 def test_what_was_measured_above_complete_labels_stands(found) -> None:
     # Planted so: 215 images with one label each teach more than all labels of 215 images.
     for pair, curve in found.items():
