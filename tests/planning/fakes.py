@@ -73,7 +73,8 @@ class Evidence:
     def amount(self, way, dollars, prices, images=None):
         count = max(1, round(self.each * dollars))
         spec = way.scheme if way.grows == "images" else way.with_amount(min(1.0, dollars / 1000))
-        return Amount(count, 2 * count, 2.0, spec)
+        known = len(self.classes) if way.scheme == "full-subset" else 2
+        return Amount(count, known * count, float(known), spec)
 
 
 def way(scheme="single-positive"):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, candidates
-from simkit.planning.choosing.complete import is_complete
+from simkit.planning.choosing.complete import MOST_LABELS, is_complete
 
 __all__ = ["Candidate", "Curves", "How", "by_pair", "candidates", "choose", "front"]
 
@@ -41,7 +41,8 @@ def choose(found: Sequence[Candidate], how: How = "robust") -> Candidate:
     is gained. Of those the one with the highest `score`; where others are within half a point of
     it, by score and by the median of the paired difference, and its 90 % interval holds 0, the
     cheapest of them, and of about equal bills the simplest: no mixture, no setting, no sum of
-    methods, then complete labels. `note` says so.
+    methods, then complete labels. `note` says so. Where that buys most labels of its images,
+    complete labels of them are bought instead, if the budget pays for these (`_completed`).
     """
     if not found:
         raise BadInput("there are no candidates to choose from; give curves and a budget")
@@ -51,7 +52,33 @@ def choose(found: Sequence[Candidate], how: How = "robust") -> Candidate:
     least = min(one.total for one in equal)
     near = [one for one in equal if one.total <= NEAR * least]
     chosen = min(near, key=lambda c: (*_effort(c), -c.score(how)))
+    whole = _completed(chosen, found, how)
+    if whole is not None:
+        return replace(whole, note=_note(whole, [], found, instead=chosen))
     return replace(chosen, note=_note(chosen, equal, found))
+
+
+def _completed(chosen: Candidate, found: Sequence[Candidate], how: How) -> Candidate | None:
+    """Complete labels of the images of a choice that buys `MOST_LABELS` of theirs; None where it
+    does not, or these are not among the candidates, cost more for a label or are surely worse."""
+    if is_complete(chosen.way):
+        return None
+    amount = chosen.amount
+    whole = [
+        one
+        for one in found
+        if is_complete(one.way)
+        and one.way.habits == chosen.way.habits
+        and one.amount.images >= amount.images
+        and amount.per_image >= MOST_LABELS * one.amount.per_image
+        and one.dollars * amount.labels <= NEAR * chosen.dollars * one.amount.labels
+        and difference(one.samples, chosen.samples)[2] >= 0
+    ]
+    if not whole:
+        return None
+    fewest = min(one.amount.images for one in whole)
+    alike = [one for one in whole if one.amount.images == fewest]
+    return max(alike, key=lambda one: one.score(how))
 
 
 def by_pair(found: Iterable[Candidate]) -> dict[Pair, list[Candidate]]:
@@ -85,8 +112,20 @@ def _effort(one: Candidate) -> tuple[bool, int, bool]:
     return "mixed" in one.way.scheme, settings, not is_complete(one.way)
 
 
-def _note(chosen: Candidate, equal: Sequence[Candidate], found: Sequence[Candidate]) -> str:
+def _note(
+    chosen: Candidate,
+    equal: Sequence[Candidate],
+    found: Sequence[Candidate],
+    *,
+    instead: Candidate | None = None,
+) -> str:
     notes = []
+    if instead is not None:
+        share = instead.amount.per_image / chosen.amount.per_image
+        notes.append(
+            f"instead of {instead}, which for ${instead.total:,.2f} buys {100 * share:.0f} % of "
+            f"all labels of its {instead.amount.images:,} images and leaves the rest unknown"
+        )
     others = [one for one in equal if one is not chosen]
     if others:
         cheap = all(chosen.total * NEAR < one.total for one in others)

@@ -19,6 +19,7 @@ Array = NDArray[np.float64]
 
 SCHEME = "full-subset"
 NEARLY = 0.995  # of all labels of some images are all of them
+MOST_LABELS = 0.75  # of them: who pays for so many had better have all
 METHOD = "full"  # what a comparison's references are trained with
 
 

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from simkit.planning.choosing.candidates import Candidate
-from simkit.planning.choosing.complete import METHOD, is_complete, price, reference
+from simkit.planning.choosing.complete import METHOD, MOST_LABELS, is_complete, price, reference
 from simkit.planning.choosing.limits import Curves
 from simkit.planning.curves.fit import SLACK
 from simkit.planning.curves.points import Points
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.project import Project
-
-MOST_LABELS = 0.75  # of all labels of the images that are asked about
 
 
 def contradicted(

@@ -1,10 +1,13 @@
 """Which candidate is bought."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from simkit.errors import BadInput
 from simkit.planning.choosing.choice import choose, difference, front
+from simkit.planning.evidence.amounts import Amount
 from tests.planning.fakes import Line, along, candidate
 
 DOLLARS = np.geomspace(10, 1000, 13)
@@ -94,6 +97,27 @@ def test_of_equal_bills_and_no_settings_complete_labels_are_taken():
     assert str(choose([some, whole])) == "full-subset with an"
     dear = candidate("full-subset", "an", 1100, Line(0.600, 0.0, spread=0.02))
     assert str(choose([some, dear])) == "rpa with an"
+
+
+def test_complete_labels_win_over_most_labels_of_the_same_images():
+    # 3.2 of 4 classes known of each of 1,000 images; all of them fit the budget too.
+    most = candidate(
+        "rpa", "an", 100, Line(0.60, 0.0, spread=0.02), amount=Amount(1000, 3200, 3.2, "rpa")
+    )
+    line = Line(0.59, 0.0, spread=0.02, noise=1)
+    whole = candidate("full-subset", "an", 120, line, amount=Amount(1000, 4000, 4.0, "full-subset"))
+    fewer = replace(whole, dollars=105.0, amount=Amount(875, 3500, 4.0, "full-subset"))
+    chosen = choose([most, fewer, whole])
+    assert str(chosen) == "full-subset with an" and chosen.dollars == 120
+    assert chosen.note == (
+        "instead of rpa with an, which for $100.00 buys 80 % of all labels of its 1,000 images and "
+        "leaves the rest unknown"
+    )
+    some = replace(most, amount=Amount(1000, 2900, 2.9, "rpa"))
+    dear = replace(whole, dollars=140.0)  # more for a label
+    worse = replace(whole, samples=most.samples - 0.01)
+    for others in ([some, whole], [most, fewer], [most, dear], [most, worse]):
+        assert str(choose(others)) == "rpa with an"
 
 
 def test_differences_are_paired():
