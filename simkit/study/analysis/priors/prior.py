@@ -51,8 +51,8 @@ def estimates(
 def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pa.Table:
     """One row for each estimate and class, classes by falling true frequency.
 
-    Columns: estimate, class, rank (0: most frequent), true (share of images in which the class is
-    present), prior. Raises BadInput for a prior that lacks a class of the truth.
+    Columns: estimate, class, rank (0: most frequent), true (share of the images that the truth
+    knows the class of in which it is present; 0 where it knows none), prior. Raises BadInput for a prior that lacks a class of the truth.
     Source: Ben-Baruch et al., CVPR 2022, figures 5, 11 to 13.
     """
     true = _frequency(truth)
@@ -92,4 +92,7 @@ def rank_agreement(
 
 
 def _frequency(truth: Truth) -> np.ndarray:
-    return truth.counts / truth.present.shape[0]
+    if truth.known is None:
+        return truth.counts / truth.shape[0]
+    there = np.asarray(truth.present.multiply(truth.known).sum(0)).ravel()
+    return there / np.maximum(np.asarray(truth.known.sum(0)).ravel(), 1)

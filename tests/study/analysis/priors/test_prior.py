@@ -38,6 +38,17 @@ def test_agreement_over_the_most_frequent_classes():
     np.testing.assert_allclose(table["spearman"].to_pylist(), wanted)
 
 
+def test_the_share_is_of_the_images_that_the_truth_knows():
+    share, images = np.array([0.9, 0.8, 0.6, 0.5, 0.2]), np.array([10, 20, 40, 80, 100])
+    rows = np.arange(100)[:, None]
+    truth = Truth.of(rows < share * images, known=rows < images)
+    perfect = {"perfect": ClassPrior(share)}
+    assert priors(truth, perfect)["true"].to_pylist() == pytest.approx(share.tolist())
+    assert rank_agreement(truth, perfect)["spearman"].to_pylist() == pytest.approx([1.0])
+    blank = Truth.of(np.zeros((2, 1)), known=np.zeros((2, 1)))
+    assert priors(blank, {"any": ClassPrior([0.5])})["true"].to_pylist() == [0.0]
+
+
 def test_a_prior_of_other_classes_is_refused():
     with pytest.raises(BadInput) as error:
         priors(TRUTH, {"odd": ClassPrior([0.1, 0.2], ("ape", "bees"))})
