@@ -32,11 +32,8 @@ def describe(
     from simkit.annotate.cards import beside
     from simkit.annotate.cards.subject import Subject
     from simkit.data.terms import terms
-    from simkit.labels.cards import paths
-    from simkit.labels.formats.base import SeveralFiles
 
-    files = form.files(out) if isinstance(form, SeveralFiles) else (out,)
-    there = [path.is_file() for path in paths(files[0])]
+    files = _files(form, out)
     subject = Subject(
         labels=labels,
         files=tuple(path for path in files if path.is_file()),
@@ -50,8 +47,18 @@ def describe(
         command=again(labels, given, out),
     )
     written = [str(path) for path in beside.write(subject)]
-    instead = ", in place of what was there" if any(there) else ""
-    return Cards(written, f"described in {' and '.join(written)}{instead}")
+    return Cards(written, f"described in {' and '.join(written)}")
+
+
+def first_file(form: Format, out: Path) -> Path:
+    """The file that cards stand beside and are named after."""
+    return _files(form, out)[0]
+
+
+def _files(form: Format, out: Path) -> tuple[Path, ...]:
+    from simkit.labels.formats.base import SeveralFiles
+
+    return tuple(form.files(out)) if isinstance(form, SeveralFiles) else (out,)
 
 
 def again(labels: PartialLabels, given: dict[str, Any], out: Path) -> tuple[str, ...]:

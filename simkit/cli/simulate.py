@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simkit.cli.amounts import check_amounts, images
-from simkit.cli.described import describe
+from simkit.cli.described import describe, first_file
 from simkit.cli.report import cost_table, counts_line, print_json
 from simkit.cli.schemes import SchemeCommand, chosen, with_hierarchy
 from simkit.errors import BadInput
@@ -130,7 +130,7 @@ def command(**given: Any) -> None:
     from simkit.data.originals import originals
     from simkit.files import may_write, spare
     from simkit.labels import formats
-    from simkit.labels.cards import paths
+    from simkit.labels.cards import check_free, own, paths
 
     fixed = {p.name for p in command.params if getattr(p, "owners", ()) == ()}
     scheme = chosen(given["scheme"], {k: v for k, v in given.items() if k not in fixed})
@@ -140,12 +140,17 @@ def command(**given: Any) -> None:
     for path in (out,) if given["no_card"] else (out, *paths(out)):
         spare(path, given["habits_file"] or "", *originals(given["spec"]))
         may_write(path)
+    described = first_file(form, out)
+    if not given["no_card"]:
+        check_free(described)
     check_amounts(scheme, given)
     data = with_hierarchy(open(given["spec"]), scheme)
     labels = annotated(data, scheme, price_list, given)
     wrong = labels.wrong(data.truth[given["split"] or data.to_label])
     bill = cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = os.path.isfile(out)
+    for stale in own(described):  # about labels that are replaced now, whatever happens next
+        stale.unlink()
     form.write(labels, out)
     for lost in form.loses(labels):
         warnings.warn(f"{out} does not hold {lost}", stacklevel=1)

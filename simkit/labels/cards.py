@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from pathlib import Path
+
+from simkit.errors import BadInput
 
 _MOST = 1 << 26  # bytes that are looked through
 
@@ -22,9 +25,24 @@ def about(file: str | PathLike[str], content_id: str) -> tuple[Path, ...]:
     return tuple(path for path in paths(file) if _names(path, content_id.encode()))
 
 
-def _names(path: Path, content_id: bytes) -> bool:
+def own(file: str | PathLike[str]) -> tuple[Path, ...]:
+    """The cards beside `file` that name it: about labels that it holds, or held."""
+    return tuple(path for path in paths(file) if _names(path, os.fsencode(Path(file).name)))
+
+
+def check_free(file: str | PathLike[str]) -> None:
+    """Raise BadInput where the place of a card is taken by what is no card of this file."""
+    for path in paths(file):
+        if path.is_file() and path not in own(file):
+            raise BadInput(
+                f"{path} is there and is no card of {Path(file).name}; move it away, give --out "
+                "another name, or leave cards away with --no-card"
+            )
+
+
+def _names(path: Path, text: bytes) -> bool:
     try:
         with path.open("rb") as stream:
-            return content_id in stream.read(_MOST)
+            return text in stream.read(_MOST)
     except OSError:  # not there, or a folder
         return False

@@ -67,16 +67,38 @@ def test_without_cards(shell) -> None:
     assert "described" not in told
 
 
-def test_it_says_when_a_card_is_replaced(shell) -> None:
-    words = ("simulate", "--scheme", "rpa", "--data", SMALL)
-    told = "described in rpa.card.md and rpa.croissant.json"
-    assert f"{told}\n" in shell(*words).out
-    Path("rpa.parquet").unlink()
-    Path("rpa.croissant.json").unlink()
+def test_what_is_no_card_of_these_labels_is_left_as_it_is(shell) -> None:
     Path("rpa.card.md").write_text("by hand")
-    done = shell(*words).out
-    assert f"{told}, in place of what was there\n" in done
-    assert "in place of the file" not in done
+    done = shell("simulate", "--scheme", "rpa", "--data", SMALL)
+    assert done.code == 2 and done.err == (
+        "simkit: rpa.card.md is there and is no card of rpa.parquet; move it away, give --out "
+        "another name, or leave cards away with --no-card\n"
+    )
+    assert Path("rpa.card.md").read_text() == "by hand" and not Path("rpa.parquet").exists()
+    assert shell("simulate", "--scheme", "rpa", "--data", SMALL, "--no-card").code == 0
+    assert Path("rpa.card.md").read_text() == "by hand"
+
+
+def test_labels_of_another_form_keep_their_cards(shell) -> None:
+    words = ("simulate", "--scheme", "rpa", "--data", SMALL, "--out")
+    assert shell(*words, "a.parquet").code == 0
+    before = Path("a.card.md").read_bytes()
+    assert shell(*words, "a.csv").code == 2
+    assert Path("a.card.md").read_bytes() == before and not Path("a.csv").exists()
+
+
+@pytest.mark.parametrize("no_card", [True, False])
+def test_cards_of_labels_that_are_replaced_do_not_stay(shell, monkeypatch, no_card) -> None:
+    shell("simulate", "--scheme", "fpc", "--data", SMALL, "--out", "a.parquet")
+    if no_card:
+        words = ["--no-card"]
+    else:  # an end between the labels and their cards
+        words = []
+        monkeypatch.setattr("simkit.cli.simulate.describe", lambda *_: (_ for _ in ()).throw(
+            KeyboardInterrupt))  # fmt: skip
+    shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "a.parquet", *words)
+    assert not Path("a.card.md").exists() and not Path("a.croissant.json").exists()
+    assert Path("a.parquet").exists()
 
 
 @pytest.mark.parametrize("name", ["rpa.card.md", "rpa.croissant.json"])

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
-from simkit.labels.cards import about, paths
+import pytest
+
+from simkit.errors import BadInput
+from simkit.labels.cards import about, check_free, own, paths
 
 
 def test_names_follow_the_file() -> None:
@@ -18,3 +21,15 @@ def test_cards_of_other_labels_are_not_taken(tmp_path: Path) -> None:
     assert about(file, "abcd") == (card,) and about(file, "dcba") == ()
     machine.mkdir()
     assert about(file, "abcd") == (card,)
+
+
+def test_own_cards_name_their_file_and_others_are_refused(tmp_path) -> None:
+    file = tmp_path / "a.parquet"
+    first, second = paths(file)
+    first.write_text("read a.parquet in pandas")
+    assert own(file) == (first,)
+    check_free(file)
+    second.write_text("{}")
+    assert own(file) == (first,)
+    with pytest.raises(BadInput, match=r"a\.croissant\.json is there and is no card of a\.parquet"):
+        check_free(file)
