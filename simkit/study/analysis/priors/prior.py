@@ -52,7 +52,8 @@ def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pa.Table:
     """One row for each estimate and class, classes by falling true frequency.
 
     Columns: estimate, class, rank (0: most frequent), true (share of the images that the truth
-    knows the class of in which it is present; 0 where it knows none), prior. Raises BadInput for a prior that lacks a class of the truth.
+    knows the class of in which it is present; 0 where it knows none), prior. Raises BadInput for a
+    prior that lacks a class of the truth.
     Source: Ben-Baruch et al., CVPR 2022, figures 5, 11 to 13.
     """
     true = _frequency(truth)
