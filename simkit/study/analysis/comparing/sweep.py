@@ -62,11 +62,14 @@ def sweep(
     method, other values keep the order of the table. What the comparison says of failures is in the
     metadata, as `study.runs.failures` reads it.
 
-    Raises BadInput where nothing in the table has the setting, or only one value of it.
+    Raises BadInput where nothing in the table has the setting, or only one value of it, and for
+    the amount that a scheme is scaled by where a budget decides it.
     """
     found = paired(runs, metric=metric, budget=budget, hours=hours, asker="sweep")
     lines: list[_Point] = []
     for kind in ("method", "scheme") if of == "auto" else (of,):
+        if not lines and kind == "scheme":
+            _refuse_amount(found, setting)
         lines = lines or _several(_points(found, setting, kind))
     if not lines:
         raise _none(found, setting, of)
@@ -148,6 +151,17 @@ def _row(point: _Point, setting: str, base: _Point | None) -> dict[str, Any]:
         "high": mean.high,
         **ends("gap", gap.interval if gap else None),
     }
+
+
+def _refuse_amount(found: Paired, setting: str) -> None:
+    """Raise BadInput where a budget scales what the setting says, so that nobody bought it."""
+    for scheme in found.scores if found.limit else ():
+        part = _part(schemes.make, scheme)
+        if part is not None and part.amount == setting:
+            raise BadInput(
+                f"sweep: amounts are set by the budget, so {setting!r} of {part.name} is what "
+                f"{found.limit} pays for; sweep another setting, or compare without a budget"
+            )
 
 
 def _none(found: Paired, setting: str, of: Of) -> BadInput:

@@ -90,6 +90,17 @@ def test_schemes_are_swept_where_no_method_is():
         sweep(table({"an": 0.5}, schemes=schemes), "keep", of="method")
 
 
+def test_amounts_that_a_budget_sets_are_no_values():
+    runs_of = table({"an": 0.5}, schemes=("rpa", "rpa(keep=0.3)"), budget=8.0)
+    with pytest.raises(BadInput) as caught:
+        sweep(runs_of, "keep")
+    assert str(caught.value) == (
+        "sweep: amounts are set by the budget, so 'keep' of rpa is what $8 pays for; sweep another "
+        "setting, or compare without a budget"
+    )
+    assert len(sweep(table(LL, budget=8.0), "delta")) == 3
+
+
 def test_one_draw_has_no_interval():
     rows = sweep(table(LL, draws=1), "delta").to_pylist()
     assert all(row["low"] is None and row["gap_low"] is None for row in rows)
