@@ -26,11 +26,11 @@ def warnings(
 ) -> Iterator[str]:
     """Sentences. own: the back-test of the chosen curve;  every: of all curves;  note: of the
     chosen curve;  larger: which pilot would tell more, told once where one is called for."""
-    called = [*_missed(own, every), *_far(chosen, budget)]
+    extrapolated = beyond(chosen.dollars / chosen.reach)
+    called = [*(_missed(own, every) if extrapolated else ()), *_far(chosen, budget)]
     yield from called
-    if called:
+    if called and larger:
         yield larger
-    extrapolated = chosen.dollars > chosen.reach * (1 + 1e-9)
     if own is None and extrapolated and (every is None or every.passed):
         yield (
             "There is no back-test of this curve: the pilot has too few sizes to predict the "
@@ -45,6 +45,12 @@ def warnings(
             f"{reach.way} with {reach.method} {percent(reach.reached)} of samples get there below "
             f"{money(reach.most)} of labels."
         )
+
+
+def beyond(times: float) -> bool:
+    """Whether so many times a pilot's largest size lies beyond what was measured: back-tests are
+    about no other purchase."""
+    return times > 1 + 1e-6
 
 
 def _missed(own: Backtest | None, every: Backtest | None) -> Iterator[str]:

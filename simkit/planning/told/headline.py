@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from simkit.planning.choosing.candidates import Candidate
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.project import Project
+from simkit.planning.told.alarms import beyond
 from simkit.planning.told.names import order, trained
 from simkit.planning.told.parts import Reach
 from simkit.planning.told.wording import listed, percent, points, several, span
@@ -35,14 +36,16 @@ def recommendation(
 ) -> str:
     """The plan in one sentence, in words; the dollars at which a target is reached come first.
 
-    besides: what else the bill has than labels;  held: whether the back-test of the bands did.
+    besides: what else the bill has than labels;  held: whether the back-test of the bands did,
+    which is about what lies beyond the pilot alone.
     """
     times = f" in {rounds} rounds" if rounds > 1 else ""
+    sure = held or not beyond(chosen.dollars / chosen.reach)
     band = f"nine times in ten {span(chosen.band90)}"
     told = (
         f"{order(chosen.amount.spec, chosen.amount.images)} for {_paid(chosen, besides)}{times} "
         f"({_known(chosen)}), train {trained(chosen.method)} on them and expect "
-        f"{points(chosen.median)} mAP, {band if held else f'if the curve holds, {band}'}"
+        f"{points(chosen.median)} mAP, {band if sure else f'if the curve holds, {band}'}"
     )
     if project.target is None or chosen.p_target is None:
         return f"{told}."
@@ -75,7 +78,8 @@ def _enough(reach: Reach | None, chosen: Candidate, held: bool) -> str:
     """At how many dollars nearly all samples have the target; "" where that is not below."""
     if reach is None or reach.enough is None or reach.enough.total >= chosen.total:
         return ""
-    start, sure = "" if held else "If the curve holds, ", reach.enough
+    sure = reach.enough
+    start = "" if held or not beyond(sure.times) else "If the curve holds, "
     besides = "" if sure.total < sure.dollars + 0.005 else f" ({money(sure.total)} in all)"
     return (
         f"{start}{money(sure.dollars)} of {sure.way} labels{besides}, trained with {sure.method}, "

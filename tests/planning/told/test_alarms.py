@@ -63,6 +63,15 @@ def test_what_held_is_not_warned_of_and_what_was_not_checked_is() -> None:
     assert alone.startswith("There is no back-test of this curve: the pilot has too few sizes")
 
 
+def test_what_was_measured_needs_no_back_test() -> None:
+    own, every = checked(True, False, False, passed=False), checked(True, False, passed=False)
+    for dollars in (100.0, 80.0):
+        there = candidate(dollars=dollars, total=dollars, grade="green")
+        assert told(there, own, every, budget=dollars) == []
+    there = candidate(dollars=101.0, total=101.0, grade="green")
+    assert LARGER in told(there, own, every, budget=101.0)
+
+
 def test_a_far_or_unreachable_choice_is_warned_of() -> None:
     fine, reach = checked(True, passed=True), Reach(0.8, (None,) * 5, 0.1, 4_500.0, "rpa", "an")
     far = candidate(grade="red", dollars=2_000.0, total=2_000.0)

@@ -47,6 +47,20 @@ def test_the_recommendation_is_one_sentence() -> None:
     )
 
 
+def test_bands_within_the_pilot_do_not_hang_on_a_curve() -> None:
+    project = Project(budget=500.0)
+    beyond = headline.recommendation(candidate(), project, 1, held=False)
+    assert "71.2 mAP, if the curve holds, nine times in ten" in beyond
+    there = headline.recommendation(candidate(reach=400.0), project, 1, held=False)
+    assert "71.2 mAP, nine times in ten" in there
+    wanted = Project(budget=500.0, target=0.65)
+    for times, start in ((1.5, "If the curve holds, $150 of"), (0.9, "$150 of")):
+        found = reached(150.0)
+        found = replace(found, enough=replace(found.enough, times=times))
+        told = headline.recommendation(candidate(p_target=0.9), wanted, 1, found, held=False)
+        assert told.startswith(start)
+
+
 def test_dollars_that_reach_the_target_come_first() -> None:
     project = Project(budget=500.0, target=0.65)
     told = headline.recommendation(candidate(p_target=0.999), project, 1, reached(150.0))
