@@ -7,15 +7,19 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.comparing.chosen import Methods, some_methods
+from simkit.study.analysis.comparing.chosen import Methods, some_methods, within
 from simkit.study.analysis.comparing.paired import Scores, difference, paired
+from simkit.study.limit import Limit
 from simkit.study.runs import class_names
 from simkit.study.statistics import Interval, interval
+from simkit.study.summary import limits
 
 METRICS = {"map": "mAP", "map_all": "mAP of all classes", "map_o": "mAP(O)"}
+_COUNTS = ("present", "absent", "unknown")
 _MOST = 1_000  # methods: none is left out unless asked
 
 _TEXT, _NUMBER = pa.string(), pa.float64()
@@ -26,22 +30,32 @@ MODES = pa.schema([*_WHERE, ("method", _TEXT), *_OVER])
 GAPS = pa.schema([*_WHERE, ("first", _TEXT), ("second", _TEXT), *_OVER])
 
 
-def modes(runs: pa.Table, measures: Sequence[str] = ("map",), *, methods: Methods = "") -> pa.Table:
+def modes(
+    runs: pa.Table,
+    measures: Sequence[str] = ("map",),
+    *,
+    methods: Methods = "",
+    budget: float | None = None,
+    hours: float | None = None,
+) -> pa.Table:
     """Mean scores of each scheme and method, one row for each measure.
 
     runs: with the columns of `study.columns.COLUMNS`; references and runs without a score are left
     out. measures: map, map_all, map_o, or a class, which stands for its AP. methods: only these.
+    budget, hours: which one, where the table holds several.
 
     Columns: scheme as spelled; family, its name alone; setting and value, the amount that it is
-    scaled by (null where it says none); known, the mean share of labels of the asked images that
-    are known; measure; method; draws, mean from 0 to 1 with its 95 % interval low to high (null for
-    one draw). Raises BadInput for a measure or a method that the table does not have.
+    scaled by (null where it says none; under a budget the mean of what was bought); known, the mean
+    share of labels of the asked images that are known (null where nobody counted); measure; method; draws, mean from 0 to 1 with its 95 % interval low to high (null for
+    one draw). Raises BadInput for a measure or a method that the table does not have, and where
+    nobody says which of several budgets.
     Source: Ben-Baruch et al., CVPR 2022, figures 6 and 10, table 4.
     """
-    names = some_methods(runs, wanted=methods, most=_MOST, asker="modes")
+    limit, bought = _one_budget(runs, budget, hours, asker="modes")
+    names = some_methods(bought, wanted=methods, most=_MOST, asker="modes")
     rows = []
     for measure in measures:
-        for where, scores in _scores(runs, measure):
+        for where, scores in _scores(bought, measure, limit):
             rows += [
                 {**where, "method": name, **_over(interval(list(scores[name].values())))}
                 for name in names
@@ -51,18 +65,25 @@ def modes(runs: pa.Table, measures: Sequence[str] = ("map",), *, methods: Method
 
 
 def mode_gaps(
-    runs: pa.Table, first: str = "ignore", second: str = "an", measures: Sequence[str] = ("map",)
+    runs: pa.Table,
+    first: str = "ignore",
+    second: str = "an",
+    measures: Sequence[str] = ("map",),
+    *,
+    budget: float | None = None,
+    hours: float | None = None,
 ) -> pa.Table:
     """The score of `first` minus that of `second`, paired by draw; columns as `modes` has them.
 
     With first and second in the place of method; schemes that lack one of them are left out.
-    Raises BadInput where no scheme has both.
+    Raises BadInput where no scheme has both, and where nobody says which of several budgets.
     Source: Ben-Baruch et al., CVPR 2022, figure 6: the gap shrinks as more labels are kept.
     """
-    some_methods(runs, wanted=(first, second), most=2, asker="mode gaps")
+    limit, bought = _one_budget(runs, budget, hours, asker="mode gaps")
+    some_methods(bought, wanted=(first, second), most=2, asker="mode gaps")
     rows = []
     for measure in measures:
-        for where, scores in _scores(runs, measure):
+        for where, scores in _scores(bought, measure, limit):
             both = first in scores and second in scores
             gap = difference(scores[first], scores[second]) if both else None
             if gap is not None:
@@ -91,32 +112,47 @@ def with_class_ap(runs: pa.Table, classes: Sequence[str]) -> pa.Table:
     return runs
 
 
-def _scores(runs: pa.Table, measure: str) -> list[tuple[dict[str, Any], dict[str, Scores]]]:
+def _one_budget(
+    runs: pa.Table, budget: float | None, hours: float | None, *, asker: str
+) -> tuple[Limit, pa.Table]:
+    """The runs of a budget, without references: amounts of labels differ from one to the next."""
+    limit, bought = within(runs, budget=budget, hours=hours, asker=asker)
+    have = limits(runs.filter(pc.invert(runs["reference"])))
+    if len(have) > 1 and budget is None and hours is None:
+        known = ", ".join(map(str, have))
+        raise BadInput(f"{asker}: the table holds the budgets {known}; name one of them as budget")
+    return limit, bought
+
+
+def _scores(
+    bought: pa.Table, measure: str, limit: Limit
+) -> list[tuple[dict[str, Any], dict[str, Scores]]]:
     """Of each scheme where it stands, and the scores of its methods by draw."""
     if measure not in METRICS:
-        runs = with_class_ap(runs, [measure])
-    found = paired(runs, metric=measure, budget=None, hours=None, asker="modes").scores
-    shares: dict[str, list[float]] = {}
-    for row in runs.select(["scheme", "present", "absent", "unknown"]).to_pylist():
-        every = row["present"] + row["absent"] + row["unknown"]
-        shares.setdefault(row["scheme"], []).append(1 - row["unknown"] / max(every, 1))
+        bought = with_class_ap(bought, [measure])
+    how = {"budget": limit.dollars, "hours": limit.hours}
+    found = paired(bought, metric=measure, asker="modes", **how).scores
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in bought.select(["scheme", "scheme_spec", *_COUNTS]).to_pylist():
+        if all(row[name] is not None for name in _COUNTS):  # those of failed runs are null
+            rows.setdefault(row["scheme"], []).append(row)
     return [
-        (_where(scheme, float(np.mean(shares[scheme])), measure), dict(scores))
+        (_where(scheme, rows.get(scheme, []), limit) | {"measure": measure}, dict(scores))
         for scheme, scores in found.items()
     ]
 
 
-def _where(scheme: str, known: float, measure: str) -> dict[str, Any]:
+def _where(scheme: str, rows: list[dict[str, Any]], limit: Limit) -> dict[str, Any]:
     made = schemes.make(scheme)
-    amount = None if made.amount is None else getattr(made, made.amount)
-    value = None if amount is None else float(amount)
+    said = [row["scheme_spec"] or scheme for row in rows] if limit else [scheme]
+    amounts = [float(getattr(schemes.make(one), made.amount)) for one in said if made.amount]
+    shares = [1 - row["unknown"] / max(sum(row[name] for name in _COUNTS), 1) for row in rows]
     return {
         "scheme": scheme,
         "family": made.name,
         "setting": made.amount,
-        "value": value,
-        "known": known,
-        "measure": measure,
+        "value": float(np.mean(amounts)) if amounts else None,
+        "known": float(np.mean(shares)) if shares else None,
     }
 
 

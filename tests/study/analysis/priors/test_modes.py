@@ -49,6 +49,35 @@ def test_gaps_are_paired_by_draw():
     assert {(row["first"], row["second"], row["draws"]) for row in table} == {("ignore", "an", 2)}
 
 
+def bought(*budgets: float) -> pa.Table:
+    rows = []
+    for budget in budgets:
+        for method in ("an", "ignore"):
+            for draw, keep in enumerate((budget / 100, budget / 50)):
+                rows.append(
+                    dict.fromkeys(SCHEMA.names)
+                    | {"scheme": "rpa", "scheme_spec": f"rpa(keep={keep})", "method": method}
+                    | {"reference": False, "budget": budget, "draw": draw, "map": budget / 100}
+                    | {"present": budget, "absent": 0, "unknown": 100 - budget}
+                )
+    full = rows[0] | {"method": "full", "reference": True, "budget": None, "scheme_spec": "rpa"}
+    failed = rows[0] | {"draw": 2, "map": None} | dict.fromkeys(("present", "absent", "unknown"))
+    return tidy([*rows, failed, full | {"present": 100, "unknown": 0}], classes=())
+
+
+def test_amounts_are_those_of_one_budget():
+    (first, second) = modes(bought(10, 20, 40), budget=20).to_pylist()
+    assert (first["method"], second["method"]) == ("an", "ignore")
+    assert first["known"] == pytest.approx(0.2) and first["mean"] == pytest.approx(0.2)
+    assert first["value"] == pytest.approx(0.3)  # bought: 0.2 in one draw, 0.4 in the other
+    assert mode_gaps(bought(10))["known"].to_pylist() == pytest.approx([0.1])
+    for act, asker in ((modes, "modes"), (mode_gaps, "mode gaps")):
+        with pytest.raises(BadInput) as error:
+            act(bought(10, 20))
+        wanted = f"{asker}: the table holds the budgets $10, $20; name one of them as budget"
+        assert str(error.value) == wanted
+
+
 def test_the_ap_of_a_class_becomes_a_column():
     table = with_class_ap(runs(), ["cat", "dog"])
     np.testing.assert_allclose(table["cat"].to_numpy()[:2], [0.5, 0.4])
