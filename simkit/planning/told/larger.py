@@ -15,10 +15,21 @@ MORE = 2  # sizes, each twice the one before: so much further the next back-test
 
 
 def larger(chosen: Candidate, evidence: Evidence, project: Project) -> str:
-    """In a sentence: the pilot's own scale, gone on with, on as many images as that takes."""
+    """In a sentence: the pilot's own scale, gone on with, on as many images as that takes; "" where
+    the project has too few images for a larger one."""
     budgets = scale(evidence.of_way(chosen.way), MORE)
     most, images = 2**MORE * chosen.reach, _images(chosen, evidence, project)
-    on = f" and data with {images:,} images or more" if images > evidence.images else ""
+    wanted = f"{images:,} images or more"
+    if project.images is not None and project.images < images:
+        wanted = f"all {project.images:,} images"
+        images = project.images
+        everything = evidence.most(chosen.way, project.prices, images)
+        if everything < 2 * chosen.reach:
+            return ""  # not one size more
+        most = min(most, everything)
+        if everything < 2**MORE * chosen.reach:
+            budgets = budgets[: 1 - MORE]
+    on = f" and data with {wanted}" if images > evidence.images else ""
     if not budgets:
         return f"A larger pilot would be one with up to {money(most)} of these labels{on}."
     grid = Path(evidence.folders[0]) / "grid.toml"

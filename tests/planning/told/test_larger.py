@@ -33,6 +33,20 @@ def test_it_goes_on_with_the_pilots_own_scale(evidence) -> None:
     )
 
 
+def test_it_asks_for_no_more_images_than_there_are(evidence) -> None:
+    sizes = sorted({int(run.nominal[-1]) for run in evidence.runs if not run.reference})
+    reach = evidence.most(Way.of("full-subset"), Project(budget=500.0).prices, evidence.images)
+    chosen = candidate("full-subset", "an", 300.0, Line(0.6, 0.05, reach=reach))
+    for times, more in ((4, 2), (3, 1)):  # of the pilot's images; sizes that these have room for
+        told = larger(chosen, evidence, Project(budget=500.0, images=times * evidence.images))
+        budgets = sizes + [2 * sizes[-1], 4 * sizes[-1]][:more]
+        assert (
+            f"budgets = {budgets} and data with all {times * evidence.images:,} images into" in told
+        )
+    for few in (100, evidence.images, 2 * evidence.images - 1):
+        assert larger(chosen, evidence, Project(budget=500.0, images=few)) == ""
+
+
 def test_a_scale_doubles_its_labels_and_keeps_its_set_up(evidence) -> None:
     from dataclasses import replace
 
