@@ -32,8 +32,8 @@ class Round:
              test set of the project's precision may be off; None: there is no target, or it lies
              above what this round may show. What these labels are good for has been measured then,
              luck of theirs and all, so that the width of the band has no part in it.
-    turn     the measured mAP below which the curve was wrong; not above `stop`, as whoever has the
-             target has nothing to turn from.
+    turn     the measured mAP below which the curve was wrong: the low end of the band. It may lie
+             above `stop`: then the target is reached, and more is not to be bought by this curve.
     measure  what to do after it, in a sentence or two.
     """
 
@@ -81,7 +81,6 @@ def rounds(
     for k, (low, median, high) in enumerate(levels.T.tolist()):
         last = k + 1 == len(totals)
         stop = _stop(project, high)
-        turn = low if stop is None else min(low, stop)
         found.append(
             Round(
                 number=k + 1,
@@ -92,8 +91,8 @@ def rounds(
                 median=median,
                 band90=(low, high),
                 stop=stop,
-                turn=turn,
-                measure=_last(low) if last else _between(turn, stop, _other(chosen, rivals)),
+                turn=low,
+                measure=_last(low) if last else _between(low, stop, _other(chosen, rivals)),
             )
         )
     return found
@@ -137,7 +136,7 @@ def _between(turn: float, stop: float | None, other: str) -> str:
     else:
         there = f"at {100 * stop:.1f} or more the target is reached"
         rules = [f"{there}, so stop buying unless more is wanted"]
-        if f"{100 * turn:.1f}" != f"{100 * stop:.1f}":
+        if turn < stop and f"{100 * turn:.1f}" != f"{100 * stop:.1f}":
             rules.append(f"from {100 * turn:.1f} up to that fit again and buy the next round")
         rules.append(f"below {100 * turn:.1f} the curve was wrong, so {other}")
     return "; ".join(["train and measure mAP", *rules])
