@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from simkit.errors import BadInput
+from simkit.study.limit import Limit
 from simkit.study.statistics import interval
 
 _TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()
@@ -24,6 +25,8 @@ IMAGES_OR_LABELS = pa.schema(
     ]
 )
 
+_WANTED = ["scheme", "method", "budget", "budget_hours", "draw", "images", "present", "absent"]
+
 
 def images_or_labels(
     runs: pa.Table | Sequence[pa.Table], *, full: str = "full-subset", metric: str = "map"
@@ -31,12 +34,13 @@ def images_or_labels(
     """Scores over the number of images, weakly and completely labelled, and which equal which.
 
     runs: with the columns of `study.columns.COLUMNS`, also several tables, such as of grids that
-    differ in `images` alone; runs of equal numbers of images belong together. References count as
-    what they are: complete labels of all images. full: the scheme with complete labels. metric: a
+    differ in `images` alone. Runs of equal numbers of images belong together, and where a table has
+    budgets those of one budget, which may buy more images in one draw than in another. References
+    count as what they are: complete labels of all images. full: the scheme with complete labels. metric: a
     column of scores from 0 to 1.
 
-    Columns: scheme, method; complete, whether it is of that scheme; images asked about, and their
-    share of the largest number; labels that are known, a mean over draws; draws; mean with its 95 %
+    Columns: scheme, method; complete, whether it is of that scheme; images asked about (a
+    rounded mean over draws), and their share of the largest number; labels that are known, a mean over draws; draws; mean with its 95 %
     interval low to high; equal_images: how many completely labelled images have the same score,
     and fewer: how many times as many labels those have. The last two are found between the numbers
     of images of complete labels, on a log scale, and are null for complete labels and for scores
@@ -48,8 +52,11 @@ def images_or_labels(
     tables = [runs] if isinstance(runs, pa.Table) else list(runs)
     if not tables:
         raise BadInput("images-or-labels: there is no table of runs; run a comparison first")
-    wanted = ["scheme", "method", "draw", "images", "present", "absent", metric]
-    rows = [row for table in tables for row in table.select(wanted).to_pylist()]
+    rows = [
+        row | {"table": place}
+        for place, table in enumerate(tables)
+        for row in table.select([*_WANTED, metric]).to_pylist()
+    ]
     known = [row for row in rows if row[metric] is not None and not np.isnan(row[metric])]
     cells = _cells(known, metric, full)
     whole = [cell for cell in cells if cell["complete"]]
@@ -71,18 +78,18 @@ def images_or_labels(
 
 
 def _cells(rows: list[dict[str, Any]], metric: str, full: str) -> list[dict[str, Any]]:
-    """Of every scheme, method and number of images, over draws."""
-    groups: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
+    """Of every scheme, method, and number of images or budget, over draws."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     lines: dict[tuple[str, str], None] = {}
     for row in rows:
-        line = (row["scheme"], row["method"])
+        line, limit = (row["scheme"], row["method"]), Limit.of(row)
         lines.setdefault(line)
-        groups.setdefault((*line, row["images"]), []).append(row)
+        place = (row["table"], limit) if limit else (row["images"],)
+        groups.setdefault((*line, *place), []).append(row)
     order = list(lines)
     found = []
-    for (scheme, method, images), some in sorted(
-        groups.items(), key=lambda item: (order.index(item[0][:2]), item[0][2])
-    ):
+    for (scheme, method, *_), some in groups.items():
+        images = round(float(np.mean([row["images"] for row in some])))
         by_draw = {row["draw"]: row[metric] for row in some}
         score = interval(list(by_draw.values()))
         found.append(
@@ -98,7 +105,9 @@ def _cells(rows: list[dict[str, Any]], metric: str, full: str) -> list[dict[str,
                 "high": score.high,
             }
         )
-    return found
+    return sorted(
+        found, key=lambda row: (order.index((row["scheme"], row["method"])), row["images"])
+    )
 
 
 def _ladder(whole: list[dict[str, Any]]) -> tuple[np.ndarray, ...]:

@@ -50,6 +50,20 @@ def test_tables_of_several_grids_and_references_together() -> None:
     assert images_or_labels(apart).equals(images_or_labels(table(FULL, WEAK)))
 
 
+def test_budgets_stand_apart_and_their_draws_together() -> None:
+    bought = [
+        row(scheme="fpc", method="an", budget=budget, draw=draw, map=score + 0.02 * draw,
+            images=images - 2 * draw, present=labels, absent=0, unknown=0)
+        for budget, images, labels, score in ((5.0, 399, 100, 0.55), (9.0, 399, 200, 0.7))
+        for draw in range(2)
+    ]  # fmt: skip
+    found = images_or_labels(table(FULL, bought)).to_pylist()[3:]
+    assert [(r["images"], r["labels"], r["draws"]) for r in found] == [(398, 100, 2), (398, 200, 2)]
+    assert [r["mean"] for r in found] == pytest.approx([0.56, 0.71])
+    parts = [table(FULL), table(bought[:2]), table(bought[:2])]
+    assert len(images_or_labels(parts)) == 5  # the budgets of two grids are two
+
+
 def test_scores_beyond_the_ends_equal_nothing() -> None:
     high = some("single-positive", "an", {400: [0.81]}, 1)
     low = some("single-positive", "ignore", {400: [0.49]}, 1)
