@@ -37,12 +37,13 @@ def test_it_asks_for_no_more_images_than_there_are(evidence) -> None:
     sizes = sorted({int(run.nominal[-1]) for run in evidence.runs if not run.reference})
     reach = evidence.most(Way.of("full-subset"), Project(budget=500.0).prices, evidence.images)
     chosen = candidate("full-subset", "an", 300.0, Line(0.6, 0.05, reach=reach))
-    for times, more in ((4, 2), (3, 1)):  # of the pilot's images; sizes that these have room for
-        told = larger(chosen, evidence, Project(budget=500.0, images=times * evidence.images))
+    for images, more, told in (
+        (4 * evidence.images, 2, "12,000 images or more"),
+        (3 * evidence.images, 1, "all 9,000 images"),  # room for one size more
+    ):
+        found = larger(chosen, evidence, Project(budget=500.0, images=images))
         budgets = sizes + [2 * sizes[-1], 4 * sizes[-1]][:more]
-        assert (
-            f"budgets = {budgets} and data with all {times * evidence.images:,} images into" in told
-        )
+        assert f"budgets = {budgets} and data with {told} into" in found
     for few in (100, evidence.images, 2 * evidence.images - 1):
         assert larger(chosen, evidence, Project(budget=500.0, images=few)) == ""
 
