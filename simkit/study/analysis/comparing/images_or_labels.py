@@ -36,13 +36,13 @@ def images_or_labels(
     runs: with the columns of `study.columns.COLUMNS`, also several tables, such as of grids that
     differ in `images` alone. Runs of equal numbers of images belong together, and where a table has
     budgets those of one budget, which may buy more images in one draw than in another. References
-    count as what they are: complete labels of all images. full: the scheme with complete labels. metric: a
-    column of scores from 0 to 1.
+    count as what they are: complete labels of all images. full: the scheme with complete labels.
+    metric: a column of scores from 0 to 1.
 
-    Columns: scheme, method; complete, whether it is of that scheme; images asked about (a
-    rounded mean over draws), and their share of the largest number; labels that are known, a mean over draws; draws; mean with its 95 %
-    interval low to high; equal_images: how many completely labelled images have the same score,
-    and fewer: how many times as many labels those have. The last two are found between the numbers
+    Columns: scheme, method; complete, whether it is of that scheme; images asked about (a rounded
+    mean over draws), and their share of the largest number; labels that are known, a mean over
+    draws; draws; mean with its 95 % interval low to high; equal_images: how many completely
+    labelled images have the same score, and fewer: how many times as many labels those have. The last two are found between the numbers
     of images of complete labels, on a log scale, and are null for complete labels and for scores
     beyond both of their ends. Rows ascend in images within each scheme and method.
 
