@@ -19,6 +19,7 @@ from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.boostlu import BoostLU
+from simkit.study.analysis.labelling.revealed import check_same
 
 KINDS = ("named present", "false negative", "true negative")
 _AT_ONCE = 64  # images
@@ -28,29 +29,33 @@ def logit_gaps(logits: NDArray[np.floating], labels: PartialLabels, truth: Truth
     """How much more AN pushes an image's logits down on partial labels than on complete ones.
 
     logits (N, L), of any model, for the images of `labels` and `truth`. A row for each asked image:
-    image (row), false_negatives (present in truth, and AN takes them for absent), measured (the
-    gradients of AN's loss of this image summed over its classes, less those on complete labels, by
-    autograd) and closed (false negatives over classes). The gap depends on no logit.
-    Raises BadInput for shapes that do not fit. Source: BoostLU (Kim et al., CVPR 2023), Eqs 4, 5.
+    image (row), false_negatives (present in truth, and AN takes them for absent), false_alarms
+    (labelled present, and absent in truth), measured (the gradients of AN's loss of this image
+    summed over its classes, less those on complete labels, by autograd) and closed (false negatives
+    less false alarms, over classes). The gap depends on no logit. What the truth does not know adds
+    nothing. Raises BadInput for shapes that do not fit and for a truth about other images or
+    classes. Source: BoostLU (Kim et al., CVPR 2023), Eqs 4, 5.
     """
     _check(np.shape(logits), 2, labels, truth)
     method, state = _started("an", labels)
     found = []
-    for rows, codes, present in _images(labels, truth):
+    for rows, codes, present, known in _images(labels, truth):
         x = torch.tensor(np.asarray(logits)[rows], dtype=torch.float64)
-        complete = torch.where(present, 1, -1).to(torch.int8)
+        complete = torch.where(known, torch.where(present, 1, -1), codes).to(torch.int8)
         sums = [
-            len(rows) * _gradient(method, state, known, Outputs(leaf), leaf).sum(-1)
-            for known, leaf in ((codes, x.clone().requires_grad_()), (complete, x.requires_grad_()))
+            len(rows) * _gradient(method, state, given, Outputs(leaf), leaf).sum(-1)
+            for given, leaf in ((codes, x.clone().requires_grad_()), (complete, x.requires_grad_()))
         ]
-        missed = (present & (codes != PRESENT)).sum(-1)
+        missed = (known & present & (codes != PRESENT)).sum(-1)
+        alarms = (known & ~present & (codes == PRESENT)).sum(-1)
         found.append(
             pa.table(
                 {
                     "image": rows,
                     "false_negatives": missed.numpy(),
+                    "false_alarms": alarms.numpy(),
                     "measured": (sums[0] - sums[1]).numpy(),
-                    "closed": (missed.double() / x.shape[1]).numpy(),
+                    "closed": ((missed - alarms).double() / x.shape[1]).numpy(),
                 }
             )
         )
@@ -71,17 +76,17 @@ def cell_gradients(
     is the mean gradient of an entry's loss for a cell, times the cells of a map, so that 1 is the
     full push of cross-entropy without a boost: above 0 the cell is pushed down, which is wrong for
     false negatives. It is measured by autograd; closed is the paper's product, and error the
-    largest difference of both at any cell.
+    largest difference of both at any cell. What the truth does not know is left out.
 
-    Raises BadInput for shapes that do not fit and for methods other than `an`, alone or behind one
-    boostlu. Source: BoostLU (Kim et al., CVPR 2023), Eqs 4, 9, 10.
+    Raises BadInput for shapes that do not fit, for a truth about other images or classes, and for
+    methods other than `an`, alone or behind one boostlu. Source: BoostLU (Kim et al., CVPR 2023), Eqs 4, 9, 10.
     """
     _check(np.shape(maps), 4, labels, truth)
     found = []
     for spec in methods:
         method, state = _started(spec, labels)
         sums: dict[tuple[str, str], list[float]] = {}
-        for rows, codes, present in _images(labels, truth):
+        for rows, codes, present, known in _images(labels, truth):
             leaf = torch.tensor(np.asarray(maps)[rows], dtype=torch.float64, requires_grad=True)
             out = Outputs(leaf.mean((-2, -1)), leaf)
             cells = leaf.shape[-2] * leaf.shape[-1]
@@ -92,7 +97,7 @@ def cell_gradients(
             kinds = dict(zip(KINDS, (named, missed, ~present & ~named), strict=True))
             for kind, entries in kinds.items():
                 for side, at in (("above", above), ("below", ~above)):
-                    at = at & entries[..., None, None]
+                    at = at & (known & entries)[..., None, None]
                     some = sums.setdefault((kind, side), [0.0, 0.0, 0.0, 0.0])
                     if at.any():
                         some[0] += int(at.sum())
@@ -148,12 +153,15 @@ def _started(spec: str, labels: PartialLabels) -> tuple[Method, nn.Module]:
 
 def _images(
     labels: PartialLabels, truth: Truth
-) -> Iterator[tuple[NDArray[np.int64], Tensor, Tensor]]:
-    """Asked images some at a time: rows, labels (b, L) int8 and truth (b, L) bool."""
+) -> Iterator[tuple[NDArray[np.int64], Tensor, Tensor, Tensor]]:
+    """Asked images some at a time: rows, labels (b, L) int8, truth and where it is known, bool."""
     asked = np.flatnonzero(labels.asked)
     for start in range(0, len(asked), _AT_ONCE):
         rows = asked[start : start + _AT_ONCE]
-        yield rows, torch.from_numpy(labels.rows(rows)), torch.from_numpy(truth.rows(rows))
+        present = truth.rows(rows)
+        known = np.ones_like(present) if truth.known is None else truth.known[rows].toarray()
+        parts = (labels.rows(rows), present, known)
+        yield rows, *(torch.from_numpy(part) for part in parts)
 
 
 def _check(shape: Any, dimensions: int, labels: PartialLabels, truth: Truth) -> None:
@@ -163,6 +171,7 @@ def _check(shape: Any, dimensions: int, labels: PartialLabels, truth: Truth) -> 
             f"values of shape {tuple(shape)} came with labels of {labels.shape} and a truth of "
             f"{wanted}; all three are of the same images and classes"
         )
+    check_same(truth, labels, "labels")
     if not labels.asked.any():
         raise BadInput(
             "no image was asked about, so there is nothing to learn from; ask about some"

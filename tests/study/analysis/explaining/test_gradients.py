@@ -8,7 +8,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Outputs
-from simkit.study.analysis.explaining.gradients import cell_gradients, logit_gaps
+from simkit.study.analysis.explaining.gradients import KINDS, cell_gradients, logit_gaps
 from tests.learn.methods.steps import started
 
 EXACT = {"rtol": 0, "atol": 1e-12}
@@ -44,6 +44,39 @@ def test_equation_5_the_gap_is_the_share_of_false_negatives_whatever_the_logits(
         np.testing.assert_array_equal(found["false_negatives"].to_numpy(), missed)
         np.testing.assert_allclose(found["measured"].to_numpy(), missed / 6, **EXACT)
         np.testing.assert_array_equal(found["closed"].to_numpy(), missed / 6)
+
+
+def test_false_alarms_push_the_other_way() -> None:
+    wrong = CODES.copy()
+    wrong[3:9, :3] = 1
+    alarms = ((wrong == 1) & ~PRESENT).sum(1)
+    gap = (PRESENT & (wrong != 1)).sum(1) - alarms
+    labels = PartialLabels.of(wrong.astype(np.int8), asked=np.ones(70, bool))
+    found = logit_gaps(MAPS.mean((2, 3)), labels, TRUTH)
+    assert alarms.max() > 1
+    np.testing.assert_array_equal(found["false_alarms"].to_numpy(), alarms)
+    np.testing.assert_allclose(found["measured"].to_numpy(), gap / 6, **EXACT)
+    np.testing.assert_allclose(found["closed"].to_numpy(), gap / 6, **EXACT)
+
+
+def test_what_the_truth_does_not_know_is_left_out() -> None:
+    known = np.arange(70 * 6).reshape(70, 6) % 3 > 0
+    partly = Truth.of(PRESENT & known, known=known)
+    missed = (PRESENT & known & (CODES != 1)).sum(1)
+    found = logit_gaps(MAPS.mean((2, 3)), LABELS, partly)
+    for name in ("measured", "closed"):
+        np.testing.assert_allclose(found[name].to_numpy(), missed / 6, **EXACT)
+    rows = cell_gradients(MAPS, LABELS, partly, ["an"]).to_pylist()
+    cells = {kind: sum(r["number"] for r in rows if r["labels"] == kind) for kind in KINDS}
+    wanted = ((CODES == 1) & known, PRESENT & known & (CODES != 1), ~PRESENT & known)
+    assert list(cells.values()) == [12 * entries.sum() for entries in wanted]
+
+
+def test_a_truth_about_other_images_is_refused() -> None:
+    other = Truth.of(PRESENT, images=[f"z{i}" for i in range(70)])
+    for act, values in ((logit_gaps, MAPS.mean((2, 3))), (cell_gradients, MAPS)):
+        with pytest.raises(BadInput, match="are about other images or classes than the truth"):
+            act(values, LABELS, other)
 
 
 def test_images_that_were_not_asked_about_are_left_out() -> None:
