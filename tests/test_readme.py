@@ -57,8 +57,12 @@ def test_catalogue_is_current() -> None:
 
 
 @pytest.mark.parametrize(("page", "snippet"), SNIPPETS, ids=ids(SNIPPETS))
-def test_python_runs(page: str, snippet: str, scratch: None) -> None:
+def test_python_runs(
+    page: str, snippet: str, scratch: None, capsys: pytest.CaptureFixture[str]
+) -> None:
     exec(compile(snippet, page, "exec"), {})
+    if page == "README.md":
+        assert capsys.readouterr().out.strip(), "a visitor sees nothing"
 
 
 def the(part: str) -> str:
@@ -84,6 +88,14 @@ def test_a_plan_takes_ten_lines(scratch: None) -> None:
     low, high = space["plan"].chosen.band90
     assert 0 < low < space["plan"].chosen.median < high < 1
     assert space["first"].pilot.images > 50
+    said = re.search(
+        r"expect ([\d.]+) mAP.*?`scenes` for \$499, this gave ([\d.]+)", README, re.DOTALL
+    )
+    expected, measured = (float(number) / 100 for number in said.groups())
+    assert abs(space["plan"].chosen.median - expected) < 0.02 and low < measured < high
+    assert (space["plan"].chosen.scheme.split("(")[0], space["plan"].chosen.method) == (
+        "rpa", "ignore"
+    )  # fmt: skip
 
 
 def test_a_scheme_and_a_method_are_added_and_found(scratch: None) -> None:
@@ -103,14 +115,18 @@ def test_a_scheme_and_a_method_are_added_and_found(scratch: None) -> None:
     assert all_there_is.counts()["unknown"] == 0
 
 
-def test_a_method_in_a_plain_loop_takes_eleven_lines() -> None:
+def test_a_method_in_a_plain_loop_takes_eleven_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     loop = the(".backward()")
     before, after = loop.split("\n\nmethod = ")
+    after, printed = after.split("\n\n")
     assert len(after.splitlines()) == 11
     space: dict[str, object] = {}
     exec(before, space)
     start = [p.clone() for p in space["model"].parameters()]
-    exec(f"method = {after}", space)
+    exec(f"method = {after}\n\n{printed}", space)
+    assert "grad_fn" in capsys.readouterr().out
     assert not any((a == b).all() for a, b in zip(start, space["model"].parameters(), strict=True))
     method, state = space["method"], space["state"]
     assert method.selected(space["batch"], space["out"], state).sum() == 1  # 15 % of 6, rounded up
