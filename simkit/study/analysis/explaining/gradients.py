@@ -79,7 +79,8 @@ def cell_gradients(
     largest difference of both at any cell. What the truth does not know is left out.
 
     Raises BadInput for shapes that do not fit, for a truth about other images or classes, and for
-    methods other than `an`, alone or behind one boostlu. Source: BoostLU (Kim et al., CVPR 2023), Eqs 4, 9, 10.
+    methods other than `an`, alone or behind one boostlu.
+    Source: BoostLU (Kim et al., CVPR 2023), Eqs 4, 9, 10.
     """
     _check(np.shape(maps), 4, labels, truth)
     found = []
