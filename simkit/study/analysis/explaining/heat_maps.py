@@ -18,6 +18,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.methods import Method
 from simkit.learn.methods.base import Around
 from simkit.learn.methods.scl import SpatialConsistencyLoss
+from simkit.study.analysis.labelling.revealed import check_same
 
 KINDS = ("annotated positive", "unannotated positive", "negative")
 _GRID = pa.list_(pa.list_(pa.float64()))
@@ -97,7 +98,8 @@ def heat_maps(
     them watched, and name of a class. epochs: which ones, in this order; None: all.
     Columns: model, epoch, image, class, kind (annotated positive, unannotated positive or
     negative), map (W lists of W probabilities, of the whole picture), boxes (x0, y0, x1, y1 as
-    shares of width and height). Raises BadInput for what was not watched.
+    shares of width and height). Raises BadInput for what was not watched, for a truth about other
+    images or classes, and for a pick that the truth does not know.
     Source: "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4; BoostLU (CVPR 2023), Fig. 4.
     """
     kinds = _kinds(kept, labels, truth)
@@ -121,6 +123,11 @@ def heat_maps(
                         f"heat_maps: image {image} was picked, and {model!r} did not watch it"
                     )
                 c = columns[name]
+                if kinds[image, c] < 0:
+                    raise BadInput(
+                        f"heat_maps: the truth does not know whether image {image} shows {name!r}; "
+                        "pick another"
+                    )
                 found.append(
                     {
                         "model": model,
@@ -144,7 +151,8 @@ def located(
     inside and outside (its mean over cells whose middle lies in a box of the class, and over all
     others; nan for classes that are absent) and hits (share of maps whose highest cell, the first
     of equals, lies in a box). Probabilities from 0 to 1. Left out are classes without any box in
-    `boxes`, and maps whose boxes hold no cell's middle. Raises BadInput without image sizes.
+    `boxes`, maps whose boxes hold no cell's middle, and what the truth does not know. Raises
+    BadInput without image sizes, and for a truth about other images or classes.
     Source: what "Spatial Consistency Loss" (WACV 2023) shows in Fig. 4, counted.
     """
     kinds = _kinds(kept, labels, truth)
@@ -185,17 +193,25 @@ def _means(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[str, 
 
 
 def _kinds(kept: Mapping[str, HeatMaps], labels: PartialLabels, truth: Truth) -> NDArray[np.int64]:
-    """(N, L) places in KINDS; raises BadInput for labels of other images, and for no model."""
+    """(N, L) places in KINDS, -1 where the truth does not know.
+
+    Raises BadInput for labels of other images, for watched images beyond them, and for no model.
+    """
     if not kept:
         raise BadInput("no model was watched; give some, as {'en+scl': HeatMaps(...)}")
-    if labels.shape != truth.shape or tuple(labels.classes) != tuple(truth.classes):
-        raise BadInput(
-            f"labels are {labels.shape} and the truth {truth.shape}, images by classes; give the "
-            "truth that the labels are about"
-        )
-    every = np.arange(truth.shape[0])
+    check_same(truth, labels, "labels")
+    N, _ = truth.shape
+    for model, one in kept.items():
+        if len(one.images) and not 0 <= one.images.min() <= one.images.max() < N:
+            raise BadInput(
+                f"{model!r} watched image {one.images.max()}, and the truth has {N}; give the truth "
+                "of the images that it learned from"
+            )
+    every = np.arange(N)
     found = np.where(truth.rows(every), 1, 2)
     found[labels.rows(every) == PRESENT] = 0
+    if truth.known is not None:
+        found[~truth.known.toarray()] = -1
     return found
 
 

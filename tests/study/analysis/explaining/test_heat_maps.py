@@ -87,7 +87,23 @@ def test_planted_maps_are_measured() -> None:
     assert absent["mean"] == 0 and np.isnan([absent["inside"], absent["hits"]]).all()
 
 
+def test_what_the_truth_does_not_know_is_left_out() -> None:
+    known = [[1, 1, 0], [0, 1, 1]]
+    partly = Truth.of(TRUTH.present, classes=TRUTH.classes, known=known)
+    rows = located({"m": planted()}, labels=LABELS, truth=partly, boxes=BOXES).to_pylist()
+    assert [row["maps"] for row in rows] == [2, 1, 1]  # of three absent ones one is known
+    assert len(heat_maps({"m": planted()}, [(1, "c")], labels=LABELS, truth=partly)) == 1
+    with pytest.raises(BadInput) as error:
+        heat_maps({"m": planted()}, [(0, "c")], labels=LABELS, truth=partly)
+    assert str(error.value) == (
+        "heat_maps: the truth does not know whether image 0 shows 'c'; pick another"
+    )
+
+
 def test_what_does_not_fit_is_named() -> None:
+    other = Truth.of(TRUTH.present, ["x", "y"], TRUTH.classes)
+    far = planted()
+    far.images = np.array([0, 9])
     kept, about = {"m": planted()}, {"labels": LABELS, "truth": TRUTH}
     for call, message in (
         (lambda: HeatMaps(make("en+cl"), [0]), "method 'cl' keeps no heat maps; put scl around it, "
@@ -100,6 +116,11 @@ def test_what_does_not_fit_is_named() -> None:
          "for; 'm' was watched from 0 to 2"),
         (lambda: heat_maps({}, [(0, "a")], **about), "no model was watched; give some, as "
          "{'en+scl': HeatMaps(...)}"),
+        (lambda: located(kept, labels=LABELS, truth=other, boxes=BOXES), "the labels called "
+         "'labels' are about other images or classes than the truth; simulate them from this "
+         "truth"),
+        (lambda: located({"m": far}, boxes=BOXES, **about), "'m' watched image 9, and the truth "
+         "has 2; give the truth of the images that it learned from"),
     ):  # fmt: skip
         with pytest.raises(BadInput) as error:
             call()
