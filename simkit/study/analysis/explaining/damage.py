@@ -108,8 +108,8 @@ def summary(table: pa.Table) -> pa.Table:
 class Course:
     """A watcher that measures the maps after every epoch; `table(model)` says what it saw.
 
-    method: the one that is trained; inputs, truth: of images not trained on; share: as in
-    `damage`.
+    method: the one that is trained; inputs, truth: of images not trained on, where what the truth
+    does not know is left out; share: as in `damage`.
     """
 
     def __init__(self, method: Method, inputs: Any, truth: Truth, *, share: float = 0.05) -> None:
@@ -128,7 +128,9 @@ class Course:
             found.append((*ends(maps, self.share), maps.mean(-1)))
         top, bottom, logit = (np.concatenate(part) for part in zip(*found, strict=True))
         present = self.truth.rows(rows)
-        for labels, which in zip(KINDS, (present, ~present), strict=True):
+        known = self.truth.known
+        fine = np.ones_like(present) if known is None else known.toarray()
+        for labels, which in zip(KINDS, (present & fine, ~present & fine), strict=True):
             if which.any():
                 means = {"top": top, "bottom": bottom, "logit": logit}
                 seen = {key: float(value[which].mean()) for key, value in means.items()}

@@ -144,6 +144,17 @@ def test_the_course_ends_at_the_trained_model(scenes) -> None:
     np.testing.assert_allclose(rows[-1]["top"], tops[~present].mean(), rtol=1e-4)
 
 
+def test_a_course_leaves_out_what_is_not_known(scenes, trained) -> None:
+    inputs, truth = scenes.inputs("test", "maps"), scenes.truth("test")
+    known = np.arange(80 * 52).reshape(80, 52) % 3 > 0
+    partly = Truth(truth.present, truth.images, truth.classes, csr_array(known))
+    course, done = Course(make("an"), inputs, partly), trained["an"]
+    course.after_epoch(1, done.model, done.state)
+    present, scores = truth.rows(range(80)), done.scores(inputs)
+    for row, which in zip(course.rows, (present & known, ~present & known), strict=True):
+        np.testing.assert_allclose(row["logit"], scores[which].mean(), rtol=1e-4)
+
+
 @pytest.mark.parametrize("given", [{"share": 0}, {"share": 0.6}, {"spread": 0}])
 def test_shares_are_shares(scenes, trained, given) -> None:
     inputs, truth = scenes.inputs("test", "maps"), scenes.truth("test")
