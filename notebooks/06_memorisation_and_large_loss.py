@@ -270,8 +270,8 @@ for name, table in swept.items():
 
 # %% [markdown]
 # * Among **objects** 0.2, the paper's best delta, and 0.3 tie at the top, and mAP falls on both sides, as
-#   in Fig. 5: too small leaves false negatives in, too large makes false positives. And the larger delta, the **earlier** the
-#   model is at its best (on the test split here, by which nothing was chosen).
+#   in Fig. 5: too small leaves false negatives in, too large makes false positives. And the larger
+#   delta, the **earlier** the model is at its best (on the test split here, by which nothing was chosen).
 # * With **everything** there is four times as much to correct, and the best delta is larger. A delta is
 #   good if it has named about as many labels by the end as are wrong: to choose it is to guess how many
 #   are missing.
@@ -389,8 +389,8 @@ print(pd.DataFrame(tuned).round(1).to_string())
 
 # %% [markdown]
 # LinearInit is far ahead here, where the paper sees one to five points: a few hundred pictures and six
-# epochs are too few to start from a random head. With the head first LL-R leads AN, as in the paper (means of two draws);
-# end-to-end nothing has been learned yet whose large losses could tell anything.
+# epochs are too few to start from a random head. With the head first LL-R leads AN, as in the
+# paper (means of two draws); end-to-end nothing has been learned yet whose large losses could tell anything.
 #
 # ## What the numbers say
 #
