@@ -187,7 +187,17 @@ def _lines(on: Ground, pairs: Sequence[Pair]) -> Iterator[Line]:
 def _options(found: Sequence[Candidate], chosen: Candidate, curves: Curves) -> Iterator[Purchase]:
     """What nothing cheaper equals, evenly up to the choice, where curves hold their own pilots."""
     held = [one for one in found if one.dollars >= curves[one.pair].agrees * (1 - 1e-9)]
-    cheaper = [one for one in front(held) if one.total < 0.95 * chosen.total]
+    # One row for one purchase: between two amounts that can be ordered dollars buy the lower one.
+    ordered = {_order(chosen): chosen}
+    for one in front(held):
+        if one.total < 0.95 * chosen.total:
+            ordered.setdefault(_order(one), one)
+    cheaper = [one for one in ordered.values() if one is not chosen]
     places = np.unique(np.linspace(0, len(cheaper) - 1, OPTIONS - 1).round().astype(int))
     yield from (values.purchase(cheaper[place]) for place in places if cheaper)
     yield values.purchase(chosen)
+
+
+def _order(one: Candidate) -> tuple[object, ...]:
+    """What would be ordered, and trained on it."""
+    return one.pair, one.amount.spec, one.amount.images

@@ -124,3 +124,11 @@ def test_no_plan_costs_more_than_complete_labels_of_all_images(write_runs) -> No
     assert {change.choice for change in found.changes[:2]} == {"the same"}
     few = simkit.plan(folder, 2_000, images=300, resamples=20)
     assert max(few.chosen.total, *(rival.total for rival in few.rivals)) <= 30.111
+
+
+def test_one_purchase_is_one_row(write_runs) -> None:
+    folder = write_runs(schemes=("fpc",), methods=("an",))
+    found = simkit.plan(folder, 5.2, resamples=20)  # of 24 a class several
+    rows = [(one.scheme, one.method, one.images) for one in found.options]
+    assert len(rows) == len(set(rows)) > 1
+    assert rows[-1] == (found.chosen.scheme, found.chosen.method, found.chosen.images)
