@@ -417,9 +417,9 @@ draw("activation-maps", pictures=pictures, scale="own")(activation(seen, maps, p
 #
 # Nearly all that the papers claim of the *direction* of the damage is here, and larger: of ten classes in a
 # picture one is named, where the papers' pictures show one and a half to three. Three things are not.
-# The highest scores of absent classes do not remain similar. With LL-R a boost is better left out of training as long as far more is wrong than LL-R leaves out. And a
-# boost is no remedy for missing labels alone, since complete labels gain by it as well: part of its worth
-# is a better way to pool a map.
+# The highest scores of absent classes do not remain similar. With LL-R a boost is better left
+# out of training as long as far more is wrong than LL-R leaves out. And a boost is no remedy for missing
+# labels alone, since complete labels gain by it as well: part of its worth is a better way to pool a map.
 #
 # On **photographs** of animals (VOC 2012, heads on the maps of MobileNetV2, `benchmarks/results/
 # explanations.md`), where few classes are hidden, the damage looks as in the paper: correlation 0.86,
