@@ -204,8 +204,8 @@ def _kinds(kept: Mapping[str, HeatMaps], labels: PartialLabels, truth: Truth) ->
     for model, one in kept.items():
         if len(one.images) and not 0 <= one.images.min() <= one.images.max() < N:
             raise BadInput(
-                f"{model!r} watched image {one.images.max()}, and the truth has {N}; give the truth "
-                "of the images that it learned from"
+                f"{model!r} watched image {one.images.max()}, and the truth has {N}; give the "
+                "truth of the images that it learned from"
             )
     every = np.arange(N)
     found = np.where(truth.rows(every), 1, 2)
