@@ -55,7 +55,8 @@ def ablation(
     noise are null for the base itself and where it has no run under the scheme. What the comparison
     says of failures is in the metadata, as `study.runs.failures` reads it.
 
-    Raises BadInput where the base or a method is not in the table.
+    Raises BadInput where the base or a method is not in the table, and for a metric that is no
+    column of numbers.
     Source: the ablation tables of BoostLU (Table 1), "Spatial Consistency Loss" (Table 2) and
     "Class-aware Selective Loss" (Tables 1 and 5).
     """

@@ -10,10 +10,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simkit.errors import BadInput, unknown
+from simkit.study.columns import COLUMNS
 from simkit.study.limit import Limit
 from simkit.study.summary import limits
 
 Methods = tuple[str, ...] | str
+_SCORES = ("map", "map_all", "map_o")
+
+
+def check_scores(runs: pa.Table, metric: str, needs: Sequence[str], *, asker: str) -> None:
+    """Raise BadInput unless this is a table of runs and `metric` one of its columns of numbers.
+
+    needs: other columns that are looked at; asker: who is named in errors.
+    """
+    check_runs(runs, needs, asker=asker)
+    numbers = [each.name for each in runs.schema if _number(each.type)]
+    if metric not in numbers:
+        scores = [name for name in numbers if name in _SCORES or name not in COLUMNS]
+        raise unknown(f"column of scores ({asker})", metric, scores)
+
+
+def check_runs(runs: pa.Table, needs: Sequence[str], *, asker: str) -> None:
+    """Raise BadInput for a table of another kind: one without a column of these."""
+    for name in needs:
+        if name not in runs.column_names:
+            raise BadInput(
+                f"{asker}: the table has no column {name!r}; give a table of runs, as a comparison "
+                "leaves it"
+            )
 
 
 def within(
@@ -24,6 +48,7 @@ def within(
     runs: a table with the columns of `study.runs.SCHEMA`; asker: who is named in errors. Raises
     BadInput where there are no runs, or none within this budget.
     """
+    check_runs(runs, ("reference", "budget", "budget_hours"), asker=asker)
     bought = runs.filter(pc.invert(runs["reference"]))
     if not len(bought):
         raise BadInput(f"{asker}: the table holds no runs; run a comparison first")
@@ -85,6 +110,10 @@ def column(rows: Sequence[dict[str, object]], name: str, *, asker: str, mend: st
     """Raise BadInput where no row has anything in this column; mend: what to do next."""
     if not any(row.get(name) for row in rows):
         raise BadInput(f"{asker}: the table says nothing in its column {name!r}; {mend}")
+
+
+def _number(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind)
 
 
 def _mean(runs: pa.Table, method: str, metric: str) -> float:

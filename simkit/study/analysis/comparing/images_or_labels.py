@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from simkit.errors import BadInput
+from simkit.study.analysis.comparing.chosen import check_scores
 from simkit.study.limit import Limit
 from simkit.study.statistics import interval
 
@@ -25,7 +26,7 @@ IMAGES_OR_LABELS = pa.schema(
     ]
 )
 
-_WANTED = ["scheme", "method", "budget", "budget_hours", "draw", "images", "present", "absent"]
+_NEEDS = ("scheme", "method", "budget", "budget_hours", "draw", "images", "present", "absent")
 
 
 def images_or_labels(
@@ -46,16 +47,19 @@ def images_or_labels(
     of images of complete labels, on a log scale, and are null for complete labels and for scores
     beyond both of their ends. Rows ascend in images within each scheme and method.
 
-    Raises BadInput without runs of complete labels, or of others.
+    Raises BadInput without runs of complete labels, or of others, and for a metric that is no
+    column of numbers.
     Source: Kim et al., CVPR 2022, Fig. 6.
     """
     tables = [runs] if isinstance(runs, pa.Table) else list(runs)
     if not tables:
         raise BadInput("images-or-labels: there is no table of runs; run a comparison first")
+    for table in tables:
+        check_scores(table, metric, _NEEDS, asker="images-or-labels")
     rows = [
         row | {"table": place}
         for place, table in enumerate(tables)
-        for row in table.select([*_WANTED, metric]).to_pylist()
+        for row in table.select(list(dict.fromkeys([*_NEEDS, metric]))).to_pylist()
     ]
     known = [row for row in rows if row[metric] is not None and not np.isnan(row[metric])]
     cells = _cells(known, metric, full)

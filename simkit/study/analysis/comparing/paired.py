@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.chosen import within
+from simkit.study.analysis.comparing.chosen import check_scores, within
 from simkit.study.limit import Limit
 from simkit.study.statistics import Difference, Interval, rank
-from simkit.study.summary import scored
 
 Scores = Mapping[int, float]  # by draw, from 0 to 1
+_NEEDS = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,16 @@ def paired(
 ) -> Paired:
     """From a table of runs; of several budgets the middle one unless asked, without references.
 
-    asker: who is named in errors. Raises BadInput where there are no runs within the budget, and
-    where none of them has a score.
+    asker: who is named in errors. Raises BadInput where there are no runs within the budget, where
+    none of them has a score, and for a metric that is no column of numbers.
     """
+    check_scores(runs, metric, _NEEDS, asker=asker)
     limit, bought = within(runs, budget=budget, hours=hours, asker=asker)
     draws: dict[str, set[int]] = {}
-    for row in bought.select(["scheme", "draw"]).to_pylist():
-        draws.setdefault(row["scheme"], set()).add(row["draw"])
     found: dict[str, dict[str, dict[int, float]]] = {}
-    for row in scored(bought, metric):
-        if not np.isnan(row[metric]):
+    for row in bought.select(list(dict.fromkeys(["scheme", "method", "draw", metric]))).to_pylist():
+        draws.setdefault(row["scheme"], set()).add(row["draw"])
+        if row[metric] is not None and not np.isnan(row[metric]):
             by_method = found.setdefault(row["scheme"], {})
             by_method.setdefault(row["method"], {})[row["draw"]] = row[metric]
     if not found:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
+from simkit.study.analysis.comparing.chosen import check_scores
 from simkit.study.analysis.comparing.paired import difference, ends
 from simkit.study.statistics import interval
 
@@ -29,6 +30,7 @@ SHARES = pa.schema(
         *((name, _NUMBER) for name in ("gap", "gap_low", "gap_high")),
     ]
 )
+_NEEDS = ("scheme", "method", "reference", "budget", "budget_hours", "draw", "present", "absent")
 Row = dict[str, Any]
 
 
@@ -47,13 +49,13 @@ def shares(runs: pa.Table, *, base: str = "", metric: str = "map") -> pa.Table:
     labels within each scheme and method; references, with shares of 1, stand last and belong to no
     scheme (""). One draw has no intervals.
 
-    Raises BadInput where there are no references, nothing else, or none with a score, and for a
-    base that is not in the table.
+    Raises BadInput where there are no references, nothing else, or none with a score, for a base
+    that is not in the table, and for a metric that is no column of numbers.
     Source: "Soft Exposure", Fig. 3, whose fractions are those of positives.
     """
+    check_scores(runs, metric, _NEEDS, asker="shares")
     known = runs.filter(pc.is_finite(runs[metric]))  # null is not finite either
-    wanted = ["scheme", "method", "reference", "budget", "budget_hours", "draw"]
-    rows = known.select([*wanted, "present", "absent", "unknown", metric]).to_pylist()
+    rows = known.select(list(dict.fromkeys([*_NEEDS, metric]))).to_pylist()
     full = {row["draw"]: row for row in rows if row["reference"]}
     if not full:
         raise BadInput(

@@ -1,8 +1,13 @@
+import pyarrow as pa
 import pytest
 
 from simkit.errors import BadInput
 from simkit.study import runs
+from simkit.study.analysis.comparing.ablation import ablation
 from simkit.study.analysis.comparing.chosen import listed, some_methods, under, within
+from simkit.study.analysis.comparing.images_or_labels import images_or_labels
+from simkit.study.analysis.comparing.shares import shares
+from simkit.study.analysis.comparing.sweep import sweep
 from simkit.study.limit import Limit
 from tests.study import planted
 from tests.study.planted_classes import table
@@ -66,3 +71,29 @@ def test_schemes_and_methods_by_name():
 
 def test_commas_inside_of_parentheses_part_no_methods():
     assert listed("ll-r(delta=0.5, k_of=batch),an") == ("ll-r(delta=0.5, k_of=batch)", "an")
+
+
+ASKERS = {
+    "ablation": lambda runs, metric: ablation(runs, "an", metric=metric),
+    "sweep": lambda runs, metric: sweep(runs, "delta", metric=metric),
+    "shares": lambda runs, metric: shares(runs, metric=metric),
+    "images-or-labels": lambda runs, metric: images_or_labels(runs, metric=metric),
+}
+
+
+@pytest.mark.parametrize("asker", ASKERS)
+def test_a_metric_is_a_column_of_numbers_in_a_table_of_runs(asker):
+    runs = planted.table(draws=1)
+    for metric in ("scheme", "nope", "ap"):
+        with pytest.raises(BadInput) as caught:
+            ASKERS[asker](runs.append_column("mf1", pa.nulls(len(runs), pa.float64())), metric)
+        assert str(caught.value).startswith(
+            f"no column of scores ({asker}) is called {metric!r}; "
+        ), caught.value
+        assert "map_all" in str(caught.value) or "did you mean" in str(caught.value)
+    with pytest.raises(BadInput) as caught:
+        ASKERS[asker](pa.table({"a": [1]}), "map")
+    assert str(caught.value) == (
+        f"{asker}: the table has no column 'scheme'; give a table of runs, as a comparison leaves "
+        "it"
+    )
