@@ -126,8 +126,8 @@ draw("mode-gap")(gaps)
 # what is unknown, but not in every step: at the far left of `rpa`, where neither has learned much, it is
 # smaller too, and under `fpc` it goes from -2.3 with 100 labels to -3.3 with 300. For the class that is
 # everywhere Ignore is ahead throughout (with 30 labels within noise; the paper's "person", figure 10),
-# and CSL, which leaves this class out, has the AP of Ignore. In the mean CSL is level with the better of the two or
-# ahead of it under `fpc` with 100 labels or 300; with ten it is no better than Ignore, and we shall see
+# and CSL, which leaves this class out, has the AP of Ignore. In the mean CSL is level
+# with the better of the two or ahead of it under `fpc` with 100 labels or 300; with ten it is no better than Ignore, and we shall see
 # why. Under `rpa` it lies between the two: what it does not leave out it takes for absent, like AN.
 # (The paper tries CSL under `fpc` alone.)
 #
