@@ -127,8 +127,8 @@ draw("mode-gap")(gaps)
 # smaller too, and under `fpc` it goes from -2.3 with 100 labels to -3.3 with 300. For the class that is
 # everywhere Ignore is ahead throughout (with 30 labels within noise; the paper's "person", figure 10),
 # and CSL, which leaves this class out, has the AP of Ignore. In the mean CSL is level
-# with the better of the two or ahead of it under `fpc` with 100 labels or 300; with ten it is no better than Ignore, and we shall see
-# why. Under `rpa` it lies between the two: what it does not leave out it takes for absent, like AN.
+# with the better of the two or ahead of it under `fpc` with 100 labels or 300; with ten it is no better
+# than Ignore, and we shall see why. Under `rpa` it lies between the two: what it does not leave out it takes for absent, like AN.
 # (The paper tries CSL under `fpc` alone.)
 #
 # ## What a blank is taken for
