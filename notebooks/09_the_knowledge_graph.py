@@ -395,9 +395,9 @@ for scheme in turned.schemes:
 
 # %% [markdown]
 # gamma does nothing up to 0.5; at 1 the temperature of the farthest soft negatives is 0, where they
-# pull without bound. With k it is not as in the paper. There SE-I gains 5 % from k = 5 to 30 and SE less than 0.15 %; here SE-I
-# goes from 66.1 to 66.3 under `verify` and from 73.9 to 72.8 with half of the positives, and SE gains about a
-# point in both. Below 5 SE-I comes nearer to Ignore, as the paper says; but Ignore is ahead of it here, so that
+# pull without bound. With k it is not as in the paper. There SE-I gains 5 % from k = 5 to 30 and SE
+# less than 0.15 %; here SE-I goes from 66.1 to 66.3 under `verify` and from 73.9 to 72.8 with half of the
+# positives, and SE gains about a point in both. Below 5 SE-I comes nearer to Ignore, as the paper says; but Ignore is ahead of it here, so that
 # fewer neighbours are *better*: from k = 1 to 10 SE-I loses 3.3 points under `verify` and 2.5 with half of the
 # positives, then it turns up again under `verify` and moves little with half of the positives.
 
