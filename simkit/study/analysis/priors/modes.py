@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.comparing.chosen import Methods, some_methods, within
+from simkit.study.analysis.comparing.chosen import Methods, check_runs, some_methods, within
 from simkit.study.analysis.comparing.paired import Scores, difference, paired
 from simkit.study.limit import Limit
 from simkit.study.runs import class_names
@@ -116,6 +116,8 @@ def _one_budget(
     runs: pa.Table, budget: float | None, hours: float | None, *, asker: str
 ) -> tuple[Limit, pa.Table]:
     """The runs of a budget, without references: amounts of labels differ from one to the next."""
+    needs = ("scheme", "scheme_spec", "method", "draw", "reference", "map", *_COUNTS)
+    check_runs(runs, needs, asker=asker)
     limit, bought = within(runs, budget=budget, hours=hours, asker=asker)
     have = limits(runs.filter(pc.invert(runs["reference"])))
     if len(have) > 1 and budget is None and hours is None:

@@ -93,6 +93,11 @@ def test_the_ap_of_a_class_becomes_a_column():
             "no class of the runs is called 'cut'; did you mean 'cat'?",
         ),
         (
+            lambda: modes(runs().drop_columns(["present"])),
+            "modes: the table has no column 'present'; give a table of runs, as a comparison "
+            "leaves it",
+        ),
+        (
             lambda: mode_gaps(runs(), "ignore", "am"),
             "no method of the table (mode gaps) is called 'am'; known are an, ignore",
         ),
