@@ -103,7 +103,11 @@ def candidates(
         candidate
         for pair, limit in found.items()
         for candidate in along(
-            pair, curves[pair], _within(grid, limit, curves[pair]), evidence, project
+            pair,
+            curves[pair],
+            _ordered(pair, grid, limit, curves[pair], evidence, project),
+            evidence,
+            project,
         )
         if pair[0].habits not in full
         or not same_as_complete(pair[0], candidate.amount, len(evidence.classes))
@@ -132,6 +136,24 @@ def _within(grid: NDArray[np.float64], limit: Limit, curve: Curve) -> NDArray[np
     every = np.unique([*grid, *curve.points.costs])
     inside = every[(every >= limit.least) & (every < limit.most * (1 - 1e-6))]
     return np.append(inside, limit.most)
+
+
+def _ordered(
+    pair: Pair, grid: NDArray[np.float64], limit: Limit, curve: Curve, evidence: Evidence,
+    project: Project,
+) -> NDArray[np.float64]:  # fmt: skip
+    """`_within`, and beyond the pilot's sizes what the whole images of each cost, where images are
+    what more dollars buy: nobody pays for a part of one."""
+    dollars = _within(grid, limit, curve)
+    if pair[0].grows != "images":
+        return dollars
+    beyond = dollars > curve.reach * (1 + 1e-9)
+    paid = [
+        spent * amount.images / evidence.ladder(pair[0], project.prices).count(spent)
+        for spent in dollars[beyond].tolist()
+        for amount in [evidence.amount(pair[0], spent, project.prices, project.images)]
+    ]
+    return np.unique([*dollars[~beyond], *np.maximum(paid, curve.reach)])
 
 
 def along(

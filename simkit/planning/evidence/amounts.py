@@ -92,6 +92,11 @@ class Ladder:
         labels = min(labels, float(whole * self.classes))
         return Amount(whole, round(labels), labels / whole, spec)
 
+    def count(self, dollars: float) -> float:
+        """Images that these dollars buy where images grow, with a part of the last one."""
+        inside, times = self._inside(dollars, None)
+        return self._read(self.images, inside) * times
+
     def shares(self, dollars: float, images: int | None = None) -> dict[str, tuple[float, float]]:
         """By kind of line: its share of these dollars (together 1), and how many questions."""
         inside, times = self._inside(dollars, images)

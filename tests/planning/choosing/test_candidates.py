@@ -9,6 +9,8 @@ from simkit.planning.choosing.choice import by_pair
 from simkit.planning.choosing.followed import followed
 from simkit.planning.money.bill import Project, bill
 
+SWEEP = 0.3011 * 8 * 15 / 3600  # dollars for a label
+
 
 def test_every_curve_is_asked_up_to_the_budget(curves, evidence):
     project = Project(400.0)
@@ -16,7 +18,11 @@ def test_every_curve_is_asked_up_to_the_budget(curves, evidence):
     groups = by_pair(found)
     assert set(groups) == set(curves)
     for pair, own in groups.items():
-        assert own[-1].dollars == pytest.approx(400) and own[-1].total == pytest.approx(400)
+        one = own[-1]
+        each = one.dollars / one.amount.images if pair[0].grows == "images" else 1e-6
+        assert 400 - each < one.dollars == pytest.approx(one.total) and one.total <= 400 + 1e-6
+        if pair[0].scheme == "full-subset":  # whole images: labels times what one costs
+            assert one.dollars == pytest.approx(one.amount.labels * SWEEP, rel=1e-6)
         assert own[0].dollars >= curves[pair].points.costs[0]
         assert own[-1].grade == "amber" and own[0].grade == "green"
         medians = [one.median for one in own]
@@ -41,9 +47,9 @@ def test_images_that_cost_something_leave_less_for_labels(curves, evidence):
     project = Project(400.0, image_price=0.05)
     for own in by_pair(candidates(curves, evidence, project, steps=6)).values():
         last = own[-1]
-        # Images are whole: up to one of them is not paid for.
-        assert 399.94 < last.total <= 400 * (1 + 1e-6)
-        assert last.dollars == pytest.approx(400 - 0.05 * last.amount.images, abs=0.06)
+        # Images are whole: up to one of them, with its labels, is not paid for.
+        assert 400 - last.total / last.amount.images - 0.06 < last.total <= 400 * (1 + 1e-6)
+        assert last.dollars == pytest.approx(last.total - 0.05 * last.amount.images)
 
 
 def test_what_was_measured_is_a_candidate(curves, evidence):

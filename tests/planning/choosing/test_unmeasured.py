@@ -30,8 +30,8 @@ def evidence(pilot):
 
 def test_people_whom_no_run_did_without_are_said(evidence):
     assert told(evidence, FULL) == [
-        "fewer people for a question: 8 answer each, all but one of them for $87.50 of the "
-        "$100.00, and no run had fewer, so that the plan does not know what the others are worth; "
+        "fewer people for a question: 8 answer each, all but one of them for $87.47 of the "
+        "$99.97, and no run had fewer, so that the plan does not know what the others are worth; "
         "people who never err, as in its runs, need no others: compare with habits = { workers = "
         "4, miss = 0.1 } as well"
     ]
