@@ -67,7 +67,11 @@ def croissant(subject: Subject, card: str) -> str:
         **_published(),
         "version": "1.0.0",
         "isLiveDataset": False,
-        "keywords": ["partial labels", "multi-label classification", subject.scheme.name],
+        "keywords": [
+            *(["partial labels"] if subject.partial else []),
+            "multi-label classification",
+            subject.scheme.name,
+        ],
         "citeAs": _cite(subject),
         "identifier": labels.id,
         "distribution": [_file(path, place) for place, path in enumerate(subject.files)],
@@ -172,6 +176,8 @@ def _responsible(subject: Subject) -> dict[str, Any]:
         "rai:dataCollectionMissingData": (
             f"{labels.counts()['unknown']:,} of {labels.shape[0] * labels.shape[1]:,} labels are "
             "unknown because nobody was asked or the answer was not kept; unknown is not absent."
+            if subject.partial
+            else "No label is missing."
         ),
         "rai:dataAnnotationProtocol": subject.questions(),
         "rai:dataAnnotationPlatform": [f"simkit {version} (a simulation)".replace("  ", " ")],

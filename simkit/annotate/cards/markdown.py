@@ -60,7 +60,8 @@ def _front(subject: Subject) -> Iterator[str]:
     yield from ("task_ids:", "- multi-label-image-classification")
     yield from ("size_categories:", f"- {size_category(subject.labels.codes.nnz)}")
     yield from ("source_datasets:", "- extended")
-    yield from ("tags:", "- simkit", "- partial-labels", f"- {subject.scheme.name}")
+    partial = ("- partial-labels",) if subject.partial else ()
+    yield from ("tags:", "- simkit", *partial, f"- {subject.scheme.name}")
     if subject.form in TABLES:
         yield from ("configs:", "- config_name: default")
         yield f"  data_files: {_quoted(subject.files[0].name)}"

@@ -68,20 +68,27 @@ class Subject:
         return self.terms.title or self.data
 
     @property
+    def partial(self) -> bool:
+        """Whether anything is unknown."""
+        return self.labels.counts()["unknown"] > 0
+
+    @property
     def title(self) -> str:
         """A few words."""
-        return f"Partial labels of {self.of_data}, simulated: {self.scheme.title}"
+        kind = "Partial labels" if self.partial else "Labels"
+        return f"{kind} of {self.of_data}, simulated: {self.scheme.title}"
 
     def summary(self) -> str:
         """What it is, with the counts."""
         (N, L), counts = self.labels.shape, self.labels.counts()
         known = counts["present"] + counts["absent"]
+        unknown = f"the other {counts['unknown']:,} are unknown, which is not absent"
         return (
-            f"Simulated partial annotation of {self.of_data} ({self.split}, {N:,} images x {L:,} "
-            f"classes). A simulated crowd was asked about {int(self.labels.asked.sum()):,} of the "
-            f"images by the scheme {self.scheme.name}. {known:,} labels are known "
-            f"({known / (N * L):.2%}), {counts['present']:,} present and {counts['absent']:,} "
-            f"absent; the other {counts['unknown']:,} are unknown, which is not absent."
+            f"Simulated {'partial ' * self.partial}annotation of {self.of_data} ({self.split}, "
+            f"{N:,} images x {L:,} classes). A simulated crowd was asked about "
+            f"{int(self.labels.asked.sum()):,} of the images by the scheme {self.scheme.name}. "
+            f"{known:,} labels are known ({known / (N * L):.2%}), {counts['present']:,} present and "
+            f"{counts['absent']:,} absent; {unknown if self.partial else 'none is unknown'}."
         )
 
     def collection(self) -> str:
@@ -98,11 +105,13 @@ class Subject:
         """Who annotated."""
         habits = self.habits
         answering = (
-            "one answer to each question"
-            if habits.workers is None
-            else f"{habits.workers} answers to each question, a class taken for present by at "
+            f"{habits.workers} answers to each question, a class taken for present by at "
             f"least {habits.needed} of them"
         )
+        if habits.workers is None:
+            answering = "one answer to each question"
+            if self.bill.workers > 1:
+                answering += f", on which the {self.bill.workers} people paid for it agree"
         if habits.perfect:
             return f"Simulated people who never err; {answering}."
         rates = [
@@ -128,7 +137,9 @@ class Subject:
 
     def biases(self) -> list[str]:
         """What these labels misrepresent."""
-        told = [str(getattr(self.scheme, "caution", ""))]
+        told = ["Every label is known, so that the scheme decided about the cost alone."]
+        if self.partial:
+            told = [str(getattr(self.scheme, "caution", ""))]
         if any(self.wrong.values()):
             told.append("People erred as said above; their errors are among the labels.")
         told.append(

@@ -40,8 +40,9 @@ class Federated:
     source: ClassVar[str] = "Gupta et al., CVPR 2019 (LVIS)"
     amount: ClassVar[str | None] = "per_class"
     caution: ClassVar[str] = (
-        "How many labels a class has follows a rank drawn by the seed and not its frequency, so "
-        "that shares among the labels say nothing of shares among the images. The simulated "
+        "As far as there are so many, the number of a class's labels follows a rank drawn by the "
+        "seed and not its frequency: shares among the labels are then not those among the images. "
+        "The simulated "
         "machine of search=proposals finds hard examples as readily as easy ones, which real ones "
         "do not."
     )

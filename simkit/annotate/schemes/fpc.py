@@ -31,9 +31,10 @@ class FixedPerClass:
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1"
     amount: ClassVar[str | None] = "per_class"
     caution: ClassVar[str] = (
-        "Classes have the same number of labels whatever their frequency, so that shares among the "
-        "labels say nothing of shares among the images. The simulated machine of search=proposals "
-        "finds hard examples as readily as easy ones, which real ones do not."
+        "As far as there are so many, classes have the same number of labels whatever their "
+        "frequency: shares among the labels are then not those among the images. The simulated "
+        "machine of search=proposals finds hard examples as readily as easy ones, which real ones "
+        "do not."
     )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False

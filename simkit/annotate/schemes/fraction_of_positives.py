@@ -35,7 +35,7 @@ class FractionOfPositives:
     amount: ClassVar[str | None] = "keep"
     caution: ClassVar[str] = (
         "Present labels are an even sample of what is there and absent ones of what is not, but "
-        "how many there are of each is set: shares among the labels overstate every class."
+        "how many there are of each is set: shares among the labels are not those among the images."
     )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False

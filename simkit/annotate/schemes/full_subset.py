@@ -27,8 +27,8 @@ class FullSubset:
     source: ClassVar[str] = "the usual way to label; baseline of Durand et al., CVPR 2019"
     amount: ClassVar[str | None] = None
     caution: ClassVar[str] = (
-        "The images that were asked about are known completely and the others not at all. They are "
-        "an even sample; a rare class may be in none of them."
+        "The images that were asked about are known completely and the others, if any, not at all. "
+        "They are an even sample; a rare class may be in none of them."
     )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False

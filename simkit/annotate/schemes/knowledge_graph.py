@@ -32,9 +32,9 @@ class KnowledgeGraph:
     source: ClassVar[str] = "Soft Exposure, section 4.1.2"
     amount: ClassVar[str | None] = None
     caution: ClassVar[str] = (
-        "What stands below the named class is unknown although some of it is there. Classes near "
-        "the top are labelled far more often than leaves, and absent labels come by whole "
-        "branches. Ancestors are those of the hierarchy, also where nobody would name them."
+        "What stands below the named class is unknown although some of it may be there. Classes "
+        "near the top are labelled more often than leaves below them, and absent labels come by "
+        "whole branches. Ancestors are those of the hierarchy, also where nobody would name them."
     )
     needs_hierarchy: ClassVar[bool] = True
     needs_boxes: ClassVar[bool] = False

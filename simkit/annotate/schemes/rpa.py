@@ -34,7 +34,8 @@ class RandomPerAnnotation:
     amount: ClassVar[str | None] = "keep"
     caution: ClassVar[str] = (
         "Labels are an even sample of all (image, class) pairs: shares by class are those of the "
-        "truth, most labels say absent, and a rare class may have hardly a present one."
+        "truth. Where classes are rare, most labels say absent, and some classes may have hardly a "
+        "present one."
     )
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False

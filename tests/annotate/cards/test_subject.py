@@ -1,12 +1,16 @@
 """The sentences of a card agree with the labels."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from simkit.annotate import schemes
+from simkit.annotate.cards.croissant import croissant
+from simkit.annotate.cards.markdown import card
 from simkit.annotate.habits import Habits
+from simkit.annotate.prices import cost, prices
 from simkit.errors import BadInput
 from simkit.history import History
 from tests.annotate.cards.examples import OWNED, subject
@@ -26,7 +30,12 @@ def test_the_summary_counts_the_labels(tmp_path: Path) -> None:
 
 def test_people_who_never_err_and_people_who_do(tmp_path: Path) -> None:
     one = subject(tmp_path)
-    assert one.people() == "Simulated people who never err; one answer to each question."
+    assert one.people() == (
+        "Simulated people who never err; one answer to each question, on which the 8 people paid "
+        "for it agree."
+    )
+    alone = replace(one, bill=cost(one.labels, replace(prices("coco-tagging"), workers=1)))
+    assert alone.people() == "Simulated people who never err; one answer to each question."
     assert len(one.biases()) == 2
     erring = Habits(miss=0.4, false_alarm=tuple([0.1] * 11 + [0.2]), workers=3, vote="union")
     two = subject(tmp_path, habits=erring)
@@ -39,6 +48,27 @@ def test_people_who_never_err_and_people_who_do(tmp_path: Path) -> None:
     )
     assert len(two.biases()) == 3
     assert two.limits() != one.limits()
+
+
+@pytest.mark.parametrize("scheme", ["fpc(per_class=1000)", "full-subset", "rpa(keep=1)"])
+def test_where_everything_is_known_nothing_is_said_of_missing_labels(
+    tmp_path: Path, scheme: str
+) -> None:
+    one = subject(tmp_path, scheme=scheme)
+    assert one.labels.counts()["unknown"] == 0
+    assert one.biases()[0].startswith("Every label is known")
+    assert one.scheme.caution not in one.biases()
+    markdown, machine = card(one), json.loads(croissant(one, "zoo.card.md"))
+    assert "artial" not in markdown and "none is unknown." in one.summary()
+    assert "partial labels" not in machine["keywords"]
+    assert machine["rai:dataCollectionMissingData"] == "No label is missing."
+
+
+def test_a_caution_is_said_of_what_is_partly_known(tmp_path: Path) -> None:
+    one = subject(tmp_path, scheme="fpc(per_class=5)")
+    assert one.biases()[0] == one.scheme.caution and "As far as there are so many" in card(one)
+    assert "partial-labels" in card(one)
+    assert "partial labels" in json.loads(croissant(one, "zoo.card.md"))["keywords"]
 
 
 def test_what_people_were_asked(tmp_path: Path) -> None:
