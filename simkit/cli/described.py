@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,6 +61,18 @@ def _files(form: Format, out: Path) -> tuple[Path, ...]:
     from simkit.labels.formats.base import SeveralFiles
 
     return tuple(form.files(out)) if isinstance(form, SeveralFiles) else (out,)
+
+
+def note_replaced(file: Path, truth: str) -> None:
+    """Warn where labels in `file` have a card that names other truth than that with this id."""
+    from simkit.labels.cards import own
+
+    for card in own(file)[:1] if file.is_file() else ():
+        text = card.read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^- Data set: (.+), split `", text, re.MULTILINE)
+        if found and f"truth: `{truth}`" not in text:
+            what = f"{file} holds labels of {found[1]} and is replaced"
+            warnings.warn(f"{what}; --out writes to another file", stacklevel=1)
 
 
 def again(labels: PartialLabels, given: dict[str, Any], out: Path) -> tuple[str, ...]:

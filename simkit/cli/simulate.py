@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simkit.cli.amounts import check_amounts, images
-from simkit.cli.described import describe, first_file
+from simkit.cli.described import describe, first_file, note_replaced
 from simkit.cli.report import cost_table, counts_line, print_json
 from simkit.cli.schemes import SchemeCommand, chosen, with_hierarchy
 from simkit.errors import BadInput
@@ -145,6 +145,8 @@ def command(**given: Any) -> None:
         check_free(described)
     check_amounts(scheme, given)
     data = with_hierarchy(open(given["spec"]), scheme)
+    if (truth := data.truth.get(given["split"] or data.to_label)) is not None:
+        note_replaced(described, truth.id)
     labels = annotated(data, scheme, price_list, given)
     wrong = labels.wrong(data.truth[given["split"] or data.to_label])
     bill = cost(labels, price_list)  # before a file is written: the list may lack a price

@@ -87,6 +87,16 @@ def test_labels_of_another_form_keep_their_cards(shell) -> None:
     assert Path("a.card.md").read_bytes() == before and not Path("a.csv").exists()
 
 
+def test_labels_of_other_data_are_replaced_with_a_note(shell) -> None:
+    truth_file(Path("t.npz"))
+    words = ("simulate", "--scheme", "rpa", "--data")
+    assert "is replaced" not in shell(*words, "npz:t.npz").err
+    assert "is replaced" not in shell(*words, "npz:t.npz", "--seed", 1).err
+    told = "rpa.parquet holds labels of t and is replaced; --out writes to another file"
+    assert told in shell(*words, SMALL, "--json").err
+    assert "rpa.parquet holds labels of scenes and is replaced" in shell(*words, "npz:t.npz").err
+
+
 @pytest.mark.parametrize("no_card", [True, False])
 def test_cards_of_labels_that_are_replaced_do_not_stay(shell, monkeypatch, no_card) -> None:
     shell("simulate", "--scheme", "fpc", "--data", SMALL, "--out", "a.parquet")
