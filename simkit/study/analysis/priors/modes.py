@@ -47,8 +47,10 @@ def modes(
     Columns: scheme as spelled; family, its name alone; setting and value, the amount that it is
     scaled by (null where it says none; under a budget the mean of what was bought); known, the mean
     share of labels of the asked images that are known (null where nobody counted); measure; method;
-    draws, mean from 0 to 1 with its 95 % interval low to high (null for one draw). Raises BadInput for a measure or a method that the table does not have, and where
-    nobody says which of several budgets.
+    draws, mean from 0 to 1 with its 95 % interval low to high (null for one draw).
+
+    Raises BadInput for a measure or a method that the table does not have, and where nobody says
+    which of several budgets.
     Source: Ben-Baruch et al., CVPR 2022, figures 6 and 10, table 4.
     """
     limit, bought = _one_budget(runs, budget, hours, asker="modes")
