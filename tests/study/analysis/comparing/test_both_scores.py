@@ -67,6 +67,25 @@ def test_ablations_take_it(table):
     assert rows[1]["mean"] == pytest.approx(np.mean(wanted)) and rows[1]["draws"] == 2
 
 
+def test_full_learns_from_complete_labels_once_in_a_draw(material, labelled):
+    truth = material.truth("train")
+    one = {
+        ("rpa", 0): labelled["rpa", 0],
+        ("fpc", 0): simkit.simulate(truth, "fpc(per_class=10)"),
+    }
+    rows = both_scores(material, one, "an, full", settings=SETTINGS).to_pylist()
+    assert [(row["scheme"], row["method"], row["reference"]) for row in rows] == [
+        ("rpa", "an", False),
+        ("fpc", "an", False),
+        ("full-subset", "full", True),
+    ]
+    assert rows[2]["unknown"] == 0 and rows[2]["images"] == 120
+    whole = {("mine", 0): simkit.simulate(truth, "full-subset")}
+    (own,) = both_scores(material, whole, "full", settings=SETTINGS).to_pylist()
+    assert (own["scheme"], own["reference"]) == ("mine", False)
+    assert own["map"] == pytest.approx(rows[2]["map"], abs=1e-6)
+
+
 def test_what_is_missing_is_named(material, labelled):
     for labels, methods in (({}, ["an"]), (labelled, [])):
         with pytest.raises(BadInput, match=r"^both_scores: nothing to train; give labels"):
