@@ -40,9 +40,9 @@ def both_scores(
     learns from complete labels of all images where these are not complete, once in every draw.
 
     Returns a table of runs as `study.columns.COLUMNS` has it, one row for each scheme, draw and
-    method, and then those of "full" that learned from other labels, as references. What costs and times would
-    say is null, and there are three more columns in [0, 1]: mf1, val_map and val_mf1. All are over
-    leaf classes. The thresholds of F1 are those that are best on
+    method, and then those of "full" that learned from other labels, as references. What costs
+    and times would say is null, and there are three more columns in [0, 1]: mf1, val_map and
+    val_mf1. All are over leaf classes. The thresholds of F1 are those that are best on
     val, class by class, so that val_mf1 flatters, as the paper's does. `ablation(table, base,
     metric="mf1")` compares them.
 

@@ -45,7 +45,8 @@ def images_or_labels(
     draws; draws; mean with its 95 % interval low to high; equal_images: how many completely
     labelled images have the same score, and fewer: how many times as many labels those have. The
     last two are found between the numbers of images of complete labels, on a log scale, and are
-    null for complete labels and for scores beyond both of their ends. Rows ascend in images within each scheme and method.
+    null for complete labels and for scores beyond both of their ends. Rows ascend in images
+    within each scheme and method.
 
     Raises BadInput without runs of complete labels, or of others, and for a metric that is no
     column of numbers.
