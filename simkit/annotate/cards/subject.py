@@ -87,8 +87,8 @@ class Subject:
             f"Simulated {'partial ' * self.partial}annotation of {self.of_data} ({self.split}, "
             f"{N:,} images x {L:,} classes). A simulated crowd was asked about "
             f"{int(self.labels.asked.sum()):,} of the images by the scheme {self.scheme.name}. "
-            f"{known:,} labels are known ({known / (N * L):.2%}), {counts['present']:,} present and "
-            f"{counts['absent']:,} absent; {unknown if self.partial else 'none is unknown'}."
+            f"{known:,} labels are known ({known / (N * L):.2%}), {counts['present']:,} present "
+            f"and {counts['absent']:,} absent; {unknown if self.partial else 'none is unknown'}."
         )
 
     def collection(self) -> str:
