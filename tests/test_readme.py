@@ -12,6 +12,7 @@ from simkit import methods, schemes
 from simkit.annotate.schemes import base as of_schemes
 from simkit.cli.main import VERBS, main
 from simkit.learn.methods import base as of_methods
+from tests.test_papers import tables
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -175,7 +176,19 @@ def test_linked_files_exist(page: str) -> None:
         assert (ROOT / page).parent.joinpath(target).exists(), target
 
 
+def test_the_verdicts_on_the_papers_are_counted() -> None:
+    said = re.search(
+        r"Of (\d+) figures.* papers (\d+) are confirmed here, (\d+) in part, (\d+) contradicted "
+        r"and (\d+) not\sreproduced",
+        README,
+    )
+    found = [row.verdict.split("**")[1] for rows in tables().values() for row in rows]
+    each = [found.count(v) for v in ("confirmed", "in part", "contradicted", "not reproduced")]
+    assert [int(number) for number in said.groups()] == [len(found), *each]
+    assert sum(each) == len(found)
+
+
 def test_every_page_of_docs_is_reached_from_the_readme() -> None:
     links = set(re.findall(r"\]\((docs/[^)#]+)", README))
     there = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")}
-    assert there - {"docs/papers.md"} <= links  # which notebooks/README.md leads to
+    assert there <= links
