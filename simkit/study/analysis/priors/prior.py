@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, whole_number
 from simkit.history import History
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import Truth
@@ -77,19 +77,25 @@ def rank_agreement(
     """Spearman correlation of each estimate with the truth over the `tops` most frequent classes.
 
     tops: by default from 5 (or all, if there are fewer) to all classes. Columns: estimate, top,
-    spearman (null where an estimate is the same for all of these classes).
+    spearman (null where an estimate is the same for all of these classes). Raises BadInput for
+    tops that are no whole numbers.
     Source: Ben-Baruch et al., CVPR 2022, figure 7.
     """
     L = len(truth.classes)
+    wanted = range(min(5, L), L + 1) if tops is None else [_whole(top) for top in tops]
     rows: list[dict[str, object]] = []
     for name, prior in estimated.items():
         same_order = ClassPrior(prior.of(truth.classes))
-        for top in range(min(5, L), L + 1) if tops is None else tops:
+        for top in wanted:
             value = same_order.spearman(_frequency(truth), top=top)
             known = None if np.isnan(value) else value
-            rows.append({"estimate": name, "top": int(top), "spearman": known})
+            rows.append({"estimate": name, "top": top, "spearman": known})
     types = [("estimate", pa.string()), ("top", pa.int64()), ("spearman", pa.float64())]
     return pa.Table.from_pylist(rows, schema=pa.schema(types))
+
+
+def _whole(top: object) -> int:
+    return whole_number(top, "rank_agreement: one of tops")
 
 
 def _frequency(truth: Truth) -> np.ndarray:

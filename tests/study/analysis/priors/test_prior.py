@@ -55,6 +55,12 @@ def test_a_prior_of_other_classes_is_refused():
     assert str(error.value) == "no class of the prior is called 'bee'; did you mean 'bees'?"
 
 
+def test_tops_are_whole_numbers():
+    with pytest.raises(BadInput) as error:
+        rank_agreement(TRUTH, {"given": GOOD}, (2.5,))
+    assert str(error.value) == "rank_agreement: one of tops is 2.5; a whole number is expected"
+
+
 def test_a_constant_estimate_has_no_correlation_and_tops_reach_to_all_classes():
     flat = ClassPrior([0.2, 0.2, 0.2, 0.2])
     table = rank_agreement(TRUTH, {"flat": flat, "given": GOOD})
