@@ -78,7 +78,8 @@ def images_or_labels(
         labels = ladder[2].mean()  # of one image; complete labels are as many for each
         cell["share"] = cell["images"] / most
         cell["equal_images"] = equal
-        cell["fewer"] = None if equal is None else equal * labels / cell["labels"]
+        some = equal is not None and cell["labels"] > 0
+        cell["fewer"] = equal * labels / cell["labels"] if some else None
     return pa.Table.from_pylist(cells, schema=IMAGES_OR_LABELS)
 
 

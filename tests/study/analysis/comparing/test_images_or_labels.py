@@ -64,6 +64,13 @@ def test_budgets_stand_apart_and_their_draws_together() -> None:
     assert len(images_or_labels(parts)) == 5  # the budgets of two grids are two
 
 
+def test_without_labels_nobody_has_fewer() -> None:
+    nothing = some("single-positive", "an", {400: [0.7]}, 0)
+    nothing = [one | {"present": 0, "absent": 0} for one in nothing]
+    last = images_or_labels(table(FULL, nothing)).to_pylist()[-1]
+    assert last["equal_images"] is not None and last["fewer"] is None
+
+
 def test_scores_beyond_the_ends_equal_nothing() -> None:
     high = some("single-positive", "an", {400: [0.81]}, 1)
     low = some("single-positive", "ignore", {400: [0.49]}, 1)
