@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
+from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Method, Outputs, Task
@@ -55,10 +56,18 @@ def memorisation(
 
 
 def early(table: pa.Table, method: str, kind: str) -> float:
-    """The share of labels of this kind with their highest loss in the first epoch (Table 1)."""
+    """The share of labels of this kind with their highest loss in the first epoch (Table 1).
+
+    Raises BadInput where the table has no such labels of this method.
+    """
     wanted = {"method": method, "kind": kind, "epoch": 1}
-    (row,) = (row for row in table.to_pylist() if wanted.items() <= row.items())
-    return float(row["share"])
+    for row in table.to_pylist():
+        if wanted.items() <= row.items():
+            return float(row["share"])
+    raise BadInput(
+        f"early: the table has no labels of the kind {kind!r} under {method!r}; give one that "
+        "memorisation returns"
+    )
 
 
 class _Losses:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
@@ -99,6 +100,8 @@ def test_a_kind_without_labels_has_no_rows() -> None:
     full = Task(PartialLabels.of(np.where(truth.rows(range(60)), 1, -1)), task.inputs)
     table = memorisation(full, truth, settings=Settings(epochs=1))
     assert set(table["kind"].to_pylist()) == {"true positive", "true negative"}
+    with pytest.raises(BadInput, match="^early: the table has no labels of the kind 'false neg"):
+        early(table, "an", "false negative")
 
 
 def test_equal_seeds_give_equal_tables() -> None:
