@@ -100,7 +100,7 @@ def test_a_kind_without_labels_has_no_rows() -> None:
     full = Task(PartialLabels.of(np.where(truth.rows(range(60)), 1, -1)), task.inputs)
     table = memorisation(full, truth, settings=Settings(epochs=1))
     assert set(table["kind"].to_pylist()) == {"true positive", "true negative"}
-    with pytest.raises(BadInput, match="^early: the table has no labels of the kind 'false neg"):
+    with pytest.raises(BadInput, match=r"^early: the table has no labels of the kind 'false neg"):
         early(table, "an", "false negative")
 
 
