@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import nn
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, whole_number
 from simkit.labels.partial import UNKNOWN
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Outputs, Task
@@ -55,7 +55,7 @@ def likelihood(
     Raises BadInput for a truth about other images or classes, and as training does.
     Source: Ben-Baruch et al., CVPR 2022, eq. 4-5 and figure 4.
     """
-    if ranks < 1:
+    if whole_number(ranks, "likelihood: ranks") < 1:
         raise BadInput(f"likelihood: ranks is {ranks}; a number from 1 on is expected")
     open, there = _open(task, truth)
     chance = float((open & there).sum() / max(open.sum(), 1))

@@ -57,6 +57,10 @@ def test_the_likely_labels_of_an_image():
             "likelihood: ranks is 0; a number from 1 on is expected",
         ),
         (
+            lambda truth, given: likelihood(given, truth, ["an"], ranks=2.5),
+            "likelihood: ranks is 2.5; a whole number is expected",
+        ),
+        (
             lambda truth, given: likely_labels(given, truth, images=[0]),
             "likely labels: image 0 was not asked about; choose of task.rows",
         ),
