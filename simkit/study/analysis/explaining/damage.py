@@ -109,10 +109,12 @@ class Course:
     """A watcher that measures the maps after every epoch; `table(model)` says what it saw.
 
     method: the one that is trained; inputs, truth: of images not trained on, where what the truth
-    does not know is left out; share: as in `damage`.
+    does not know is left out; share: as in `damage`. Raises BadInput without inputs.
     """
 
     def __init__(self, method: Method, inputs: Any, truth: Truth, *, share: float = 0.05) -> None:
+        if not len(inputs):
+            raise BadInput("Course: there are no inputs; give those of images not trained on")
         self.method, self.inputs, self.truth, self.share = method, inputs, truth, share
         self.rows: list[dict[str, Any]] = []
 

@@ -11,6 +11,7 @@ from scipy.stats import spearmanr
 
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import make
 from simkit.study.analysis.explaining.activation import explanations
 from simkit.study.analysis.explaining.damage import (
@@ -153,6 +154,11 @@ def test_a_course_leaves_out_what_is_not_known(scenes, trained) -> None:
     present, scores = truth.rows(range(80)), done.scores(inputs)
     for row, which in zip(course.rows, (present & known, ~present & known), strict=True):
         np.testing.assert_allclose(row["logit"], scores[which].mean(), rtol=1e-4)
+
+
+def test_a_course_needs_inputs(scenes) -> None:
+    with pytest.raises(BadInput, match=r"^Course: there are no inputs; give those of images"):
+        Course(make("an"), FeatureInputs(np.zeros((0, 4), np.float32)), scenes.truth("test"))
 
 
 @pytest.mark.parametrize("given", [{"share": 0}, {"share": 0.6}, {"spread": 0}])
