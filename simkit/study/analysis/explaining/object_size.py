@@ -125,6 +125,12 @@ def _shares(boxes: Boxes, truth: Truth) -> NDArray[np.float64]:
     if boxes.sizes is None:
         raise BadInput("the boxes do not know the sizes of their images; bring boxes with sizes")
     sides = (boxes.corners[:, 2:] - boxes.corners[:, :2]).astype(np.float64)
+    for axis, (places, what) in enumerate(((boxes.images, "image"), (boxes.classes, "class"))):
+        if len(places) and places.max() >= truth.shape[axis]:
+            raise BadInput(
+                f"a box is of {what} {places.max()}, and the truth has {truth.shape[axis]}; bring "
+                "the boxes of its images"
+            )
     area = sides.prod(1) / boxes.sizes[boxes.images].prod(1)
     found = np.zeros(truth.shape)
     np.maximum.at(found, (boxes.images, boxes.classes), area)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
+from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
+from simkit.labels.truth import Truth
 from simkit.learn.metrics import map_by_labels
-from simkit.study.analysis.explaining.object_size import object_size, positives
+from simkit.study.analysis.explaining.object_size import _shares, object_size, positives
 
 
 def test_sizes_are_ranked_against_absent_images(scenes, trained) -> None:
@@ -59,3 +61,13 @@ def test_what_does_not_fit_is_named(scenes, trained) -> None:
     with pytest.raises(BadInput) as error:
         object_size([trained], inputs, truth, boxes, groups=0)
     assert str(error.value).endswith("one group at least is expected, and one label for each")
+
+
+@pytest.mark.parametrize(("image", "c", "what"), [(9, 0, "image 9"), (0, 7, "class 7")])
+def test_boxes_are_of_the_images_of_the_truth(image, c, what) -> None:
+    corners = np.array([[0, 0, 1, 1]], np.float32)
+    boxes = Boxes(np.array([image]), np.array([c]), corners, np.full((10, 2), 4))
+    with pytest.raises(BadInput) as error:
+        _shares(boxes, Truth.of(np.eye(3)))
+    wanted = f"a box is of {what}, and the truth has 3; bring the boxes of its images"
+    assert str(error.value) == wanted
