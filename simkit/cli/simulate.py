@@ -127,22 +127,16 @@ def command(**given: Any) -> None:
     """  # fmt: skip
     from simkit.annotate.prices import cost, prices
     from simkit.data import open
-    from simkit.data.originals import originals
-    from simkit.files import may_write, spare
     from simkit.labels import formats
-    from simkit.labels.cards import check_free, own, paths
+    from simkit.labels.cards import own
 
     fixed = {p.name for p in command.params if getattr(p, "owners", ()) == ()}
     scheme = chosen(given["scheme"], {k: v for k, v in given.items() if k not in fixed})
     price_list = prices(given["price_list"])
     out = given["out"] or Path(f"{scheme.name}.parquet")
     form = formats.for_path(out, writing=True)
-    for path in (out,) if given["no_card"] else (out, *paths(out)):
-        spare(path, given["habits_file"] or "", *originals(given["spec"]))
-        may_write(path)
     described = first_file(form, out)
-    if not given["no_card"]:
-        check_free(described)
+    _check_places(out, described, given)
     check_amounts(scheme, given)
     data = with_hierarchy(open(given["spec"]), scheme)
     if (truth := data.truth.get(given["split"] or data.to_label)) is not None:
@@ -178,13 +172,26 @@ def command(**given: Any) -> None:
         return
     click.echo(counts_line(labels))
     if any(wrong.values()):
-        counted = f"{wrong['present']:,} present and {wrong['absent']:,} absent"
-        click.echo(f"of these {counted} contradict the truth")
+        told = "of these {present:,} present and {absent:,} absent contradict the truth"
+        click.echo(told.format(**wrong))
     cost_table(bill, price_list, labels.effort.workers)
-    instead = ", in place of the file that was there" if replaced else ""
     if cards:
         click.echo(cards.told)
+    instead = ", in place of the file that was there" if replaced else ""
     click.echo(f"wrote {out}  (content id {labels.id}){instead}")
+
+
+def _check_places(out: Path, described: Path, given: dict[str, Any]) -> None:
+    """Raise BadInput where labels or cards would take the place of what is not theirs."""
+    from simkit.data.originals import originals
+    from simkit.files import may_write, spare
+    from simkit.labels.cards import check_free, paths
+
+    for path in (out,) if given["no_card"] else (out, *paths(out)):
+        spare(path, given["habits_file"] or "", *originals(given["spec"]))
+        may_write(path)
+    if not given["no_card"]:
+        check_free(described)
 
 
 def annotated(
