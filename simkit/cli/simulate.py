@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from simkit.annotate.prices import Prices
     from simkit.annotate.schemes import Scheme
     from simkit.data import Dataset
+    from simkit.labels.formats import Format
     from simkit.labels.partial import PartialLabels
 
 
@@ -135,8 +136,7 @@ def command(**given: Any) -> None:
     price_list = prices(given["price_list"])
     out = given["out"] or Path(f"{scheme.name}.parquet")
     form = formats.for_path(out, writing=True)
-    described = first_file(form, out)
-    _check_places(out, described, given)
+    described = _place(form, out, given)
     check_amounts(scheme, given)
     data = with_hierarchy(open(given["spec"]), scheme)
     if (truth := data.truth.get(given["split"] or data.to_label)) is not None:
@@ -181,8 +181,9 @@ def command(**given: Any) -> None:
     click.echo(f"wrote {out}  (content id {labels.id}){instead}")
 
 
-def _check_places(out: Path, described: Path, given: dict[str, Any]) -> None:
-    """Raise BadInput where labels or cards would take the place of what is not theirs."""
+def _place(form: Format, out: Path, given: dict[str, Any]) -> Path:
+    """The file that cards stand beside. Raises BadInput where labels or cards would take the place
+    of what is not theirs."""
     from simkit.data.originals import originals
     from simkit.files import may_write, spare
     from simkit.labels.cards import check_free, paths
@@ -190,8 +191,10 @@ def _check_places(out: Path, described: Path, given: dict[str, Any]) -> None:
     for path in (out,) if given["no_card"] else (out, *paths(out)):
         spare(path, given["habits_file"] or "", *originals(given["spec"]))
         may_write(path)
+    described = first_file(form, out)
     if not given["no_card"]:
         check_free(described)
+    return described
 
 
 def annotated(
