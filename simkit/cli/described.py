@@ -95,3 +95,27 @@ def again(labels: PartialLabels, given: dict[str, Any], out: Path) -> tuple[str,
     words += ["--seed", labels.history.seed]
     words += ["--draw", settings["draw"]] if settings["draw"] else []
     return tuple(str(word) for word in (*words, "--out", out))
+
+
+def place(form: Format, out: Path, given: dict[str, Any]) -> Path:
+    """The file that cards stand beside. Raises BadInput where labels or cards would take the place
+    of what is not theirs."""
+    from simkit.data.originals import originals
+    from simkit.files import may_write, spare
+    from simkit.labels.cards import paths
+
+    for path in (out,) if given["no_card"] else (out, *paths(out)):
+        spare(path, given["habits_file"] or "", *originals(given["spec"]))
+        may_write(path)
+    return first_file(form, out)
+
+
+def make_room(described: Path, content_id: str, given: dict[str, Any]) -> None:
+    """Take away the cards of labels that are replaced next, so that no end in between leaves them
+    beside other labels. Raises BadInput where something else is in the place of a card."""
+    from simkit.labels.cards import check_free, own
+
+    if not given["no_card"]:
+        check_free(described, content_id)
+    for stale in own(described):
+        stale.unlink()

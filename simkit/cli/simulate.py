@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simkit.cli.amounts import check_amounts, images
-from simkit.cli.described import describe, first_file, note_replaced
+from simkit.cli.described import describe, make_room, note_replaced, place
 from simkit.cli.report import cost_table, counts_line, print_json
 from simkit.cli.schemes import SchemeCommand, chosen, with_hierarchy
 from simkit.errors import BadInput
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from simkit.annotate.prices import Prices
     from simkit.annotate.schemes import Scheme
     from simkit.data import Dataset
-    from simkit.labels.formats import Format
     from simkit.labels.partial import PartialLabels
 
 
@@ -129,14 +128,13 @@ def command(**given: Any) -> None:
     from simkit.annotate.prices import cost, prices
     from simkit.data import open
     from simkit.labels import formats
-    from simkit.labels.cards import own
 
     fixed = {p.name for p in command.params if getattr(p, "owners", ()) == ()}
     scheme = chosen(given["scheme"], {k: v for k, v in given.items() if k not in fixed})
     price_list = prices(given["price_list"])
     out = given["out"] or Path(f"{scheme.name}.parquet")
     form = formats.for_path(out, writing=True)
-    described = _place(form, out, given)
+    described = place(form, out, given)
     check_amounts(scheme, given)
     data = with_hierarchy(open(given["spec"]), scheme)
     if (truth := data.truth.get(given["split"] or data.to_label)) is not None:
@@ -145,8 +143,7 @@ def command(**given: Any) -> None:
     wrong = labels.wrong(data.truth[given["split"] or data.to_label])
     bill = cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = os.path.isfile(out)
-    for stale in own(described):  # about labels that are replaced now, whatever happens next
-        stale.unlink()
+    make_room(described, labels.id, given)
     form.write(labels, out)
     for lost in form.loses(labels):
         warnings.warn(f"{out} does not hold {lost}", stacklevel=1)
@@ -179,22 +176,6 @@ def command(**given: Any) -> None:
         click.echo(cards.told)
     instead = ", in place of the file that was there" if replaced else ""
     click.echo(f"wrote {out}  (content id {labels.id}){instead}")
-
-
-def _place(form: Format, out: Path, given: dict[str, Any]) -> Path:
-    """The file that cards stand beside. Raises BadInput where labels or cards would take the place
-    of what is not theirs."""
-    from simkit.data.originals import originals
-    from simkit.files import may_write, spare
-    from simkit.labels.cards import check_free, paths
-
-    for path in (out,) if given["no_card"] else (out, *paths(out)):
-        spare(path, given["habits_file"] or "", *originals(given["spec"]))
-        may_write(path)
-    described = first_file(form, out)
-    if not given["no_card"]:
-        check_free(described)
-    return described
 
 
 def annotated(

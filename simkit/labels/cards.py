@@ -30,10 +30,11 @@ def own(file: str | PathLike[str]) -> tuple[Path, ...]:
     return tuple(path for path in paths(file) if _names(path, os.fsencode(Path(file).name)))
 
 
-def check_free(file: str | PathLike[str]) -> None:
-    """Raise BadInput where the place of a card is taken by what is no card of this file."""
+def check_free(file: str | PathLike[str], content_id: str) -> None:
+    """Raise BadInput where the place of a card is taken by what is neither a card of this file nor
+    of the same labels in another form."""
     for path in paths(file):
-        if path.is_file() and path not in own(file):
+        if path.is_file() and path not in (*own(file), *about(file, content_id)):
             raise BadInput(
                 f"{path} is there and is no card of {Path(file).name}; move it away, give --out "
                 "another name, or leave cards away with --no-card"

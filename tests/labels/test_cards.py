@@ -28,8 +28,9 @@ def test_own_cards_name_their_file_and_others_are_refused(tmp_path) -> None:
     first, second = paths(file)
     first.write_text("read a.parquet in pandas")
     assert own(file) == (first,)
-    check_free(file)
-    second.write_text("{}")
+    check_free(file, "id 1")
+    second.write_text('{"of": "id 1"}')
     assert own(file) == (first,)
+    check_free(file, "id 1")  # the same labels, in another form
     with pytest.raises(BadInput, match=r"a\.croissant\.json is there and is no card of a\.parquet"):
-        check_free(file)
+        check_free(file, "id 2")
