@@ -209,7 +209,7 @@ assert quick or gap["fpc", "an+boostlu"].low > 0 > gap["single-positive", "an+bo
 # %% [markdown]
 # ## What was seen
 #
-# Every scheme for $100, in points of mAP:
+# Every scheme for \$100, in points of mAP:
 #
 # | question | here | in the papers |
 # |---|---|---|
@@ -222,7 +222,7 @@ assert quick or gap["fpc", "an+boostlu"].low > 0 > gap["single-positive", "an+bo
 # | FPC: Ignore over AN? | -4.9 | -4.8 on COCO with 1,000 of each class (the same) |
 # | knowledge graph: Ignore over AN? | +4.9 (0.3 to 9.5) | -2.4 (Soft Exposure, Table 1, NE and FE, on its test split) |
 #
-# **No method suits every scheme**, here as there. Where the two differ, the labels do. At $100 only 269
+# **No method suits every scheme**, here as there. Where the two differ, the labels do. At \$100 only 269
 # of 1,000 pictures get their one name, while the papers name a class in all of thousands; with more
 # labels LL-R and a boost gain here, too. Along the knowledge graph the interval of Ignore's lead nearly
 # reaches 0; why Soft Exposure sees the reverse was not looked into here, see

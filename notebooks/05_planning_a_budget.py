@@ -114,12 +114,12 @@ display(plan)
 # The leader of the pilot is not what to buy: its images run out long before the money does. Complete
 # labels and RPA overtake it at one or two hundred dollars, and between these two the plan is not sure;
 # the interval of their difference holds 0. The bands are wide. They have to be: the pilot is small, its
-# curves are steep where it ends, and $600 lie nearly nine times beyond it (amber).
+# curves are steep where it ends, and \$600 lie nearly nine times beyond it (amber).
 #
 # ## The purchase
 #
 # Now buy it, five times: with another seed, so that other images, answers and starting weights come
-# up than in the pilot. And, because here we can, buy the runners-up too, and everything for $100 as
+# up than in the pilot. And, because here we can, buy the runners-up too, and everything for \$100 as
 # well, for later.
 
 # %%
@@ -210,7 +210,7 @@ for name, one in plans.items():
     print(*(f"    {text}" for text in [*one.warnings, *others]), sep="\n")
 
 # %% [markdown]
-# Where answers are paid for, ask about every picture, one class each; $65 of the $100 are left over,
+# Where answers are paid for, ask about every picture, one class each; \$65 of the \$100 are left over,
 # as there are no more pictures. Where looks are paid for, make the most of each look. Is it so? The
 # first was bought above; now the second, at the other list's prices:
 
@@ -242,12 +242,12 @@ for name, table in measured.items():
     print(f"${little} by {name}\n{means.loc[means.groupby('scheme').points.idxmax()].round(1)}\n")
 
 # %% [markdown]
-# * **Paid by the answer: many images, weakly.** A name for every image beats the rest of what $100 buy
+# * **Paid by the answer: many images, weakly.** A name for every image beats the rest of what \$100 buy
 #   here. And of two purchases with the same number of answers at the same price, the one that spreads
 #   them over all images (RPA) beats the one that completes a few.
-# * **Paid by the look: few images, fully.** $100 pay for all 52 labels of 952 images, or for one label
+# * **Paid by the look: few images, fully.** \$100 pay for all 52 labels of 952 images, or for one label
 #   of each of 2,857, by name or by yes and no. The first is ahead by far.
-# * The first answer has its limit: at $600, above, complete labels were level with RPA, and nothing was
+# * The first answer has its limit: at \$600, above, complete labels were level with RPA, and nothing was
 #   left to name.
 #
 # ## What a plan cannot know
@@ -255,7 +255,7 @@ for name, table in measured.items():
 # * **Whether the curve goes on as it began.** That is what its band is about, and why to buy in rounds:
 #   after the first, the curve is fitted again, to a point much nearer to the end.
 # * **Whether the price is the price.** That naming a class costs one answer is an assumption of the list
-#   `openimages`, and the answer above hangs on it: $100 name a class of every image as long as a name
+#   `openimages`, and the answer above hangs on it: \$100 name a class of every image as long as a name
 #   costs less than 1.7 cents.
 # * **Other people, other pictures, another network.** Nobody erred here; all is about `scenes`, a linear
 #   head on frozen features, and this test split.
