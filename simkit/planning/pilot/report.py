@@ -115,9 +115,9 @@ class PilotReport:
         return dict(json.loads(json.dumps(values)))
 
     def _repr_html_(self) -> str:
-        from simkit.planning.told.page import fragment
+        from simkit.planning.told.page import fragment, shown
 
-        return fragment(self.document(), name=self._name)
+        return shown(fragment(self.document(), name=self._name))
 
     @property
     def _name(self) -> str:

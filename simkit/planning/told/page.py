@@ -71,6 +71,8 @@ _STYLE = """
   .simkit-plan pre { white-space: pre-wrap; }
 }
 """
+_DRAWN = re.compile(r"(<svg.*?</svg>|<style>.*?</style>)", re.DOTALL)
+_TEXT = re.compile(r">([^<]*)<")
 _CODE = re.compile(r"`([^`]+)`")
 WIDE = 4  # columns from which on a table does not fit a phone
 # A page of its own may load nothing at all, whatever stands in it.
@@ -110,6 +112,18 @@ def fragment(told: Document, *, name: str, figure: str = "") -> str:
     for place, section in enumerate(told.sections):
         parts.append(_section(section, f"{name}-{place}", figure if section.chart else ""))
     return "\n".join([*parts, "</div>\n"])
+
+
+def shown(html: str) -> str:
+    """A fragment for a notebook, which takes what stands between two dollar signs for a formula,
+    though not where each has an element to itself."""
+    parts = _DRAWN.split(html)
+    parts[::2] = [_TEXT.sub(_apart, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _apart(text: re.Match[str]) -> str:
+    return f">{text[1].replace('$', '<span>$</span>')}<"
 
 
 def _inline(text: str) -> str:

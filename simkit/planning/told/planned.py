@@ -103,9 +103,9 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """In a notebook: what the page shows, its style kept to itself."""
-        from simkit.planning.told.page import fragment
+        from simkit.planning.told.page import fragment, shown
 
-        return fragment(self.document(), name=f"plan-{self.id}", figure=self._figure)
+        return shown(fragment(self.document(), name=f"plan-{self.id}", figure=self._figure))
 
     @property
     def _figure(self) -> str:

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from simkit.planning.told import page
 from simkit.planning.told.planned import Plan
 from tests.planning.sample import EVIL, evil, sample
 
@@ -139,3 +140,11 @@ def test_commands_are_set_as_code_and_not_in_backticks() -> None:
     told = sample(assumptions=("Run `simkit <x>` again.", "a ` alone"))
     assert "Run <code>simkit &lt;x&gt;</code> again." in told.html() and "a ` alone" in told.html()
     assert "Run `simkit <x>` again." in told.markdown() and "a \\` alone" in told.markdown()
+
+
+def test_no_two_dollar_signs_of_a_notebook_stand_in_one_text() -> None:
+    html = "<style>a$b$</style><p>from $5 to <b>$6</b></p><svg><text>$7</text></svg>"
+    assert page.shown(html) == (
+        "<style>a$b$</style><p>from <span>$</span>5 to <b><span>$</span>6</b></p>"
+        "<svg><text>$7</text></svg>"
+    )
