@@ -8,23 +8,7 @@ from simkit.annotate.prices import prices
 from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
 from simkit.planning.told import telling
-
-
-def candidate(**changes):
-    amount = SimpleNamespace(spec="fpc(per_class=12)", images=900, labels=2_000, per_image=2.22)
-    values = {
-        "way": Way.of("fpc"),
-        "method": "ll-r",
-        "amount": amount,
-        "dollars": 400.0,
-        "total": 400.0,
-        "median": 0.712,
-        "band90": (0.684, 0.741),
-        "p_target": None,
-        "grade": "green",
-        "reach": 300.0,
-    }
-    return SimpleNamespace(**values | changes)
+from tests.planning.told.test_headline import candidate
 
 
 def test_every_way_that_is_told_says_what_it_takes_to_hold() -> None:
