@@ -25,13 +25,13 @@ from findings import photographs, shown
 
 import simkit
 from simkit.labels.truth import Truth
+from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Task
-from simkit.learn.prior import ClassPrior
 from simkit.study.analysis.priors.modes import mode_gaps, with_class_ap
 from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement
 from simkit.study.compare import compare
-from simkit.study.grid import Grid
-from simkit.study.material import Source, open_material
+from simkit.study.grids.grid import Grid
+from simkit.study.material.material import Source, open_material
 
 AMOUNTS = ("rpa(keep=0.03)", "rpa(keep=0.1)", "rpa(keep=0.3)", "rpa(keep=0.6)")
 AMOUNTS += ("fpc(per_class=10)", "fpc(per_class=50)", "fpc(per_class=200)", "fpc(per_class=500)")

@@ -24,8 +24,8 @@ import numpy as np
 
 from simkit.history import versions
 from simkit.study import kept, runs
+from simkit.study.bundles.rows import environment
 from simkit.study.kept import Kept
-from simkit.study.rows import environment
 
 BAR = 2.0
 _SHOW = """

@@ -22,13 +22,13 @@ import numpy as np
 from findings import shown
 
 import simkit
-from simkit.learn.inputs import ImageInputs
+from simkit.learn.feeding.inputs import ImageInputs
 from simkit.learn.metrics import average_precision, mean_ap, top1
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.learn.trained import Trained
 from simkit.study.analysis.explaining.from_pixels import from_pixels
 from simkit.study.analysis.explaining.object_size import object_size, positives
-from simkit.study.shown import Shown
+from simkit.study.material.shown import Shown
 
 DATA = simkit.data.open("scenes:images=600,val=1,test=1000")
 TRUTH, LEAVES = DATA.truth["test"], DATA.leaves

@@ -30,13 +30,13 @@ from simkit.data.dataset import Boxes
 from simkit.embed.backbones import backbone
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train
 from simkit.study.analysis.explaining.damage import damage, summary
 from simkit.study.analysis.explaining.models import models
 from simkit.study.analysis.explaining.pointing import blind, pointing
-from simkit.study.material import Source, open_material
-from simkit.study.shown import Shown, decoded
+from simkit.study.material.material import Source, open_material
+from simkit.study.material.shown import Shown, decoded
 
 USES = (
     "full",

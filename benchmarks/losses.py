@@ -28,8 +28,8 @@ from torch import Tensor
 
 from simkit.chance import Chance
 from simkit.learn import methods
+from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Batch, Outputs, Task
-from simkit.learn.prior import ClassPrior
 
 OPENIMAGES = (288, 5000)
 SPATIAL = (16, 80, 14)  # images, classes, side of the maps

@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from simkit.embed.features.shards import Shards
 from simkit.embed.medians import medians
-from simkit.embed.shards import Shards
 from simkit.embed.unit import UnitRows
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 
 # Images, classes, labels present per image.
 SIZES = {"5,011 x 20": (5_011, 20, 1.46)}

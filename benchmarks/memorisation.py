@@ -19,11 +19,11 @@ from findings import photographs, shown
 from simkit.annotate.simulate import simulate
 from simkit.history import versions
 from simkit.learn.methods import Task
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.learning.memorisation import early, memorisation
 from simkit.study.analysis.learning.modification import modification
 from simkit.study.analysis.learning.watched import KINDS
-from simkit.study.material import Source, open_material
+from simkit.study.material.material import Source, open_material
 
 RATES, DRAWS = (0.0001, 0.001, 0.01), 5
 LARGE = ("ll-r", "ll-ct", "ll-cp")

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import measuring  # isort: skip; before numpy, which it gives one thread
 
-from simkit.embed.shortlist import imported_faiss  # isort: skip
+from simkit.embed.nearby.shortlist import imported_faiss  # isort: skip
 
 faiss = imported_faiss()  # before numpy, with the best kernels that it has for this processor
 
@@ -35,10 +35,10 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from simkit.embed.inverted import nearest_in_lists  # noqa: E402
-from simkit.embed.nearest import distances, nearest  # noqa: E402
+from simkit.embed.nearby.inverted import nearest_in_lists  # noqa: E402
+from simkit.embed.nearby.nearest import distances, nearest  # noqa: E402
 from simkit.embed.unit import UnitRows  # noqa: E402
-from simkit.learn.inputs import FeatureInputs  # noqa: E402
+from simkit.learn.feeding.inputs import FeatureInputs  # noqa: E402
 
 K = 10
 SIZES = {"5k x 512": (5_000, 512), "5k x 2,048": (5_000, 2_048)}

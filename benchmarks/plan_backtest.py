@@ -37,14 +37,14 @@ from findings import photographs
 from plan_regret import PAIRS, Choice, choices, regret, up_to
 
 from simkit.annotate.prices import prices
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.planning.choosing.followed import followed
 from simkit.planning.curves.points import Points
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.project import Project
 from simkit.planning.plan import fitted
 from simkit.study.compare import compare
-from simkit.study.grid import Grid, demo
+from simkit.study.grids.grid import Grid, demo
 
 SCHEMES = ("single-positive", "rpa", "fpc", "fraction-of-positives", "full-subset")
 METHODS = ("an", "ignore", "wan", "ll-r", "csl", "em")

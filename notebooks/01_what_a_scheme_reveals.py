@@ -130,7 +130,7 @@ simkit.figures.make("distributions")(counted)
 # %%
 import tempfile
 
-from simkit.study.grid import Grid, demo
+from simkit.study.grids.grid import Grid, demo
 
 grid = Grid(
     data=scenes.spec,

@@ -45,15 +45,15 @@ quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 data = f"scenes:images={600 if quick else 3000}"
 
 # %%
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
-from simkit.learn.prepare import prepare
 from simkit.study.analysis.embedding.temperatures import (
     curves,
     label_distances,
     reached,
     temperatures,
 )
-from simkit.study.material import Source, open_material
+from simkit.study.material.material import Source, open_material
 
 scenes = open_material(Source(data, ("train",), ("pooled",), "scenes-net"))
 truth, features = scenes.truth("train"), scenes.inputs("train", "pooled")
@@ -95,7 +95,7 @@ show("neighbours", pictures=tuple(read(near[1]["row"].to_numpy())))(near[1])
 # Neighbours share more classes than chance would have it. That is what makes them worth asking:
 
 # %%
-from simkit.embed.neighbours import Neighbours
+from simkit.embed.nearby.neighbours import Neighbours
 
 close = task.aid(Neighbours).index[task.rows, :10]
 shared = [truth.rows(task.rows) & truth.rows(close[:, k]) for k in (0, 9)]
@@ -240,7 +240,7 @@ for keep in reach:
 # the median of the five smallest distances in the place of the smallest.
 
 # %%
-from simkit.study.grid import Grid, demo
+from simkit.study.grids.grid import Grid, demo
 
 choices = ["an", "ignore", "se", "se-l", "se-i", "se(psi=mean)", "se(nearest=median5)"]
 choices += ["se-l(nearest=median5)", "se(gamma=0.1)", "se(gamma=0.5)", "se(gamma=1)"]

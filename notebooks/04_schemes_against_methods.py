@@ -42,8 +42,8 @@ from IPython.display import display
 import simkit
 from simkit import methods
 from simkit.learn.train import Settings
-from simkit.study.grid import Grid, demo
-from simkit.study.pictures import Pictures
+from simkit.study.grids.grid import Grid, demo
+from simkit.study.grids.pictures import Pictures
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"

@@ -40,7 +40,7 @@ import numpy as np
 from IPython.display import display
 
 import simkit
-from simkit.study.grid import Grid, demo
+from simkit.study.grids.grid import Grid, demo
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"

@@ -51,8 +51,8 @@ os.chdir(folder.name)
 from simkit.data.pieces.scene_layout import OBJECTS
 from simkit.learn.methods import Task
 from simkit.learn.train import Settings
-from simkit.study.grid import Grid, demo
-from simkit.study.material import Source, open_material
+from simkit.study.grids.grid import Grid, demo
+from simkit.study.material.material import Source, open_material
 
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison
 draw, draws = simkit.figures.make, 1 if quick else 3
@@ -93,7 +93,7 @@ for name, world in worlds.items():
 # %%
 from simkit.embed.backbones import backbone
 from simkit.study.analysis.learning.memorisation import early, memorisation
-from simkit.study.shown import Shown, decoded
+from simkit.study.material.shown import Shown, decoded
 
 few = simkit.data.open(f"scenes:images={40 if quick else 500}")
 some = objects.select(np.arange(len(few.truth["train"].images)))
@@ -374,7 +374,7 @@ draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real)
 # (*LinearInit*). The same in small, on everything, from pixels:
 
 # %%
-from simkit.study.pictures import Pictures
+from simkit.study.grids.pictures import Pictures
 
 ways = {"end-to-end": {}, "LinearInit": {"head_epochs": 2 if quick else 20, "head_lr": 0.01}}
 pixel = {"data": f"scenes:images={40 if quick else 400},test={80 if quick else 600}"}

@@ -39,7 +39,7 @@ import numpy as np
 import pyarrow as pa
 
 import simkit
-from simkit.study.grid import Grid, demo
+from simkit.study.grids.grid import Grid, demo
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 data = "scenes:images=300,val=60,test=100" if quick else "scenes:images=3000,val=300,test=1000"
@@ -49,7 +49,7 @@ from simkit.learn.methods import make
 from simkit.study.analysis.explaining.activation import activation
 from simkit.study.analysis.explaining.damage import Course, damage, summary
 from simkit.study.analysis.explaining.models import models
-from simkit.study.material import Source, open_material
+from simkit.study.material.material import Source, open_material
 
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison
 folder = tempfile.TemporaryDirectory()
@@ -310,7 +310,7 @@ assert quick or max(flat) - min(flat) < 0.06 < heights[5] - heights[1]
 # rates, tried in a draw of their own.
 
 # %%
-from simkit.study.tuning import Tuning
+from simkit.study.grids.tuning import Tuning
 
 rivals = ["an", "lsan", "asl", "role(expected=9.5)", "em", "em-apl", "ll-r", "ll-r+boostlu"]
 rivals += ["ll-ct", "ll-ct+boostlu", "ll-cp", "ll-cp+boostlu"]

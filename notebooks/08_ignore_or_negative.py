@@ -41,8 +41,8 @@ import numpy as np
 
 import simkit
 from simkit.learn.methods import Task, make
-from simkit.study.grid import Grid, demo
-from simkit.study.material import Source, open_material
+from simkit.study.grids.grid import Grid, demo
+from simkit.study.material.material import Source, open_material
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
@@ -265,9 +265,9 @@ draw("score-pair", scheme=fixed, y="chromatic color")(both)
 # the estimate.
 
 # %%
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.prepare import prepare
-from simkit.learn.prior import ClassPrior
 from simkit.learn.train import train_stack
 
 known = ClassPrior(share, truth.classes)

@@ -37,8 +37,8 @@ import tempfile
 import warnings
 
 import simkit
-from simkit.study.grid import Grid, demo
-from simkit.study.material import Source, open_material
+from simkit.study.grids.grid import Grid, demo
+from simkit.study.material.material import Source, open_material
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 folder, draw = tempfile.TemporaryDirectory(), simkit.figures.make
@@ -176,8 +176,8 @@ assert quick or (f1_gap["verify", "se"]["gap_high"] < -0.03 and f1_gap["truth", 
 # SE takes an unknown label for what is nearest. How often is it right?
 
 # %%
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
-from simkit.learn.prepare import prepare
 from simkit.study.analysis.embedding.temperatures import reached
 
 reach = {}

@@ -128,7 +128,7 @@ print(f"{lost} of {L} classes are in no picture of the test split")
 
 # %%
 from simkit.study.analysis.embedding.neighbours import neighbours
-from simkit.study.material import Source, open_material
+from simkit.study.material.material import Source, open_material
 
 warnings.filterwarnings("ignore", "features of my_pictures")  # which are scenes indeed
 

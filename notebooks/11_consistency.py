@@ -43,8 +43,8 @@ import numpy as np
 import simkit
 from simkit.study.analysis.comparing.ablation import ablation
 from simkit.study.analysis.comparing.sweep import sweep
-from simkit.study.grid import Grid, demo
-from simkit.study.material import Source, open_material
+from simkit.study.grids.grid import Grid, demo
+from simkit.study.material.material import Source, open_material
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 
@@ -149,10 +149,10 @@ assert quick or (flat[0.8] > flat[0] + 0.005 and abs(flat[0.8] - flat[0.4]) < 0.
 
 # %%
 from simkit.learn.methods import make
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.explaining.from_pixels import from_pixels
 from simkit.study.analysis.explaining.heat_maps import HeatMaps, heat_maps, located
-from simkit.study.shown import Shown
+from simkit.study.material.shown import Shown
 
 few = simkit.data.open(f"scenes:images={80 if quick else 600},val=1,test={60 if quick else 1000}")
 short = Settings(epochs=3 if quick else 8, batch_size=16, lr=3e-4, schedule="cosine",
@@ -161,7 +161,7 @@ without, spatial = f"en(expected={K})+scl(weight=0)", f"en(expected={K})+scl"
 kept = {name: HeatMaps(make(name), range(80 if quick else 200)) for name in (without, spatial)}
 
 # %%
-from simkit.learn.inputs import ImageInputs
+from simkit.learn.feeding.inputs import ImageInputs
 
 tuned = from_pixels(
     few, ["full", "an", without, spatial], "single-positive", settings=short,

@@ -41,7 +41,7 @@ from simkit.data.pieces.scene_layout import (
 )  # fmt: skip
 from simkit.data.scenes import scenes
 from simkit.embed.backbones import backbone
-from simkit.embed.features import features
+from simkit.embed.features.features import features
 from simkit.embed.networks.base import Backbone
 from simkit.embed.networks.scenes_net import SCENES_WEIGHTS, ScenesNet
 from simkit.files import whole

@@ -22,7 +22,7 @@ _PUBLIC = {
     "evaluation_set": ("simkit.annotate.evaluation", "evaluation_set"),
     "train": ("simkit.learn.train", "train"),
     "compare": ("simkit.study.compare", "compare"),
-    "Grid": ("simkit.study.grid", "Grid"),
+    "Grid": ("simkit.study.grids.grid", "Grid"),
     "plan": ("simkit.planning.plan", "plan"),
     "plan_pilot": ("simkit.planning.pilot.report", "plan_pilot"),
     "Truth": ("simkit.labels.truth", "Truth"),

@@ -21,8 +21,14 @@ def test_a_comment_is_no_other_code_and_a_number_is() -> None:
 
 
 def test_what_a_worker_imports_had_a_part() -> None:
-    found = {str(p.relative_to(ROOT)) for p in MARKS.had_a_part(["simkit", "simkit.study.work"])}
-    assert {"simkit/__init__.py", "simkit/learn/stack.py", "simkit/annotate/prices.toml"} <= found
+    found = {
+        str(p.relative_to(ROOT)) for p in MARKS.had_a_part(["simkit", "simkit.study.bundles.work"])
+    }
+    assert {
+        "simkit/__init__.py",
+        "simkit/learn/heads/stack.py",
+        "simkit/annotate/prices.toml",
+    } <= found
     assert not any(name.startswith("simkit/cli/") for name in found)
 
 

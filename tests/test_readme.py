@@ -146,7 +146,7 @@ def test_the_plain_loop_teaches_a_state_its_parameters() -> None:
 
 @pytest.mark.parametrize(("page", "text"), GRIDS, ids=ids(GRIDS))
 def test_grids_are_grids(page: str, text: str) -> None:
-    from simkit.study.grid import Grid
+    from simkit.study.grids.grid import Grid
 
     assert Grid.of(tomllib.loads(text)).budgets
 

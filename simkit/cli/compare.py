@@ -16,9 +16,9 @@ from simkit.errors import BadInput
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from simkit.study.forecast import Forecast
-    from simkit.study.grid import Grid
-    from simkit.study.results import Comparison
+    from simkit.study.forecast.forecast import Forecast
+    from simkit.study.grids.grid import Grid
+    from simkit.study.told.results import Comparison
 
 _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and grid.toml"
 
@@ -87,7 +87,7 @@ def command(
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
     """  # fmt: skip
     from simkit.study.compare import compare
-    from simkit.study.grid import Grid, demo
+    from simkit.study.grids.grid import Grid, demo
 
     if scheduler and workers:
         raise BadInput(
@@ -124,7 +124,7 @@ def command(
 
 def _of_a_part(part: str, result: Comparison, out: Path) -> str:
     """What one part says while others are not finished."""
-    from simkit.study.parts import Part
+    from simkit.study.working.parts import Part
 
     own = f"part {part} has {len(result.table):,} runs in {out}"
     if Part.read(part).number > result.parts:
@@ -158,7 +158,7 @@ def _tells_what_is_kept(out: Path) -> Iterator[None]:
 
 
 def _print_plan(grid: Grid, as_json: bool, **where: Any) -> int:
-    from simkit.study.forecast import foretell
+    from simkit.study.forecast.forecast import foretell
 
     with progress("computing features", quiet=as_json) as (preparing,):
         told = foretell(grid, preparing=preparing, **where)
@@ -176,7 +176,7 @@ def _show(planned: Forecast) -> None:
 def _executor(scheduler: str) -> AbstractContextManager[Executor | None]:
     if not scheduler:
         return nullcontext()
-    from simkit.study.cluster import cluster
+    from simkit.study.working.cluster import cluster
 
     return cluster(scheduler)
 

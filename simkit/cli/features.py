@@ -15,8 +15,8 @@ from simkit.errors import BadInput
 
 if TYPE_CHECKING:
     from simkit.data import Dataset
-    from simkit.embed.feature_folder import Kind
-    from simkit.embed.features import Features
+    from simkit.embed.features.feature_folder import Kind
+    from simkit.embed.features.features import Features
 
 _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
 
@@ -68,8 +68,8 @@ def command(**given: Any) -> None:
     """
     from simkit.data import open as open_data
     from simkit.embed.backbones import backbone
-    from simkit.embed.peak import peak_memory
-    from simkit.study.material import note_scenes_net
+    from simkit.embed.features.peak import peak_memory
+    from simkit.study.material.material import note_scenes_net
 
     data = open_data(given["spec"])
     splits = _splits(given["splits"], data)
@@ -115,7 +115,7 @@ def _extract(
     advance: Callable[[int, int], None],
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
-    from simkit.embed.features import extract
+    from simkit.embed.features.features import extract
 
     kinds: tuple[Kind, ...] = _KINDS[given["kind"]]  # type: ignore[assignment]
     place = {"out": given["out"] / split} if given["out"] is not None else {}

@@ -10,8 +10,8 @@ from simkit.cli.settings import settings
 
 def fields() -> list[dict[str, Any]]:
     """A row for each field; defaults are spelled as TOML has them."""
-    from simkit.study.grid import Grid
-    from simkit.study.toml import text_of
+    from simkit.study.grids.grid import Grid
+    from simkit.study.grids.toml import text_of
 
     rows = []
     for one in settings(Grid):
@@ -33,8 +33,8 @@ def inside(name: str) -> dict[str, Any]:
 
 def _tables() -> dict[str, type[Any]]:
     from simkit.annotate.habits import Habits
-    from simkit.learn.optim import Settings
-    from simkit.study.pictures import Pictures
-    from simkit.study.tuning import Tuning
+    from simkit.learn.steps.optim import Settings
+    from simkit.study.grids.pictures import Pictures
+    from simkit.study.grids.tuning import Tuning
 
     return {"pictures": Pictures, "habits": Habits, "train": Settings, "tuning": Tuning}

@@ -56,7 +56,7 @@ def command(**given: Any) -> None:
     from simkit.data import open as open_data
     from simkit.labels import formats
     from simkit.study.analysis.embedding.neighbours import neighbours
-    from simkit.study.material import Source, open_material
+    from simkit.study.material.material import Source, open_material
 
     figure, split = given["figure"], given["split"]
     if figure is not None and figure.suffix.lower() not in _FORMATS:

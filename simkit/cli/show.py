@@ -82,7 +82,7 @@ def _is_training(path: Path) -> bool:
 
 
 def _training(path: Path) -> tuple[str, dict[str, Any]]:
-    from simkit.learn.unfinished import describe
+    from simkit.learn.saved.unfinished import describe
 
     facts = describe(path)
     return "\n".join(f"{key}: {value}" for key, value in facts.items()), facts
@@ -168,18 +168,18 @@ def _habits(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _folder(path: Path) -> tuple[str, dict[str, Any]]:
     if (path / "model.json").is_file():
-        from simkit.learn.checkpoint import describe
+        from simkit.learn.saved.checkpoint import describe
 
         facts = describe(path)
         return "\n".join(f"{key}: {value}" for key, value in facts.items()), facts
-    from simkit.embed.feature_folder import below
+    from simkit.embed.features.feature_folder import below
 
     if found := [(str(each), *_features(each)) for each in below(path)]:
         if len(found) == 1:
             return found[0][1:]
         several = [{"folder": name} | facts for name, _, facts in found]
         return "\n\n".join(f"{n}: {text}" for n, text, _ in found), {"features": several}
-    from simkit.study.described import describe as runs
+    from simkit.study.told.described import describe as runs
 
     facts = runs(path)
     return facts.pop("text"), facts
@@ -188,7 +188,7 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
 def _features(path: Path) -> tuple[str, dict[str, Any]]:
     import json
 
-    from simkit.embed.feature_folder import Index
+    from simkit.embed.features.feature_folder import Index
 
     index = Index.read(path)
     index.values(path)  # says so where a part is lost

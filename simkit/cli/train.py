@@ -15,7 +15,7 @@ from simkit.cli.report import print_json, progress
 from simkit.cli.training_progress import TrainingProgress
 
 if TYPE_CHECKING:
-    from simkit.learn.team import Team
+    from simkit.learn.machines.team import Team
     from simkit.study.trial import Trial
 
 
@@ -104,7 +104,7 @@ def command(**given: Any) -> None:
     """
     from simkit.labels import formats
     from simkit.learn import methods
-    from simkit.learn.parallel import together
+    from simkit.learn.machines.parallel import together
     from simkit.study.trial import trial
 
     method = methods.make(given["method"])

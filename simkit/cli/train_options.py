@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from simkit.learn.optim import Settings
     from simkit.learn.protocols import Protocol
-    from simkit.study.shown import Shown
+    from simkit.learn.steps.optim import Settings
+    from simkit.study.material.shown import Shown
 
 
 def check_places(given: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ def network(given: dict[str, Any], preset: Protocol | None) -> dict[str, Any]:
 
 def settings(given: dict[str, Any], preset: Protocol | None) -> Settings:
     """What is set by hand, over the protocol's settings where one is named."""
-    from simkit.learn.optim import Settings
+    from simkit.learn.steps.optim import Settings
     from simkit.registry import build
 
     chosen: dict[str, Any] = {}
@@ -84,7 +84,7 @@ def settings(given: dict[str, Any], preset: Protocol | None) -> Settings:
 
 
 def shown(given: dict[str, Any], preset: Protocol | None) -> Shown:
-    from simkit.study.shown import Shown
+    from simkit.study.material.shown import Shown
 
     crop = preset.crop if preset else None
     if given["crop"] is not None:
@@ -96,7 +96,7 @@ def shown(given: dict[str, Any], preset: Protocol | None) -> Shown:
 
 def features(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Pairs of a split and its file; a folder of splits stands for all that are in it."""
-    from simkit.embed.feature_folder import of_splits
+    from simkit.embed.features.feature_folder import of_splits
 
     found: list[str] = []
     for text in texts:

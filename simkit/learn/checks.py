@@ -12,9 +12,10 @@ import torch
 from torch import nn
 
 from simkit.errors import BadInput
-from simkit.learn import aids, catalogue
+from simkit.learn import catalogue
+from simkit.learn.aids import aids
 from simkit.learn.methods.base import Method, Task, spell
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.learn.validation import Validation
 
 Run = tuple[Task, Method]

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from simkit.errors import BadInput
-from simkit.learn.devices import plain
+from simkit.learn.machines.devices import plain
 from simkit.learn.methods.base import Method, Task
 from simkit.learn.trained import evaluating
 

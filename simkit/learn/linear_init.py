@@ -14,13 +14,13 @@ from torch import nn
 
 from simkit.chance import Chance
 from simkit.learn import loop
-from simkit.learn.devices import autocast, plain
-from simkit.learn.feed import feed_for
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.feed import feed_for
+from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.heads.stack import Begun, Run, Stack
+from simkit.learn.machines.devices import autocast, plain
 from simkit.learn.methods import state as states
 from simkit.learn.methods.base import Task
-from simkit.learn.optim import Settings
-from simkit.learn.stack import Begun, Run, Stack
+from simkit.learn.steps.optim import Settings
 from simkit.learn.trained import evaluating
 
 _BATCH = 64

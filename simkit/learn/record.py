@@ -14,13 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from simkit.learn import catalogue
-from simkit.learn.averaging import Averages
-from simkit.learn.heads import Model
+from simkit.learn.heads.heads import Model
+from simkit.learn.heads.scoring import of_stack
+from simkit.learn.heads.stack import RunWarning, Stack
+from simkit.learn.machines.team import Team
 from simkit.learn.methods import state as states
-from simkit.learn.optim import Settings
-from simkit.learn.scoring import of_stack
-from simkit.learn.stack import RunWarning, Stack
-from simkit.learn.team import Team
+from simkit.learn.steps.averaging import Averages
+from simkit.learn.steps.optim import Settings
 from simkit.learn.validation import Selection, Validation
 
 

@@ -13,21 +13,21 @@ from torch import nn
 from simkit.chance import Chance
 from simkit.history import History, content_id
 from simkit.learn import loop
-from simkit.learn.averaging import Averages
 from simkit.learn.checks import check_training
-from simkit.learn.devices import compiled, device_of, laid_out
-from simkit.learn.feed import feed_for
+from simkit.learn.feeding.feed import feed_for
 from simkit.learn.fitting import copied, fitted
+from simkit.learn.heads.stack import Begun, Run, Stack
 from simkit.learn.linear_init import head_first
+from simkit.learn.machines.devices import compiled, device_of, laid_out
+from simkit.learn.machines.team import Team
 from simkit.learn.methods.base import Method, Task
-from simkit.learn.optim import Settings
-from simkit.learn.provenance import computed_on, histories
 from simkit.learn.reached import told_by
 from simkit.learn.record import Record
-from simkit.learn.stack import Begun, Run, Stack
-from simkit.learn.team import Team
+from simkit.learn.saved.provenance import computed_on, histories
+from simkit.learn.saved.unfinished import key_of
+from simkit.learn.steps.averaging import Averages
+from simkit.learn.steps.optim import Settings
 from simkit.learn.trained import Trained
-from simkit.learn.unfinished import key_of
 from simkit.learn.validation import Validation
 from simkit.learn.watch import Watch, Watcher
 

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from simkit.errors import BadInput
 from simkit.history import History, content_id
-from simkit.learn.devices import device_of
-from simkit.learn.heads import Model
+from simkit.learn.heads.heads import Model
+from simkit.learn.machines.devices import device_of
 from simkit.learn.methods.base import Method
 
 BATCH = 256  # inputs scored at a time
@@ -111,14 +111,14 @@ class Trained:
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write model.safetensors and model.json into a folder."""
-        from simkit.learn.checkpoint import save
+        from simkit.learn.saved.checkpoint import save
 
         save(self, folder)
 
     @staticmethod
     def load(folder: str | PathLike[str], *, backbone: nn.Module | None = None) -> Trained:
         """Read what `save` wrote; a fine-tuned model wants a backbone of its kind to fill."""
-        from simkit.learn.checkpoint import load
+        from simkit.learn.saved.checkpoint import load
 
         return load(folder, backbone=backbone)
 

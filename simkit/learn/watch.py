@@ -7,9 +7,9 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
+from simkit.learn.heads.stack import Part, Stack
 from simkit.learn.methods import state as states
 from simkit.learn.methods.base import Batch, Outputs
-from simkit.learn.stack import Part, Stack
 
 
 class Watcher(Protocol):

@@ -11,15 +11,15 @@ from typing import Any
 
 from simkit.errors import BadInput
 from simkit.study import kept, runs
-from simkit.study.agenda import check, plan, source_of, sweep
-from simkit.study.bundle import Bundle
-from simkit.study.finish import Progress, finish, stored
-from simkit.study.forecast import Forecast, forecast, gpu_workers
-from simkit.study.grid import Grid
-from simkit.study.material import open_material
-from simkit.study.parts import Part
-from simkit.study.results import Comparison, notes, written
+from simkit.study.bundles.agenda import check, plan, source_of, sweep
+from simkit.study.bundles.bundle import Bundle
+from simkit.study.forecast.forecast import Forecast, forecast, gpu_workers
+from simkit.study.grids.grid import Grid
+from simkit.study.material.material import open_material
 from simkit.study.sweep import swept
+from simkit.study.told.results import Comparison, notes, written
+from simkit.study.working.finish import Progress, finish, stored
+from simkit.study.working.parts import Part
 
 
 def compare(

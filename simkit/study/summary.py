@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from simkit.study.limit import Limit, at, money
+from simkit.study.grids.limit import Limit, at, money
 from simkit.study.statistics import Difference, Interval, Ranking, interval, rank
 
 SMALLEST = 0.0005  # a gap of less than 0.05 points reads as 0.0: a tie however sure it is

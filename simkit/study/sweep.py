@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simkit.study import kept
-from simkit.study.agenda import Choices, purchases
-from simkit.study.bundle import Bundle, Purchase
-from simkit.study.finish import Finished, Progress, finish, stored
-from simkit.study.grid import Grid
-from simkit.study.parts import Part
-from simkit.study.processes import usable_cores
-from simkit.study.tuning import Setting
+from simkit.study.bundles.agenda import Choices, purchases
+from simkit.study.bundles.bundle import Bundle, Purchase
+from simkit.study.grids.grid import Grid
+from simkit.study.grids.tuning import Setting
+from simkit.study.working.finish import Finished, Progress, finish, stored
+from simkit.study.working.parts import Part
+from simkit.study.working.processes import usable_cores
 
 _COLUMNS = [  # what tells of a run whose it is, and how well it did
     "scheme",

@@ -17,20 +17,20 @@ from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn.inputs import FeatureInputs, ImageInputs
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.machines.team import Team
 from simkit.learn.methods import Method, Task, spell
 from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.optim import Settings
-from simkit.learn.prepare import prepare
-from simkit.learn.team import Team
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train
 from simkit.learn.validation import Validation
 from simkit.study.aligned import of_train
-from simkit.study.bundle import kind_of
-from simkit.study.detailed import Detailed, report_of
-from simkit.study.material import Material, Source, open_material
-from simkit.study.near import with_near
-from simkit.study.shown import Shown, decoded
+from simkit.study.bundles.bundle import kind_of
+from simkit.study.bundles.detailed import Detailed, report_of
+from simkit.study.material.material import Material, Source, open_material
+from simkit.study.material.near import with_near
+from simkit.study.material.shown import Shown, decoded
 
 
 @dataclass(frozen=True, eq=False)

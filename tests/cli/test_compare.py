@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.study import agenda
+from simkit.study.bundles import agenda
 
 GRID = """
 data = "scenes:images=150,val=20,test=100"
@@ -101,7 +101,7 @@ def test_parts_and_schedulers_that_cannot_be(shell, monkeypatch) -> None:
         "simkit: --workers counts processes of this machine, and --scheduler has workers of its "
         "own; give one of them\n",
     )
-    monkeypatch.setattr("simkit.study.cluster._PATIENCE", 0.2)
+    monkeypatch.setattr("simkit.study.working.cluster._PATIENCE", 0.2)
     done = shell("compare", "grid.toml", "--scheduler", "tcp://10.0.0.1:8786", "--dry-run")
     assert (done.code, done.err) == (
         2,

@@ -3,7 +3,7 @@
 import dataclasses
 
 from simkit.cli.grid_fields import fields, inside
-from simkit.study.grid import Grid
+from simkit.study.grids.grid import Grid
 
 
 def test_every_field_has_its_default_and_meaning() -> None:

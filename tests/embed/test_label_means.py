@@ -8,8 +8,8 @@ from simkit.embed.label_means import LabelMeans
 from simkit.embed.medians import LabelMedians
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn.aids import Aid
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.aids.aids import Aid
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
 
 

@@ -4,7 +4,7 @@ import pytest
 from simkit.embed.label_means import LabelMeans
 from simkit.embed.medians import LabelMedians
 from simkit.errors import BadInput
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
 
 PSI = np.array([[0.5, np.nan], [1.0, 2.0]])

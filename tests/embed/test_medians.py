@@ -8,8 +8,8 @@ from simkit.embed import medians as place
 from simkit.embed.medians import LabelMedians
 from simkit.embed.unit import UnitRows
 from simkit.errors import BadInput
-from simkit.learn.aids import Aid
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.aids.aids import Aid
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
 from tests.reference import exposure as slow
 

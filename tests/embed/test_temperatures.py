@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from simkit.embed import temperatures as place
 from simkit.embed.medians import LabelMedians
-from simkit.embed.neighbours import Neighbours
+from simkit.embed.nearby.neighbours import Neighbours
 from simkit.embed.temperatures import (
     closest,
     from_images,
@@ -18,7 +18,7 @@ from simkit.embed.temperatures import (
     temperatures,
 )
 from simkit.labels.partial import PartialLabels
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
 from tests.reference import exposure as slow
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from simkit.labels.partial import PartialLabels
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
 
 

@@ -5,10 +5,10 @@ from torch import nn
 
 from simkit.embed.backbones import backbone
 from simkit.errors import BadInput
+from simkit.learn.feeding.inputs import ImageInputs
 from simkit.learn.fitting import copied, fitted, map_side
-from simkit.learn.inputs import ImageInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 
 WANTED = (

@@ -7,11 +7,11 @@ from torch import nn
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs, ImageInputs
+from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
 from simkit.learn.linear_init import frozen
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.role import estimated
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.learn.validation import Validation
 

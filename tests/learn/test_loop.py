@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from simkit.labels.truth import Truth
-from simkit.learn import devices
-from simkit.learn.inputs import FeatureInputs, ImageInputs
+from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.machines import devices
+from simkit.learn.machines.team import Team
 from simkit.learn.methods import Task, make
-from simkit.learn.optim import Settings
-from simkit.learn.team import Team
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.validation import Validation
 from tests.learn.test_train import Small

@@ -3,10 +3,10 @@ import torch
 
 from simkit.labels.truth import Truth
 from simkit.learn.methods import make
-from simkit.learn.optim import Settings
 from simkit.learn.record import Record, mean_losses
+from simkit.learn.steps.optim import Settings
 from simkit.learn.validation import Validation
-from tests.learn.test_stack import stack_of
+from tests.learn.heads.test_stack import stack_of
 
 
 def test_losses_come_back_in_the_callers_order(task):

@@ -19,7 +19,7 @@ from simkit.annotate.schemes import spell
 from simkit.labels.effort import Effort
 from simkit.planning.pilot.standin import like
 from simkit.study import runs
-from simkit.study.grid import Grid
+from simkit.study.grids.grid import Grid
 
 POOL = 3000  # images
 SHARES = (0.40, 0.30, 0.20, 0.15, 0.10, 0.08, 0.06, 0.05, 0.03, 0.02)  # that show each class

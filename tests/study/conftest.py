@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from simkit.study import agenda
-from simkit.study.grid import Grid
+from simkit.study.bundles import agenda
+from simkit.study.grids.grid import Grid
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -9,10 +9,10 @@ import pytest
 
 from simkit.study import runs
 from simkit.study.compare import compare
-from simkit.study.grid import Grid
+from simkit.study.grids.grid import Grid
 
 APART = """
-from simkit.study import agenda
+from simkit.study.bundles import agenda
 agenda._in_groups = lambda draws, each: [(draw,) for draw in draws]  # as in larger work
 """
 # Everything is loaded once; each comparison is a child of its own, killed after a share of the time
@@ -21,7 +21,7 @@ KILLS = """
 import os, random, signal, sys, time, traceback
 import matplotlib.pyplot
 from simkit.study.compare import compare
-from simkit.study.grid import Grid
+from simkit.study.grids.grid import Grid
 
 grid, out, undisturbed = Grid.load(sys.argv[1]), sys.argv[2], sys.argv[3]
 

@@ -11,7 +11,7 @@ from simkit.data import open
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.study.trial import trial
 
 DATA = "scenes:images=200,val=10,test=100"
@@ -42,7 +42,7 @@ def test_planted_features_are_learnt(planted) -> None:
     assert (done.split, done.images) == ("test", 100)
     assert done.map > 0.8  # chance is 0.1; a few classes have no training image
     with np.load(dict(planted)["test"]) as file:
-        from simkit.learn.inputs import FeatureInputs
+        from simkit.learn.feeding.inputs import FeatureInputs
 
         scores = done.trained.scores(FeatureInputs(file["features"].astype(np.float16)))
     ap = average_precision(scores, scenes.truth["test"].present)

@@ -9,8 +9,8 @@ from simkit import data
 from simkit.labels import formats
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.learn import methods
-from simkit.learn.inputs import FeatureInputs
-from simkit.learn.optim import Settings
+from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.steps.optim import Settings
 from simkit.study.trial import trial
 from tests.reference.metrics import average_precision
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
 from simkit.learn.methods.base import Batch, Method, Outputs, register
-from simkit.learn.methods.losses import Epsilon, Reduction, bce, reduce
+from simkit.learn.methods.pieces.losses import Epsilon, Reduction, bce, reduce
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from simkit.labels.partial import PRESENT
 from simkit.learn.methods.base import Batch, Method, Outputs, register
-from simkit.learn.methods.focusing import check_focus, focused
-from simkit.learn.methods.losses import Reduction, reduce
+from simkit.learn.methods.pieces.focusing import check_focus, focused
+from simkit.learn.methods.pieces.losses import Reduction, reduce
 
 
 @register

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn import aids as aid_checks
+from simkit.learn.aids import aids as aid_checks
 from simkit.learn.methods.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Registry, settle
 

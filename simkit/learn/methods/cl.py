@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.consistency import Consistency
-from simkit.learn.methods.expected import SCORE_BYTES, Expecting, start_scores, update_scores
+from simkit.learn.methods.pieces.consistency import Consistency
+from simkit.learn.methods.pieces.expected import SCORE_BYTES, Expecting, start_scores, update_scores
 
 
 @register

@@ -14,7 +14,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.losses import wide
+from simkit.learn.methods.pieces.losses import wide
 
 
 @register

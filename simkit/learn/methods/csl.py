@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.methods.asymmetric import Asymmetric
+from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods.base import Batch, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.losses import reduce, wide
-from simkit.learn.prior import ClassPrior
+from simkit.learn.methods.pieces.asymmetric import Asymmetric
+from simkit.learn.methods.pieces.losses import reduce, wide
 
 _BELOW_ALL = -1e30  # scores of known labels; masks of floats are several times slower
 _DEGENERATE = (

@@ -15,9 +15,9 @@ from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
 from simkit.learn.methods.ignore import warn_without_negatives
-from simkit.learn.methods.kth import kth_largest
-from simkit.learn.methods.losses import bce, reduce, wide
 from simkit.learn.methods.partial_bce import few_weigh_more
+from simkit.learn.methods.pieces.kth import kth_largest
+from simkit.learn.methods.pieces.losses import bce, reduce, wide
 from simkit.learn.methods.task import scores_of
 
 _CLOSED = 2  # no pseudo-label ever: known, or of an image that was not asked about

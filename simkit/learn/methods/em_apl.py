@@ -13,7 +13,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.losses import Epsilon, bce, entropy, reduce, wide
+from simkit.learn.methods.pieces.losses import Epsilon, bce, entropy, reduce, wide
 from simkit.learn.methods.task import scores_of
 
 _OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; none ever: known, or of an image not asked about

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from simkit.labels.partial import PRESENT
 from simkit.learn.methods.base import Batch, Outputs, register
-from simkit.learn.methods.expected import Expecting
-from simkit.learn.methods.losses import bce, reduce
+from simkit.learn.methods.pieces.expected import Expecting
+from simkit.learn.methods.pieces.losses import bce, reduce
 
 
 @register

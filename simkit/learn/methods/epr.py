@@ -12,7 +12,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task, register
-from simkit.learn.methods.losses import Epsilon, bce, reduce, wide
+from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce, wide
 
 
 @register

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from simkit.learn.methods.an import AssumedNegatives
 from simkit.learn.methods.base import register
-from simkit.learn.methods.losses import Reduction
+from simkit.learn.methods.pieces.losses import Reduction
 
 
 @register

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task, register
-from simkit.learn.methods.losses import Epsilon, bce, reduce
+from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce
 
 
 @register

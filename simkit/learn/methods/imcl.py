@@ -15,8 +15,8 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
 from simkit.learn.methods.ignore import warn_without_negatives
-from simkit.learn.methods.losses import bce, reduce, wide
-from simkit.learn.methods.similar import similar
+from simkit.learn.methods.pieces.losses import bce, reduce, wide
+from simkit.learn.methods.pieces.similar import similar
 from simkit.learn.methods.task import features_of
 
 

@@ -14,7 +14,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.losses import reduce, wide
+from simkit.learn.methods.pieces.losses import reduce, wide
 from simkit.learn.methods.task import features_of
 
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from simkit.learn.methods.base import Batch, Outputs, register
-from simkit.learn.methods.large_loss import Relative
-from simkit.learn.methods.losses import wide
-from simkit.learn.methods.remembered import Remembering
+from simkit.learn.methods.pieces.large_loss import Relative
+from simkit.learn.methods.pieces.losses import wide
+from simkit.learn.methods.pieces.remembered import Remembering
 
 
 @register

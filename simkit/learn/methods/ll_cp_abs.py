@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simkit.learn.methods.base import register
-from simkit.learn.methods.large_loss import Absolute
-from simkit.learn.methods.remembered import Remembering
+from simkit.learn.methods.pieces.large_loss import Absolute
+from simkit.learn.methods.pieces.remembered import Remembering
 
 
 @register

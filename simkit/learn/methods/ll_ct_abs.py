@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from simkit.labels.partial import PRESENT
 from simkit.learn.methods.base import Batch, Outputs, register
-from simkit.learn.methods.large_loss import Absolute, correcting
+from simkit.learn.methods.pieces.large_loss import Absolute, correcting
 
 
 @register

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Outputs, register
-from simkit.learn.methods.losses import Epsilon, bce, reduce, wide
+from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce, wide
 
 
 @register

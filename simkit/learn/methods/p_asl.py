@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.labels.partial import UNKNOWN
-from simkit.learn.methods.asymmetric import Asymmetric
 from simkit.learn.methods.base import Batch, Outputs, Sizes, Task, register
 from simkit.learn.methods.ignore import warn_without_negatives
-from simkit.learn.methods.losses import reduce
+from simkit.learn.methods.pieces.asymmetric import Asymmetric
+from simkit.learn.methods.pieces.losses import reduce
 
 
 @register

@@ -12,9 +12,9 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task, register
-from simkit.learn.methods.focusing import check_focus, focused
 from simkit.learn.methods.ignore import warn_without_negatives
-from simkit.learn.methods.losses import Reduction, reduce
+from simkit.learn.methods.pieces.focusing import check_focus, focused
+from simkit.learn.methods.pieces.losses import Reduction, reduce
 
 _REDUCTION = {"durand": "mean_all", "csl": "sum"}
 

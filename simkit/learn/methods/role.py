@@ -15,7 +15,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
 from simkit.learn.methods.epr import expected_positives
-from simkit.learn.methods.losses import Epsilon, bce, reduce, wide
+from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce, wide
 
 _UNSURE = math.log(0.6 / 0.4)  # unknown labels start within these logits of 0
 _SURE = math.log(0.995 / 0.005)  # known ones start here

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.methods import heat_maps
 from simkit.learn.methods.base import Batch, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.consistency import Consistency
+from simkit.learn.methods.pieces import heat_maps
+from simkit.learn.methods.pieces.consistency import Consistency
 
 _SIDE = 28  # of heat maps where that of the class maps is not known: twice 14, pictures of 448
 

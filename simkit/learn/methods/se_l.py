@@ -11,7 +11,7 @@ from torch import Tensor
 
 from simkit.embed.medians import LabelMedians
 from simkit.learn.methods.base import register
-from simkit.learn.methods.exposure import Exposure
+from simkit.learn.methods.pieces.exposure import Exposure
 
 
 @register

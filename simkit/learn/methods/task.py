@@ -11,7 +11,7 @@ from torch import Tensor
 
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn import aids as aid_checks
+from simkit.learn.aids import aids as aid_checks
 
 A = TypeVar("A")
 

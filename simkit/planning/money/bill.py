@@ -17,7 +17,7 @@ from simkit.planning.evidence.amounts import Amount, Ladder
 from simkit.planning.evidence.evidence import Evidence, Way
 from simkit.planning.money.project import Project
 from simkit.planning.told.wording import several
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 
 __all__ = ["Bill", "BillLine", "Project", "besides", "bill", "fixed", "left"]
 

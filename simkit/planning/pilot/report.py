@@ -19,7 +19,7 @@ from simkit.planning.pilot.sizes import TOO_FAR
 from simkit.planning.pilot.standin import like
 from simkit.planning.told.document import Document, Section, Table
 from simkit.planning.told.wording import GRADES
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from simkit.planning.curves.backtest import Backtest
 from simkit.planning.curves.reach import MOST
 from simkit.planning.told.parts import Reach
 from simkit.planning.told.wording import percent, points, several, span, times
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 
 WORTH = 0.01  # of the budget: less that is not spent is not worth a word
 

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from simkit.planning.told.wording import points, span
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 
 if TYPE_CHECKING:
     from simkit.planning.told.parts import Line

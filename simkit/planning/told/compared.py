@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simkit.planning.told.document import Section, Table
 from simkit.planning.told.names import order
 from simkit.planning.told.wording import RISKS, percent, points, signed
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 from simkit.study.summary import SMALLEST
 
 if TYPE_CHECKING:

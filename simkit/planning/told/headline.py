@@ -11,7 +11,7 @@ from simkit.planning.told.alarms import beyond
 from simkit.planning.told.names import order, trained
 from simkit.planning.told.parts import Reach
 from simkit.planning.told.wording import listed, percent, points, several, span
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 
 
 def question(project: Project, evidence: Evidence) -> str:

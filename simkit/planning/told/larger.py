@@ -9,7 +9,7 @@ from simkit.planning.choosing.candidates import Candidate
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.evidence.gathering import scale
 from simkit.planning.money.project import Project
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 
 MORE = 2  # sizes, each twice the one before: so much further the next back-test looks
 

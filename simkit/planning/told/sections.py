@@ -18,7 +18,7 @@ from simkit.planning.told.wording import (
     span,
 )
 from simkit.planning.told.wording import times as times_of
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 
 if TYPE_CHECKING:
     from simkit.planning.told.planned import Plan

@@ -13,7 +13,7 @@ from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
 from simkit.planning.told.wording import points
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 
 
 def assumptions(

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from simkit.study.analysis.comparing.by_class import ByClass, by_class
 from simkit.study.analysis.comparing.chosen import under, within
-from simkit.study.limit import Limit, at, money
+from simkit.study.grids.limit import Limit, at, money
 
 
 def some(most: str) -> Any:

@@ -7,7 +7,7 @@ import torch
 
 from simkit import methods
 from simkit.errors import BadInput
-from simkit.learn.heads import Head, Model
+from simkit.learn.heads.heads import Head, Model
 from simkit.learn.methods.base import Around, Method, Needs, Sizes, Task
 
 

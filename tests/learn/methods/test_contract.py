@@ -11,10 +11,10 @@ from safetensors.torch import load, save
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn import methods
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Outputs, Sizes, get, make, names, spell
 from simkit.learn.methods.state import size_in_bytes, stack, view
-from simkit.learn.optim import Settings
-from simkit.learn.prepare import prepare
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.trained import Trained
 from tests.learn.methods import zoo

@@ -7,14 +7,14 @@ import torch
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.partial import PartialLabels
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Sizes, Task, make
 from simkit.learn.methods.csl import highest
-from simkit.learn.optim import Settings
-from simkit.learn.prepare import prepare
-from simkit.learn.prior import ClassPrior
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
+from tests.learn.methods.pieces.test_asymmetric import drawn
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain
-from tests.learn.methods.test_asymmetric import drawn
 from tests.learn.methods.test_p_asl import settings
 from tests.reference import csl as slow
 

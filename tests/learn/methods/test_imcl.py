@@ -6,8 +6,8 @@ import torch
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.heads import Head, Model, initial
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.heads.heads import Head, Model, initial
 from simkit.learn.methods import Batch, Outputs, Task, make
 from tests.reference import estimators as slow
 

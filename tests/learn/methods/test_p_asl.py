@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from simkit.learn.methods import Task, make
+from tests.learn.methods.pieces.test_asymmetric import drawn
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
-from tests.learn.methods.test_asymmetric import drawn
 from tests.reference import csl as slow
 
 

@@ -6,12 +6,12 @@ import torch
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.heads import Head, Model, initial
+from simkit.learn.heads.heads import Head, Model, initial
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.methods.role import estimated, handed_over
 from simkit.learn.methods.state import stack
-from simkit.learn.optim import Settings
-from simkit.learn.optimiser import Optimiser
+from simkit.learn.steps.optim import Settings
+from simkit.learn.steps.optimiser import Optimiser
 from tests.learn.methods.steps import batch_of, loss_and_gradient, started
 from tests.reference import estimators as slow
 

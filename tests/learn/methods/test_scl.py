@@ -4,15 +4,16 @@ import torch
 
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs, ImageInputs
-from simkit.learn.methods import Batch, Outputs, Sizes, Task, heat_maps, make
+from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
+from simkit.learn.methods.pieces import heat_maps
 from simkit.learn.methods.state import size_in_bytes
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from tests.learn.methods.steps import started
-from tests.learn.test_checkpoint import Stop, until
+from tests.learn.saved.test_checkpoint import Stop, until
 from tests.learn.test_train import Small
 from tests.reference import consistency as slow
 from tests.reference.methods import assume_negative

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.prepare import prepare
 
 
 def test_by_hand():

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.prepare import prepare
 
 # Images 0 and 1 are neighbours, and 2 and 3: cosines 0.96, distances sqrt(0.08).
 F = np.array([[1, 0], [0.96, 0.28], [-0.96, 0.28], [-1, 0]], np.float32)

@@ -11,9 +11,9 @@ from simkit.annotate.prices import presets, prices
 from simkit.planning.pilot.design import pilot
 from simkit.planning.pilot.grids import grids
 from simkit.planning.pilot.standin import like
-from simkit.study.affordable import check_limits
-from simkit.study.grid import Grid
-from simkit.study.material import Material
+from simkit.study.bundles.affordable import check_limits
+from simkit.study.grids.grid import Grid
+from simkit.study.material.material import Material
 
 SET_UP = dataclasses.replace(prices("google"), name="with set-up", setup=500.0, setup_class=2.0)
 
@@ -67,7 +67,7 @@ def test_every_grid_is_one_that_simkit_takes(listed, scenes, monkeypatch) -> Non
     set_up = listed.setup + listed.setup_class * 52
     made = pilot(seen, listed, 1500 * each + set_up)
     assert made.images == pytest.approx(170, abs=5) or set_up
-    monkeypatch.setattr("simkit.study.affordable.prices", lambda name: listed)
+    monkeypatch.setattr("simkit.study.bundles.affordable.prices", lambda name: listed)
     data = datasets.open("scenes:images=170,val=5,test=5")
     for text in grids(made, "google"):
         grid = Grid.of(tomllib.loads(text) | {"data": "scenes"})

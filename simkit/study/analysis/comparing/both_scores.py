@@ -12,15 +12,15 @@ from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.full import Full
 from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
-from simkit.learn.optim import Settings
-from simkit.learn.prepare import prepare
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train_stack
 from simkit.study import runs
 from simkit.study.analysis.comparing.chosen import Methods, listed
-from simkit.study.material import Material
+from simkit.study.material.material import Material
 
 MORE = ("mf1", "val_map", "val_mf1")
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from simkit.errors import BadInput, unknown
 from simkit.study.columns import COLUMNS
-from simkit.study.limit import Limit
+from simkit.study.grids.limit import Limit
 from simkit.study.summary import limits
 
 Methods = tuple[str, ...] | str

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from simkit.errors import BadInput
 from simkit.study.analysis.comparing.chosen import check_scores
-from simkit.study.limit import Limit
+from simkit.study.grids.limit import Limit
 from simkit.study.statistics import interval
 
 _TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()

@@ -9,12 +9,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from simkit.data.pieces.folder_table import ENDINGS
-from simkit.embed.nearest import nearest
+from simkit.embed.nearby.nearest import nearest
 from simkit.embed.unit import UnitRows
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 
 _FEW = 20_000  # ids, among which the nearest spelling is found in a second
 

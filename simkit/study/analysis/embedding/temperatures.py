@@ -15,9 +15,9 @@ from simkit.embed import temperatures as soft
 from simkit.errors import BadInput
 from simkit.labels.partial import UNKNOWN
 from simkit.labels.truth import Truth
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
-from simkit.learn.methods.exposure import Exposure
-from simkit.learn.prepare import prepare
+from simkit.learn.methods.pieces.exposure import Exposure
 
 
 def curves(methods: Sequence[str], *, points: int = 101) -> pa.Table:

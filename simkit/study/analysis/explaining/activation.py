@@ -14,7 +14,7 @@ from torch import nn
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput, unknown
 from simkit.labels.truth import Truth
-from simkit.learn.heads import Model
+from simkit.learn.heads.heads import Model
 from simkit.learn.methods import Method
 from simkit.learn.methods.base import Around
 from simkit.learn.trained import BATCH, Trained, check_inputs, evaluating

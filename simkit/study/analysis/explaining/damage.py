@@ -14,7 +14,7 @@ from torch import nn
 
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.heads import Model
+from simkit.learn.heads.heads import Model
 from simkit.learn.methods import Method
 from simkit.learn.trained import BATCH, Trained
 from simkit.study.analysis.explaining.activation import check_models, explained, explanations

@@ -9,13 +9,13 @@ from simkit.annotate.simulate import simulate
 from simkit.data import Dataset
 from simkit.embed.backbones import backbone
 from simkit.errors import BadInput
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
-from simkit.learn.optim import Settings
-from simkit.learn.prepare import prepare
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Watcher, train
 from simkit.learn.trained import Trained
 from simkit.study.analysis.explaining.models import FULL
-from simkit.study.shown import Shown, decoded
+from simkit.study.material.shown import Shown, decoded
 
 
 def from_pixels(

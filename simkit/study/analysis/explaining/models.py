@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
-from simkit.learn.optim import Settings
-from simkit.learn.prepare import prepare
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Watcher, train
 from simkit.learn.trained import Trained
-from simkit.study.material import Material
+from simkit.study.material.material import Material
 
 FULL = "full"
 

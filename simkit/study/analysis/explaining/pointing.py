@@ -14,7 +14,7 @@ from simkit.learn.metrics import average_precision, mean_ap, pointing_game, poin
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.trained import Trained
 from simkit.study.analysis.explaining.activation import check_models
-from simkit.study.material import Material
+from simkit.study.material.material import Material
 from simkit.study.runs import SCHEMA
 
 _SHARED = ("scheme", "method", "reference", "budget", "budget_hours", "draw", "dollars", "seconds")

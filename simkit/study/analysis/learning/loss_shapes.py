@@ -22,12 +22,12 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.state import stack
-from simkit.learn.optim import Settings
-from simkit.learn.optimiser import Optimiser
-from simkit.learn.prepare import prepare
+from simkit.learn.steps.optim import Settings
+from simkit.learn.steps.optimiser import Optimiser
 
 Entry = tuple[int, int]  # (image, class)
 _QUARTER = torch.tensor([[3.0, -1.0], [-1.0, -1.0]])  # one place stands out; the mean is 0

@@ -15,7 +15,7 @@ from simkit.labels.partial import UNKNOWN
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Method, Outputs, Task
 from simkit.learn.methods.base import Around
-from simkit.learn.methods.remembered import Remembering
+from simkit.learn.methods.pieces.remembered import Remembering
 from simkit.study.analysis.learning.watched import KINDS, kinds, watched
 
 _TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()

@@ -15,9 +15,9 @@ from torch import nn
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Method, Outputs, Task, make
 from simkit.learn.methods.base import Around
-from simkit.learn.prepare import prepare
 from simkit.learn.train import Watcher, train_stack
 from simkit.study.analysis.labelling.revealed import check_same
 

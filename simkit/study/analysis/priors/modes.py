@@ -13,7 +13,7 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
 from simkit.study.analysis.comparing.chosen import Methods, check_runs, some_methods, within
 from simkit.study.analysis.comparing.paired import Scores, difference, paired
-from simkit.study.limit import Limit
+from simkit.study.grids.limit import Limit
 from simkit.study.runs import class_names
 from simkit.study.statistics import Interval, interval
 from simkit.study.summary import limits

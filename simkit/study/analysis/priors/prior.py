@@ -12,10 +12,10 @@ from simkit.errors import BadInput, whole_number
 from simkit.history import History
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import Truth
-from simkit.learn.means import mean_probability
+from simkit.learn.aids.means import mean_probability
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Task, make
-from simkit.learn.prepare import prepare
-from simkit.learn.prior import ClassPrior
 from simkit.learn.train import train
 
 COUNTED = "labels"  # the estimate that trains nothing

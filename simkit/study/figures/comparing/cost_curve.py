@@ -30,7 +30,7 @@ from simkit.study.figures.base import (
 )
 from simkit.study.figures.looks import Look, look
 from simkit.study.figures.options import some
-from simkit.study.limit import money
+from simkit.study.grids.limit import money
 from simkit.study.summary import Cell, lines, references
 
 Over = Literal["auto", "dollars", "hours"]

@@ -3,15 +3,15 @@ import pytest
 
 import simkit
 from simkit.errors import BadInput
+from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
-from simkit.learn.optim import Settings
-from simkit.learn.prepare import prepare
+from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.study import runs
 from simkit.study.analysis.comparing.ablation import ablation
 from simkit.study.analysis.comparing.both_scores import both_scores
-from simkit.study.material import Source, open_material
+from simkit.study.material.material import Source, open_material
 
 SETTINGS = Settings(epochs=2, batch_size=32, lr=0.1)
 DATA = "scenes:images=120,val=40,test=80"

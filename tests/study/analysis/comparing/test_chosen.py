@@ -8,7 +8,7 @@ from simkit.study.analysis.comparing.chosen import listed, some_methods, under, 
 from simkit.study.analysis.comparing.images_or_labels import images_or_labels
 from simkit.study.analysis.comparing.shares import shares
 from simkit.study.analysis.comparing.sweep import sweep
-from simkit.study.limit import Limit
+from simkit.study.grids.limit import Limit
 from tests.study import planted
 from tests.study.planted_classes import table
 

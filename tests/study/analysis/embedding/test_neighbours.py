@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.study.analysis.embedding.neighbours import neighbours
 
 CLASSES = ("cat", "dog", "cow")

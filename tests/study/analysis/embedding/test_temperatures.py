@@ -8,9 +8,9 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.prepare import prepare
 from simkit.study.analysis.embedding.temperatures import (
     curves,
     label_distances,

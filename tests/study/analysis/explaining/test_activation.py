@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import make
 from simkit.study.analysis.explaining.activation import Snapshots, activation, explanations
 from simkit.study.analysis.explaining.models import models

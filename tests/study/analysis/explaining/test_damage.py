@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import make
 from simkit.study.analysis.explaining.activation import explanations
 from simkit.study.analysis.explaining.damage import (

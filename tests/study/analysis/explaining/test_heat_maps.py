@@ -9,7 +9,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import make
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.explaining.heat_maps import HeatMaps, heat_maps, located
 from simkit.study.analysis.explaining.models import models
 

@@ -6,7 +6,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
 from simkit.learn.train import Settings
 from simkit.study.analysis.learning.corrections import CORRECTIONS, _telling, corrections

@@ -7,7 +7,7 @@ import torch
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.base import Batch, Outputs
 from simkit.learn.train import Settings, train

@@ -6,9 +6,9 @@ import torch
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.methods.remembered import unpack
+from simkit.learn.methods.pieces.remembered import unpack
 from simkit.learn.train import Settings, train
 from simkit.study.analysis.learning.modification import MODIFICATION, modification, selections
 

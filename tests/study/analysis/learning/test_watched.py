@@ -6,7 +6,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.train import Settings, train
 from simkit.study.analysis.learning.watched import KINDS, innermost, kinds, watched
@@ -64,7 +64,7 @@ def test_one_method_as_text() -> None:
 def test_a_backbone_learns_with_one_method_after_the_other() -> None:
     import torch
 
-    from simkit.learn.inputs import ImageInputs
+    from simkit.learn.feeding.inputs import ImageInputs
 
     class Small(torch.nn.Module):
         width = 4

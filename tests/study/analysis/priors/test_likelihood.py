@@ -4,9 +4,9 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.priors.likelihood import likelihood, likely_labels
 
 LONG = Settings(epochs=15, batch_size=16, lr=0.1)

@@ -6,11 +6,11 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.aids.prior import ClassPrior
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.optim import Settings
-from simkit.learn.prepare import prepare
-from simkit.learn.prior import ClassPrior
+from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.priors.prior import COUNTED, estimates, priors, rank_agreement
 
 TRUTH = Truth.of(

@@ -3,9 +3,9 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
-from simkit.learn.optim import Settings
+from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.priors.readings import readings
 
 QUICK = Settings(epochs=2, batch_size=8)

@@ -1,0 +1,213 @@
+"""Which unknown labels have a large loss, and what LL-R, LL-Ct and LL-Cp do with them.
+
+The loss of an unknown label, assumed negative, grows with its logit. So the largest losses are
+those of the largest logits, and nothing is lost to rounding: in float32 the losses of confident
+negatives differ by less than they are rounded.
+Source: Kim et al., Large Loss Matters in Weakly Supervised Multi-Label Classification, CVPR 2022.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.labels.partial import UNKNOWN
+from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task
+from simkit.learn.methods.pieces.kth import kth_largest
+from simkit.learn.methods.pieces.losses import wide
+
+KOf = Literal["batch", "unknown"]
+Reproduce = Literal["cvpr22", "cvpr23", "paper"]
+
+
+@dataclass(frozen=True)
+class LargeLoss(Method):
+    """Assume negative, except for unknown labels whose loss is large: what the family shares."""
+
+    def open(self, batch: Batch, state: nn.Module) -> Tensor:
+        """(..., b, L) bool: labels that may be modified. What is known never is."""
+        return batch.labels == UNKNOWN
+
+    def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
+        """(..., b, L) bool: which of the `unknown` have a large loss in this step."""
+        raise NotImplementedError(f"{type(self).__name__} has no rule")
+
+    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        logits = wide(out.logits.detach())
+        return self.large(logits, self.open(batch, state).expand_as(logits), state)
+
+
+def rejecting(logits: Tensor, present: Tensor, rejected: Tensor) -> Tensor:
+    """Mean over all entries; what is rejected counts 0 and keeps its place in the denominator."""
+    return _mean(logits, present, (~rejected).to(wide(logits).dtype))
+
+
+def correcting(logits: Tensor, present: Tensor, corrected: Tensor) -> Tensor:
+    """Mean over all entries; what is corrected counts as present.
+
+    The paper writes a weight, the ratio of the two losses; differentiated through it is the same.
+    """
+    return _mean(logits, present | corrected, None)
+
+
+def _mean(logits: Tensor, present: Tensor, weight: Tensor | None) -> Tensor:
+    """Mean weighted cross-entropy, (...), in few passes over memory, backwards too."""
+    logits = wide(logits)
+    target = present.to(logits.dtype).expand_as(logits)
+    values = F.binary_cross_entropy_with_logits(logits, target, weight, reduction="none")
+    return values.sum((-2, -1)) / max(logits.shape[-2] * logits.shape[-1], 1)
+
+
+@dataclass(frozen=True)
+class Relative(LargeLoss):
+    """The rule of LL-R, LL-Ct and LL-Cp: a percentage of the batch with the largest losses.
+
+    From the second epoch on. The selection depends on the batch as a whole, so a batch that is
+    split over devices selects otherwise.
+    """
+
+    delta: float  # percent
+    k_of: KOf = "batch"  # what the percentage is of: the published code; the paper says "unknown"
+    # paper: k_of unknown; the others: rates as their floats, one more at some exact multiples.
+    reproduce: Reproduce | None = None
+
+    grows: ClassVar[bool] = True  # by delta with every epoch, or always delta
+
+    def __post_init__(self) -> None:
+        if self.reproduce is not None:
+            self._preset(k_of="unknown" if self.reproduce == "paper" else "batch")
+        super().__post_init__()
+        if not 0 <= self.delta <= 100:
+            raise BadInput(
+                f"{self.name}: delta is {self.delta}; a percentage from 0 to 100 is expected"
+            )
+        if 0 < self.delta < 1e-6:  # below what the fraction of a rate holds
+            raise BadInput(
+                f"{self.name}: delta is {self.delta}; a percentage of 0, or of at least 1e-06, is "
+                "expected"
+            )
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return super().state_bytes(sizes) + 24
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        # Tensors, so that a new epoch compiles nothing anew and reading them waits for nothing.
+        state.register_buffer("rate", torch.tensor([0, 1]))  # to modify, as an exact fraction
+        # The share that is kept by published code, in the bits of a double: a state that is cast
+        # to other floats stays as it is.
+        state.register_buffer("kept_bits", _bits(torch.ones((), dtype=torch.float64)))
+        return state
+
+    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
+        rate = Fraction(repr(self.delta)).limit_denominator(10**6) / 100
+        rate = min(rate * epoch if self.grows else rate, Fraction(1))
+        kept = 1.0
+        for _ in range(epoch):  # the published code subtracts in floats, again and again
+            kept -= self.delta / 100
+        state.rate.copy_(torch.tensor([rate.numerator, rate.denominator]))
+        state.kept_bits.copy_(_bits(torch.tensor(kept, dtype=torch.float64)))
+
+    def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
+        return unknown & (logits >= self.threshold(logits, unknown, state))
+
+    def threshold(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
+        """(..., 1, 1) the k-th largest logit of the `unknown`: nan for k = 0, -inf for too many."""
+        limit = kth_largest(logits.flatten(-2), self.k(unknown, state), unknown.flatten(-2))
+        return limit[..., None, None]
+
+    def k(self, unknown: Tensor, state: nn.Module) -> Tensor:
+        """(...) int64: how many labels to modify in this step, the percentage rounded up.
+
+        When there are fewer unknown labels, all of them are (the published code then modifies known
+        ones too).
+        """
+        entries = unknown.shape[-2] * unknown.shape[-1]
+        if self.k_of == "unknown":
+            count = unknown.sum((-2, -1))
+        else:
+            count = torch.full(unknown.shape[:-2], entries, device=unknown.device)
+        numerator, denominator = state.rate.unbind(-1)
+        if self.reproduce not in ("cvpr22", "cvpr23"):
+            k = (numerator * count + denominator - 1) // denominator
+        elif self.grows:
+            k = torch.ceil(count.double() * (1 - kept_share(state))).long()
+        else:
+            k = torch.ceil(count.double() * (self.delta / 100)).long() * (numerator > 0)
+        return k.clamp(max=entries)
+
+
+def kept_share(state: nn.Module) -> Tensor:
+    """(...) float64: the share of labels that published code keeps in this epoch."""
+    return state.kept_bits.view(torch.float64)
+
+
+def _bits(double: Tensor) -> Tensor:
+    return double.view(torch.int64)
+
+
+@dataclass(frozen=True)
+class Absolute(LargeLoss):
+    """The rule of the absolute variants: a loss above R(t) = r0 - t * delta in epoch t (from 1).
+
+    Trap: when R has fallen to 0 every unknown label is modified; `min_threshold` keeps it above.
+    """
+
+    # The supplement searches r0 in 1, 1.5, 2 and delta in 0.1, 0.15, 0.2 without naming the best.
+    # This is the middle r0 with the largest delta that leaves R above 0 for ten epochs.
+    r0: float = 1.5
+    delta: float = 0.1  # by which the threshold falls in every epoch
+    min_threshold: float = 0.0  # it falls no further
+    skip_first_epoch: bool = False  # the supplement says nothing of it
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for key in ("r0", "delta", "min_threshold"):
+            value = getattr(self, key)
+            if value < 0:
+                raise BadInput(f"{self.name}: {key} is {value}; a number of at least 0 is expected")
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return super().state_bytes(sizes) + 8
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        first = next((t for t in range(1, 11) if self.least(t) <= 0), None)
+        if first is not None:
+            self._warn(first)
+        # One logit; a tensor without any dimension would have the compiler trace everything twice.
+        state.register_buffer("above_bits", _bits(torch.zeros(1, dtype=torch.float64)))
+        self.after_epoch(0, None, state)
+        return state
+
+    def least(self, epoch: int) -> float:
+        """R of an epoch, from 1: a loss above it is large."""
+        return max(self.r0 - epoch * self.delta, self.min_threshold)
+
+    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
+        loss = self.least(epoch + 1)
+        logit = loss + math.log(-math.expm1(-loss)) if loss > 0 else -math.inf
+        if epoch >= 10 and self.least(epoch) > 0 >= loss:  # of what comes sooner `start` warns
+            self._warn(epoch + 1)
+        logit = math.inf if self.skip_first_epoch and epoch == 0 else logit
+        state.above_bits.copy_(_bits(torch.tensor([logit], dtype=torch.float64)))
+
+    def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
+        above = state.above_bits.view(torch.float64)
+        return unknown & (logits > above[..., None].to(logits.dtype))
+
+    def _warn(self, first: int) -> None:
+        warnings.warn(
+            f"method {self.name!r} modifies every unknown label from epoch {first} on, because "
+            "r0 - t * delta is not above 0 then; give a smaller delta, or min_threshold",
+            stacklevel=3,
+        )
