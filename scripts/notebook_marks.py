@@ -5,7 +5,8 @@ outputs, and a digest of every file of simkit that could have had a part. These 
 its cells import, the methods, schemes, figures and other parts that were asked for by name, all
 that any of these imports (inside functions too: a worker process may have run them), and the
 package's data files. Parts that were loaded and not asked for do not count. Code is read as a
-syntax tree without docstrings: a comment, a docstring or a line break makes nothing "other code".
+syntax tree without docstrings: a comment, a docstring or a line break makes nothing "other code",
+and neither does any change of Markdown cells.
 
 The check tells two things apart:
 
@@ -27,6 +28,8 @@ from typing import NamedTuple
 
 import jupytext
 import nbformat
+from IPython.core.displayhook import DisplayHook
+from IPython.core.inputtransformer2 import TransformerManager
 
 ROOT = Path(__file__).parents[1]
 # Run in the kernel, before the first cell and after the last.
@@ -135,29 +138,46 @@ def file_digest(path: Path) -> str:
 
 
 def cells_digest(notebook: nbformat.NotebookNode) -> str:
-    """Of what the code cells do, one by one."""
-    return _digest("\n\f".join(bare(c.source) for c in notebook.cells if c.cell_type == "code"))
+    """Of what the code cells do and show, one by one."""
+    return _digest("\n\f".join(bare_cell(cell.source) for cell in code_cells(notebook)))
 
 
 def outputs_digest(notebook: nbformat.NotebookNode) -> str:
-    """Of everything that the cells show."""
-    return _digest(json.dumps([c.get("outputs") for c in notebook.cells], sort_keys=True))
+    """Of everything that the code cells show, cell by cell."""
+    return _digest(json.dumps([cell.outputs for cell in code_cells(notebook)], sort_keys=True))
+
+
+def code_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """Those that are executed and have outputs."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def bare_cell(source: str) -> str:
+    """A cell's code without comments, docstrings and layout.
+
+    Two things mean nothing in a file and something here: a string that is all the cell has is
+    shown, and a semicolon at the end hides what the cell ends in.
+    """
+    code = python(source)
+    tree = ast.parse(code)
+    text = len(tree.body) == 1 and ast.get_docstring(tree) is not None
+    hidden = ";" if DisplayHook.semicolon_at_end_of_expression(source) else ""
+    return (ast.unparse(tree) if text else bare(code)) + hidden
 
 
 def bare(code: str) -> str:
-    """Code without comments, docstrings and layout; lines of % come first, as they are."""
-    magic = [line for line in code.splitlines() if line.startswith(("%", "!"))]
-    tree = ast.parse(python(code))
+    """Code without comments, docstrings and layout."""
+    tree = ast.parse(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if ast.get_docstring(node, clean=False) is not None:
                 node.body = node.body[1:] or [ast.Pass()]
-    return "\n".join([*magic, ast.unparse(tree)])
+    return ast.unparse(tree)
 
 
-def python(code: str) -> str:
-    """A cell's code without lines of %, which are no Python."""
-    return "\n".join(line for line in code.splitlines() if not line.startswith(("%", "!")))
+def python(source: str) -> str:
+    """A cell's code with its lines of % and ! as the calls that IPython makes of them."""
+    return TransformerManager().transform_cell(source)
 
 
 def _digest(content: str | bytes) -> str:

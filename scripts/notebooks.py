@@ -4,6 +4,7 @@
     python scripts/notebooks.py 01         # those whose name begins so
     python scripts/notebooks.py --check    # which outputs were made by other code; runs nothing
     python scripts/notebooks.py --again 01 # run again, and say which cells now show something else
+    python scripts/notebooks.py --prose 01 # take over Markdown and comments alone; runs nothing
 
 Whatever differs from run to run is stripped, so that equal results are equal files.
 
@@ -89,6 +90,19 @@ def _again(text: Path) -> bool:
     return not cells
 
 
+def _prose(text: Path) -> bool:
+    """Take over what the text says around its code, if that is the code that was executed."""
+    if not _tell(text):
+        return False
+    committed = nbformat.read(text.with_suffix(".ipynb"), as_version=4)
+    notebook = tidy(jupytext.read(text))
+    for cell, executed in zip(*map(marks.code_cells, (notebook, committed)), strict=True):
+        cell.outputs = executed.outputs
+    notebook.metadata["simkit"] = committed.metadata["simkit"]
+    nbformat.write(notebook, text.with_suffix(".ipynb"))
+    return True
+
+
 def _make(text: Path) -> bool:
     nbformat.write(_timed(text), text.with_suffix(".ipynb"))
     return True
@@ -110,6 +124,7 @@ def main(arguments: list[str]) -> int:
     way = parser.add_mutually_exclusive_group()
     way.add_argument("--check", action="store_const", dest="do", const=_tell, help="run nothing")
     way.add_argument("--again", action="store_const", dest="do", const=_again, help="and compare")
+    way.add_argument("--prose", action="store_const", dest="do", const=_prose, help="text alone")
     parser.set_defaults(do=_make)
     chosen = parser.parse_args(arguments)
     texts = sorted(FOLDER.glob("[0-9][0-9]_*.py"))

@@ -17,7 +17,65 @@ def test_a_comment_is_no_other_code_and_a_number_is() -> None:
     assert MARKS.bare(code) == MARKS.bare(same)
     assert MARKS.bare(code) != MARKS.bare(code.replace("2", "3"))
     assert MARKS.bare('class A:\n    """Of nothing else."""') == MARKS.bare("class A: pass")
-    assert MARKS.bare("%matplotlib inline\nx = 1") != MARKS.bare("x = 1")
+    assert MARKS.bare('"""A file on one thing."""') == MARKS.bare('"""Another."""')
+
+
+CODE = '''%matplotlib inline
+%precision 3
+text = """
+%s and
+!s
+"""
+n = (7
+% 4)  # what is left
+n
+'''
+
+
+@pytest.mark.parametrize(
+    "cell, other",
+    [
+        ('"one"', '"two"'),  # shown, as it is all that the cell has
+        ('# a word\n"one"', '"two"'),
+        ("1", "2"),
+        ("table", "table;"),  # shown, and not
+        ("table", "table;  # seen below"),
+        (CODE, CODE.replace("%matplotlib inline\n", "")),
+        (CODE, CODE.replace("precision 3", "precision 4")),
+        (CODE, CODE.replace("%s and\n!s", "!s\n%s and")),
+        (CODE, CODE.replace("%s and\n!s", "!s and")),
+        (CODE, CODE.replace("% 4", "% 5")),
+        ("%precision 3\n1 / 3", "1 / 3\n%precision 3"),
+    ],
+)
+def test_what_a_cell_does_or_shows_is_its_code(cell: str, other: str) -> None:
+    assert cells(cell) != cells(other)
+
+
+@pytest.mark.parametrize(
+    "cell, same",
+    [
+        ("x = 1", "x = 1  # a word\n"),
+        ("f(1)", "# a word\n\nf( 1 )"),
+        ("f(1);", "f(1)  ;  # a word"),
+        (CODE, CODE.replace("left", "left over")),
+        (CODE, f"# a word\n{CODE}"),
+        ('def f():\n    """One."""', 'def f():\n    """Two."""'),
+    ],
+)
+def test_what_is_said_in_a_cell_is_not(cell: str, same: str) -> None:
+    assert cells(cell) == cells(same)
+
+
+def cells(*sources: str) -> str:
+    """The digest of a notebook with these code cells."""
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    return MARKS.cells_digest(made)
+
+
+def test_imports_of_a_cell_are_found_beside_its_lines_of_percent() -> None:
+    code = MARKS.python(f"{CODE}!ls\nimport simkit.data as data")
+    assert MARKS.imports(code) == {"simkit.data"}
 
 
 def test_what_a_worker_imports_had_a_part() -> None:
@@ -77,6 +135,32 @@ def test_the_check_finds_cells_and_outputs_that_were_never_executed(made: Path) 
     assert "nothing says" in MARKS.check(made).wrong[0]
     twin.unlink()
     assert "there is no" in MARKS.check(made).wrong[0]
+
+
+def test_prose_asks_for_no_execution_and_is_taken_over(made: Path, monkeypatch, capsys) -> None:
+    """Cells of Markdown come, go and change, and comments with them; the outputs stay."""
+    monkeypatch.setattr(MAKER, "FOLDER", made.parent)
+    twin = made.with_suffix(".ipynb")
+    before = twin.read_bytes()
+    assert MAKER.main(["--prose"]) == 0 and twin.read_bytes() == before
+    made.write_text(
+        "# %% [markdown]\n# Smaller.\n\n# %% [markdown]\n# More.\n\n# %%\n# One.\nprint(1)\n"
+        "\n# %% [markdown]\n# The end.\n"
+    )
+    assert MARKS.check(made) == ([], [])
+    assert MAKER.main(["--prose", "00"]) == 0
+    after = committed(made)
+    assert [c.source for c in after.cells] == [
+        "Smaller.",
+        "More.",
+        "# One.\nprint(1)",
+        "The end.",
+    ]
+    assert after.cells[2].outputs[0].text == "1\n" and MARKS.check(made) == ([], [])
+    made.write_text(made.read_text().replace("print(1)", "print(2)"))
+    capsys.readouterr()
+    assert MAKER.main(["--prose"]) == 1 and "WRONG: its code cells" in capsys.readouterr().out
+    assert committed(made) == after
 
 
 def test_cells_whose_outputs_differ_are_named(made: Path) -> None:
