@@ -115,7 +115,8 @@ class PilotReport:
         return dict(json.loads(json.dumps(values)))
 
     def _repr_html_(self) -> str:
-        from simkit.planning.told.page import fragment, shown
+        from simkit.planning.told.notebook import shown
+        from simkit.planning.told.page import fragment
 
         return shown(fragment(self.document(), name=self._name))
 

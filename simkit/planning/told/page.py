@@ -35,7 +35,8 @@ _STYLE = """
   padding: .6rem; font-size: .88rem; border: 1px solid #ddd; margin: .5rem 0; }
 .simkit-plan .note { color: #444; font-size: .9rem; }
 .simkit-plan figure { margin: .5rem 0; }
-.simkit-plan figure > svg { width: 100%; height: auto; display: block; background: #fff; }
+.simkit-plan figure > svg, .simkit-plan figure > img { width: 100%; height: auto; display: block;
+  background: #fff; }
 .simkit-plan svg text { font: 14px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif;
   fill: #1a1a1a; }
 .simkit-plan svg .strong { font-weight: 700; paint-order: stroke; stroke: #fff; stroke-width: 4px; }
@@ -67,12 +68,11 @@ _STYLE = """
   .simkit-plan .legend li { display: inline-block; margin-right: 1.5rem; }
   .simkit-plan h2 { break-after: avoid; }
   .simkit-plan .number { white-space: normal; }
-  .simkit-plan figure > svg { width: auto; max-width: 100%; max-height: 6.5cm; }
+  .simkit-plan figure > svg, .simkit-plan figure > img { width: auto; max-width: 100%;
+    max-height: 6.5cm; }
   .simkit-plan pre { white-space: pre-wrap; }
 }
 """
-_DRAWN = re.compile(r"(<svg.*?</svg>|<style>.*?</style>)", re.DOTALL)
-_TEXT = re.compile(r">([^<]*)<")
 _CODE = re.compile(r"`([^`]+)`")
 WIDE = 4  # columns from which on a table does not fit a phone
 # A page of its own may load nothing at all, whatever stands in it.
@@ -112,18 +112,6 @@ def fragment(told: Document, *, name: str, figure: str = "") -> str:
     for place, section in enumerate(told.sections):
         parts.append(_section(section, f"{name}-{place}", figure if section.chart else ""))
     return "\n".join([*parts, "</div>\n"])
-
-
-def shown(html: str) -> str:
-    """A fragment for a notebook, which takes what stands between two dollar signs for a formula,
-    though not where each has an element to itself."""
-    parts = _DRAWN.split(html)
-    parts[::2] = [_TEXT.sub(_apart, part) for part in parts[::2]]
-    return "".join(parts)
-
-
-def _apart(text: re.Match[str]) -> str:
-    return f">{text[1].replace('$', '<span>$</span>')}<"
 
 
 def _inline(text: str) -> str:

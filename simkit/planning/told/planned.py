@@ -103,7 +103,8 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """In a notebook: what the page shows, its style kept to itself."""
-        from simkit.planning.told.page import fragment, shown
+        from simkit.planning.told.notebook import shown
+        from simkit.planning.told.page import fragment
 
         return shown(fragment(self.document(), name=f"plan-{self.id}", figure=self._figure))
 
