@@ -7,7 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.comparing.chosen import Methods, listed
+from simkit.study.analysis.asked import listed
+from simkit.study.analysis.comparing.chosen import Methods
 from simkit.study.analysis.comparing.paired import Paired, Scores, difference, ends, paired
 from simkit.study.runs import failures, with_failures
 from simkit.study.statistics import Difference, holm, interval
@@ -62,7 +63,7 @@ def ablation(
     """
     found = paired(runs, metric=metric, budget=budget, hours=hours, asker="ablation")
     known = list(dict.fromkeys(name for some in found.scores.values() for name in some))
-    wanted = listed(methods)
+    wanted = listed(methods, "ablation: methods")
     for name in (base, *wanted):
         if name not in known:
             raise unknown("method of the table (ablation)", name, known)

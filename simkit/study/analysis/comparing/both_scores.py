@@ -19,7 +19,8 @@ from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train_stack
 from simkit.study import runs
-from simkit.study.analysis.comparing.chosen import Methods, listed
+from simkit.study.analysis.asked import listed
+from simkit.study.analysis.comparing.chosen import Methods
 from simkit.study.material.material import Material
 
 MORE = ("mf1", "val_map", "val_mf1")
@@ -49,7 +50,7 @@ def both_scores(
     Raises BadInput where nothing is to be trained, or a split has no features.
     Source: "Soft Exposure", Table 1.
     """
-    specs = list(dict.fromkeys(listed(methods)))
+    specs = list(dict.fromkeys(listed(methods, "both_scores: methods")))
     if not labelled or not specs:
         raise BadInput("both_scores: nothing to train; give labels and at least one method")
     for split in ("train", "val", "test"):

@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.learn.metrics import class_groups, group_map
-from simkit.study.analysis.comparing.chosen import column
+from simkit.study.analysis.asked import listed
+from simkit.study.analysis.comparing.chosen import check_runs, column, enter, filled
 from simkit.study.runs import class_names, leaves
 from simkit.study.statistics import Interval, interval
 
 Values = NDArray[np.float64]
+_NEEDS = ["scheme", "method", "draw", "images", "ap", "class_present", "class_absent"]
+_NEEDS += ["map", "map_all"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,21 +73,28 @@ class ByClass:
 def by_class(runs: pa.Table, *, methods: Sequence[str], asker: str, inner: bool = False) -> ByClass:
     """From the runs of one scheme within one budget; of a hierarchy the leaves, or inner ones too.
 
-    Raises BadInput where they do not say.
+    methods: those that have no AP are left out. Raises BadInput where the runs do not say, and for
+    those of several schemes or budgets.
     """
-    wanted = ["method", "draw", "images", "ap", "class_present", "class_absent", "map", "map_all"]
-    rows = [r for r in runs.select(wanted).to_pylist() if r["method"] in methods and r["ap"]]
+    check_runs(runs, _NEEDS, asker=asker)
+    methods = listed(methods, f"{asker}: methods")
+    rows = [r for r in runs.select(_NEEDS).to_pylist() if r["method"] in methods and r["ap"]]
     again = "compare again with this version of simkit"
-    for name in ("ap", "class_present"):
+    for name in ("ap", "class_present", "class_absent"):
         column(rows, name, asker=asker, mend=again)
+    filled(rows, ("images",), asker=asker)
     L = len(rows[0]["ap"])
-    if any(len(row[name] or []) != L for row in rows for name in ("ap", "class_present")):
+    lists = ("ap", "class_present", "class_absent")
+    if any(len(row[name] or []) != L for row in rows for name in lists):
         raise BadInput(f"{asker}: the runs are about different classes; show one comparison")
     kept = list(range(L)) if inner else _leaves(runs, rows, asker)
-    ap: dict[str, dict[int, Values]] = {
-        name: {row["draw"]: _numbers(row["ap"])[kept] for row in rows if row["method"] == name}
+    once: dict[str, dict[int, list[float]]] = {}
+    for row in rows:
+        enter(once.setdefault(row["method"], {}), row, row["ap"], asker=asker)
+    ap = {
+        name: {draw: _numbers(values)[kept] for draw, values in once[name].items()}
         for name in methods
-        if any(row["method"] == name for row in rows)
+        if name in once
     }
     # All methods of a draw learn from the same labels.
     draws = list({row["draw"]: row for row in rows}.values())
@@ -102,7 +112,10 @@ def _leaves(runs: pa.Table, rows: Sequence[Mapping[str, Any]], asker: str) -> li
     """Places of the leaves; of all classes where nobody says and mAP is over all of them."""
     if told := leaves(runs):
         return list(told)
-    if any(row["map"] != row["map_all"] for row in rows if row["map_all"] is not None):
+    both = [
+        (row["map"], row["map_all"]) for row in rows if None not in (row["map"], row["map_all"])
+    ]
+    if any(abs(one - other) > 0 for one, other in both):  # nan is not
         raise BadInput(
             f"{asker}: the table does not say which classes are leaves; compare again with this "
             "version of simkit, or set classes=all"
@@ -111,7 +124,7 @@ def _leaves(runs: pa.Table, rows: Sequence[Mapping[str, Any]], asker: str) -> li
 
 
 def _missing(row: Mapping[str, Any]) -> Values:
-    known = _numbers(row["class_present"]) + _numbers(row["class_absent"] or [])
+    known = _numbers(row["class_present"]) + _numbers(row["class_absent"])
     return 1 - known / max(row["images"], 1)
 
 

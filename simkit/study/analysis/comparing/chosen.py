@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from simkit.errors import BadInput, unknown
+from simkit.study.analysis.asked import check_table, listed
 from simkit.study.columns import COLUMNS
 from simkit.study.grids.limit import Limit
 from simkit.study.summary import limits
 
 Methods = tuple[str, ...] | str
 _SCORES = ("map", "map_all", "map_o")
+_NAMED = ("scheme", "method", "reference", "draw")  # what a run is without is none
+_RUNS = "a table of runs, as a comparison leaves it"
 
 
 def check_scores(runs: pa.Table, metric: str, needs: Sequence[str], *, asker: str) -> None:
@@ -31,13 +34,47 @@ def check_scores(runs: pa.Table, metric: str, needs: Sequence[str], *, asker: st
 
 
 def check_runs(runs: pa.Table, needs: Sequence[str], *, asker: str) -> None:
-    """Raise BadInput for a table of another kind: one without a column of these."""
-    for name in needs:
-        if name not in runs.column_names:
-            raise BadInput(
-                f"{asker}: the table has no column {name!r}; give a table of runs, as a comparison "
-                "leaves it"
-            )
+    """Raise BadInput for a table of another kind, and for runs of several data sets.
+
+    needs: columns of `study.columns.COLUMNS`; scheme, method, reference and draw hold no nulls.
+    """
+    types = {name: COLUMNS[name].type for name in needs}
+    check_table(runs, types, asker=asker, give=_RUNS, whole=_NAMED)
+    one_test([runs], asker=asker)
+
+
+def one_test(tables: Iterable[pa.Table], *, asker: str) -> None:
+    """Raise BadInput where runs were scored on more than one test split."""
+    tests: set[str] = set()
+    for runs in tables:
+        if "test_id" in runs.column_names:
+            tests |= set(runs["test_id"].unique().drop_null().to_pylist())
+    if len(tests) > 1:
+        raise BadInput(
+            f"{asker}: the runs were scored on {len(tests)} test splits; give the runs of one data "
+            "set"
+        )
+
+
+def one_budget(runs: pa.Table, *, asker: str, mend: str) -> None:
+    """Raise BadInput where runs are of several budgets, references left aside; mend: what to do."""
+    have = limits(runs.filter(pc.invert(runs["reference"])))
+    if len(have) > 1:
+        known = ", ".join(map(str, have))
+        raise BadInput(f"{asker}: the table holds the budgets {known}; {mend}")
+
+
+def enter(into: dict[int, Any], row: Mapping[str, Any], value: Any, *, asker: str) -> None:
+    """Add what a run has under its draw.
+
+    Raises BadInput where the draw is there with something else: then the table is about more than
+    one budget, scheme, seed or data set.
+    """
+    if into.setdefault(row["draw"], value) != value:
+        raise BadInput(
+            f"{asker}: draw {row['draw']} of {row['method']!r} under {row['scheme']!r} is in the "
+            "table twice, with different results; give the runs of one comparison"
+        )
 
 
 def within(
@@ -51,7 +88,7 @@ def within(
     check_runs(runs, ("reference", "budget", "budget_hours"), asker=asker)
     bought = runs.filter(pc.invert(runs["reference"]))
     if not len(bought):
-        raise BadInput(f"{asker}: the table holds no runs; run a comparison first")
+        raise no_runs(asker)
     have, chosen = limits(bought), Limit(budget, hours)
     if not chosen and have:
         chosen = have[len(have) // 2]
@@ -67,8 +104,11 @@ def under(runs: pa.Table, *, scheme: str, asker: str) -> tuple[str, pa.Table]:
     """A scheme and its runs; the first one unless asked.
 
     A name without its settings is enough where one scheme has it. Raises BadInput with the nearest
-    name.
+    name, and for a table without runs.
     """
+    check_runs(runs, ("scheme",), asker=asker)
+    if not len(runs):
+        raise no_runs(asker)
     known = runs["scheme"].unique().to_pylist()
     chosen = scheme or known[0]
     named = [name for name in known if name.partition("(")[0] == chosen]
@@ -87,8 +127,9 @@ def some_methods(
     wanted: names as the table has them, also as one text with commas; nothing: the highest. They
     come in the order of the table. Raises BadInput with the nearest name for one that is not there.
     """
+    check_scores(runs, metric, ("method",), asker=asker)
     known: list[str] = runs["method"].unique().to_pylist()
-    if asked := listed(wanted):
+    if asked := listed(wanted, f"{asker}: methods"):
         for name in asked:
             if name not in known:
                 raise unknown(f"method of the table ({asker})", name, known)
@@ -98,18 +139,25 @@ def some_methods(
     return [name for name in known if name in best]
 
 
-def listed(methods: Methods) -> tuple[str, ...]:
-    """Names from a sequence, or from a text with commas outside of parentheses."""
-    if not isinstance(methods, str):
-        return tuple(methods)
-    parts = re.split(r",(?![^(]*\))", methods)
-    return tuple(part.strip() for part in parts if part.strip())
-
-
 def column(rows: Sequence[dict[str, object]], name: str, *, asker: str, mend: str) -> None:
     """Raise BadInput where no row has anything in this column; mend: what to do next."""
     if not any(row.get(name) for row in rows):
         raise BadInput(f"{asker}: the table says nothing in its column {name!r}; {mend}")
+
+
+def filled(rows: Sequence[Mapping[str, Any]], names: Sequence[str], *, asker: str) -> None:
+    """Raise BadInput where one of these rows of runs with a score has nothing in these columns."""
+    for name in names:
+        if any(row[name] is None for row in rows):
+            raise BadInput(
+                f"{asker}: a run with a score says nothing in its column {name!r}; give a table of "
+                "runs whose labels were counted, as a comparison leaves it"
+            )
+
+
+def no_runs(asker: str) -> BadInput:
+    """The error for a table in which nothing is compared."""
+    return BadInput(f"{asker}: the table holds no runs; run a comparison first")
 
 
 def _number(kind: pa.DataType) -> bool:
@@ -118,5 +166,5 @@ def _number(kind: pa.DataType) -> bool:
 
 def _mean(runs: pa.Table, method: str, metric: str) -> float:
     values = runs.filter(pc.equal(runs["method"], method))[metric].drop_null().to_pylist()
-    known = [value for value in values if not np.isnan(value)]
+    known = [value for value in values if np.isfinite(value)]
     return float(np.mean(known)) if known else -1.0  # below any that has one

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
+from simkit.study.analysis.comparing.chosen import check_runs, enter, one_budget
 from simkit.study.statistics import Interval, interval
 
 What = Literal["curve", "losses"]
+_NEEDS = ("scheme", "method", "reference", "budget", "budget_hours", "draw", "epochs", "curve_of")
 
 
 @dataclass(frozen=True)
@@ -41,13 +43,18 @@ class Course:
 def courses(runs: pa.Table, what: What, *, asker: str = "courses") -> list[Course]:
     """Of each scheme and method, in the order of the table, those without any number left out.
 
-    Raises BadInput where no run has a course.
+    runs: with the columns of `study.columns.COLUMNS`, of one budget. Raises BadInput for several,
+    and where no run has a course.
     """
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    wanted = ["scheme", "method", "epochs", "curve_of", what]
-    for row in runs.select(wanted).to_pylist():
+    if what not in get_args(What):
+        raise unknown(f"course ({asker})", what, get_args(What))
+    check_runs(runs, (*_NEEDS, what), asker=asker)
+    one_budget(runs, asker=asker, mend="give the runs of one of them")
+    groups: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
+    for row in runs.select([*_NEEDS, what]).to_pylist():
         if row[what]:
-            groups.setdefault((row["scheme"], row["method"]), []).append(row)
+            own = groups.setdefault((row["scheme"], row["method"]), {})
+            enter(own, row, row, asker=asker)
     if not groups and what == "curve":
         raise BadInput(
             f"{asker}: no run was scored after every epoch; set curves = true in the grid and "
@@ -55,7 +62,10 @@ def courses(runs: pa.Table, what: What, *, asker: str = "courses") -> list[Cours
         )
     if not groups:
         raise BadInput(f"{asker}: the table holds no losses; compare again")
-    return [_course(scheme, method, rows, what) for (scheme, method), rows in groups.items()]
+    return [
+        _course(scheme, method, list(rows.values()), what)
+        for (scheme, method), rows in groups.items()
+    ]
 
 
 def _course(scheme: str, method: str, rows: list[dict[str, Any]], what: What) -> Course:

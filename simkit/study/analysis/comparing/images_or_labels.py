@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.chosen import check_scores
+from simkit.study.analysis.comparing.chosen import check_scores, enter, filled, one_test
 from simkit.study.grids.limit import Limit
 from simkit.study.statistics import interval
 
@@ -62,10 +62,12 @@ def images_or_labels(
         for place, table in enumerate(tables)
         for row in table.select(list(dict.fromkeys([*_NEEDS, metric]))).to_pylist()
     ]
-    known = [row for row in rows if row[metric] is not None and not np.isnan(row[metric])]
+    one_test(tables, asker="images-or-labels")
+    known = [row for row in rows if row[metric] is not None and np.isfinite(row[metric])]
+    filled(known, ("images", "present", "absent"), asker="images-or-labels")
     cells = _cells(known, metric, full)
-    whole = [cell for cell in cells if cell["complete"]]
-    if not whole or len(whole) == len(cells):
+    whole = [cell for cell in cells if cell["complete"] and cell["images"]]
+    if not whole or all(cell["complete"] for cell in cells):
         have = ", ".join(dict.fromkeys(cell["scheme"] for cell in cells)) or "nothing"
         raise BadInput(
             f"images-or-labels: both {full} and another scheme are needed, and the runs hold "
@@ -96,7 +98,9 @@ def _cells(rows: list[dict[str, Any]], metric: str, full: str) -> list[dict[str,
     found = []
     for (scheme, method, *_), some in groups.items():
         images = round(float(np.mean([row["images"] for row in some])))
-        by_draw = {row["draw"]: row[metric] for row in some}
+        by_draw: dict[int, float] = {}
+        for row in some:
+            enter(by_draw, row, row[metric], asker="images-or-labels")
         score = interval(list(by_draw.values()))
         found.append(
             {

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.chosen import check_scores, within
+from simkit.study.analysis.comparing.chosen import check_scores, enter, within
 from simkit.study.grids.limit import Limit
 from simkit.study.statistics import Difference, Interval, rank
 
@@ -36,7 +36,7 @@ def paired(
     """From a table of runs; of several budgets the middle one unless asked, without references.
 
     asker: who is named in errors. Raises BadInput where there are no runs within the budget, where
-    none of them has a score, and for a metric that is no column of numbers.
+    none of them has a score or one has two, and for a metric that is no column of numbers.
     """
     check_scores(runs, metric, _NEEDS, asker=asker)
     limit, bought = within(runs, budget=budget, hours=hours, asker=asker)
@@ -44,9 +44,9 @@ def paired(
     found: dict[str, dict[str, dict[int, float]]] = {}
     for row in bought.select(list(dict.fromkeys(["scheme", "method", "draw", metric]))).to_pylist():
         draws.setdefault(row["scheme"], set()).add(row["draw"])
-        if row[metric] is not None and not np.isnan(row[metric]):
+        if row[metric] is not None and np.isfinite(row[metric]):
             by_method = found.setdefault(row["scheme"], {})
-            by_method.setdefault(row["method"], {})[row["draw"]] = row[metric]
+            enter(by_method.setdefault(row["method"], {}), row, row[metric], asker=asker)
     if not found:
         raise BadInput(f"{asker}: no run has {metric}; compare again")
     return Paired(limit, found, {scheme: frozenset(some) for scheme, some in draws.items()})

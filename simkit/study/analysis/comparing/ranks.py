@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.stats import rankdata, studentized_range
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
+from simkit.study.analysis.comparing.chosen import check_scores, enter, no_runs, one_budget
 from simkit.study.statistics import rank
 from simkit.study.summary import SMALLEST, scored
 
 Test = Literal["paired", "nemenyi"]
+Block = tuple[str, int]  # scheme and draw
+_NEEDS = ("scheme", "method", "reference", "budget", "budget_hours", "draw", "labels_id")
+_ALSO = ("dollars", "seconds", "images")  # what `scored` looks at besides
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,9 @@ def ranks(
 ) -> Ranks:
     """Rank the methods in each scheme and draw, equal scores sharing the mean of their ranks.
 
-    runs: of one budget, so that schemes count alike. Blocks in which a method has no score are left
-    out. Schemes that bought the same labels (all of them, say, where the budget is more than that)
-    have the same runs: they are one block. What can be told apart:
+    runs: of one budget, so that schemes count alike. References are left out, and blocks in which a
+    method has no score. Schemes that bought the same labels (all of them, say, where the budget is
+    more than that) have the same runs: they are one block. What can be told apart:
 
     paired    mAP averaged over schemes, compared draw by draw as in `study.statistics.rank`: t
               (bootstrapped from 20 draws on), Holm's correction over all pairs. Nothing from one
@@ -58,20 +63,21 @@ def ranks(
     nemenyi   mean ranks that differ by more than q sqrt(k (k + 1) / 6 N), k methods, N blocks, at
               5 %. Draws of several schemes share images, which it takes for independent.
 
-    Raises BadInput for fewer than two methods and where no block is complete.
+    Raises BadInput for several budgets, for fewer than two methods, where no block is complete, and
+    for a metric that is no column of numbers.
     Source: Demsar, JMLR 7 (2006), section 3.2.2, for mean ranks and the critical difference.
     """
-    methods: list[str] = runs["method"].unique().to_pylist()
+    if test not in get_args(Test):
+        raise unknown(f"test ({asker})", test, get_args(Test))
+    check_scores(runs, metric, (*_NEEDS, *_ALSO), asker=asker)
+    one_budget(runs, asker=asker, mend="give the runs of one of them")
+    bought = runs.filter(pc.invert(runs["reference"]))
+    if not len(bought):
+        raise no_runs(asker)
+    methods: list[str] = bought["method"].unique().to_pylist()
     if len(methods) < 2:
         raise BadInput(f"{asker}: the table holds one method, {methods[0]!r}; two are needed")
-    found: dict[tuple[str, int], dict[str, float]] = {}
-    labels: dict[tuple[str, int], str | None] = {}
-    for row in scored(runs, metric):
-        if np.isnan(row[metric]):
-            continue
-        place = row["scheme"], row["draw"]
-        found.setdefault(place, {})[row["method"]] = row[metric]
-        labels[place] = row["labels_id"]
+    found, labels = _blocks(bought, metric, asker)
     whole = {place: block for place, block in found.items() if len(block) == len(methods)}
     if not whole:
         raise BadInput(
@@ -98,6 +104,24 @@ def ranks(
         distance,
         len(whole) - len(blocks),
     )
+
+
+def _blocks(
+    runs: pa.Table, metric: str, asker: str
+) -> tuple[dict[Block, dict[str, float]], dict[Block, str | None]]:
+    """The scores of methods in each scheme and draw, and the id of the labels there."""
+    scores: dict[tuple[str, str], dict[int, float]] = {}
+    labels: dict[Block, str | None] = {}
+    for row in scored(runs, metric):
+        if np.isfinite(row[metric]):
+            own = scores.setdefault((row["scheme"], row["method"]), {})
+            enter(own, row, row[metric], asker=asker)
+            labels[row["scheme"], row["draw"]] = row["labels_id"]
+    found: dict[Block, dict[str, float]] = {}
+    for (scheme, method), by_draw in scores.items():
+        for draw, score in by_draw.items():
+            found.setdefault((scheme, draw), {})[method] = score
+    return found, labels
 
 
 def _rarest(found: Mapping[Any, Mapping[str, float]], methods: list[str]) -> str:

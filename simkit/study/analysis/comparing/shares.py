@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 
 from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.comparing.chosen import check_scores
+from simkit.study.analysis.comparing.chosen import check_scores, enter, filled
 from simkit.study.analysis.comparing.paired import difference, ends
+from simkit.study.analysis.comparing.written import written
 from simkit.study.statistics import interval
 
 _TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()
@@ -49,13 +50,17 @@ def shares(runs: pa.Table, *, base: str = "", metric: str = "map") -> pa.Table:
     labels within each scheme and method; references, with shares of 1, stand last and belong to no
     scheme (""). One draw has no intervals.
 
-    Raises BadInput where there are no references, nothing else, or none with a score, for a base
-    that is not in the table, and for a metric that is no column of numbers.
+    Raises BadInput where there are no references, nothing else, or none with a score, where nothing
+    is present or nobody counted, for a base that is not in the table, and for a metric that is no
+    column of numbers.
     Source: "Soft Exposure", Fig. 3, whose fractions are those of positives.
     """
     check_scores(runs, metric, _NEEDS, asker="shares")
     known = runs.filter(pc.is_finite(runs[metric]))  # null is not finite either
     rows = known.select(list(dict.fromkeys([*_NEEDS, metric]))).to_pylist()
+    if len(runs) and not rows:
+        raise BadInput(f"shares: no run has {metric}; compare again")
+    filled(rows, ("present", "absent"), asker="shares")
     full = {row["draw"]: row for row in rows if row["reference"]}
     if not full:
         raise BadInput(
@@ -68,6 +73,11 @@ def shares(runs: pa.Table, *, base: str = "", metric: str = "map") -> pa.Table:
     if base and base not in (methods := list(dict.fromkeys(row["method"] for row in bought))):
         raise unknown("method of the table (shares)", base, methods)
     most = {k: float(np.mean([_count(row, k) for row in full.values()])) for k in _KINDS}
+    if not most["positives"]:
+        raise BadInput(
+            "shares: no label of the references is present, so nothing is a share of them; give "
+            "runs whose references were counted"
+        )
     groups: dict[tuple[str, str], dict[tuple[Any, ...], list[Row]]] = {}
     for row in bought:
         place = row["scheme"], row["budget"], row["budget_hours"]
@@ -101,10 +111,12 @@ def _count(row: Mapping[str, Any], kind: str) -> int:
 def _row(
     scheme: str, method: str, rows: list[Row], most: Mapping[str, float], metric: str
 ) -> dict[str, Any]:
-    mean = interval([row[metric] for row in rows])
+    mean = interval(list(_scores(rows, metric).values()))
     first = rows[0]
     spent = {"dollars": first["budget"], "hours": first["budget_hours"]}
-    limit = [f"{value:,g} {unit}" for unit, value in spent.items() if value is not None]
+    limit = [
+        f"{written(value, mark=',')} {unit}" for unit, value in spent.items() if value is not None
+    ]
     part = {kind: np.mean([_count(row, kind) for row in rows]) / most[kind] for kind in _KINDS}
     return {
         "scheme": scheme,
@@ -121,9 +133,15 @@ def _row(
 
 def _gap(rows: list[Row], base: list[Row], metric: str) -> dict[str, float | None]:
     """Three columns: the difference to the base over the draws that both have."""
-    first, second = ({row["draw"]: row[metric] for row in some} for some in (rows, base))
-    found = difference(first, second)
+    found = difference(_scores(rows, metric), _scores(base, metric))
     return ends("gap", found.interval if found else None)
+
+
+def _scores(rows: list[Row], metric: str) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for row in rows:
+        enter(found, row, row[metric], asker="shares")
+    return found
 
 
 def _family(scheme: str) -> str:

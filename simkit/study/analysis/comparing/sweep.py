@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
 from simkit.learn import methods
 from simkit.study.analysis.comparing.paired import Paired, Scores, difference, ends, paired
+from simkit.study.analysis.comparing.written import written
 from simkit.study.runs import failures, with_failures
 from simkit.study.statistics import interval
 
@@ -65,6 +66,8 @@ def sweep(
     Raises BadInput where nothing in the table has the setting, or only one value of it, and for
     the amount that a scheme is scaled by where a budget decides it.
     """
+    if of not in get_args(Of):
+        raise unknown("kind of settings (sweep)", of, get_args(Of))
     found = paired(runs, metric=metric, budget=budget, hours=hours, asker="sweep")
     lines: list[_Point] = []
     for kind in ("method", "scheme") if of == "auto" else (of,):
@@ -141,7 +144,7 @@ def _row(point: _Point, setting: str, base: _Point | None) -> dict[str, Any]:
         "scheme": point.scheme,
         "method": point.method,
         "setting": setting,
-        "value": f"{value:g}" if isinstance(value, float) else str(value).lower(),
+        "value": written(value) if isinstance(value, float) else str(value).lower(),
         "number": number,
         "default": point.default,
         "draws": mean.draws,

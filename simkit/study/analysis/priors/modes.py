@@ -7,16 +7,22 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.comparing.chosen import Methods, check_runs, some_methods, within
+from simkit.study.analysis.asked import names
+from simkit.study.analysis.comparing.chosen import (
+    Methods,
+    check_runs,
+    one_budget,
+    some_methods,
+    within,
+)
 from simkit.study.analysis.comparing.paired import Scores, difference, paired
+from simkit.study.columns import COLUMNS
 from simkit.study.grids.limit import Limit
 from simkit.study.runs import class_names
 from simkit.study.statistics import Interval, interval
-from simkit.study.summary import limits
 
 METRICS = {"map": "mAP", "map_all": "mAP of all classes", "map_o": "mAP(O)"}
 _COUNTS = ("present", "absent", "unknown")
@@ -54,13 +60,13 @@ def modes(
     Source: Ben-Baruch et al., CVPR 2022, figures 6 and 10, table 4.
     """
     limit, bought = _one_budget(runs, budget, hours, asker="modes")
-    names = some_methods(bought, wanted=methods, most=_MOST, asker="modes")
+    wanted = some_methods(bought, wanted=methods, most=_MOST, asker="modes")
     rows = []
-    for measure in measures:
+    for measure in _measures(measures, "modes"):
         for where, scores in _scores(bought, measure, limit):
             rows += [
                 {**where, "method": name, **_over(interval(list(scores[name].values())))}
-                for name in names
+                for name in wanted
                 if name in scores
             ]
     return pa.Table.from_pylist(rows, schema=MODES)
@@ -84,7 +90,7 @@ def mode_gaps(
     limit, bought = _one_budget(runs, budget, hours, asker="mode gaps")
     some_methods(bought, wanted=(first, second), most=2, asker="mode gaps")
     rows = []
-    for measure in measures:
+    for measure in _measures(measures, "mode gaps"):
         for where, scores in _scores(bought, measure, limit):
             both = first in scores and second in scores
             gap = difference(scores[first], scores[second]) if both else None
@@ -101,12 +107,17 @@ def mode_gaps(
 def with_class_ap(runs: pa.Table, classes: Sequence[str]) -> pa.Table:
     """The runs with a column for the AP of each of these classes, so that it can be a metric.
 
-    Raises BadInput for a class that the runs are not about.
+    classes: also one name. Raises BadInput for a class that the runs are not about, and for one
+    that is called like another column.
     """
-    known = class_names(runs)
-    for name in classes:
+    check_runs(runs, ("ap",), asker="class AP")
+    if not (known := class_names(runs)):
+        raise BadInput("class AP: the table does not name its classes; compare again")
+    for name in names(classes, "classes"):
         if name not in known:
             raise unknown("class of the runs", name, list(known))
+        if name in COLUMNS:
+            raise BadInput(f"class AP: class {name!r} is called like a column; rename the class")
         place = known.index(name)
         ap = [None if row is None else row[place] for row in runs["ap"].to_pylist()]
         if name not in runs.column_names:
@@ -121,11 +132,15 @@ def _one_budget(
     needs = ("scheme", "scheme_spec", "method", "draw", "reference", "map", *_COUNTS)
     check_runs(runs, needs, asker=asker)
     limit, bought = within(runs, budget=budget, hours=hours, asker=asker)
-    have = limits(runs.filter(pc.invert(runs["reference"])))
-    if len(have) > 1 and budget is None and hours is None:
-        known = ", ".join(map(str, have))
-        raise BadInput(f"{asker}: the table holds the budgets {known}; name one of them as budget")
+    if budget is None and hours is None:
+        one_budget(runs, asker=asker, mend="name one of them as budget")
     return limit, bought
+
+
+def _measures(given: Sequence[str], asker: str) -> tuple[str, ...]:
+    if not (found := names(given, f"{asker}: measures")):
+        raise BadInput(f"{asker}: no measure is named; name one, such as map, or a class")
+    return found
 
 
 def _scores(

@@ -85,7 +85,7 @@ def test_other_settings_make_another_scheme():
 
 
 def test_schemes_from_elsewhere_keep_their_name():
-    some = rows(scheme="ours(v2)")
+    some = rows(keeps=(0.5,), scheme="ours(v2)")
     for row in some[-2:]:
         row["scheme"] = "full-subset"
     assert shares(runs.tidy(some, classes=())).to_pylist()[0]["scheme"] == "ours(v2)"

@@ -1,0 +1,156 @@
+"""What an analysis is asked for, made sure of before it begins: numbers, names, rows and tables."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput, unknown
+
+_KINDS = {
+    "text": lambda t: pa.types.is_string(t) or pa.types.is_large_string(t),
+    "numbers": lambda t: pa.types.is_integer(t) or pa.types.is_floating(t),
+    "true or false": pa.types.is_boolean,
+    "lists": lambda t: pa.types.is_list(t) or pa.types.is_large_list(t),
+}
+
+
+def count(value: Any, what: str, *, most: int | None = None) -> int:
+    """A whole number from 1, as int. Raises BadInput naming `what` for the rest."""
+    found = 0 if isinstance(value, bool) else _index(value) or 0
+    if found < 1 or (most is not None and found > most):
+        wanted = "of at least 1" if most is None else f"from 1 to {most}"
+        raise BadInput(f"{what} is {value!r}; a whole number {wanted} is expected")
+    return found
+
+
+def part(value: Any, what: str, *, most: float = 1.0) -> float:
+    """A number above 0 and up to `most`. Raises BadInput naming `what` for the rest."""
+    fine = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not fine or not 0 < value <= most:
+        raise BadInput(f"{what} is {value!r}; a number above 0 and up to {most:g} is expected")
+    return float(value)
+
+
+def names(given: Any, what: str) -> tuple[str, ...]:
+    """Names from a sequence; a single text is one. Raises BadInput for what is no text."""
+    if isinstance(given, str):
+        return (given,)
+    found = tuple(given) if isinstance(given, Iterable) else (None,)
+    if not all(isinstance(name, str) for name in found):
+        raise BadInput(f"{what} are {given!r}; names are expected, as text")
+    return found
+
+
+def listed(methods: Sequence[str] | str, what: str = "methods") -> tuple[str, ...]:
+    """Methods from a sequence, or from a text with commas outside of parentheses.
+
+    Raises BadInput as `names` does.
+    """
+    if not isinstance(methods, str):
+        return names(methods, what)
+    parts = re.split(r",(?![^(]*\))", methods)
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def rows(given: Any, images: int, what: str) -> list[int]:
+    """Images by their rows; a single number is one. Raises BadInput for what is none of them."""
+    found = [given] if np.ndim(given) == 0 else list(given)
+    for value in found:
+        place = None if isinstance(value, bool | np.bool_) else _index(value)
+        if place is None or not 0 <= place < images:
+            raise BadInput(
+                f"{what}: there is no image {value!r}; rows from 0 to {images - 1} are expected"
+            )
+    return [int(value) for value in found]
+
+
+def places(classes: Any, L: int, asker: str) -> NDArray[np.int64]:
+    """Indices of the classes that count; None: all L. Raises BadInput for what is none of them."""
+    if classes is None:
+        return np.arange(L)
+    found = np.asarray(classes)
+    if found.ndim != 1 or not len(found) or found.dtype.kind not in "iu":
+        raise BadInput(
+            f"{asker}: classes are {classes!r}; indices are expected, one at least, such as the "
+            "leaves of a data set"
+        )
+    if found.min() < 0 or found.max() >= L or len(np.unique(found)) < len(found):
+        raise BadInput(
+            f"{asker}: classes go from {found.min()} to {found.max()}; indices from 0 to {L - 1} "
+            "are expected, each once"
+        )
+    return found.astype(np.int64)
+
+
+def picked(picks: Any, classes: Sequence[str], images: int, asker: str) -> list[tuple[int, str]]:
+    """Pairs of an image's row and a class's name. Raises BadInput for other ones, and for none."""
+    try:
+        found = [(image, name) for image, name in picks]
+    except (TypeError, ValueError):
+        raise BadInput(
+            f"{asker}: picks are {picks!r}; pairs are expected, as [(0, {classes[0]!r})]"
+        ) from None
+    if not found:
+        raise BadInput(
+            f"{asker}: no image and class was picked; give some, as [(0, {classes[0]!r})]"
+        )
+    for _, name in found:
+        if name not in classes:
+            raise unknown(f"class ({asker})", name, classes)
+    own = rows([image for image, _ in found], images, asker)
+    return [(image, name) for image, (_, name) in zip(own, found, strict=True)]
+
+
+def check_table(
+    table: Any,
+    needs: Mapping[str, pa.DataType],
+    *,
+    asker: str,
+    give: str,
+    whole: Sequence[str] = (),
+) -> None:
+    """Raise BadInput unless a table has these columns, each of its kind.
+
+    whole: those that may hold no null; give: what to give instead. A column of nulls alone is of
+    any kind.
+    """
+    if not isinstance(table, pa.Table):
+        raise BadInput(f"{asker}: a {type(table).__name__} came; give {give}")
+    for name, wanted in needs.items():
+        if (times := table.column_names.count(name)) != 1:
+            has = "no column" if not times else f"{times} columns called"
+            raise BadInput(f"{asker}: the table has {has} {name!r}; give {give}")
+        kind = table.schema.field(name).type
+        told = next(word for word, is_so in _KINDS.items() if is_so(wanted))
+        if not (_KINDS[told](kind) or pa.types.is_null(kind)):
+            raise BadInput(
+                f"{asker}: column {name!r} of the table holds {kind} where {told} are expected; "
+                f"give {give}"
+            )
+        if name in whole and table[name].null_count:
+            raise BadInput(
+                f"{asker}: column {name!r} of the table is empty in {table[name].null_count} of "
+                f"{len(table)} rows; give {give}"
+            )
+
+
+def check_result(table: Any, schema: pa.Schema, *, asker: str, made_by: str) -> None:
+    """Raise BadInput unless this is what the analysis `made_by` returns, with a row at least."""
+    give = f"the table that {made_by} returns"
+    check_table(table, {each.name: each.type for each in schema}, asker=asker, give=give)
+    if not len(table):
+        raise BadInput(f"{asker}: the table has no rows; give {give}")
+
+
+def _index(value: Any) -> int | None:
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
