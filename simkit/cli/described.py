@@ -65,13 +65,13 @@ def _files(form: Format, out: Path) -> tuple[Path, ...]:
 
 def note_replaced(file: Path, truth: str) -> None:
     """Warn where labels in `file` have a card that names other truth than that with this id."""
+    from simkit.annotate.cards.escapes import read
     from simkit.labels.cards import own
 
-    for card in own(file)[:1] if file.is_file() else ():
-        text = card.read_text(encoding="utf-8", errors="replace")
-        found = re.search(r"^- Data set: (.+), split `", text, re.MULTILINE)
+    for text in own(file).values() if file.is_file() else ():
+        found = re.search(r"^- Data set: (.+), split `", text, re.MULTILINE)  # in one of the two
         if found and f"truth: `{truth}`" not in text:
-            what = f"{file} holds labels of {found[1]} and is replaced"
+            what = f"{file} holds labels of {read(found[1])} and is replaced"
             warnings.warn(f"{what}; --out writes to another file", stacklevel=1)
 
 

@@ -1,5 +1,7 @@
 """Where cards are, and whose."""
 
+import json
+import os
 from pathlib import Path
 
 import pytest
@@ -26,11 +28,39 @@ def test_cards_of_other_labels_are_not_taken(tmp_path: Path) -> None:
 def test_own_cards_name_their_file_and_others_are_refused(tmp_path) -> None:
     file = tmp_path / "a.parquet"
     first, second = paths(file)
-    first.write_text("read a.parquet in pandas")
-    assert own(file) == (first,)
+    first.write_text('read("a.parquet")')
+    assert own(file) == {first: 'read("a.parquet")'}
     check_free(file, "id 1")
     second.write_text('{"of": "id 1"}')
-    assert own(file) == (first,)
+    assert list(own(file)) == [first]
     check_free(file, "id 1")  # the same labels, in another form
     with pytest.raises(BadInput, match=r"a\.croissant\.json is there and is no card of a\.parquet"):
         check_free(file, "id 2")
+
+
+@pytest.mark.parametrize("name", ['a"b', "a\\b", "a'b", "ä", "a\nb", os.fsdecode(b"a\xff")])
+def test_odd_names_are_found_as_cards_write_them(tmp_path, name: str) -> None:
+    file = tmp_path / f"{name}.parquet"
+    try:
+        paths(file)[0].touch()
+    except OSError:
+        pytest.skip("this system has no such names")
+    text = f"read({json.dumps(file.name, ensure_ascii=False)})"
+    paths(file)[0].write_bytes(text.encode("utf-8", "backslashreplace"))
+    assert list(own(file)) == [paths(file)[0]]
+    check_free(file, "id 1")
+    paths(file)[0].write_text(f'read("c{name}.parquet")', "utf-8", "replace")
+    assert not own(file)
+
+
+def test_a_card_is_read_once(tmp_path, monkeypatch) -> None:
+    file = tmp_path / "a.parquet"
+    for path in paths(file):
+        path.write_text('read("a.parquet"), id 1')
+    opened = []
+    was = Path.open
+    monkeypatch.setattr(Path, "open", lambda p, *how: [opened.append(p), was(p, *how)][1])
+    for look in (own, lambda f: about(f, "id 1"), lambda f: check_free(f, "id 1")):
+        opened.clear()
+        look(file)
+        assert sorted(opened) == sorted(paths(file))

@@ -7,6 +7,7 @@ datasetcard.md of huggingface/hub-docs.
 from __future__ import annotations
 
 import dataclasses
+import glob
 import json
 import re
 import shlex
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from simkit.annotate.cards.escapes import code, fenced, prose, quoted
 from simkit.annotate.cards.subject import Subject
 from simkit.labels.cards import paths
 from simkit.labels.partial import ABSENT, PRESENT
@@ -29,12 +31,12 @@ def card(subject: Subject) -> str:
     machine = paths(subject.files[0])[1].name
     lines = [
         "---", *_front(subject), "---", "",
-        f"# {_plain(subject.title)}", "", subject.summary(), "",
+        f"# {prose(subject.title)}", "", prose(subject.summary()), "",
         "## Data and licence", "", *_data(subject), "",
-        "## How the labels were made", "", subject.collection(), "", *_making(subject), "",
+        "## How the labels were made", "", prose(subject.collection()), "", *_making(subject), "",
         "## Counts", "", *_counts(subject), "",
         "## Questions and cost", "", *_cost(subject), "",
-        "## Known biases", "", *(f"- {text}" for text in subject.biases() + subject.limits()), "",
+        "## Known biases", "", *_biases(subject), "",
         "## How to load them", "", *_loading(subject), "",
         "## Identity", "", *_identity(subject, machine),
     ]  # fmt: skip
@@ -51,8 +53,8 @@ def _front(subject: Subject) -> Iterator[str]:
     yield f"license: {terms.licence}"
     if terms.licence == "other":
         yield f"license_name: {terms.named}"
-        yield f"license_link: {_quoted(terms.link)}"
-    yield f"pretty_name: {_quoted(subject.title)}"
+        yield f"license_link: {quoted(terms.link)}"
+    yield f"pretty_name: {quoted(subject.title)}"
     if terms.title:
         yield from ("language:", "- en")  # of the class names; those of own data may be in any
     yield from ("annotations_creators:", "- machine-generated")
@@ -64,19 +66,19 @@ def _front(subject: Subject) -> Iterator[str]:
     yield from ("tags:", "- simkit", *partial, f"- {subject.scheme.name}")
     if subject.form in TABLES:
         yield from ("configs:", "- config_name: default")
-        yield f"  data_files: {_quoted(subject.files[0].name)}"
+        yield f"  data_files: {quoted(glob.escape(subject.files[0].name))}"
 
 
 def _data(subject: Subject) -> Iterator[str]:
     terms, parents = subject.terms, subject.labels.history.parents
-    yield f"- Data set: {_plain(subject.of_data)}, split `{_plain(subject.split)}`"
+    yield f"- Data set: {prose(subject.of_data)}, split {code(subject.split)}"
     if terms.page:
         yield f"- Its page: <{terms.page}>"
     yield f"- Licence of its labels: {terms.licence}" + (f", <{terms.link}>" if terms.link else "")
     if terms.note:
-        yield f"- To heed: {terms.note}"
+        yield f"- To heed: {prose(terms.note)}"
     if terms.cite:
-        yield f"- To cite: {terms.cite}"
+        yield f"- To cite: {prose(terms.cite)}"
     if not terms.title:
         yield "- Nothing is known of its owner; what holds for it holds for these labels."
     for what, parent in zip(("truth", "hierarchy"), parents, strict=False):
@@ -88,22 +90,20 @@ def _making(subject: Subject) -> Iterator[str]:
     scheme, settings = subject.scheme, subject.settings
     yield "| setting | value |"
     yield "| --- | --- |"
-    yield f"| scheme | {scheme.name}: {_cell(scheme.title)} ({_cell(scheme.source)}) |"
+    yield f"| scheme | {scheme.name}: {prose(scheme.title)} ({prose(scheme.source)}) |"
     for field in dataclasses.fields(scheme):  # type: ignore[arg-type]
-        yield f"| {field.name} | {_cell(json.dumps(getattr(scheme, field.name)))} |"
+        yield f"| {prose(field.name)} | {prose(json.dumps(getattr(scheme, field.name)))} |"
     yield f"| images | {settings['images']} |"
     yield f"| seed | {subject.labels.history.seed} |"
     yield f"| draw | {settings['draw']} |"
     if settings.get("legacy_rng"):
         yield "| legacy_rng | true |"
     yield ""
-    yield f"Annotators: {subject.people()}"
+    yield f"Annotators: {prose(subject.people())}"
     yield ""
     yield "To make them again:"
     yield ""
-    yield "```sh"
-    yield " ".join(map(_word, subject.command))
-    yield "```"
+    yield fenced("sh", " ".join(map(_word, subject.command)))
 
 
 def _counts(subject: Subject) -> Iterator[str]:
@@ -129,14 +129,14 @@ def _counts(subject: Subject) -> Iterator[str]:
     yield "| --- | ---: | ---: | ---: |"
     for c in ends:
         known = int(present[c]), int(absent[c])
-        yield f"| {_cell(labels.classes[c])} | {known[0]:,} | {known[1]:,} | {N - sum(known):,} |"
+        yield f"| {prose(labels.classes[c])} | {known[0]:,} | {known[1]:,} | {N - sum(known):,} |"
     yield ""
     yield f"Classes without any present label: {int((present == 0).sum()):,} of {L:,}."
 
 
 def _cost(subject: Subject) -> Iterator[str]:
     bill = subject.bill
-    yield f"At {bill.prices} prices, {bill.workers} people for each question:"
+    yield f"At {prose(bill.prices)} prices, {bill.workers} people for each question:"
     yield ""
     yield "| question | asked | hours | dollars |"
     yield "| --- | ---: | ---: | ---: |"
@@ -153,18 +153,21 @@ def _hours(seconds: float | None) -> str:
     return "unknown" if seconds is None else f"{seconds / 3600:,.2f}"
 
 
+def _biases(subject: Subject) -> Iterator[str]:
+    yield from (f"- {prose(text)}" for text in subject.biases() + subject.limits())
+
+
 def _loading(subject: Subject) -> Iterator[str]:
     name = json.dumps(subject.files[0].name, ensure_ascii=False)
-    yield "```python"
+    lines = [
+        "from simkit.labels import formats",
+        "",
+        f"labels = formats.make({json.dumps(subject.form)}).read({name})",
+    ]
     if subject.form in TABLES:
-        yield "import pandas"
-        yield ""
-        yield f"table = pandas.read_{subject.form}({name})  # image_id, class, state: 1 or -1"
-        yield ""
-    yield "from simkit.labels import formats"
-    yield ""
-    yield f"labels = formats.make({json.dumps(subject.form)}).read({name})"
-    yield "```"
+        read = f"table = pandas.read_{subject.form}({name})  # image_id, class, state: 1 or -1"
+        lines = ["import pandas", "", read, "", *lines]
+    yield fenced("python", "\n".join(lines))
     if subject.form in TABLES:
         yield ""
         yield "The table has a row for each known label; what has no row is unknown."
@@ -175,7 +178,7 @@ def _identity(subject: Subject, machine: str) -> Iterator[str]:
     yield f"- Content id of the labels: `{labels.id}`"
     made = ", ".join(f"{name} {version}" for name, version in labels.history.versions.items())
     yield f"- Made with {made}"
-    yield f"- For machines: `{machine}` (Croissant 1.0, with the file's SHA-256)"
+    yield f"- For machines: {code(machine)} (Croissant 1.0, with the file's SHA-256)"
     yield (
         "- Before publishing, add the day as `datePublished` to it: a simulation that gives the "
         "same bytes again has no clock (the environment variable SOURCE_DATE_EPOCH sets it)"
@@ -187,22 +190,3 @@ def _word(word: str) -> str:
     if "'" in word and not set(word) & set("!$`\n"):
         return '"' + re.sub(r'(["\\])', r"\\\1", word) + '"'
     return shlex.quote(word)
-
-
-def _plain(text: str) -> str:
-    """On one line."""
-    return " ".join(text.split())
-
-
-def _cell(text: str) -> str:
-    return _plain(text).replace("|", "\\|").replace("<", "&lt;")
-
-
-def _quoted(text: str) -> str:
-    """A YAML string in double quotes; JSON's is one, but for letters that YAML wants escaped."""
-    escaped = json.dumps(text, ensure_ascii=False)
-    return re.sub(
-        r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]",
-        lambda odd: f"\\u{ord(odd.group()):04x}",
-        escaped,
-    )

@@ -12,7 +12,7 @@ import pandas
 import pytest
 
 from simkit.annotate.cards.croissant import CONTEXT, croissant
-from tests.annotate.cards.examples import OWNED, subject
+from tests.annotate.cards.examples import ODD, OWNED, subject
 
 DAY = 1_750_000_000  # 2025-06-15
 # mlcommons.org/croissant/1.0, section "Required", and its distribution.
@@ -107,6 +107,17 @@ def test_it_is_croissant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: 
     assert value["datePublished"] == "2025-06-15"
     assert value["license"] == OWNED.link and value["isBasedOn"] == OWNED.page
     assert ("recordSet" in value) == (file in ("zoo.parquet", "zoo.csv"))
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_names_are_read_back(tmp_path: Path, name: str) -> None:
+    classes = [name, *(f"class {c}" for c in range(11))]
+    one = subject(tmp_path, f"{name.replace('/', '')}.parquet", data=name, classes=classes)
+    value = json.loads(croissant(one, "zoo.card.md"))
+    check(value, tmp_path)
+    assert value["distribution"][0]["name"] == one.files[0].name
+    assert value["recordSet"][1]["data"][0] == {"classes/name": name}
+    assert value["alternateName"] == one.title and name in value["description"]
 
 
 @pytest.mark.parametrize("given", ["", "tomorrow", "-5", "9" * 30, "²"])

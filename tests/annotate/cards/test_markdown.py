@@ -1,5 +1,7 @@
 """The Markdown card: front matter that YAML reads, tables that agree with the labels."""
 
+import glob
+import os
 import re
 import shlex
 from pathlib import Path
@@ -11,8 +13,9 @@ import yaml
 
 from simkit.annotate.cards.markdown import card, size_category
 from simkit.annotate.habits import Habits
+from simkit.labels.cards import paths
 from simkit.labels.partial import PartialLabels
-from tests.annotate.cards.examples import OWNED, subject
+from tests.annotate.cards.examples import ODD, OWNED, shown, subject, tables
 
 
 def front(text: str) -> dict[str, Any]:
@@ -63,9 +66,49 @@ def test_odd_names_are_read_back(tmp_path: Path, name: str) -> None:
 
 
 def test_names_of_classes_cannot_break_a_table(tmp_path: Path) -> None:
-    odd = ["a | b", "c\nd", "<b>", "e\\"]
-    rows = {row[0] for row in cells(card(subject(tmp_path, classes=odd)), "Counts")}
-    assert {"a \\| b", "c d", "&lt;b>"} <= rows
+    for start in range(0, len(ODD), 10):  # as many as are shown
+        classes = ODD[start : start + 10]
+        one = subject(tmp_path, classes=classes)
+        of_settings, counts, of_classes, bill = tables(card(one).split("---\n", 2)[2])
+        assert {row[0] for row in of_classes[1:]} == {" ".join(name.split()) for name in classes}
+        assert all(len(row) == 4 and row[1].isdecimal() for row in of_classes[1:])
+        assert dict(of_settings)["keep"] == "0.3" and bill[-1][0] == "total"
+        assert counts[-1] == ["classes", str(len(classes)), ""]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_names_of_data_and_splits_break_nothing(tmp_path: Path, name: str) -> None:
+    one = subject(tmp_path, data=name, split=name, command=("simkit", "--data", name))
+    matter, text = card(one).removeprefix("---\n").split("\n---\n", 1)
+    assert yaml.safe_load(matter)["pretty_name"] == one.title
+    written = " ".join(name.split())
+    assert shown(text, "h1") == [" ".join(one.title.split())]
+    assert len(shown(text, "h2")) == 7
+    told = shown(text, "p")
+    for sentence in (one.summary(), one.collection(), *one.biases()):
+        assert " ".join(sentence.split()) in told
+    assert f"Data set: {written}, split {written}" in told
+    assert shlex.split(shown(text, "fence")[0])[-1] == name
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are of other systems")
+@pytest.mark.parametrize("name", [name for name in ODD if name != "---"])
+@pytest.mark.parametrize("end", ["parquet", "csv"])
+def test_names_of_files_break_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, end: str
+) -> None:
+    one = subject(tmp_path, f"{name.replace('/', '')}.{end}")
+    matter, text = card(one).removeprefix("---\n").split("\n---\n", 1)
+    monkeypatch.chdir(tmp_path)
+    pattern = yaml.safe_load(matter)["configs"][0]["data_files"]
+    assert glob.glob(pattern) == [one.files[0].name]  # the Hub takes it for a pattern
+    space: dict[str, Any] = {}
+    exec(shown(text, "fence")[1], space)
+    assert space["labels"].counts()["present"] == one.labels.counts()["present"]
+    assert len(space["table"]) == one.labels.codes.nnz
+    machine = paths(one.files[0])[1].name
+    told = f"For machines: {' '.join(machine.split())} (Croissant 1.0, with the file's SHA-256)"
+    assert told in shown(text, "p")
 
 
 def test_the_counts_are_those_of_the_labels(tmp_path: Path) -> None:
