@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.heads.heads import initial
-from simkit.learn.methods import Batch, Outputs, Task, make
+from simkit.learn.methods import Batch, Outputs, Task, epochs, make
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train_stack
 
@@ -69,7 +69,7 @@ def _alone(name: str, maps: Tensor, codes: np.ndarray) -> np.ndarray:
     layer.load_state_dict({"weight": weight[..., None, None], "bias": bias})
     optimiser = torch.optim.Adam(layer.parameters(), lr=SETTINGS.rate(backbone=False))
     target = torch.from_numpy(codes)
-    for epoch in range(1, SETTINGS.epochs + 1):
+    for epoch in epochs(SETTINGS.epochs, method, state):
         order = chance.of("order", epoch).permutation(IMAGES).at(np.arange(IMAGES))
         for index in torch.from_numpy(order).split(SETTINGS.batch_size):
             optimiser.zero_grad()
@@ -80,7 +80,6 @@ def _alone(name: str, maps: Tensor, codes: np.ndarray) -> np.ndarray:
             with torch.no_grad():
                 seen = Outputs(out.logits.detach())
                 method.after_batch(batch, seen, state)
-        method.after_epoch(epoch, None, state)
     with torch.no_grad():
         return torch.cat([_boosted(layer(x)).mean((-2, -1)) for x in maps.split(64)]).numpy()
 

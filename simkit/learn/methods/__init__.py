@@ -14,6 +14,7 @@ from simkit.learn.methods.base import (
     register,
     spell,
 )
+from simkit.learn.methods.own_loop import epochs
 
 __all__ = [
     "Task",
@@ -24,6 +25,7 @@ __all__ = [
     "Method",
     "Around",
     "make",
+    "epochs",
     "register",
     "names",
     "spell",

@@ -166,6 +166,6 @@ def scores_of(method: str, scores: Tensor | None) -> Tensor:
     if scores is None:
         raise BadInput(
             f"method {method!r} reads the scores of all images at the end of every epoch, and none "
-            "came; give after_epoch(epoch, scores, state)"
+            "came; give epochs(count, method, state, scores), or after_epoch(epoch, scores, state)"
         )
     return scores

@@ -87,5 +87,5 @@ def test_a_loop_that_gives_too_little_is_told():
             method.after_epoch(1, None, method.start(Task(labels)))
         assert str(error.value) == (
             f"method {spec!r} reads the scores of all images at the end of every epoch, and none "
-            "came; give after_epoch(epoch, scores, state)"
+            "came; give epochs(count, method, state, scores), or after_epoch(epoch, scores, state)"
         )
