@@ -21,11 +21,11 @@ _KINDS = {
 }
 
 
-def count(value: Any, what: str, *, most: int | None = None) -> int:
-    """A whole number from 1, as int. Raises BadInput naming `what` for the rest."""
-    found = 0 if isinstance(value, bool) else _index(value) or 0
-    if found < 1 or (most is not None and found > most):
-        wanted = "of at least 1" if most is None else f"from 1 to {most}"
+def count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
+    """A whole number from `least` on, as int. Raises BadInput naming `what` for the rest."""
+    found = _index(value)
+    if found is None or found < least or (most is not None and found > most):
+        wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise BadInput(f"{what} is {value!r}; a whole number {wanted} is expected")
     return found
 
@@ -59,15 +59,34 @@ def listed(methods: Sequence[str] | str, what: str = "methods") -> tuple[str, ..
     return tuple(part.strip() for part in parts if part.strip())
 
 
-def rows(given: Any, images: int, what: str) -> list[int]:
-    """Images by their rows; a single number is one. Raises BadInput for what is none of them."""
-    found = [given] if np.ndim(given) == 0 else list(given)
+def one_method(method: Any, what: str) -> str:
+    """A single method. Raises BadInput naming `what` for none, and for several."""
+    found = listed(method, what)
+    if len(found) != 1:
+        raise BadInput(f"{what} is {method!r}; one method is expected")
+    return found[0]
+
+
+def by_name(given: Any, what: str, example: str, asker: str = "") -> None:
+    """Raise BadInput for what is no mapping from names, and for none; what: in the singular."""
+    head = f"{asker}: " if asker else ""
+    if not isinstance(given, Mapping) or not given:
+        came = "came" if isinstance(given, Mapping) else f"came by name, but a {_type(given)}"
+        raise BadInput(f"{head}no {what} {came}; give some, as {example}")
+
+
+def rows(given: Any, images: int | None, what: str) -> list[int]:
+    """Images by their rows; a single number is one. Raises BadInput for what is none of them.
+
+    images: how many there are; None: nobody knows yet.
+    """
+    found = list(given) if isinstance(given, Iterable) else [given]
     for value in found:
-        place = None if isinstance(value, bool | np.bool_) else _index(value)
-        if place is None or not 0 <= place < images:
-            raise BadInput(
-                f"{what}: there is no image {value!r}; rows from 0 to {images - 1} are expected"
-            )
+        place = _index(value)
+        if place is None or place < 0 or (images is not None and place >= images):
+            end = "on" if images is None else f"to {images - 1}"
+            told = repr(value) if place is None else place
+            raise BadInput(f"{what}: there is no image {told}; rows from 0 {end} are expected")
     return [int(value) for value in found]
 
 
@@ -122,7 +141,7 @@ def check_table(
     any kind.
     """
     if not isinstance(table, pa.Table):
-        raise BadInput(f"{asker}: a {type(table).__name__} came; give {give}")
+        raise BadInput(f"{asker}: a {_type(table)} came; give {give}")
     for name, wanted in needs.items():
         if (times := table.column_names.count(name)) != 1:
             has = "no column" if not times else f"{times} columns called"
@@ -150,7 +169,12 @@ def check_result(table: Any, schema: pa.Schema, *, asker: str, made_by: str) -> 
 
 
 def _index(value: Any) -> int | None:
+    """As int where it is a whole number of any kind, which true and false are not."""
     try:
-        return operator.index(value)
+        return None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         return None
+
+
+def _type(value: Any) -> str:
+    return type(value).__name__

@@ -15,6 +15,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.study.analysis import asked
 
 _FEW = 20_000  # ids, among which the nearest spelling is found in a second
 
@@ -44,10 +45,11 @@ def neighbours(
             f"neighbours: features of {len(features):,} images came with a truth of "
             f"{len(truth.images):,}; give a row for each image of the truth"
         )
-    if k < 1 or k != int(k):
-        raise BadInput(f"neighbours: k is {k}; a whole number of at least 1 is expected")
+    asked.count(k, "neighbours: k")
+    (query,) = asked.names(query, "neighbours: query")
+    away = [] if without is None else asked.rows(without, len(truth.images), "neighbours: without")
     there = np.ones(len(truth.images), bool)
-    there[[] if without is None else without] = False
+    there[away] = False
     own = _row(truth, query, there)
     rows = np.flatnonzero(there)
     near = nearest(UnitRows(features, rows, "neighbours"), k, own=np.searchsorted(rows, [own]))

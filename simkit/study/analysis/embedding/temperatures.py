@@ -18,6 +18,8 @@ from simkit.labels.truth import Truth
 from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.pieces.exposure import Exposure
+from simkit.study.analysis import asked
+from simkit.study.analysis.labelling.revealed import check_same
 
 
 def curves(methods: Sequence[str], *, points: int = 101) -> pa.Table:
@@ -27,6 +29,7 @@ def curves(methods: Sequence[str], *, points: int = 101) -> pa.Table:
     something present is nearest, else "absent"), distance in [0, 1], temperature, and slope, the
     size of the loss's gradient at a logit of 0. Raises BadInput for another method, and for none.
     """
+    asked.count(points, "curves: points")
     away = torch.linspace(0, 1, points, dtype=torch.float64)
     beyond = torch.full_like(away, torch.inf)
     parts = []
@@ -48,10 +51,14 @@ def temperatures(
 
     image: its row in the task, which has features or the aids. Columns: method, class, state (int8
     +1, -1, 0), temperature (0 where known or ignored), present (bool, in truth; null without it).
-    Raises BadInput for another method, for none, and for an image that was not asked about.
+    Raises BadInput for another method, for none, for an image that was not asked about, and for a
+    truth about others.
     """
     labels = task.labels
-    if not 0 <= image < len(labels.asked) or not labels.asked[image]:
+    (image,) = asked.rows([image], len(labels.asked), "temperatures")
+    if truth is not None:
+        check_same(truth, labels, "task")
+    if not labels.asked[image]:
         raise BadInput(
             f"image {image} was not asked about, so it has no temperatures; choose one of the "
             f"{int(labels.asked.sum()):,} that were"
@@ -76,13 +83,15 @@ def reached(task: Task, methods: Sequence[str], *, truth: Truth | None = None) -
     right_absent (of soft negatives that are not), there (of all unknown labels, what guessing
     "present" would have right) and found (of unknown labels that are there which are soft
     positives). Source of the question: Soft Exposure's rebuttal. Raises BadInput for another
-    method, for none, and where no image was asked about.
+    method, for none, for a truth about other images, and where no image was asked about.
     """
     rows = task.rows
     if not len(rows):
         raise BadInput(
             "reached: no image was asked about, so none has temperatures; ask about some"
         )
+    if truth is not None:
+        check_same(truth, task.labels, "task")
     unknown = task.labels.rows(rows) == UNKNOWN
     there = None if truth is None else truth.rows(rows) & unknown
     found = []
@@ -112,6 +121,9 @@ def label_distances(
     other, distance; every pair stands twice. Raises BadInput where fewer than two have a place, or
     where there is not a name for each.
     """
+    psi = np.asarray(psi)
+    if psi.ndim != 2:
+        raise BadInput(f"label_distances: psi has shape {psi.shape}; (L, D) is expected")
     if len(psi) != len(classes):
         raise BadInput(
             f"label_distances: {len(classes)} class names came for {len(psi)} places; give one "
@@ -144,7 +156,7 @@ def _share(part: float, whole: float) -> float:
 def _exposures(specs: Sequence[str]) -> list[tuple[str, Exposure]]:
     """Each method with how it was spelled."""
     found = []
-    for spec in specs:
+    for spec in asked.listed(specs):
         method = make(spec)
         if not isinstance(method, Exposure):
             raise BadInput(f"{spec!r} has no temperatures; name se, se-l or se-i, with settings")

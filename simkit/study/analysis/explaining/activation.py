@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simkit.data.dataset import Boxes
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.learn.heads.heads import Model
 from simkit.learn.methods import Method
 from simkit.learn.methods.base import Around
 from simkit.learn.trained import BATCH, Trained, check_inputs, evaluating
+from simkit.study.analysis.asked import by_name, count, picked
+from simkit.study.analysis.explaining.boxes import check_boxes, corners
 
 _MAP = pa.list_(pa.list_(pa.float64()))
 ACTIVATION = pa.schema(
@@ -39,12 +41,16 @@ def explanations(
     """(b, L, h, w) class maps as the method scores by them: boosted, where it boosts.
 
     Their means are the scores of methods that score by the mean. inputs: maps of features, or
-    pictures where a backbone was trained. Raises BadInput for other inputs.
+    pictures where a backbone was trained. batch: how many at a time. Raises BadInput for other
+    inputs, and for a batch that is no whole number from 1.
     """
     check_maps(trained.model, inputs)
-    for start in range(0, len(inputs), batch):
-        rows = np.arange(start, min(start + batch, len(inputs)))
-        yield explained(trained.model, trained.method, trained.state, inputs, rows)
+    count(batch, "batch")
+    model, method, state = trained.model, trained.method, trained.state
+    return (
+        explained(model, method, state, inputs, np.arange(at, min(at + batch, len(inputs))))
+        for at in range(0, len(inputs), batch)
+    )
 
 
 def explained(
@@ -111,17 +117,10 @@ def activation(
     suppl. Fig. 1.
     """
     check_models(models, inputs, truth, "activation")
-    if not picks:
-        raise BadInput("activation: no image and class was picked; give some, as (0, 'star')")
+    picks = picked(picks, truth.classes, len(truth.images), "activation")
+    if boxes is not None and boxes.sizes is not None:
+        check_boxes(boxes, truth.shape)
     columns = {name: c for c, name in enumerate(truth.classes)}
-    for image, name in picks:
-        if name not in columns:
-            raise unknown("class (activation)", name, truth.classes)
-        if not 0 <= image < len(truth.images):
-            raise BadInput(
-                f"activation: image {image} was picked, and there are images 0 to "
-                f"{len(truth.images) - 1}"
-            )
     found = []
     for model, trained in models.items():
         for image, name in picks:
@@ -135,7 +134,7 @@ def activation(
                     "present": bool(truth.rows([image])[0, c]),
                     "probability": float(1 / (1 + np.exp(-np.float64(score[c])))),
                     "map": maps[c].astype(float).tolist(),
-                    "boxes": _places(boxes, image, c),
+                    "boxes": corners(boxes, image, c).tolist(),
                 }
             )
     return pa.Table.from_pylist(found, schema=ACTIVATION)
@@ -143,8 +142,7 @@ def activation(
 
 def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth, asker: str) -> None:
     """Raise BadInput where there is no model, or where inputs or classes are not the truth's."""
-    if not models:
-        raise BadInput(f"{asker}: no model came; give some, as {{'AN': trained}}")
+    by_name(models, "model", "{'AN': trained}", asker)
     if len(inputs) != len(truth.images):
         raise BadInput(
             f"{asker}: {len(inputs):,} inputs came with a truth of {len(truth.images):,} images; "
@@ -166,11 +164,3 @@ def _one(trained: Trained, inputs: Any, image: int) -> tuple[NDArray[Any], NDArr
         score = trained.method.predict(model(x, maps=True), trained.state)
     maps = explained(model, trained.method, trained.state, inputs, rows)
     return maps[0], score[0].cpu().numpy()
-
-
-def _places(boxes: Boxes | None, image: int, c: int) -> list[list[float]]:
-    if boxes is None or boxes.sizes is None:
-        return []
-    own = (boxes.images == image) & (boxes.classes == c)
-    corners = boxes.corners[own].astype(float) / np.tile(boxes.sizes[image], 2)
-    return [[float(v) for v in corner] for corner in corners]

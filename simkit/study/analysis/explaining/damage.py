@@ -17,10 +17,30 @@ from simkit.labels.truth import Truth
 from simkit.learn.heads.heads import Model
 from simkit.learn.methods import Method
 from simkit.learn.trained import BATCH, Trained
+from simkit.study.analysis.asked import by_name, check_result, count, part
 from simkit.study.analysis.explaining.activation import check_models, explained, explanations
 
 _Floats = NDArray[np.float64]
 KINDS = ("present", "absent")
+_TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()
+_MEASURED = ("agreement", "control", "distance", "top", "bottom", "full_top", "full_bottom")
+DAMAGE = pa.schema(
+    [
+        ("model", _TEXT),
+        ("image", _WHOLE),
+        ("class", _TEXT),
+        ("present", pa.bool_()),
+        *((name, _NUMBER) for name in _MEASURED),
+    ]
+)
+COURSE = pa.schema(
+    [
+        ("model", _TEXT),
+        ("epoch", _WHOLE),
+        ("labels", _TEXT),
+        *((name, _NUMBER) for name in ("top", "bottom", "logit")),
+    ]
+)
 
 
 def damage(
@@ -51,10 +71,12 @@ def damage(
     classes. Source: BoostLU (Kim et al., CVPR 2023), section 4 and Fig. 2, whose Gaussian has no
     width in print.
     """
-    check_models({"full": full, **partial}, inputs, truth, "damage")
-    for name, value in (("share", share), ("spread", spread)):
-        if not 0 < value <= 0.5:
-            raise BadInput(f"damage: {name} is {value}; a number above 0 and up to 0.5 is expected")
+    by_name(partial, "partially trained model", "{'AN': trained}", "damage")
+    check_models({"full": full}, inputs, truth, "damage")
+    check_models(partial, inputs, truth, "damage")
+    part(share, "damage: share", most=0.5)
+    part(spread, "damage: spread", most=0.5)
+    count(batch, "damage: batch")
     known = None if truth.known is None else truth.known.toarray()
     names = np.array(truth.classes, object)
     parts = []
@@ -69,11 +91,10 @@ def damage(
             image, c = np.nonzero(kept)
             columns = {name: value[kept] for name, value in values.items()}
             about = {"model": [model] * len(image), "image": image + start, "class": names[c]}
-            parts.append(pa.table({**about, "present": there[kept], **columns}))
+            about |= {"present": there[kept]}
+            parts.append(pa.table({**about, **columns}, schema=DAMAGE))
             start = rows.stop
-    if not parts:
-        raise BadInput("damage: no partially trained model came; give some, as {'AN': trained}")
-    return pa.concat_tables(parts)
+    return pa.concat_tables(parts or [DAMAGE.empty_table()])
 
 
 def summary(table: pa.Table) -> pa.Table:
@@ -82,8 +103,9 @@ def summary(table: pa.Table) -> pa.Table:
     Columns: model, labels ("present" or "absent"), maps (how many), agreement and control
     (medians), positive and control_positive (which share is above 0), distance, top, bottom,
     full_top and full_bottom (medians). Maps without a correlation do not count in the four about
-    correlations.
+    correlations. Raises BadInput for another table than `damage` returns.
     """
+    check_result(table, DAMAGE, asker="summary", made_by="damage")
     found = []
     for model in dict.fromkeys(table["model"].to_pylist()):
         own = table.filter(pc.equal(table["model"], model))
@@ -109,13 +131,20 @@ class Course:
     """A watcher that measures the maps after every epoch; `table(model)` says what it saw.
 
     method: the one that is trained; inputs, truth: of images not trained on, where what the truth
-    does not know is left out; share: as in `damage`. Raises BadInput without inputs.
+    does not know is left out; share: as in `damage`. Raises BadInput without inputs, for a truth
+    about others, and for a share that is none.
     """
 
     def __init__(self, method: Method, inputs: Any, truth: Truth, *, share: float = 0.05) -> None:
         if not len(inputs):
             raise BadInput("Course: there are no inputs; give those of images not trained on")
-        self.method, self.inputs, self.truth, self.share = method, inputs, truth, share
+        if len(inputs) != len(truth.images):
+            raise BadInput(
+                f"Course: {len(inputs):,} inputs came with a truth of {len(truth.images):,} "
+                "images; give those of one split"
+            )
+        self.method, self.inputs, self.truth = method, inputs, truth
+        self.share = part(share, "Course: share", most=0.5)
         self.rows: list[dict[str, Any]] = []
 
     def __call__(self, *step: object) -> None:
@@ -141,7 +170,7 @@ class Course:
     def table(self, model: str) -> pa.Table:
         """Columns: model, epoch, labels ("present" or "absent"), and the means over such classes
         of all images of top, bottom and logit (the mean of a map)."""
-        return pa.Table.from_pylist([{"model": model, **row} for row in self.rows])
+        return pa.Table.from_pylist([{"model": model, **row} for row in self.rows], schema=COURSE)
 
 
 def ends(cells: _Floats, share: float) -> tuple[_Floats, _Floats]:

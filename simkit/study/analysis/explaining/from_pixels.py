@@ -14,6 +14,7 @@ from simkit.learn.methods import Task, make
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Watcher, train
 from simkit.learn.trained import Trained
+from simkit.study.analysis.asked import listed
 from simkit.study.analysis.explaining.models import FULL
 from simkit.study.material.shown import Shown, decoded
 
@@ -40,6 +41,7 @@ def from_pixels(
     and for data without pictures. What needs to know which pictures are near (SE) is not for here.
     Source: the training of "Spatial Consistency Loss" (WACV 2023), section 4.1, in small.
     """
+    methods = listed(methods, "from_pixels: methods")
     if not methods:
         raise BadInput("from_pixels: no method was named; name some, such as an and en+scl")
     watch = watch or {}

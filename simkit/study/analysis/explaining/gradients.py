@@ -19,9 +19,17 @@ from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.boostlu import BoostLU
+from simkit.study.analysis.asked import listed
 from simkit.study.analysis.labelling.revealed import check_same
 
 KINDS = ("named present", "false negative", "true negative")
+CELLS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("method", "labels", "cells")),
+        ("number", pa.int64()),
+        *((name, pa.float64()) for name in ("push", "closed", "error")),
+    ]
+)
 _AT_ONCE = 64  # images
 
 
@@ -83,8 +91,10 @@ def cell_gradients(
     Source: BoostLU (Kim et al., CVPR 2023), Eqs 4, 9, 10.
     """
     _check(np.shape(maps), 4, labels, truth)
+    if not (specs := listed(methods, "cell_gradients: methods")):
+        raise BadInput("cell_gradients: no method is named; name an, an+boostlu or both")
     found = []
-    for spec in methods:
+    for spec in specs:
         method, state = _started(spec, labels)
         sums: dict[tuple[str, str], list[float]] = {}
         for rows, codes, present, known in _images(labels, truth):
@@ -110,7 +120,7 @@ def cell_gradients(
                 about = {"method": spec, "labels": kind, "cells": side, "number": int(number)}
                 means = {"push": total / number, "closed": expected / number, "error": error}
                 found.append({**about, **means})
-    return pa.Table.from_pylist(found)
+    return pa.Table.from_pylist(found, schema=CELLS)
 
 
 def _closed(method: Method, state: nn.Module, codes: Tensor, maps: Tensor) -> tuple[Tensor, Tensor]:

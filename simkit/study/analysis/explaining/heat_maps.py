@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from simkit.data.dataset import Boxes
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Method
 from simkit.learn.methods.base import Around
 from simkit.learn.methods.scl import SpatialConsistencyLoss
+from simkit.study.analysis.asked import by_name, picked, rows
+from simkit.study.analysis.explaining.boxes import check_boxes, corners
 from simkit.study.analysis.labelling.revealed import check_same
 
 KINDS = ("annotated positive", "unannotated positive", "negative")
@@ -61,7 +63,7 @@ class HeatMaps:
                 "scl(weight=0) to watch it without its loss"
             )
         self.method = method
-        self.images = np.asarray(images, np.int64)
+        self.images = np.array(rows(images, None, "HeatMaps"), np.int64)
         self.maps: dict[int, NDArray[np.uint8]] = {}
 
     def __call__(self, epoch: int, batch: object, out: object, state: nn.Module) -> None:
@@ -78,8 +80,9 @@ class HeatMaps:
             state = state.inner  # type: ignore[assignment]
         heat = state.heat
         assert isinstance(heat, torch.Tensor)
-        rows = torch.from_numpy(self.images).to(heat.device)
-        found: NDArray[np.uint8] = heat.index_select(0, rows).cpu().numpy()
+        rows(self.images, len(heat), "HeatMaps")
+        own = torch.from_numpy(self.images).to(heat.device)
+        found: NDArray[np.uint8] = heat.index_select(0, own).cpu().numpy()
         return found
 
 
@@ -103,8 +106,9 @@ def heat_maps(
     Source: "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4; BoostLU (CVPR 2023), Fig. 4.
     """
     kinds = _kinds(kept, labels, truth)
-    if not picks:
-        raise BadInput("heat_maps: no image and class was picked; give some, as (0, 'star')")
+    picks = picked(picks, truth.classes, len(truth.images), "heat_maps")
+    if boxes is not None and boxes.sizes is not None:
+        check_boxes(boxes, truth.shape)
     columns = {name: c for c, name in enumerate(truth.classes)}
     found: list[dict[str, Any]] = []
     for model, one in kept.items():
@@ -116,8 +120,6 @@ def heat_maps(
                     f"{max(one.maps, default=0)}"
                 )
             for image, name in picks:
-                if name not in columns:
-                    raise unknown("class (heat_maps)", name, truth.classes)
                 if image not in places:
                     raise BadInput(
                         f"heat_maps: image {image} was picked, and {model!r} did not watch it"
@@ -136,7 +138,7 @@ def heat_maps(
                         "class": name,
                         "kind": KINDS[kinds[image, c]],
                         "map": (one.maps[epoch][places[image], c] / 255.0).tolist(),
-                        "boxes": _corners(boxes, image, c).tolist(),
+                        "boxes": corners(boxes, image, c).tolist(),
                     }
                 )
     return pa.Table.from_pylist(found, schema=HEAT_MAPS)
@@ -156,8 +158,7 @@ def located(
     Source: what "Spatial Consistency Loss" (WACV 2023) shows in Fig. 4, counted.
     """
     kinds = _kinds(kept, labels, truth)
-    if boxes.sizes is None:
-        raise BadInput("the boxes do not know the sizes of their images; bring boxes with sizes")
+    check_boxes(boxes, truth.shape)
     drawn = np.unique(boxes.classes)
     found: list[dict[str, Any]] = []
     for model, one in kept.items():
@@ -197,8 +198,7 @@ def _kinds(kept: Mapping[str, HeatMaps], labels: PartialLabels, truth: Truth) ->
 
     Raises BadInput for labels of other images, for watched images beyond them, and for no model.
     """
-    if not kept:
-        raise BadInput("no model was watched; give some, as {'en+scl': HeatMaps(...)}")
+    by_name(kept, "watched model", "{'en+scl': HeatMaps(...)}")
     check_same(truth, labels, "labels")
     N, _ = truth.shape
     for model, one in kept.items():
@@ -223,19 +223,10 @@ def _inside(
     middle = (np.arange(side) + 0.5) / side
     for n, image in enumerate(images.tolist()):
         for place, c in enumerate(classes.tolist()):
-            for x0, y0, x1, y1 in _corners(boxes, image, c):
+            for x0, y0, x1, y1 in corners(boxes, image, c):
                 rows, columns = (y0 <= middle) & (middle < y1), (x0 <= middle) & (middle < x1)
                 found[n, place] |= rows[:, None] & columns
     return found
-
-
-def _corners(boxes: Boxes | None, image: int, c: int) -> NDArray[np.float64]:
-    """(n, 4) x0, y0, x1, y1 as shares of width and height; none where nothing is known."""
-    if boxes is None or boxes.sizes is None:
-        return np.zeros((0, 4))
-    own = (boxes.images == image) & (boxes.classes == c)
-    found: NDArray[np.float64] = boxes.corners[own] / np.tile(boxes.sizes[image], 2)
-    return found.astype(np.float64)
 
 
 def _depth(method: Method) -> int | None:

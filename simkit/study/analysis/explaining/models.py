@@ -11,6 +11,7 @@ from simkit.learn.methods import Task, make
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Watcher, train
 from simkit.learn.trained import Trained
+from simkit.study.analysis.asked import listed
 from simkit.study.material.material import Material
 
 FULL = "full"
@@ -37,6 +38,7 @@ def models(
             "class maps are made from maps of features, and the material has none of train; open "
             'it with kinds ("maps",)'
         )
+    methods = listed(methods, "models: methods")
     if not methods:
         raise BadInput("models: no method was named; name some, such as full and an")
     watch = watch or {}

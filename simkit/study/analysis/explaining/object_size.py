@@ -14,7 +14,9 @@ from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.trained import Trained
+from simkit.study.analysis.asked import count, places
 from simkit.study.analysis.explaining.activation import check_models
+from simkit.study.analysis.explaining.boxes import check_boxes
 
 PARTS = pa.schema(
     [
@@ -42,27 +44,21 @@ def object_size(
 
     draws: of each draw its models by method. boxes: with sizes of the images of `truth`. Present
     labels are cut into `groups` of equal number by the share of the picture that the largest
-    object of the class covers. A group's AP of a class ranks these images against all in which the
+    object of the class covers; those at an edge, equal ones together, are in the larger group. A
+    group's AP of a class ranks these images against all in which the
     class is absent; images that show it in another size are left out. classes: indices of those
     that count; classes without boxes never do.
     Columns: method, draw, by ("object size"), part (its name and shares of the area), count
-    (present labels in it), map (from 0 to 1). Raises BadInput without models or image sizes, and
-    for fewer present labels than groups.
+    (present labels in it), map (from 0 to 1). Raises BadInput without models or image sizes, for
+    boxes of other images, for classes that are not there, and where a group stays empty: for fewer
+    labels with a box than groups, or too many of one size.
     Source: "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
     """
+    count(groups, "object_size: groups")
     share = _shares(boxes, truth)
-    if classes is not None:
-        share[:, np.setdiff1d(np.arange(truth.shape[1]), classes)] = 0
-    sizes = share[share > 0]
-    if groups < 1 or len(sizes) < groups:
-        raise BadInput(
-            f"object_size: {len(sizes)} present labels have a box, for {groups} groups; one group "
-            "at least is expected, and one label for each"
-        )
-    edges = np.quantile(sizes, np.linspace(0, 1, groups + 1))
-    which = np.where(
-        share > 0, np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1), -1
-    )
+    others = np.setdiff1d(np.arange(truth.shape[1]), places(classes, truth.shape[1], "object_size"))
+    share[:, others] = 0
+    edges, which = _groups(share, groups)
     words = _WORDS.get(groups, tuple(f"group {n + 1}" for n in range(groups)))
     names = [f"{word}, {edges[n]:.0%} to {edges[n + 1]:.0%}" for n, word in enumerate(words)]
     present = truth.rows(np.arange(truth.shape[0]))
@@ -94,7 +90,7 @@ def positives(
     how many images have it; a part without images is left out. Raises BadInput without models.
     Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5d and Table 3.
     """
-    chosen = np.arange(truth.shape[1]) if classes is None else np.asarray(classes)
+    chosen = places(classes, truth.shape[1], "positives")
     known = None if truth.known is None else truth.known[:, chosen]
     how: dict[str, Any] = {"counts": counts, "at_least": at_least}
     found = []
@@ -104,6 +100,29 @@ def positives(
                 part = {"by": "present labels", "part": one.name, "count": one.images}
                 found.append({**about, **part, "map": one.map})
     return pa.Table.from_pylist(found, schema=PARTS)
+
+
+def _groups(
+    share: NDArray[np.float64], groups: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Edges (groups + 1,) of sizes, and which group (N, L) each label is in; -1 without a box."""
+    sizes = share[share > 0]
+    if len(sizes) < groups:
+        raise BadInput(
+            f"object_size: {len(sizes)} present labels have a box, for {groups} groups; one label "
+            "at least is expected for each"
+        )
+    edges = np.quantile(sizes, np.linspace(0, 1, groups + 1))
+    own = np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1)
+    which = np.where(share > 0, own, -1)
+    if len(np.unique(own[share > 0])) < groups:
+        size, times = np.unique(sizes, return_counts=True)
+        raise BadInput(
+            f"object_size: {times.max()} of {len(sizes)} labels have objects of the same size, "
+            f"{size[times.argmax()]:.2g} of the picture, so that {groups} groups cannot be filled; "
+            "give fewer"
+        )
+    return edges, which
 
 
 def _scored(
@@ -122,16 +141,9 @@ def _scored(
 
 def _shares(boxes: Boxes, truth: Truth) -> NDArray[np.float64]:
     """(N, L) which share of the image the largest object of a class covers; 0 without a box."""
-    if boxes.sizes is None:
-        raise BadInput("the boxes do not know the sizes of their images; bring boxes with sizes")
+    sizes = check_boxes(boxes, truth.shape)
     sides = (boxes.corners[:, 2:] - boxes.corners[:, :2]).astype(np.float64)
-    for axis, (places, what) in enumerate(((boxes.images, "image"), (boxes.classes, "class"))):
-        if len(places) and places.max() >= truth.shape[axis]:
-            raise BadInput(
-                f"a box is of {what} {places.max()}, and the truth has {truth.shape[axis]}; bring "
-                "the boxes of its images"
-            )
-    area = sides.prod(1) / boxes.sizes[boxes.images].prod(1)
+    area = np.maximum(sides, 0).prod(1) / sizes[boxes.images].prod(1)
     found = np.zeros(truth.shape)
     np.maximum.at(found, (boxes.images, boxes.classes), area)
     return np.where(truth.rows(np.arange(truth.shape[0])), found, 0.0)

@@ -13,7 +13,9 @@ from simkit.errors import BadInput
 from simkit.learn.metrics import average_precision, mean_ap, pointing_game, pointing_hits
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.trained import Trained
+from simkit.study.analysis.asked import count
 from simkit.study.analysis.explaining.activation import check_models
+from simkit.study.analysis.explaining.boxes import check_boxes
 from simkit.study.material.material import Material
 from simkit.study.runs import SCHEMA
 
@@ -50,6 +52,8 @@ def pointing(
             f"pointing: the {split} split has no boxes to point at; take data with boxes, such as "
             "scenes or coco"
         )
+    if size is not None:
+        count(size, "pointing: size")
     truth, inputs = material.truth(split), material.inputs(split, "maps")
     regions = None if size is None or boxes.sizes is None else middle(boxes.sizes, size)
     found: list[dict[str, Any]] = []
@@ -70,15 +74,17 @@ def blind(boxes: Boxes) -> dict[str, float]:
     """What the pointing game gives without looking: "centre", always the middle of the image, and
     "anywhere", any pixel at random, which is the share of the image that a class's boxes cover.
 
-    Both are means over classes with boxes, from 0 to 1. Raises BadInput without image sizes.
+    Both are means over classes with boxes, from 0 to 1. Raises BadInput without image sizes, and
+    without boxes.
     """
-    if boxes.sizes is None:
-        raise BadInput("the boxes do not know the sizes of their images; bring boxes with sizes")
+    of_images = check_boxes(boxes)
+    if not len(boxes.images):
+        raise BadInput("blind: there is no box to point at; bring some")
     pairs, which = np.unique(
         np.stack([boxes.images, boxes.classes], 1), axis=0, return_inverse=True
     )
     corners = [boxes.corners[which.ravel() == n] for n in range(len(pairs))]
-    sizes = boxes.sizes[pairs[:, 0]][:, ::-1]
+    sizes = of_images[pairs[:, 0]][:, ::-1]
     peaks = np.zeros((len(pairs), 3, 3))
     peaks[:, 1, 1] = 1
     covered = [_covered(own, *size) for own, size in zip(corners, sizes.tolist(), strict=True)]

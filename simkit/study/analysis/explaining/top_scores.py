@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
 from simkit.learn.trained import Trained
+from simkit.study.analysis.asked import by_name, check_result, count, places
 
 TOP_SCORES = pa.schema(
     [
@@ -38,16 +38,11 @@ def top_scores(
     BadInput for more ranks than classes, and without models.
     Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5a, whose supplement shows four ranks.
     """
-    if not models:
-        raise BadInput("top_scores: no model came; give some, as {'an': trained}")
+    by_name(models, "model", "{'an': trained}", "top_scores")
     tables = []
     for model, trained in models.items():
-        chosen = np.arange(len(trained.classes)) if classes is None else np.asarray(classes)
-        if not 1 <= ranks <= len(chosen):
-            raise BadInput(
-                f"top_scores: {ranks!r} ranks were asked for; with {len(chosen)} classes give a "
-                "number from 1 to that"
-            )
+        chosen = places(classes, len(trained.classes), "top_scores")
+        count(ranks, "top_scores: ranks", most=len(chosen))
         scores = trained.scores(inputs)[:, chosen].astype(np.float64)
         highest = -np.sort(-scores, axis=1)[:, :ranks]
         N = len(scores)
@@ -66,7 +61,11 @@ def top_scores(
 
 
 def medians(table: pa.Table) -> dict[str, list[float]]:
-    """Of each model the median probability of every rank, from the first on."""
+    """Of each model the median probability of every rank, from the first on.
+
+    Raises BadInput for another table than `top_scores` returns.
+    """
+    check_result(table, TOP_SCORES, asker="medians", made_by="top_scores")
     found: dict[str, list[float]] = {}
     for row in table.group_by(["model", "rank"], use_threads=False).aggregate([]).to_pylist():
         some = table.filter((pc.field("model") == row["model"]) & (pc.field("rank") == row["rank"]))

@@ -13,6 +13,7 @@ from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.study.analysis.asked import by_name
 from simkit.study.analysis.labelling.revealed import check_same
 
 STATES = ("present", "absent", "missing present", "missing absent")
@@ -28,12 +29,19 @@ def depths(truth: Truth, labelled: Mapping[str, PartialLabels], hierarchy: Hiera
     state: known to be "present" or "absent", or "missing present" and "missing absent", which are
     so in truth and unknown; count, of labels; share of the level's labels in [0, 1]. A row for each
     of the four states. Raises BadInput for labels of other images or classes, for a hierarchy of
-    others, and where a scheme asked about no image.
+    others, for a truth that is not complete, for no labels, and where a scheme asked about no
+    image.
     """
+    by_name(labelled, "labels", "{'rpa': labels}", "depths")
     if tuple(hierarchy.classes) != tuple(truth.classes):
         raise BadInput(
             "depths: the hierarchy is over other classes than the truth; give the one the data set "
             "is closed under"
+        )
+    if truth.known is not None and truth.known.sum() < truth.shape[0] * truth.shape[1]:
+        raise BadInput(
+            "depths: the truth does not know all labels, so nobody can say what is missing; give a "
+            "complete one"
         )
     levels = levels_of(hierarchy)
     leaves = np.isin(np.arange(len(levels)), hierarchy.leaves)

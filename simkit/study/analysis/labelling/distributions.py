@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
+from simkit.study.analysis.asked import by_name
 from simkit.study.analysis.labelling.revealed import check_same
 
 
@@ -16,7 +17,9 @@ def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pa.Tab
 
     Columns: scheme, class, rank (0: most frequent), true (images in which the class is present),
     present and absent (labels of the scheme), found (present / true, nan where true is 0).
+    Raises BadInput for labels of other images or classes, and for none.
     """
+    by_name(labelled, "labels", "{'rpa': labels}", "distributions")
     order = (-truth.counts).argsort(kind="stable")
     rows = []
     for name, labels in labelled.items():

@@ -11,6 +11,7 @@ from simkit.annotate.prices import Prices, cost
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.study.analysis.asked import by_name, rows
 
 
 def revealed(
@@ -20,8 +21,11 @@ def revealed(
 
     `labelled` maps the name of a scheme to its labels of the same images; `image` is an index.
     Columns: scheme, class, present (bool), state (int8: +1, -1, 0), dollars (mean cost of an asked
-    image under the scheme at these prices). Raises BadInput for labels of other images or classes.
+    image under the scheme at these prices). Raises BadInput for labels of other images or classes,
+    for none, and for an image that is not there.
     """
+    by_name(labelled, "labels", "{'rpa': labels}", "revealed")
+    (image,) = rows([image], len(truth.images), "revealed")
     present = truth.rows([image])[0]
     columns: dict[str, list[object]] = {
         key: [] for key in ("scheme", "class", "present", "state", "dollars")

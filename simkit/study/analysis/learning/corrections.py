@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Task
+from simkit.study.analysis import asked
 from simkit.study.analysis.learning.modification import selections
 from simkit.study.analysis.learning.watched import kinds
 
@@ -52,12 +52,14 @@ def corrections(
     order in which they were corrected; given: known to be present; present: in truth; epoch from
     1; corrected: in this epoch, or, where corrections last, in this or an earlier one.
 
-    Raises BadInput for images that are not in the task, for a truth about others, and as training
-    does. Source: Kim et al., CVPR 2022, Fig. 3.
+    Raises BadInput for images that are not in the task, for a truth about others, for several
+    methods, and as training does. Source: Kim et al., CVPR 2022, Fig. 3.
     """
     N = task.labels.shape[0]
-    if images is not None and any(not 0 <= row < N for row in images):
-        raise BadInput(f"images are {list(images)}; rows of the task, 0 to {N - 1}, are expected")
+    method = asked.one_method(method, "corrections: method")
+    images = None if images is None else asked.rows(images, N, "corrections")
+    asked.count(best, "corrections: best", least=0)
+    asked.count(worst, "corrections: worst", least=0)
     which = kinds(task.labels, truth)
     (seen,) = selections(task, [method], **training).values()
     open = (task.labels.rows(np.arange(N)) == UNKNOWN) & (which >= 0)
@@ -65,7 +67,7 @@ def corrections(
     if images is None:
         shown = _telling(chosen, truth.rows(np.arange(N)), best, worst)
     else:
-        shown = [(int(row), "asked for") for row in images]
+        shown = [(row, "asked for") for row in images]
     rows = [
         {"method": method, "row": row, "image": str(task.labels.images[row]), "why": why, **cells}
         for row, why in shown

@@ -28,8 +28,18 @@ from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.state import stack
 from simkit.learn.steps.optim import Settings
 from simkit.learn.steps.optimiser import Optimiser
+from simkit.study.analysis.asked import check_result, count, listed, part
 
 Entry = tuple[int, int]  # (image, class)
+LOSS_SHAPES = pa.schema(
+    [
+        ("method", pa.string()),
+        ("entry", pa.string()),
+        ("epoch", pa.int64()),
+        *((name, pa.float64()) for name in ("logit", "loss", "gradient")),
+        ("selected", pa.bool_()),
+    ]
+)
 _QUARTER = torch.tensor([[3.0, -1.0], [-1.0, -1.0]])  # one place stands out; the mean is 0
 _PEAK = 2.5  # by how many quarters the last class does
 _RATE = 0.01  # of a head; parameters of a state learn at what is theirs beside it
@@ -43,13 +53,17 @@ class Scene:
     """Pictures with partial labels, and what a half-trained model says of them.
 
     task: labels and features.  truth (N, L) bool.  logits (N, L) float32.  batch: images in a
-    batch; the first holds the entries that are moved.
+    batch; the first holds the entries that are moved. Raises BadInput for more than there are.
     """
 
     task: Task
     truth: NDArray[np.bool_]
     logits: NDArray[np.float32]
     batch: int = 16
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for a batch that is no number of images."""
+        count(self.batch, "Scene: batch", most=len(self.truth))
 
     @classmethod
     def drawn(
@@ -58,8 +72,11 @@ class Scene:
         """A drawn scene: frequent and rare classes, each label known with probability `known`.
 
         What the model says is normal, around -2.5 for absent and 0.5 for present classes, with a
-        deviation of 1.5.
+        deviation of 1.5. Raises BadInput for numbers that are no such.
         """
+        count(images, "Scene.drawn: images")
+        count(classes, "Scene.drawn: classes", most=images)
+        part(known, "Scene.drawn: known")
         rng = np.random.default_rng(Chance.seeded(seed).of("loss shapes").seed())
         share = np.geomspace(0.5, 0.04, classes)
         truth = rng.random((images, classes)) < share
@@ -71,7 +88,7 @@ class Scene:
         said = np.where(truth, 0.5, -2.5) + 1.5 * rng.standard_normal(truth.shape)
         labels = PartialLabels.of(codes, asked=np.ones(images, bool))
         task = Task(labels, FeatureInputs(np.ascontiguousarray(maps, np.float32)))
-        return cls(task, truth, said.astype(np.float32))
+        return cls(task, truth, said.astype(np.float32), min(cls.batch, images))
 
     @property
     def shapes(self) -> Tensor:
@@ -115,28 +132,39 @@ def loss_shapes(
     selected: whether the method rejects, corrects or ignores the entry there.
 
     Parameters of a state learn with Adam, at the rate that the method gives them (`groups`) beside
-    a head's of 0.01; aids are built from the scene.
+    a head's of 0.01; aids are built from the scene. Raises BadInput where no method, epoch or logit
+    is given, and for entries that are not in the first batch.
     """
+    if not (specs := listed(methods, "loss_shapes: methods")):
+        raise BadInput("loss_shapes: no method is named; name one, such as an")
+    entries = scene.entries() if entries is None else entries
+    _check(scene, epochs, entries, logits)
     found = []
-    for spec in methods:
+    for spec in specs:
         method = make(spec)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of labels that do not suit a method
             task = prepare(scene.task, method, settings=Settings(epochs=5))
-            for name, entry in (entries or scene.entries()).items():
+            for name, entry in entries.items():
                 walk = _Walk(scene, task, method, entry, torch.tensor(logits, dtype=torch.float32))
                 for epoch, values in walk.epochs(epochs):
                     size = len(logits)
                     about = {"method": [spec] * size, "entry": [name] * size}
                     where = {"epoch": [epoch] * size, "logit": list(logits)}
-                    found.append(pa.table({**about, **where, **values}))
+                    found.append(pa.table({**about, **where, **values}, schema=LOSS_SHAPES))
     return pa.concat_tables(found)
 
 
 def at(table: pa.Table, method: str, entry: str, epoch: int, logit: float) -> dict[str, Any]:
-    """The row of the table nearest to this logit."""
+    """The row of the table nearest to this logit. Raises BadInput where there is none."""
+    check_result(table, LOSS_SHAPES, asker="at", made_by="loss_shapes")
     wanted = {"method": method, "entry": entry, "epoch": epoch}
     for key, value in wanted.items():
+        known = table[key].unique().to_pylist()
+        if value not in known:
+            raise BadInput(
+                f"at: the table has no {key} {value!r} here; known are {', '.join(map(str, known))}"
+            )
         table = table.filter(pc.equal(table[key], value))
     rows = table.to_pylist()
     return min(rows, key=lambda row: abs(row["logit"] - logit))
@@ -145,6 +173,24 @@ def at(table: pa.Table, method: str, entry: str, epoch: int, logit: float) -> di
 def gradient(table: pa.Table, method: str, entry: str, epoch: int, logit: float) -> float:
     """The gradient in that row: above 0 the logit is pushed down, below 0 it is pulled up."""
     return float(at(table, method, entry, epoch, logit)["gradient"])
+
+
+def _check(
+    scene: Scene, epochs: Sequence[int], entries: Mapping[str, Entry], logits: Sequence[float]
+) -> None:
+    if not len(epochs) or not entries or not len(logits) or not np.isfinite(logits).all():
+        raise BadInput(
+            "loss_shapes: one epoch, one entry and one logit are needed at least, and logits are "
+            "numbers; give some"
+        )
+    for epoch in epochs:
+        count(epoch, "loss_shapes: an epoch")
+    for name, (image, c) in entries.items():
+        if not (0 <= image < scene.batch and 0 <= c < scene.truth.shape[1]):
+            raise BadInput(
+                f"loss_shapes: entry {name!r} is image {image}, class {c}; one of the first "
+                f"{scene.batch} images and of {scene.truth.shape[1]} classes is expected"
+            )
 
 
 class _Walk:

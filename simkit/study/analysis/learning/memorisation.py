@@ -16,6 +16,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Method, Outputs, Task
+from simkit.study.analysis.asked import check_result
 from simkit.study.analysis.learning.watched import KINDS, innermost, kinds, watched
 
 _TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()
@@ -58,8 +59,9 @@ def memorisation(
 def early(table: pa.Table, method: str, kind: str) -> float:
     """The share of labels of this kind with their highest loss in the first epoch (Table 1).
 
-    Raises BadInput where the table has no such labels of this method.
+    Raises BadInput where the table has no such labels of this method, and for another table.
     """
+    check_result(table, MEMORISATION, asker="early", made_by="memorisation")
     wanted = {"method": method, "kind": kind, "epoch": 1}
     for row in table.to_pylist():
         if wanted.items() <= row.items():

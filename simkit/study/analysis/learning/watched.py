@@ -19,6 +19,7 @@ from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Method, Outputs, Task, make
 from simkit.learn.methods.base import Around
 from simkit.learn.train import Watcher, train_stack
+from simkit.study.analysis.asked import listed
 from simkit.study.analysis.labelling.revealed import check_same
 
 W = TypeVar("W", bound=Watcher)
@@ -33,13 +34,13 @@ def watched(
 ) -> dict[str, W]:
     """Train every method on the task, with a watcher of its own; the watchers by method.
 
-    methods: as `simkit list methods` spells them, also one text. new: makes the watcher of a
-    method. training: settings, seed, draw, validation, backbone, device and compile, as
-    `simkit.learn.train.train_stack` takes them. Heads on features learn together, and a backbone
+    methods: as `simkit list methods` spells them, also one text with commas. new: makes the
+    watcher of a method. training: settings, seed, draw, validation, backbone, device and compile,
+    as `simkit.learn.train.train_stack` takes them. Heads on features learn together, and a backbone
     with one method after the other. Raises BadInput where no method is named, and for anything
     else about training.
     """
-    specs = [methods] if isinstance(methods, str) else list(dict.fromkeys(methods))
+    specs = list(dict.fromkeys(listed(methods)))
     if not specs:
         raise BadInput("no method is named; name one, such as an")
     for name in training:

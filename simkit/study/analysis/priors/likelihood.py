@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from torch import nn
 
-from simkit.errors import BadInput, whole_number
+from simkit.errors import BadInput
 from simkit.labels.partial import UNKNOWN
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Outputs, Task
+from simkit.study.analysis import asked
 from simkit.study.analysis.learning.watched import kinds, watched
 
 _TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()
@@ -55,8 +56,7 @@ def likelihood(
     Raises BadInput for a truth about other images or classes, and as training does.
     Source: Ben-Baruch et al., CVPR 2022, eq. 4-5 and figure 4.
     """
-    if whole_number(ranks, "likelihood: ranks") < 1:
-        raise BadInput(f"likelihood: ranks is {ranks}; a number from 1 on is expected")
+    asked.count(ranks, "likelihood: ranks")
     open, there = _open(task, truth)
     chance = float((open & there).sum() / max(open.sum(), 1))
     seen = watched(task, methods, lambda method: _Ranked(open, there, ranks), **training)
@@ -84,9 +84,12 @@ def likely_labels(
 
     Columns: method; row of the task; image, its id; class; rank from 1, probability by the model;
     present: in truth. Raises BadInput for images that were not asked about, for a truth about
-    others, and as training does.
+    others, for several methods, and as training does.
     Source: Ben-Baruch et al., CVPR 2022, figure 4.
     """
+    method = asked.one_method(method, "likely labels: method")
+    asked.count(top, "likely labels: top")
+    images = asked.rows(images, task.labels.shape[0], "likely labels")
     for row in images:
         if row not in task.rows:
             raise BadInput(f"likely labels: image {row} was not asked about; choose of task.rows")
@@ -97,7 +100,7 @@ def likely_labels(
     for row in images:
         order = np.argsort(np.where(open[row], -scores[row], np.inf), kind="stable")
         for rank, c in enumerate(order[: min(top, int(open[row].sum()))], start=1):
-            cell = {"method": method, "row": int(row), "image": str(task.labels.images[row])}
+            cell = {"method": method, "row": row, "image": str(task.labels.images[row])}
             cell |= {"class": truth.classes[c], "rank": rank, "present": bool(there[row, c])}
             rows.append(cell | {"probability": float(expit(scores[row, c]))})
     return pa.Table.from_pylist(rows, schema=LIKELY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from simkit.learn.aids.prepare import prepare
 from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Task, make
 from simkit.learn.train import train
+from simkit.study.analysis.asked import by_name, listed
 
 COUNTED = "labels"  # the estimate that trains nothing
 
@@ -28,15 +29,17 @@ def estimates(
 
     The mean is over the asked images. "labels" among the methods trains nothing: it is the share
     of asked images that are labelled present. training: settings, seed and draw, as `train` takes
-    them. Raises BadInput where no method is named.
+    them. Raises BadInput where no method is named, and where no image was asked about.
     Source: Ben-Baruch et al., CVPR 2022, section 4.2, eq. 10-11; the paper's is "ignore".
     """
-    if not methods:
+    if not (specs := listed(methods, "estimates: methods")):
         raise BadInput(
             f"estimates: no method is named; name those to estimate by, as ignore, or {COUNTED}"
         )
+    if not len(task.rows):
+        raise BadInput("estimates: no image was asked about; ask about some")
     found = {}
-    for name in methods:
+    for name in specs:
         if name == COUNTED:
             values = task.labels.per_class(PRESENT) / len(task.rows)
         else:
@@ -53,9 +56,10 @@ def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pa.Table:
 
     Columns: estimate, class, rank (0: most frequent), true (share of the images that the truth
     knows the class of in which it is present; 0 where it knows none), prior. Raises BadInput for a
-    prior that lacks a class of the truth.
+    prior that lacks a class of the truth, and without any.
     Source: Ben-Baruch et al., CVPR 2022, figures 5, 11 to 13.
     """
+    by_name(estimated, "estimate", "{'ignore': prior}", "priors")
     true = _frequency(truth)
     order = (-true).argsort(kind="stable")
     names = np.array(truth.classes, object)[order].tolist()
@@ -81,8 +85,11 @@ def rank_agreement(
     tops that are no whole numbers.
     Source: Ben-Baruch et al., CVPR 2022, figure 7.
     """
+    by_name(estimated, "estimate", "{'ignore': prior}", "rank_agreement")
     L = len(truth.classes)
-    wanted = range(min(5, L), L + 1) if tops is None else [_whole(top) for top in tops]
+    if tops is None:
+        tops = range(min(5, L), L + 1)
+    wanted = [_whole(top) for top in (tops if isinstance(tops, Iterable) else [tops])]
     rows: list[dict[str, object]] = []
     for name, prior in estimated.items():
         same_order = ClassPrior(prior.of(truth.classes))

@@ -105,6 +105,27 @@ def test_what_has_no_temperatures_is_refused(task):
             "image 4 was not asked about, so it has no temperatures; choose one of the 4 that were",
         ),
         (
+            lambda: temperatures(task, ["se"], 5),
+            "temperatures: there is no image 5; rows from 0 to 4 are expected",
+        ),
+        (
+            lambda: temperatures(task, ["se"], 0, truth=Truth.of(Z > 0, images=list("abcde"))),
+            "the labels called 'task' are about other images or classes than the truth; simulate "
+            "them from this truth",
+        ),
+        (
+            lambda: curves(["se"], points=0),
+            "curves: points is 0; a whole number of at least 1 is expected",
+        ),
+        (
+            lambda: curves("an"),
+            "'an' has no temperatures; name se, se-l or se-i, with settings",
+        ),
+        (
+            lambda: label_distances(np.ones(3), list("abc")),
+            "label_distances: psi has shape (3,); (L, D) is expected",
+        ),
+        (
             lambda: label_distances(np.full((2, 3), np.nan), ["a", "b"]),
             "0 of 2 classes are known to be present somewhere; distances need two, so ask about "
             "more images",

@@ -71,11 +71,17 @@ def test_what_does_not_fit_is_named(scenes, trained) -> None:
         (({}, inputs, [(0, "star")], truth), "activation: no model came; give some, as "
          "{'AN': trained}"),
         ((one, inputs, [], truth), "activation: no image and class was picked; give some, as "
-         "(0, 'star')"),
+         "[(0, 'zero')]"),
         ((one, inputs, [(0, "stars")], truth), "no class (activation) is called 'stars'; did you "
          "mean 'star'?"),
-        ((one, inputs, [(80, "star")], truth), "activation: image 80 was picked, and there are "
-         "images 0 to 79"),
+        ((one, inputs, [(80, "star")], truth), "activation: there is no image 80; rows from 0 to "
+         "79 are expected"),
+        ((one, inputs, [(0.5, "star")], truth), "activation: there is no image 0.5; rows from 0 to "
+         "79 are expected"),
+        ((one, inputs, (0, "star"), truth), "activation: picks are (0, 'star'); pairs are "
+         "expected, as [(0, 'zero')]"),
+        ((trained["an"], inputs, [(0, "star")], truth), "activation: no model came by name, but a "
+         "Trained; give some, as {'AN': trained}"),
         ((one, inputs, [(0, "star")], train), "activation: 80 inputs came with a truth of 600 "
          "images; give those of one split"),
     ):  # fmt: skip

@@ -186,3 +186,24 @@ def test_models_are_of_the_same_classes(scenes, trained) -> None:
     assert str(error.value) == (
         "damage: no partially trained model came; give some, as {'AN': trained}"
     )
+
+
+@pytest.mark.parametrize("batch", [0, -3, 2.5, True, None])
+def test_a_batch_is_a_whole_number_from_1(scenes, trained, batch) -> None:
+    inputs, truth = scenes.inputs("test", "maps"), scenes.truth("test")
+    with pytest.raises(BadInput) as error:
+        damage(trained["full"], {"an": trained["an"]}, inputs, truth, batch=batch)
+    assert str(error.value) == (
+        f"damage: batch is {batch!r}; a whole number of at least 1 is expected"
+    )
+    with pytest.raises(BadInput, match=r"^batch is "):
+        explanations(trained["an"], inputs, batch=batch)
+
+
+def test_a_course_is_of_the_images_of_its_truth(scenes) -> None:
+    inputs = scenes.inputs("test", "maps")
+    with pytest.raises(BadInput, match=r"^Course: 80 inputs came with a truth of 600 images; give"):
+        Course(make("an"), inputs, scenes.truth("train"))
+    with pytest.raises(BadInput, match=r"^Course: share is 0; a number above 0 and up to 0.5 is"):
+        Course(make("an"), inputs, scenes.truth("test"), share=0)
+    assert Course(make("an"), inputs, scenes.truth("test")).table("an").column_names[0] == "model"

@@ -109,12 +109,14 @@ def test_what_does_not_fit_is_named() -> None:
         (lambda: HeatMaps(make("en+cl"), [0]), "method 'cl' keeps no heat maps; put scl around it, "
          "as in en+scl, or scl(weight=0) to watch it without its loss"),
         (lambda: heat_maps(kept, [], **about), "heat_maps: no image and class was picked; give "
-         "some, as (0, 'star')"),
-        (lambda: heat_maps(kept, [(7, "a")], **about), "heat_maps: image 7 was picked, and 'm' did "
-         "not watch it"),
+         "some, as [(0, 'a')]"),
+        (lambda: heat_maps(kept, [(7, "a")], **about), "heat_maps: there is no image 7; rows from "
+         "0 to 1 are expected"),
+        (lambda: HeatMaps(make("an+scl"), [2.5]), "HeatMaps: there is no image 2.5; rows from 0 on "
+         "are expected"),
         (lambda: heat_maps(kept, [(0, "a")], epochs=[1], **about), "heat_maps: epoch 1 was asked "
          "for; 'm' was watched from 0 to 2"),
-        (lambda: heat_maps({}, [(0, "a")], **about), "no model was watched; give some, as "
+        (lambda: heat_maps({}, [(0, "a")], **about), "no watched model came; give some, as "
          "{'en+scl': HeatMaps(...)}"),
         (lambda: located(kept, labels=LABELS, truth=other, boxes=BOXES), "the labels called "
          "'labels' are about other images or classes than the truth; simulate them from this "
@@ -125,3 +127,18 @@ def test_what_does_not_fit_is_named() -> None:
         with pytest.raises(BadInput) as error:
             call()
         assert str(error.value) == message
+
+
+def test_what_was_not_watched_is_named() -> None:
+    one = planted()
+    one.images, one.maps = np.array([1]), {2: one.maps[2][1:]}
+    with pytest.raises(BadInput) as error:
+        heat_maps({"m": one}, [(0, "a")], labels=LABELS, truth=TRUTH)
+    assert str(error.value) == "heat_maps: image 0 was picked, and 'm' did not watch it"
+
+
+def test_images_beyond_those_that_learn_are_named(scenes) -> None:
+    beyond = {SPEC: [HeatMaps(make(SPEC), [600])]}
+    with pytest.raises(BadInput) as error:
+        models(scenes, [SPEC], "single-positive", settings=SHORT, watch=beyond)
+    assert str(error.value) == "HeatMaps: there is no image 600; rows from 0 to 599 are expected"

@@ -6,9 +6,8 @@ from sklearn.metrics import average_precision_score
 
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
-from simkit.labels.truth import Truth
 from simkit.learn.metrics import map_by_labels
-from simkit.study.analysis.explaining.object_size import _shares, object_size, positives
+from simkit.study.analysis.explaining.object_size import _groups, object_size, positives
 
 
 def test_sizes_are_ranked_against_absent_images(scenes, trained) -> None:
@@ -60,14 +59,36 @@ def test_what_does_not_fit_is_named(scenes, trained) -> None:
     )
     with pytest.raises(BadInput) as error:
         object_size([trained], inputs, truth, boxes, groups=0)
-    assert str(error.value).endswith("one group at least is expected, and one label for each")
+    assert str(error.value) == (
+        "object_size: groups is 0; a whole number of at least 1 is expected"
+    )
+    with pytest.raises(BadInput, match=r"^object_size: groups is 2\.5; a whole number"):
+        object_size([trained], inputs, truth, boxes, groups=2.5)
+    for act in (positives, lambda *given, **how: object_size(*given, boxes, **how)):
+        with pytest.raises(BadInput, match=r": classes go from 0 to 52; indices from 0 to 51 are"):
+            act([trained], inputs, truth, classes=[0, 52])
+        with pytest.raises(BadInput, match=r": no model came by name, but a str; give some"):
+            act(trained, inputs, truth)
+    far = Boxes(np.array([80]), np.array([0]), np.ones((1, 4), np.float32), np.full((80, 2), 64))
+    with pytest.raises(BadInput, match=r"^a box is of image 80, and the truth has 80; bring"):
+        object_size([trained], inputs, truth, far)
 
 
-@pytest.mark.parametrize(("image", "c", "what"), [(9, 0, "image 9"), (0, 7, "class 7")])
-def test_boxes_are_of_the_images_of_the_truth(image, c, what) -> None:
-    corners = np.array([[0, 0, 1, 1]], np.float32)
-    boxes = Boxes(np.array([image]), np.array([c]), corners, np.full((10, 2), 4))
+def test_equal_sizes_stay_together() -> None:
+    sizes = np.array([[0.1, 0.2, 0.2], [0.2, 0.3, 0.0], [0.4, 0.5, 0.6]])
+    edges, which = _groups(sizes, 2)
+    assert edges.tolist() == [0.1, 0.25, 0.6]
+    assert which.tolist() == [[0, 0, 0], [0, 1, -1], [1, 1, 1]]
+    _, which = _groups(sizes, 3)  # the edge is on the three of 0.2
+    assert which.tolist() == [[0, 1, 1], [1, 1, -1], [2, 2, 2]]
+
+
+def test_a_group_that_stays_empty_is_refused() -> None:
     with pytest.raises(BadInput) as error:
-        _shares(boxes, Truth.of(np.eye(3)))
-    wanted = f"a box is of {what}, and the truth has 3; bring the boxes of its images"
-    assert str(error.value) == wanted
+        _groups(np.array([[0.2, 0.2, 0.2, 0.2, 0.5]]), 3)
+    assert str(error.value) == (
+        "object_size: 4 of 5 labels have objects of the same size, 0.2 of the picture, so that 3 "
+        "groups cannot be filled; give fewer"
+    )
+    with pytest.raises(BadInput, match=r"^object_size: 1 present labels have a box, for 2 groups"):
+        _groups(np.array([[0.2, 0.0]]), 2)

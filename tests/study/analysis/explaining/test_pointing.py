@@ -72,3 +72,10 @@ def test_what_is_missing_is_named(scenes, trained) -> None:
         "pointing: the test split has no boxes to point at; take data with boxes, such as scenes "
         "or coco"
     )
+    with pytest.raises(BadInput, match=r"^pointing: size is 6\.5; a whole number of at least 1"):
+        pointing(scenes, [{"an": trained["an"]}], size=6.5)
+    boxes = scenes.data.boxes["test"]
+    with pytest.raises(BadInput, match=r"^blind: there is no box to point at; bring some$"):
+        blind(
+            Boxes(*(part[:0] for part in (boxes.images, boxes.classes, boxes.corners)), boxes.sizes)
+        )

@@ -27,9 +27,17 @@ def test_what_does_not_fit_is_named(scenes, trained) -> None:
     inputs = scenes.inputs("test", "maps")
     for models, ranks, message in (
         ({}, 1, "top_scores: no model came; give some, as {'an': trained}"),
-        ({"an": trained["an"]}, 53, "top_scores: 53 ranks were asked for; with 52 classes give a "
-         "number from 1 to that"),
+        ({"an": trained["an"]}, 53, "top_scores: ranks is 53; a whole number from 1 to 52 is "
+         "expected"),
+        ({"an": trained["an"]}, 2.5, "top_scores: ranks is 2.5; a whole number from 1 to 52 is "
+         "expected"),
     ):  # fmt: skip
         with pytest.raises(BadInput) as error:
             top_scores(models, inputs, ranks=ranks)
         assert str(error.value) == message
+
+
+@pytest.mark.parametrize("classes", [[52], [-1], [True, False], [0, 0], [], ["one"]])
+def test_classes_are_indices(scenes, trained, classes) -> None:
+    with pytest.raises(BadInput, match=r"^top_scores: classes (are|go from) .* expected"):
+        top_scores({"an": trained["an"]}, scenes.inputs("test", "maps"), ranks=1, classes=classes)

@@ -73,8 +73,25 @@ def test_by_default_three_and_one() -> None:
     assert {r["method"] for r in rows} == {"ll-ct"}
 
 
-@pytest.mark.parametrize("image", [-1, N])
+@pytest.mark.parametrize("image", [-1, N, 2.5])
 def test_images_outside_are_refused(image: int) -> None:
     task, truth = drawn()
-    with pytest.raises(BadInput, match="rows of the task, 0 to 47, are expected"):
-        corrections(task, truth, images=[image], **HOW)
+    for images in (image, [image]):
+        with pytest.raises(BadInput) as error:
+            corrections(task, truth, images=images, **HOW)
+        wanted = f"corrections: there is no image {image}; rows from 0 to 47 are expected"
+        assert str(error.value) == wanted
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"best": -1}, "best is -1; a whole number of at least 0 is expected"),
+        ({"worst": 0.5}, "worst is 0.5; a whole number of at least 0 is expected"),
+        ({"method": "an, ll-ct"}, "method is 'an, ll-ct'; one method is expected"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(given, sentence) -> None:
+    with pytest.raises(BadInput) as error:
+        corrections(*drawn(), **given, **HOW)
+    assert str(error.value) == f"corrections: {sentence}"

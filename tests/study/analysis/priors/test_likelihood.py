@@ -54,15 +54,27 @@ def test_the_likely_labels_of_an_image():
     [
         (
             lambda truth, given: likelihood(given, truth, ["an"], ranks=0),
-            "likelihood: ranks is 0; a number from 1 on is expected",
+            "likelihood: ranks is 0; a whole number of at least 1 is expected",
         ),
         (
             lambda truth, given: likelihood(given, truth, ["an"], ranks=2.5),
-            "likelihood: ranks is 2.5; a whole number is expected",
+            "likelihood: ranks is 2.5; a whole number of at least 1 is expected",
         ),
         (
             lambda truth, given: likely_labels(given, truth, images=[0]),
             "likely labels: image 0 was not asked about; choose of task.rows",
+        ),
+        (
+            lambda truth, given: likely_labels(given, truth, images=N),
+            "likely labels: there is no image 200; rows from 0 to 199 are expected",
+        ),
+        (
+            lambda truth, given: likely_labels(given, truth, images=[3], top=-1),
+            "likely labels: top is -1; a whole number of at least 1 is expected",
+        ),
+        (
+            lambda truth, given: likely_labels(given, truth, ["an", "csl"], images=[3]),
+            "likely labels: method is ['an', 'csl']; one method is expected",
         ),
     ],
 )
