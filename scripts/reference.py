@@ -5,6 +5,7 @@
 
 What has a page: the modules of all public names, those of the values that they take and give, all
 schemes, methods, data sets, label formats and figures, all analyses, and what README and docs name.
+A folder of modules that says nothing itself has none.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ def modules() -> list[str]:
     for value in (package.get(name) for package in PARTS for name in package.names()):
         found |= {home(value), *above(value)}
     analyses = importlib.import_module("simkit.study.analysis")
-    found |= {m.name for m in pkgutil.walk_packages(analyses.__path__, f"{analyses.__name__}.")}
-    return sorted(found)
+    for subject in pkgutil.iter_modules(analyses.__path__, f"{analyses.__name__}."):
+        path = getattr(importlib.import_module(subject.name), "__path__", ())
+        found |= {module.name for module in pkgutil.iter_modules(path, f"{subject.name}.")}
+    return sorted(name for name in found if importlib.import_module(name).__doc__)
 
 
 def public() -> Iterator[object]:

@@ -32,10 +32,12 @@ class Page(HTMLParser):
         super().__init__()
         self.links: list[str] = []
         self.places: set[str] = set()
+        self.tells = False
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = dict(attrs)
+        self.tells = self.tells or "docstring" in (told.get("class") or "").split()
         if tag == "a" and told.get("href"):
             self.links.append(told["href"])
         self.places.add(told.get("id") or "")
@@ -59,12 +61,33 @@ def page_of(module: str, pages: dict[Path, Page]) -> Page:
 def test_every_public_name_has_its_place(pages: dict[Path, Page]) -> None:
     for name in simkit.__all__:
         value = getattr(simkit, name)
-        if isinstance(value, ModuleType):
+        if is_module(value):
             own = page_of(value.__name__, pages)
             wanted = {n for n in getattr(value, "__all__", ()) if documented(getattr(value, n))}
             assert wanted <= own.places, name
-        else:
+        elif not isinstance(value, ModuleType):
             assert name in page_of("simkit", pages).places
+
+
+def test_every_page_tells_something_and_is_on_the_first_one_once(pages: dict[Path, Page]) -> None:
+    (first,) = [path for path in pages if path.name == "index.html"]
+    for path, page in pages.items():
+        assert path == first or page.tells, f"{path} is empty"
+    (main,) = re.findall(r"<main .*?</main>", first.read_text("utf-8"), re.DOTALL)
+    linked = [(first.parent / link).resolve() for link in Page(main).links]
+    assert sorted([first, *linked]) == sorted(pages)
+
+
+def test_every_analysis_and_every_part_has_a_page(pages: dict[Path, Page]) -> None:
+    folder = ROOT / "simkit" / "study" / "analysis"
+    analyses = [path for path in folder.glob("*/*.py") if path.stem != "__init__"]
+    assert len(analyses) > 20
+    for path in analyses:
+        page_of(".".join(path.relative_to(ROOT).with_suffix("").parts), pages)
+    for package in REFERENCE.PARTS:
+        for name in package.names():
+            part = package.get(name)
+            assert part.__qualname__ in page_of(part.__module__, pages).places
 
 
 def documented(value: object) -> bool:
