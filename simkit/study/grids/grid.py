@@ -176,7 +176,7 @@ class Grid:
             values = tomllib.loads(found.read_text(encoding="utf-8"))
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise BadInput(
-                f"{found} is not a TOML file ({error}); see the shipped study/demo.toml"
+                f"{found} is not a TOML file ({error}); see the shipped {DEMO}"
             ) from None
         try:
             return Grid.of(values if seed is None else {**values, "seed": seed})
