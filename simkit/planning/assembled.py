@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,11 @@ from simkit.planning.choosing.target import enough, to_target
 from simkit.planning.choosing.unmeasured import worth_trying
 from simkit.planning.curves.backtest import Backtest, backtest, together
 from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.evidence.tested import Tested
 from simkit.planning.money import bill as money
 from simkit.planning.money.project import Project
 from simkit.planning.told import telling, values
-from simkit.planning.told.alarms import warnings
+from simkit.planning.told.alarms import few_tested, warnings
 from simkit.planning.told.headline import question, recommendation
 from simkit.planning.told.larger import larger
 from simkit.planning.told.parts import Item, Line, Purchase, Reach
@@ -39,13 +40,24 @@ OPTIONS = 6  # purchases along the front that are told
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """What a plan stands on: runs, wishes, curves by (way, method), candidates and the choice."""
+    """What a plan stands on: runs, wishes, curves by (way, method), candidates and the choice.
+
+    tested  the test split of the runs;  on_test  curves about its own images alone, which is what
+    is measured after a round; None: `curves` are.
+    """
 
     evidence: Evidence
     project: Project
     curves: Curves
     found: tuple[Candidate, ...]
     chosen: Candidate
+    tested: Tested = field(default_factory=Tested)
+    on_test: Curves | None = None
+
+    @property
+    def measured(self) -> Curves:
+        """Curves about mAP as the pilot measures it."""
+        return self.curves if self.on_test is None else self.on_test
 
 
 def assembled(
@@ -67,14 +79,16 @@ def assembled(
     target, own_target = _reach(on)
     steps = buying.rounds(
         project, chosen, rounds, curves=on.curves, evidence=evidence, rivals=rivals,
-        enough=own_target,
+        enough=own_target, tested=on.tested, on_test=on.measured,
     )  # fmt: skip
     tests = {pair: backtest(c.points, peers=c.peers, **how) for pair, c in on.curves.items()}
     every, own = together(list(tests.values())), tests[chosen.pair]
     told = [pair for pair in (chosen.pair, *(rival.pair for rival in rivals)) if tests[pair]]
     held = all(test.passed for test in (own, every) if test is not None)
     trained = trained_with(evidence.folders, chosen.way, chosen.method)
-    changes = changed(evidence, project, on.curves, chosen, risk=risk, note=note, **how)
+    changes = changed(
+        evidence, project, on.curves, chosen, tested=on.tested, risk=risk, note=note, **how
+    )
     return Plan(
         question=question(project, evidence),
         recommendation=recommendation(
@@ -104,6 +118,7 @@ def assembled(
         options=tuple(_options(on.found, chosen, on.curves)),
         risk=risk,
         command=command,
+        images="new images" if on.tested.small else "the test split",
         seed=seed,
         ids=tuple(evidence.ids.items()),
         versions=tuple(versions().items()),
@@ -112,7 +127,7 @@ def assembled(
 
 def _assumed(on: Ground, rivals: Sequence[RunnerUp]) -> tuple[str, ...]:
     ways = [one.pair[0] for one in rivals]
-    return tuple(telling.assumptions(on.chosen, on.evidence, on.project, ways))
+    return tuple(telling.assumptions(on.chosen, on.evidence, on.project, ways, tested=on.tested))
 
 
 def _alarms(
@@ -124,7 +139,8 @@ def _alarms(
     budget = on.project.budget
     yield from warnings(chosen, own, every, curve.note, target, budget=budget, larger=more)
     yield from outside(chosen, curve, own)
-    yield from contradicted(chosen, on.curves, on.evidence, on.project)
+    yield from few_tested(on.tested, chosen.median)
+    yield from contradicted(chosen, on.measured, on.evidence, on.project)
 
 
 def _told(on: Ground, risk: How) -> list[RunnerUp]:

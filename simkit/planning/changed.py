@@ -12,11 +12,13 @@ from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair, ca
 from simkit.planning.choosing.choice import choose
 from simkit.planning.choosing.complete import measured
 from simkit.planning.choosing.followed import Followed, followed
+from simkit.planning.choosing.retested import retested
 from simkit.planning.curves.fit import Curve, fit
 from simkit.planning.curves.peers import Peers
 from simkit.planning.curves.points import Points
 from simkit.planning.evidence import together
 from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.evidence.tested import Tested
 from simkit.planning.money import sensitivity
 from simkit.planning.money.project import Project
 from simkit.planning.told.parts import Change
@@ -30,15 +32,19 @@ def changed(
     curves: Curves,
     chosen: Candidate,
     *,
+    tested: Tested = Tested(),
     risk: How,
     resamples: int,
     seed: int,
     note: Note = lambda: None,
 ) -> tuple[Change, ...]:
-    """Each change in turn, all else being equal; note is called after each."""
+    """Each change in turn, all else being equal; note is called after each.
+
+    tested: the test split of the runs.
+    """
     found = []
     for change in sensitivity.changes(project):
-        found.append(_under(change, evidence, curves, chosen, (risk, resamples, seed)))
+        found.append(_under(change, evidence, curves, chosen, tested, (risk, resamples, seed)))
         note()
     return tuple(found)
 
@@ -48,6 +54,7 @@ def _under(
     evidence: Evidence,
     curves: Curves,
     chosen: Candidate,
+    tested: Tested,
     how: tuple[How, int, int],
 ) -> Change:
     told = change.told(evidence, chosen.way)
@@ -59,7 +66,7 @@ def _under(
             return Change(change.what, same, None, "not known", told)
         risk, resamples, seed = how
         refitted = _refitted(curves, then, change.project, resamples, seed)
-        after = followed(refitted, then, change.project)
+        after = retested(followed(refitted, then, change.project), tested)
         found = candidates(after, then, change.project)
         best = choose(found, risk)
         # The others would be judged by scores that are not known either.

@@ -13,9 +13,11 @@ from simkit.planning.changed import Note
 from simkit.planning.choosing.candidates import How, Pair, candidates
 from simkit.planning.choosing.choice import choose
 from simkit.planning.choosing.followed import check_wide, followed
+from simkit.planning.choosing.retested import retested
 from simkit.planning.curves.fit import Curve, fit
 from simkit.planning.evidence import together
 from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.evidence.tested import Tested
 from simkit.planning.money import bill as money
 from simkit.planning.money.project import Project
 from simkit.planning.told import telling
@@ -76,11 +78,12 @@ def plan(
     money.left(project, evidence)  # says so before long work where the budget pays for no labels
     steps = _Steps(progress, len(evidence.pairs) + CHANGES)
     fits, unfit = fitted(evidence, project, resamples=resamples, seed=seed, note=steps)
-    curves = followed(fits, evidence, project)
+    tested, on_test = Tested.of(evidence), followed(fits, evidence, project)
+    curves = retested(on_test, tested)
     found = candidates(curves, evidence, project)
     how: dict[str, Any] = {"rounds": rounds, "risk": risk, "seed": seed}
     return assembled(
-        Ground(evidence, project, curves, tuple(found), choose(found, risk)),
+        Ground(evidence, project, curves, tuple(found), choose(found, risk), tested, on_test),
         resamples=resamples, unfit=unfit, note=steps, **how,
         command=telling.command(places, project, prices=prices, **how),
     )  # fmt: skip

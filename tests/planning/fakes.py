@@ -48,6 +48,9 @@ class Line:
     def median(self, dollars):
         return np.median(self.samples(dollars), axis=0)
 
+    def band(self, dollars):
+        return np.quantile(self.samples(dollars), [0.05, 0.95], axis=0)
+
 
 @dataclass(frozen=True)
 class Evidence:

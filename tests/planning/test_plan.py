@@ -7,6 +7,7 @@ import pytest
 
 import simkit
 from simkit.annotate.prices import prices
+from simkit.data import open as open_data
 from simkit.errors import BadInput
 from simkit.planning.told.planned import Plan
 from tests.planning import planted
@@ -33,6 +34,29 @@ def test_choices_are_near_the_best_that_was_planted(tmp_path, made) -> None:
     best = max(planted.expected(s, m, 300) for s in planted.CURVES for m in METHODS)
     missed = [best - _planted(one) for one in plans]
     assert sum(gap <= 0.015 for gap in missed) >= 3 and max(missed) < 0.03, missed
+
+
+def test_few_test_images_lower_what_is_promised_and_widen_bands(write_runs, monkeypatch) -> None:
+    """The same runs, scored by 15 images and by 2,000 of the same kind."""
+    monkeypatch.setattr("simkit.planning.evidence.evidence.shares", lambda *_: None)
+    found = []
+    for images in (15, 2000):
+        data = f"scenes:images=40,val=1,test={images}"
+        test_id = open_data(data).truth["test"].id
+        runs = write_runs(str(images), methods=METHODS, grid={"data": data}, test_id=test_id)
+        found.append(simkit.plan(runs, 300, target=0.6, images=200_000, **FAST))
+    few, many = found
+    width = [one.chosen.band90[1] - one.chosen.band90[0] for one in found]
+    assert few.chosen.median < many.chosen.median - 0.03 and width[0] > width[1] + 0.1
+    assert few.chosen.chance < many.chosen.chance
+    assert few.warnings[0].startswith("The test split is small: ")
+    assert not any("test split" in told for told in many.warnings)
+    assert "mAP on new images" in few.text() and "mAP on the test split" in many.text()
+    # The back-test is about the runs themselves.
+    assert few.check.coverage == many.check.coverage and few.check.width == many.check.width
+    assert few.steps[0].measure.startswith("train and measure mAP on the pilot's test images")
+    assert many.steps[0].measure.startswith("train and measure mAP; ")
+    assert few.steps[0].median < many.steps[0].median
 
 
 def _planted(plan: Plan) -> float:

@@ -42,11 +42,13 @@ class Followed(Curve):
     knots   (S, K) mAP of every sample at the pilot's sizes.
     fitted  the curve beyond these; None: it is known up to its largest size alone.
     most    dollars (n,) -> the mAP (S, n) that no sample exceeds; None: 1.
+    elsewhere  from mAP (S, n) on the pilot's test images to that on new ones; None: it is of these.
     """
 
     knots: Array = field(default_factory=lambda: np.zeros((1, 1)), repr=False)
     fitted: Curve | None = None
     most: Callable[[Array], Array] | None = None
+    elsewhere: Callable[[Array], Array] | None = None
 
     @property
     def measured(self) -> bool:
@@ -59,10 +61,13 @@ class Followed(Curve):
         if not (np.isfinite(x) & (x > 0)).all():
             raise BadInput(f"dollars is {x[~(x > 0)][:1]!s}; an amount above 0 is expected")
         found = self._uncapped(x)
-        return found if self.most is None else np.minimum(found, self.most(x))
+        if self.most is not None:
+            found = np.minimum(found, self.most(x))
+        return found if self.elsewhere is None else self.elsewhere(found)
 
     def on_pilot(self) -> Array:
-        """(S, K) before `most`, which is of the project's images: the pilot may have had more."""
+        """(S, K) before `most`, which is of the project's images, of which the pilot may have had
+        more, and on the pilot's own test images."""
         return self._uncapped(self.points.costs)
 
     def _uncapped(self, x: Array) -> Array:

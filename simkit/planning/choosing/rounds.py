@@ -12,6 +12,7 @@ from simkit.errors import BadInput
 from simkit.planning.choosing.candidates import Candidate, Curves
 from simkit.planning.choosing.rivals import RunnerUp
 from simkit.planning.evidence.evidence import Amount, Evidence
+from simkit.planning.evidence.tested import Tested
 from simkit.planning.money.bill import Project
 from simkit.planning.money.project import ROUNDS
 
@@ -27,11 +28,13 @@ class Round:
 
     number   from 1;  dollars  of labels in this round;  so_far  with those before;  amount  what
              all of them together give;  new  images that are new in this round.
-    median, band90  of mAP after it, 0 to 1, predicted before the first.
+    median, band90  of mAP after it, 0 to 1, predicted before the first; the band as the pilot's own
+             test images show it.
     stop     the measured mAP, 0 to 1, from which on no more is needed: the target, and what a
-             test set of the project's precision may be off; None: there is no target, or it lies
-             above what this round may show. What these labels are good for has been measured then,
-             luck of theirs and all, so that the width of the band has no part in it.
+             test set of the project's precision, else the pilot's own, may be off; None: there is
+             no target, or it lies above what this round may show. What these labels are good for
+             has been measured then, luck of theirs and all, so that the width of the band has no
+             part in it.
     turn     the measured mAP below which the curve was wrong: the low end of the band. It may lie
              above `stop`: then the target is reached, and more is not to be bought by this curve.
     measure  what to do after it, in a sentence or two.
@@ -58,11 +61,15 @@ def rounds(
     evidence: Evidence,
     rivals: Sequence[RunnerUp] | None = None,
     enough: float | None = None,
+    tested: Tested = Tested(),
+    on_test: Curves | None = None,
 ) -> list[Round]:
     """The choice in at most `count` purchases, each of which about doubles what was bought before.
 
     enough: dollars of labels with which nearly every sample has the target; where that is less than
     the choice, the first round ends there.
+    tested: the test split of the pilot;  on_test: curves about its own images, by which a round is
+    measured where the project buys no others; None: `curves` are.
 
     What is bought is nested: a round adds images, or labels, to those that are there. The first
     ends where the pilot did, so that it tells something, and at most twice as far; what lies
@@ -72,15 +79,19 @@ def rounds(
     if type(count) is not int or not 1 <= count <= ROUNDS:
         raise BadInput(f"rounds is {count!r}; a whole number from 1 to {ROUNDS} is expected")
     totals = _totals(chosen.dollars, curves[chosen.pair].reach, count, enough)
-    levels = np.quantile(curves[chosen.pair].samples(totals), [0.05, 0.5, 0.95], axis=0)
+    same = curves if on_test is None or project.precision is not None else on_test
+    medians = curves[chosen.pair].median(totals).tolist()
+    bands = same[chosen.pair].band(totals).T.tolist()
     amounts = [
         evidence.amount(chosen.way, total, project.prices, project.images)
         for total in totals.tolist()
     ]
+    apart = tested.small and project.precision is None
+    where = " on the pilot's test images" if apart else ""
     found = []
-    for k, (low, median, high) in enumerate(levels.T.tolist()):
+    for k, (median, (low, high)) in enumerate(zip(medians, bands, strict=True)):
         last = k + 1 == len(totals)
-        stop = _stop(project, high)
+        stop = _stop(project, high, tested)
         found.append(
             Round(
                 number=k + 1,
@@ -92,17 +103,21 @@ def rounds(
                 band90=(low, high),
                 stop=stop,
                 turn=low,
-                measure=_last(low) if last else _between(low, stop, _other(chosen, rivals)),
+                measure=_last(low, where)
+                if last
+                else _between(low, stop, _other(chosen, rivals), where),
             )
         )
     return found
 
 
-def _stop(project: Project, high: float) -> float | None:
+def _stop(project: Project, high: float, tested: Tested) -> float | None:
     """The measured mAP that is surely the target; high: what hardly any purchase would exceed."""
     if project.target is None:
         return None
     stop = project.target + (project.precision or 0.0) / 100
+    if project.precision is None:
+        stop = tested.on_it(min(1.0, stop + tested.off(project.target) / 100))
     return stop if stop <= min(high, 1.0) else None
 
 
@@ -121,14 +136,14 @@ def _totals(
     return np.geomspace(first, dollars, count)
 
 
-def _last(low: float) -> str:
+def _last(low: float, where: str) -> str:
     return (
-        f"train and measure mAP; below {100 * low:.1f} the plan was wrong: add this purchase to "
-        "the runs before the next plan"
+        f"train and measure mAP{where}; below {100 * low:.1f} the plan was wrong: add this "
+        "purchase to the runs before the next plan"
     )
 
 
-def _between(turn: float, stop: float | None, other: str) -> str:
+def _between(turn: float, stop: float | None, other: str, where: str) -> str:
     """What to do after a round that is not the last: what is measured decides for one of these."""
     again = "fit again with this point before the next round"
     if stop is None:
@@ -139,7 +154,7 @@ def _between(turn: float, stop: float | None, other: str) -> str:
         if turn < stop and f"{100 * turn:.1f}" != f"{100 * stop:.1f}":
             rules.append(f"from {100 * turn:.1f} up to that fit again and buy the next round")
         rules.append(f"below {100 * turn:.1f} the curve was wrong, so {other}")
-    return "; ".join(["train and measure mAP", *rules])
+    return "; ".join([f"train and measure mAP{where}", *rules])
 
 
 def _other(chosen: Candidate, rivals: Sequence[RunnerUp] | None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from simkit.planning.choosing.candidates import Candidate
 from simkit.planning.curves.backtest import Backtest
 from simkit.planning.curves.reach import MOST
+from simkit.planning.evidence.tested import Tested
 from simkit.planning.told.parts import Reach
 from simkit.planning.told.wording import percent, points, several, span, times
 from simkit.study.grids.limit import money
@@ -45,6 +46,27 @@ def warnings(
             f"{reach.way} with {reach.method} {percent(reach.reached)} of samples get there below "
             f"{money(reach.most)} of labels."
         )
+
+
+def few_tested(tested: Tested, median: float) -> Iterator[str]:
+    """That the pilot's test images tell mAP badly, or some classes not at all; median: the mAP that
+    is expected."""
+    told = []
+    if tested.small:
+        told.append(
+            f"{points(tested.on_it(median))} mAP on its {several(tested.images or 0, 'image')} is "
+            f"about {points(median)} on new ones, known to ±{tested.off(median):.0f} points (all "
+            "here is about new ones but the back-test)"
+        )
+    if tested.unscored:
+        one = tested.unscored == 1
+        told.append(
+            f"{tested.unscored:,} of {several(tested.classes, 'class', 'classes')} "
+            f"{'has' if one else 'have'} no positive there and no part in its mAP"
+        )
+    if told:
+        start = "The test split is small: " if tested.small else "The test split lacks classes: "
+        yield f"{start}{'; '.join(told)}."
 
 
 def beyond(times: float) -> bool:

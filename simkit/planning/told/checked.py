@@ -21,8 +21,8 @@ def back_test(plan: Plan) -> Section:
         told = "There is no back-test: the pilot has too few sizes to predict one from the others."
         return Section("Back-test", (told,))
     rows = tuple(
-        (row.way, row.method, f"{row.times:.2g}x", points(row.measured), points(row.predicted),
-         span((row.low5, row.high95)), "yes" if row.inside else "NO")
+        (row.way, listed([row.method, *row.same]), f"{row.times:.2g}x", points(row.measured),
+         points(row.predicted), span((row.low5, row.high95)), "yes" if row.inside else "NO")
         for row in check.rows
     )  # fmt: skip
     columns = ("labels", "trained with", "beyond", "measured", "predicted", "90 % band", "inside")
@@ -64,14 +64,9 @@ def _own(plan: Plan) -> Iterator[str]:
 
 
 def _hidden(check: Check) -> Iterator[str]:
-    """What of the counts is not in the table; equal curves stand in it several times."""
-    curves: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-    for row in check.rows:
-        numbers = (row.times, row.measured, row.predicted, row.low5, row.high95, row.inside)
-        curves.setdefault((row.way, row.method), []).append(numbers)
-    shown = [numbers for own in dict.fromkeys(map(tuple, curves.values())) for numbers in own]
-    more = check.count - len(shown)
-    wrong = check.count - check.inside - sum(not numbers[-1] for numbers in shown)
+    """What of the counts is not in the table."""
+    more = check.count - len(check.rows)
+    wrong = check.count - check.inside - sum(not row.inside for row in check.rows)
     if more > 0:
         yield (
             f"{several(more, 'size')} of curves that this plan does not tell of "

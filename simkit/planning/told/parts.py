@@ -140,6 +140,7 @@ class CheckRow:
 
     times  its dollars beyond the largest of those;  measured  mean mAP, 0 to 1;  predicted  median,
     low5, high95  its 90 % band;  inside  whether what was measured lies in that.
+    same   other methods, of the plan, whose curve is this very one: as on complete labels.
     """
 
     way: str
@@ -150,6 +151,7 @@ class CheckRow:
     low5: float
     high95: float
     inside: bool
+    same: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

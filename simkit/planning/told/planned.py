@@ -31,7 +31,8 @@ class Plan:
     budget  dollars for everything;  left  of them for training labels, set-up excluded.
     target  mAP that is wanted, 0 to 1; None: none.
     left_out  what was on file and could not be used;  ends  where curves end before the budget, and
-    where pilots ran out of images;  ids  content ids of what was read.
+    where pilots ran out of images;  images  that mAP is of: those of the test split, or new ones
+    where that is small;  ids  content ids of what was read.
     Dollars are of the price list `prices`; mAP is from 0 to 1 throughout.
     """
 
@@ -60,6 +61,7 @@ class Plan:
     options: tuple[Purchase, ...] = ()
     risk: str = "robust"
     command: str = ""
+    images: str = "the test split"
     seed: int = 0
     ids: tuple[tuple[str, str], ...] = ()
     versions: tuple[tuple[str, str], ...] = field(default=())

@@ -63,7 +63,7 @@ def _expected(plan: Plan) -> Section:
     return Section(
         "Expected mAP",
         chart=True,
-        table=Table(("mAP on the test split, of 100", "points"), tuple(rows)),
+        table=Table((f"mAP on {plan.images}, of 100", "points"), tuple(rows)),
         notes=tuple(notes),
     )
 

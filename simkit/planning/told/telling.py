@@ -6,29 +6,37 @@ import shlex
 from collections.abc import Iterator, Sequence
 from os import PathLike
 
+import numpy as np
+
 from simkit.annotate.prices import Prices
 from simkit.planning.choosing.candidates import Candidate
 from simkit.planning.choosing.rounds import COUNT as ROUNDS
 from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.evidence.tested import Tested
 from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
-from simkit.planning.told.wording import points
+from simkit.planning.told.wording import points, several
 from simkit.study.grids.limit import money
 
 
 def assumptions(
-    chosen: Candidate, evidence: Evidence, project: Project, others: Sequence[Way] = ()
+    chosen: Candidate,
+    evidence: Evidence,
+    project: Project,
+    others: Sequence[Way] = (),
+    *,
+    tested: Tested = Tested(),
 ) -> Iterator[str]:
     """What is taken to hold, the most doubtful first; of the other ways that are told as well."""
     for way in dict.fromkeys((chosen.way, *others)):
         yield evidence.assumption(way, project.images)
     yield (
-        "mAP is of the pilot's test split, of models trained as in the pilot; other images, "
+        f"mAP is {_of(tested)}, of models trained as in the pilot; other images, "
         "classes, backbones or schedules have other curves."
     )
     yield (
         "Curves are pooled from five families over resampled draws and continue as they began; "
-        "bands are about a single purchase of labels and not about the choice of the test images."
+        f"bands are about a single purchase of labels and {_about(tested)}."
     )
     if evidence.draws > 1:
         yield f"The spread between purchases is estimated from {evidence.draws} draws."
@@ -54,10 +62,33 @@ def assumptions(
     ceiling = evidence.ceiling(project.prices)
     if ceiling is not None:
         price = "" if ceiling.dollars is None else f" and costs {money(ceiling.dollars)}"
+        score = float(tested.elsewhere(np.array([ceiling.score]))[0])
         yield (
             f"Labelling all of the pilot's {evidence.images:,} images completely gives "
-            f"{points(ceiling.score)} mAP{price}, for comparison."
+            f"{points(score)} mAP{price}, for comparison."
         )
+
+
+def _of(tested: Tested) -> str:
+    """Of which images mAP is."""
+    if tested.small:
+        return (
+            "of new images like those of the pilot's test split, for all classes that are known "
+            "to occur and as if a model told each as well as the others"
+        )
+    return "of the pilot's test split"
+
+
+def _about(tested: Tested) -> str:
+    """Whether the luck of the test images is part of the bands."""
+    if tested.small:
+        return f"about the choice of {several(tested.images or 0, 'test image')}"
+    if tested.images is None:
+        return (
+            "not about the choice of the test images; how many these are is not known, as the data "
+            "of the comparison cannot be opened here"
+        )
+    return "not about the choice of the test images"
 
 
 def sources(kinds: Sequence[str], prices: Prices) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from simkit.planning.choosing.candidates import Candidate, Pair
 from simkit.planning.choosing.rivals import RunnerUp
 from simkit.planning.choosing.rounds import Round
-from simkit.planning.curves.backtest import Backtest
+from simkit.planning.curves.backtest import Backtest, BacktestRow
 from simkit.planning.curves.fit import Curve
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money import bill as money
@@ -80,7 +80,12 @@ def rival(one: RunnerUp, curve: Curve, evidence: Evidence, project: Project) -> 
 
 
 def check(every: Backtest, own: Mapping[Pair, Backtest | None]) -> Check:
-    """Coverage and width are of all curves; rows are of the choice and its rivals."""
+    """Coverage and width are of all curves; rows are of the choice and its rivals, equal ones of
+    several methods once, as `every` counts them."""
+    alike: dict[tuple[BacktestRow, ...], list[Pair]] = {}
+    for pair, test in own.items():
+        if test is not None:
+            alike.setdefault(test.rows, []).append(pair)
     rows = tuple(
         CheckRow(
             way=str(way),
@@ -91,9 +96,10 @@ def check(every: Backtest, own: Mapping[Pair, Backtest | None]) -> Check:
             low5=row.low,
             high95=row.high,
             inside=row.covered,
+            same=tuple(other for _, other in more),
         )
-        for (way, method), test in own.items()
-        for row in (test.rows if test else ())
+        for tested, ((way, method), *more) in alike.items()
+        for row in tested
     )
     return Check(
         rows=rows,

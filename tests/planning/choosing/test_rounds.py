@@ -5,6 +5,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.planning.choosing.rivals import RunnerUp
 from simkit.planning.choosing.rounds import rounds
+from simkit.planning.evidence import tested
 from simkit.planning.money.bill import Project
 from tests.planning.fakes import Evidence, Line, candidate, way
 
@@ -103,6 +104,24 @@ def test_a_mark_to_stop_at_that_no_purchase_would_show_is_left_out():
 def test_a_test_set_that_may_be_off_is_no_proof():
     assert bought(target=0.63, precision=1.5)[0].stop == pytest.approx(0.645)
     assert bought(target=0.63, precision=3.0)[0].stop is None  # 66.0 is beyond its band
+
+
+FEW = tested.Tested(15, 4, 0, 4.0, (0.0, 0.8, 1.0), (0.0, 0.64, 1.0))
+
+
+def test_a_round_is_measured_on_the_pilots_few_test_images():
+    """Where 80 is about 64 on new ones: what is expected is the one, what is measured the other."""
+    measured = Line(0.76, 0.05, spread=0.01, reach=200.0)
+    how = {"tested": FEW, "on_test": {PAIR: measured}}
+    first, *_, last = bought(**how)
+    assert first.median == pytest.approx(0.6347, abs=1e-3)
+    assert first.turn == pytest.approx(0.7947 - 0.01645, abs=3e-4)
+    for one in (first, last):
+        assert one.measure.startswith("train and measure mAP on the pilot's test images; below ")
+    # Test images that are bought tell new ones; mAP is to be surely above the target on its own.
+    assert bought(precision=2.0, **how)[0].turn == pytest.approx(0.6347 - 0.01645, abs=3e-4)
+    stop = bought(target=0.6, **how)[1].stop
+    assert stop == pytest.approx(FEW.on_it(0.6 + FEW.off(0.6) / 100)) and 0.78 < stop < 0.82
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from simkit.planning.told.alarms import warnings
+from simkit.planning.evidence import tested
+from simkit.planning.told.alarms import few_tested, warnings
 from simkit.planning.told.parts import Reach
 
 RELY = "Do not rely on the bands below, nor on the runners-up, before a larger pilot."
@@ -28,6 +29,21 @@ def told(chosen=None, own=None, every=None, note="", reach=None, budget=400.0):
     return list(
         warnings(chosen or candidate(), own, every, note, reach, budget=budget, larger=LARGER)
     )
+
+
+def test_a_small_test_split_is_told_in_one_sentence() -> None:
+    few = tested.Tested(15, 20, 7, 12.0, (0.0, 0.8, 1.0), (0.0, 0.6, 1.0))
+    assert [*few_tested(few, 0.6)] == [
+        "The test split is small: 80.0 mAP on its 15 images is about 60.0 on new ones, known to ±"
+        "12 points (all here is about new ones but the back-test); 7 of 20 classes have no "
+        "positive there and no part in its mAP."
+    ]
+    assert [*few_tested(tested.Tested(2000, 20, 1, 1.2), 0.6)] == [
+        "The test split lacks classes: 1 of 20 classes has no positive there and no part in its "
+        "mAP."
+    ]
+    for fine in (tested.Tested(2000, 20, 0, 1.2), tested.Tested(None, 20, 0)):
+        assert not [*few_tested(fine, 0.6)]
 
 
 def test_a_chosen_curve_that_failed_is_told_whatever_the_others_did() -> None:

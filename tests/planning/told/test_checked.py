@@ -17,12 +17,13 @@ def test_sizes_without_a_row_are_counted() -> None:
     assert len(back_test(sample(check=whole)).notes) == 1
 
 
-def test_equal_curves_count_once() -> None:
-    again = replace(OTHER, method="ll-r")
-    found = replace(CHECK, rows=(FIRST, OTHER, again), count=3, inside=1)
-    assert back_test(sample(check=found)).notes[0] == (
+def test_equal_curves_have_one_row_with_all_their_methods() -> None:
+    found = replace(CHECK, rows=(FIRST, replace(OTHER, same=("ignore", "ll-r"))), count=3, inside=1)
+    told = back_test(sample(check=found))
+    assert told.notes[0] == (
         "1 size of curves that this plan does not tell of is not shown, 1 of them outside."
     )
+    assert [row[1] for row in told.table.rows] == ["ll-r", "an, ignore and ll-r"]
 
 
 def test_it_says_how_the_chosen_curve_did_where_all_passed() -> None:

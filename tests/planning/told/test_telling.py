@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from simkit.annotate.prices import prices
+from simkit.planning.evidence import tested
 from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
 from simkit.planning.told import telling
@@ -26,6 +27,28 @@ def test_every_way_that_is_told_says_what_it_takes_to_hold() -> None:
     told = list(telling.assumptions(candidate(), evidence, project, ways))
     assert asked == [("fpc", 80), ("rpa", 80)] and told[:2] == ["fpc", "rpa"]
     assert not any("--" in sentence for sentence in told)
+
+
+@pytest.mark.parametrize(
+    ("split", "of", "bands"),
+    [
+        (tested.Tested(15, 9, 0, 12.0), "new images like those of the pilot's test split, for all "
+         "classes", "about the choice of 15 test images."),
+        (tested.Tested(2000, 9, 0, 1.2), "the pilot's test split, of models",
+         "and not about the choice of the test images."),
+        (tested.Tested(None), "the pilot's test split, of models", "the test images; how many "
+         "these are is not known, as the data of the comparison cannot be opened here."),
+    ],
+)  # fmt: skip
+def test_it_says_which_images_bands_are_about(split, of, bands) -> None:
+    evidence = SimpleNamespace(
+        assumption=lambda way, images: "", draws=1, validation="none", images=900,
+        ceiling=lambda prices: SimpleNamespace(score=0.8, dollars=None),
+    )  # fmt: skip
+    project = Project(budget=500.0)
+    told = list(telling.assumptions(candidate(), evidence, project, tested=split))
+    assert told[1].startswith(f"mAP is of {of}") and told[2].endswith(bands)
+    assert told[-1].startswith("Labelling all of the pilot's 900 images completely gives 80.0 mAP")
 
 
 def test_prices_have_their_sources() -> None:

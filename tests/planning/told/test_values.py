@@ -3,7 +3,7 @@
 import pytest
 
 from simkit.planning.choosing.rivals import RunnerUp
-from simkit.planning.curves.backtest import backtest
+from simkit.planning.curves.backtest import backtest, together
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
@@ -51,6 +51,19 @@ def test_rows_of_a_back_test_keep_their_curve(curve) -> None:
     assert [(row.way, row.method) for row in made.rows] == [("rpa", "an")] * len(test.rows)
     assert [row.inside for row in made.rows] == [row.covered for row in test.rows]
     assert (made.count, made.inside) == (len(test.rows), sum(row.covered for row in test.rows))
+
+
+def test_equal_back_tests_are_told_once(curve) -> None:
+    """On complete labels some methods are the same, as the count of all curves has it."""
+    test = backtest(curve.points, resamples=20)
+    other = backtest(curve.points, resamples=30)
+    equal = {(RPA[0], method): test for method in ("an", "ignore", "ll-r")}
+    made = values.check(together([*equal.values(), other]), equal | {(RPA[0], "csl"): other})
+    assert len(made.rows) == made.count == 2 * len(test.rows)
+    assert [(row.method, row.same) for row in made.rows[:: len(test.rows)]] == [
+        ("an", ("ignore", "ll-r")),
+        ("csl", ()),
+    ]
 
 
 def test_a_line_goes_from_the_smallest_size_to_its_end(curve) -> None:

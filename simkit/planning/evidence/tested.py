@@ -1,0 +1,132 @@
+"""The test split that scored a comparison's runs: what its mAP says about other images."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simkit.annotate.prices import prices
+from simkit.errors import BadInput
+from simkit.planning.evidence import bought_by
+from simkit.planning.evidence.evidence import Evidence
+from simkit.planning.evidence.flattery import flattered
+from simkit.planning.pilot.half_width import half_width
+from simkit.study import runs
+
+if TYPE_CHECKING:
+    from simkit.data import Dataset
+
+NEGLIGIBLE = 2.0  # points: a test set that is off by less is taken for all images
+SIGMAS = NormalDist().inv_cdf(0.975)  # 19 times in 20
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The test split of a comparison.
+
+    images      in it; None: the comparison's data cannot be opened here, so nobody knows.
+    classes     of which mAP would be the mean;  unscored  those of them without a positive in it.
+    half_width  points to which a mAP of 50 is known on it, 19 times in 20; 0: not known.
+    here, there  mAP, ascending, on it and on many images, of the same models (`flattery`).
+    """
+
+    images: int | None = None
+    classes: int = 0
+    unscored: int = 0
+    half_width: float = 0.0
+    here: tuple[float, ...] = (0.0, 1.0)
+    there: tuple[float, ...] = (0.0, 1.0)
+
+    @staticmethod
+    def of(evidence: Evidence) -> Tested:
+        """That of the runs: what their table does not say is counted in the data itself."""
+        folder = evidence.folders[0]
+        classes, unscored = _unscored(folder)
+        spec = str(bought_by.grid(Path(folder)).get("data", ""))
+        found = _counted(spec, evidence.ids["test"])
+        if found is None:
+            return Tested(None, classes, unscored)
+        images, leaves, shown = found[0], list(found[1]), np.array(found[2])
+        # Any price list tells as many images.
+        points = half_width(shown / images, prices("careful"), images)
+        if points < NEGLIGIBLE or not shown.any():
+            return Tested(images, classes, unscored, points)
+        shares = shown / images
+        if evidence.shares is not None:
+            pool = evidence.images
+            shares = (evidence.shares[leaves] * pool + shown) / (pool + images)
+        here, there = flattered(shown, images, shares)
+        return Tested(images, classes, unscored, points, here, there)
+
+    @property
+    def small(self) -> bool:
+        """Whether its luck is more than negligible."""
+        return self.half_width >= NEGLIGIBLE
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of arcsin(sqrt(mAP)) over test sets like it; 0 where it is negligible
+        or not known. On this scale it is the same for every mAP, as AP varies by AP (1 - AP)."""
+        return self.half_width / 100 / SIGMAS if self.small else 0.0
+
+    def off(self, score: float) -> float:
+        """Points to which a mAP of `score` (0 to 1) is known on it; 0 where that is negligible."""
+        return 200 * SIGMAS * self.spread * (score * (1 - score)) ** 0.5
+
+    def elsewhere(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What these mAP on it are on many images; as they are where its luck is negligible."""
+        return np.interp(scores, self.here, self.there) if self.small else scores
+
+    def on_it(self, score: float) -> float:
+        """What a mAP on many images is on it."""
+        return float(np.interp(score, self.there, self.here)) if self.small else score
+
+
+def _unscored(folder: str) -> tuple[int, int]:
+    """How many classes mAP is to be the mean over, and for how many of them there is no AP."""
+    try:
+        table = runs.table(folder, columns=["ap"])
+    except BadInput:  # of an older version
+        return 0, 0
+    scored = next((ap for ap in table["ap"].to_pylist() if ap and set(ap) != {None}), None)
+    if scored is None:
+        return 0, 0
+    there = runs.leaves(table) or range(len(scored))
+    return len(there), sum(scored[place] is None for place in there)
+
+
+@lru_cache(maxsize=16)
+def _counted(spec: str, test_id: str) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+    """Images of the test split, the classes that mAP is of, and how many of the images show each;
+    None where the data is not there any more, or is other data by now."""
+    from simkit.data import open as open_data
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # they were told when it was compared
+            data = open_data(spec)
+            truth = data.truth["test"]
+    except (BadInput, OSError, KeyError):
+        return None
+    if truth.id != test_id:
+        return None
+    leaves = data.leaves.tolist()
+    return truth.shape[0], tuple(leaves), tuple(_shown(data)[leaves].tolist())
+
+
+def _shown(data: Dataset) -> NDArray[np.int64]:
+    """(L,) test images that show each class; difficult objects do not count."""
+    present, difficult = data.truth["test"].present, data.difficult.get("test")
+    counts = np.asarray(csr_array(present).sum(axis=0), np.int64).ravel()
+    if difficult is None:
+        return counts
+    both = csr_array(present).astype(np.int64).multiply(csr_array(difficult).astype(np.int64))
+    return counts - np.asarray(both.sum(axis=0), np.int64).ravel()
