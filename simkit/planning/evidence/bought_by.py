@@ -15,7 +15,7 @@ from simkit.study import kept
 
 
 def grid(folder: Path) -> dict[str, Any]:
-    """The grid as plain values: read without `study.grids.grid`, which takes seconds to load torch."""
+    """The grid as plain values, without `study.grids.grid`, which takes seconds to load torch."""
     path = folder / "grid.toml"
     try:
         there = path.is_file()
