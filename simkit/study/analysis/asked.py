@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown
 
-_KINDS = {
+KINDS = {
     "text": lambda t: pa.types.is_string(t) or pa.types.is_large_string(t),
     "numbers": lambda t: pa.types.is_integer(t) or pa.types.is_floating(t),
     "true or false": pa.types.is_boolean,
@@ -80,6 +80,7 @@ def rows(given: Any, images: int | None, what: str) -> list[int]:
 
     images: how many there are; None: nobody knows yet.
     """
+    given = given.tolist() if isinstance(given, np.ndarray) else given
     found = list(given) if isinstance(given, Iterable) else [given]
     for value in found:
         place = _index(value)
@@ -147,8 +148,8 @@ def check_table(
             has = "no column" if not times else f"{times} columns called"
             raise BadInput(f"{asker}: the table has {has} {name!r}; give {give}")
         kind = table.schema.field(name).type
-        told = next(word for word, is_so in _KINDS.items() if is_so(wanted))
-        if not (_KINDS[told](kind) or pa.types.is_null(kind)):
+        told = next(word for word, is_so in KINDS.items() if is_so(wanted))
+        if not (KINDS[told](kind) or pa.types.is_null(kind)):
             raise BadInput(
                 f"{asker}: column {name!r} of the table holds {kind} where {told} are expected; "
                 f"give {give}"

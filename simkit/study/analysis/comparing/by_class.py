@@ -80,6 +80,10 @@ def by_class(runs: pa.Table, *, methods: Sequence[str], asker: str, inner: bool 
     methods = listed(methods, f"{asker}: methods")
     rows = [r for r in runs.select(_NEEDS).to_pylist() if r["method"] in methods and r["ap"]]
     again = "compare again with this version of simkit"
+    if len(schemes := dict.fromkeys(row["scheme"] for row in rows)) > 1:
+        raise BadInput(
+            f"{asker}: the runs are of the schemes {', '.join(schemes)}; give those of one of them"
+        )
     for name in ("ap", "class_present", "class_absent"):
         column(rows, name, asker=asker, mend=again)
     filled(rows, ("images",), asker=asker)

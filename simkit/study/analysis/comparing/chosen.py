@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.asked import check_table, listed
+from simkit.study.analysis.asked import KINDS, check_table, listed
 from simkit.study.columns import COLUMNS
 from simkit.study.grids.limit import Limit
 from simkit.study.summary import limits
@@ -47,7 +47,8 @@ def one_test(tables: Iterable[pa.Table], *, asker: str) -> None:
     """Raise BadInput where runs were scored on more than one test split."""
     tests: set[str] = set()
     for runs in tables:
-        if "test_id" in runs.column_names:
+        names = runs.schema.names
+        if "test_id" in names and KINDS["text"](runs.schema.field("test_id").type):
             tests |= set(runs["test_id"].unique().drop_null().to_pylist())
     if len(tests) > 1:
         raise BadInput(
@@ -128,6 +129,8 @@ def some_methods(
     come in the order of the table. Raises BadInput with the nearest name for one that is not there.
     """
     check_scores(runs, metric, ("method",), asker=asker)
+    if not len(runs):
+        raise no_runs(asker)
     known: list[str] = runs["method"].unique().to_pylist()
     if asked := listed(wanted, f"{asker}: methods"):
         for name in asked:

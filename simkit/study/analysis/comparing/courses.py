@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.comparing.chosen import check_runs, enter, one_budget
+from simkit.study.analysis.comparing.chosen import check_runs, enter, no_runs, one_budget
 from simkit.study.statistics import Interval, interval
 
 What = Literal["curve", "losses"]
@@ -49,6 +49,8 @@ def courses(runs: pa.Table, what: What, *, asker: str = "courses") -> list[Cours
     if what not in get_args(What):
         raise unknown(f"course ({asker})", what, get_args(What))
     check_runs(runs, (*_NEEDS, what), asker=asker)
+    if not len(runs):
+        raise no_runs(asker)
     one_budget(runs, asker=asker, mend="give the runs of one of them")
     groups: dict[tuple[str, str], dict[int, dict[str, Any]]] = {}
     for row in runs.select([*_NEEDS, what]).to_pylist():

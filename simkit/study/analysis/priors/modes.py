@@ -14,6 +14,7 @@ from simkit.study.analysis.asked import names
 from simkit.study.analysis.comparing.chosen import (
     Methods,
     check_runs,
+    no_runs,
     one_budget,
     some_methods,
     within,
@@ -111,6 +112,8 @@ def with_class_ap(runs: pa.Table, classes: Sequence[str]) -> pa.Table:
     that is called like another column.
     """
     check_runs(runs, ("ap",), asker="class AP")
+    if not len(runs):
+        raise no_runs("class AP")
     if not (known := class_names(runs)):
         raise BadInput("class AP: the table does not name its classes; compare again")
     for name in names(classes, "classes"):

@@ -29,11 +29,11 @@ def test_differences_are_paired_by_draw():
 
 
 def test_only_shared_draws_are_compared():
-    rows = [r for r in planted.rows() if r["method"] == "an" or r["draw"] == 2]
+    rows = [r for r in planted.rows(schemes=["rpa"]) if r["method"] == "an" or r["draw"] == 2]
     made = by_class(planted.table(rows), methods=("an", "ll-r"), asker="x")
     assert made.shared("ll-r", "an") == [2]
     assert made.differences("ll-r", "an")[0].low is None
-    rows = [r for r in planted.rows() if (r["method"] == "an") == (r["draw"] == 0)]
+    rows = [r for r in planted.rows(schemes=["rpa"]) if (r["method"] == "an") == (r["draw"] == 0)]
     made = by_class(planted.table(rows), methods=("an", "ll-r"), asker="x")
     with pytest.raises(BadInput) as caught:
         made.differences("ll-r", "an")
@@ -60,7 +60,7 @@ def test_a_table_that_does_not_say_is_refused():
 
 
 def test_runs_of_other_classes_are_refused():
-    rows = planted.rows()
+    rows = planted.rows(schemes=["rpa"])
     rows[0] |= {"ap": [0.5]}
     with pytest.raises(BadInput) as caught:
         by_class(planted.table(rows), methods=("an",), asker="x")
@@ -70,7 +70,9 @@ def test_runs_of_other_classes_are_refused():
 def test_a_table_without_names_counts_classes():
     from simkit.study import runs
 
-    made = by_class(runs.tidy(planted.rows(), classes=()), methods=("an",), asker="x")
+    made = by_class(
+        runs.tidy(planted.rows(schemes=["rpa"]), classes=()), methods=("an",), asker="x"
+    )
     assert made.classes[1] == "class 1" and np.isnan(made.ap["an"][0][3])
 
 
@@ -80,7 +82,7 @@ def test_inner_classes_are_left_out_unless_asked_for():
     assert made.present.tolist() == [20, 5] and made.missing == pytest.approx([0.5, 0.9])
     assert made.interval("an", 0).mean == pytest.approx(0.5)
     assert [gap and round(gap.mean, 6) for gap in made.differences("ll-r", "an")] == [0.05, 0.2]
-    table = planted.table(leaves=(1, 2))
+    table = planted.table(schemes=["rpa"], leaves=(1, 2))
     assert by_class(table, methods=("an",), asker="x", inner=True).classes == planted.CLASSES
 
 
