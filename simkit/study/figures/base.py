@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import matplotlib as mpl
 import pyarrow as pa
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Drawing
 from matplotlib.font_manager import FontProperties
@@ -18,23 +20,42 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from simkit.registry import Registry
+from simkit.study.figures.tables import Columns, Whole, checked
 
 if TYPE_CHECKING:
     from simkit.study.analysis.comparing.by_class import ByClass
 
+Row = Mapping[str, Any]
 Metric = Literal["map", "map_all", "map_o"]
 WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
 INK, PALE = "#222222", "#8a8a8a"
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-class Figure(Protocol):
-    """A frozen dataclass whose fields are its options; called with a table of runs it draws."""
+class Figure(ABC):
+    """A frozen dataclass whose fields are its options; called with a table it draws.
+
+    reads, whole: the columns that `draw` gets to see, and of what there is one row for each, as
+    `figures.tables.checked` takes them; made_by: the function whose tables have them.
+    """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    made_by: ClassVar[str]
+    reads: ClassVar[Columns]
+    whole: ClassVar[Whole] = ()
 
-    def __call__(self, table: pa.Table) -> Drawing: ...
+    def __call__(self, table: pa.Table) -> Drawing:
+        """The figure of this table, in our style. Raises BadInput for a table of another kind, one
+        without rows, one with nulls or NaN where none may stand, and as `draw` does."""
+        asked: dict[str, Any] = {"asker": self.name, "made_by": self.made_by, "whole": self.whole}
+        table = checked(table, self.reads, **asked)
+        with house_style():
+            return self.draw(table)
+
+    @abstractmethod
+    def draw(self, table: pa.Table) -> Drawing:
+        """The figure of a table of one row or more with the columns that it reads alone."""
 
 
 figures: Registry[Figure] = Registry("figure", "simkit.study.figures")
@@ -158,6 +179,26 @@ def legend_below(drawing: Drawing, handles: Mapping[str, Any]) -> None:
     above = (line * (told.count("\n") + 1) + 4) / 72 / drawing.get_figheight()
     place = {"loc": "lower center", "bbox_to_anchor": (0.5, above)}
     drawing.legend(handles.values(), handles, **place, **given).set_in_layout(False)
+
+
+def ends_of(row: Row, low: str = "low", high: str = "high") -> tuple[float, float] | None:
+    """An interval of a row in points of 100; None where it has none, as over one draw."""
+    if row[low] is None or row[high] is None:
+        return None
+    return 100 * row[low], 100 * row[high]
+
+
+def band(
+    axes: Axes, x: Sequence[float], rows: Sequence[Row], color: str, low: str = "low",
+    high: str = "high",
+) -> None:  # fmt: skip
+    """Shade the intervals of these rows, which stand at x; those that have one."""
+    known = [
+        (at, *ends) for at, row in zip(x, rows, strict=True) if (ends := ends_of(row, low, high))
+    ]
+    if known:
+        at, lows, highs = zip(*known, strict=True)
+        axes.fill_between(at, lows, highs, color=color, alpha=0.13, linewidth=0)
 
 
 def count(mean: float) -> str:

@@ -7,9 +7,12 @@ from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
+from simkit.errors import BadInput
 from simkit.study.analysis.comparing.by_class import ByClass, by_class
 from simkit.study.analysis.comparing.chosen import under, within
+from simkit.study.figures.base import Figure
 from simkit.study.grids.limit import Limit, at, money
+from simkit.study.summary import Line, lines
 
 
 def some(most: str) -> Any:
@@ -57,12 +60,32 @@ def _written(limit: Limit, spent: float) -> str:
     return money(spent) if limit.hours is None else f"{spent:,.3g}"
 
 
+RUNS: dict[str, Any] = {
+    "scheme": str, "method": str, "draw": int, "reference": bool, "map": float | None,
+    "budget": float | None, "budget_hours": float | None,
+    "dollars": float | None, "seconds": float | None, "test_id": str | None,
+}  # fmt: skip
+SCORED: dict[str, Any] = RUNS | {  # what a cell of a summary is made of
+    "images": int | None, "labels_id": str | None,
+    "map_all": float | None, "map_o": float | None,
+}  # fmt: skip
+
+
+def scored(runs: pa.Table, metric: str, *, asker: str) -> list[Line]:
+    """The lines of a summary. Raises BadInput where no run has the metric."""
+    found = lines(runs, metric=metric)
+    if not found:
+        raise BadInput(f"{asker}: no run has {metric}; compare again")
+    return found
+
+
 @dataclass(frozen=True)
-class AtBudget:
+class AtBudget(Figure):
     """Of a figure about one budget."""
 
-    name: ClassVar[str]
     of_runs: ClassVar[bool] = True
+    made_by: ClassVar[str] = "simkit.study.runs.table"
+    reads: ClassVar[dict[str, Any]] = RUNS
 
     budget: float | None = field(
         default=None, metadata={"help": "which budget in dollars; none: the middle one"}
@@ -77,6 +100,11 @@ class AtBudget:
 @dataclass(frozen=True)
 class OfScheme(AtBudget):
     """Of a figure about the classes under one scheme within one budget."""
+
+    reads: ClassVar = RUNS | {
+        "images": int, "map_all": float | None, "ap": list[float | None] | None,
+        "class_present": list[int] | None, "class_absent": list[int] | None,
+    }  # fmt: skip
 
     scheme: str = field(default="", metadata={"help": "which scheme; nothing: the first"})
     classes: Literal["leaves", "all"] = field(

@@ -138,9 +138,9 @@ def test_inner_classes_that_are_left_out_are_told():
     from simkit.study.analysis.comparing.by_class import by_class
     from tests.study import planted_classes as planted
 
-    flat = by_class(planted.table(), methods=("an",), asker="x")
+    flat = by_class(planted.table(schemes=("fpc",)), methods=("an",), asker="x")
     assert leaves_only(flat) == ""
-    found = by_class(planted.table(leaves=(1, 2, 3)), methods=("an",), asker="x")
+    found = by_class(planted.table(schemes=("fpc",), leaves=(1, 2, 3)), methods=("an",), asker="x")
     assert leaves_only(found) == "Leaves only: 3 of 4 classes."
 
 

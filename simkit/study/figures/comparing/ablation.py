@@ -9,15 +9,15 @@ import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.errors import BadInput
 from simkit.study.figures.base import (
     INK,
     PALE,
     WIDTH,
+    Figure,
     caption,
+    ends_of,
     fold,
     heading,
-    house_style,
     label,
     register,
 )
@@ -30,44 +30,44 @@ Row = dict[str, Any]
 
 @register
 @dataclass(frozen=True)
-class Ablation:
+class Ablation(Figure):
     """Means with 95 % intervals, rows as in the table, and on the right the paired difference.
 
     Full dots differ from the base beyond noise, hollow ones do not; the base is a dashed line.
-    Called with the table of `study.analysis.comparing.ablation.ablation`.
     """
 
     name: ClassVar[str] = "ablation"
     title: ClassVar[str] = "Variations of a method: scores, and differences to a base"
+    made_by: ClassVar[str] = "simkit.study.analysis.comparing.ablation.ablation"
+    reads: ClassVar = {
+        "scheme": str, "method": str, "base": bool, "draws": int, "missing": int, "mean": float,
+        "noise": bool | None,
+        **dict.fromkeys(("low", "high", "gap", "gap_low", "gap_high"), float | None),
+    }  # fmt: skip
 
     score: str = field(default="mAP", metadata={"help": "how the score is called"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
-        if not rows:
-            raise BadInput(
-                "ablation: the table is empty; give what analysis.comparing.ablation returns"
-            )
         schemes = list(dict.fromkeys(row["scheme"] for row in rows))
         groups = [[row for row in rows if row["scheme"] == scheme] for scheme in schemes]
         names = list(dict.fromkeys(row["method"] for row in rows))
         base = next((row["method"] for row in rows if row["base"]), None)
         tall = [max(len(group), 2) for group in groups]
-        with house_style():
-            height = 1.5 + sum(_ROW * rows_ + 0.45 for rows_ in tall)
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            grid = drawing.subplots(
-                len(schemes), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": tall}
-            ).ravel()
-            for axes, scheme, group in zip(grid, schemes, groups, strict=True):
-                _dots(axes, group, names)
-                _frame(axes, group)
-                axes.set_title(fold(scheme, 60), loc="left", fontweight="bold")
-            grid[0].set_title("difference", loc="right", color=PALE, fontsize=9)
-            grid[-1].set_xlabel(f"{self.score} on the test split, points")
-            told = f", against {label(base)}" if base else ""
-            heading(drawing, f"What each variation is worth{told}")
-            caption(drawing, *_note(rows), left_out(table))
+        height = 1.5 + sum(_ROW * rows_ + 0.45 for rows_ in tall)
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        grid = drawing.subplots(
+            len(schemes), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": tall}
+        ).ravel()
+        for axes, scheme, group in zip(grid, schemes, groups, strict=True):
+            _dots(axes, group, names)
+            _frame(axes, group)
+            axes.set_title(fold(scheme, 60), loc="left", fontweight="bold")
+        grid[0].set_title("difference", loc="right", color=PALE, fontsize=9)
+        grid[-1].set_xlabel(f"{self.score} on the test split, points")
+        told = f", against {label(base)}" if base else ""
+        heading(drawing, f"What each variation is worth{told}")
+        caption(drawing, *_note(rows), left_out(table))
         return drawing
 
 
@@ -75,8 +75,7 @@ def _dots(axes: Axes, rows: list[Row], names: list[str]) -> None:
     for place, row in enumerate(rows):
         style = look(row["method"], names)
         mean = 100 * row["mean"]
-        if row["low"] is not None:
-            ends = [100 * row["low"], 100 * row["high"]]
+        if ends := ends_of(row):
             axes.plot(ends, [place, place], color=style.color, linewidth=1.8, zorder=2)
         if row["base"]:
             axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
@@ -109,9 +108,8 @@ def _told(row: Row) -> str:
     if row["gap"] is None:
         return "no base here"
     told = f"{100 * row['gap']:+.1f}"
-    if row["gap_low"] is None:
-        return told
-    return f"{told}  ({100 * row['gap_low']:+.1f} to {100 * row['gap_high']:+.1f})"
+    ends = ends_of(row, "gap_low", "gap_high")
+    return f"{told}  ({ends[0]:+.1f} to {ends[1]:+.1f})" if ends else told
 
 
 def _note(rows: list[Row]) -> list[str]:

@@ -25,7 +25,6 @@ from simkit.study.figures.base import (
     cut,
     fold,
     heading,
-    house_style,
     label,
     leaves_only,
     register,
@@ -58,7 +57,7 @@ class ClassDifference(OfScheme):
         default="", metadata={"help": "what it is compared with; nothing: an, or the next highest"}
     )
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         scheme, limit, runs = self.of_scheme(table)
         first, second = self._pair(runs)
         found = self.by_class(runs, [first, second])
@@ -68,15 +67,14 @@ class ClassDifference(OfScheme):
         order = sorted(gaps, key=lambda c: gaps[c].mean)
         longest = max(len(cut(found.classes[c])) for c in order) if len(order) <= _NAMED else 0
         height = 4.8 + 0.08 * max(longest - 10, 0)  # names stand below the bars
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            axes = drawing.add_subplot()
-            _bars(drawing, axes, found, {c: gaps[c] for c in order})
-            axes.set_ylabel(fold(f"AP of {label(first)} − {label(second)}, points", 36, 3))
-            pair = f"{label(first)} instead of {label(second)}"
-            heading(drawing, f"Which classes gain by {pair}: {scheme}{at_cost(limit, runs)}")
-            related = _related(found, gaps)
-            caption(drawing, _note(found, gaps), leaves_only(found), *related)
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        axes = drawing.add_subplot()
+        _bars(drawing, axes, found, {c: gaps[c] for c in order})
+        axes.set_ylabel(fold(f"AP of {label(first)} − {label(second)}, points", 36, 3))
+        pair = f"{label(first)} instead of {label(second)}"
+        heading(drawing, f"Which classes gain by {pair}: {scheme}{at_cost(limit, runs)}")
+        related = _related(found, gaps)
+        caption(drawing, _note(found, gaps), leaves_only(found), *related)
         return drawing
 
     def _pair(self, runs: pa.Table) -> tuple[str, str]:

@@ -19,7 +19,6 @@ from simkit.study.figures.base import (
     caption,
     count,
     heading,
-    house_style,
     label,
     leaves_only,
     not_shown,
@@ -48,28 +47,27 @@ class ClassGroups(OfScheme):
     methods: Methods = some("eight")
     groups: int = field(default=5, metadata={"help": "how many groups of classes"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         if not 1 <= self.groups <= _MOST:
             raise BadInput(f"class-groups: groups is {self.groups}; 1 to {_MOST} are expected")
         scheme, limit, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
         found = self.by_class(runs, methods)
         groups = found.groups(self.groups)
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, 4.6), layout="constrained")
-            axes = drawing.add_subplot()
-            ends: list[End] = []
-            every = runs["method"].unique().to_pylist()
-            for place, method in enumerate(found.ap):
-                shift = 0.5 * ((place + 0.5) / len(found.ap) - 0.5)
-                cells = found.group_intervals(method, groups)
-                end = _points(axes, method, look(method, every), cells, shift)
-                ends += [end] if end else []
-            _frame(axes, found, groups)
-            where = f"{scheme}{at_cost(limit, runs)}"
-            heading(drawing, f"What rare and frequent classes reach with {where}")
-            caption(drawing, *_notes(found, runs, self.groups))
-            name_ends(drawing, [(axes, ends)])
+        drawing = Drawing(figsize=(WIDTH, 4.6), layout="constrained")
+        axes = drawing.add_subplot()
+        ends: list[End] = []
+        every = runs["method"].unique().to_pylist()
+        for place, method in enumerate(found.ap):
+            shift = 0.5 * ((place + 0.5) / len(found.ap) - 0.5)
+            cells = found.group_intervals(method, groups)
+            end = _points(axes, method, look(method, every), cells, shift)
+            ends += [end] if end else []
+        _frame(axes, found, groups)
+        where = f"{scheme}{at_cost(limit, runs)}"
+        heading(drawing, f"What rare and frequent classes reach with {where}")
+        caption(drawing, *_notes(found, runs, self.groups))
+        name_ends(drawing, [(axes, ends)])
         return drawing
 
 

@@ -21,7 +21,6 @@ from simkit.study.figures.base import (
     columns,
     fold,
     heading,
-    house_style,
     label,
     legend_below,
     not_shown,
@@ -29,7 +28,7 @@ from simkit.study.figures.base import (
 )
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import AtBudget, paid, some
+from simkit.study.figures.options import RUNS, AtBudget, paid, some
 from simkit.study.grids.limit import Limit
 
 _COLUMNS = 2
@@ -48,12 +47,16 @@ class Convergence(AtBudget):
 
     name: ClassVar[str] = "convergence"
     title: ClassVar[str] = "mAP or loss after every epoch, with bands over draws"
+    reads: ClassVar = {
+        **RUNS, "epochs": int | None, "curve_of": str | None,
+        "curve": list[float | None] | None, "losses": list[float | None] | None,
+    }  # fmt: skip
 
     of: What = field(default="curve", metadata={"help": "curve (mAP) or losses"})
     scheme: str = field(default="", metadata={"help": "one scheme; nothing: all of them"})
     methods: Methods = some("eight")
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         limit, runs = self.at_budget(table)
         if self.scheme:
             _, runs = under(runs, scheme=self.scheme, asker=self.name)
@@ -67,29 +70,28 @@ class Convergence(AtBudget):
         rows = -(-len(panels) // across)
         names = {label(course.method): look(course.method, every) for course in found}
         below = max(map(len, names)) > _LETTERS
-        with house_style():
-            height = 1.5 + (3.4 if rows == 1 else 2.6 * rows)
-            height += 0.22 * -(-len(names) // columns(names)) if below else 0
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            shared: dict[str, Any] = {
-                "sharex": True,
-                "sharey": self.of == "curve",
-                "squeeze": False,
-            }
-            grid = list(drawing.subplots(rows, across, **shared).ravel())
-            drawn = []
-            for axes, scheme in zip(grid, panels, strict=False):
-                mine = [c for c in found if c.scheme == scheme and any(c.points)]
-                drawn.append((axes, _lines(axes, mine, every)))
-                axes.set_title(fold(scheme, 80 // across), loc="left", fontweight="bold")
-            _frame(drawing, grid, len(panels), across, found)
-            heading(drawing, _title(self.of, limit, runs))
-            caption(drawing, _note(found, others, self.of))
-            if below:
-                handles = {name: Line2D([], [], **style.line()) for name, style in names.items()}
-                legend_below(drawing, handles)
-            else:
-                name_ends(drawing, drawn, size=8.5 if len(methods) < 7 else 7.5)
+        height = 1.5 + (3.4 if rows == 1 else 2.6 * rows)
+        height += 0.22 * -(-len(names) // columns(names)) if below else 0
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        shared: dict[str, Any] = {
+            "sharex": True,
+            "sharey": self.of == "curve",
+            "squeeze": False,
+        }
+        grid = list(drawing.subplots(rows, across, **shared).ravel())
+        drawn = []
+        for axes, scheme in zip(grid, panels, strict=False):
+            mine = [c for c in found if c.scheme == scheme and any(c.points)]
+            drawn.append((axes, _lines(axes, mine, every)))
+            axes.set_title(fold(scheme, 80 // across), loc="left", fontweight="bold")
+        _frame(drawing, grid, len(panels), across, found)
+        heading(drawing, _title(self.of, limit, runs))
+        caption(drawing, _note(found, others, self.of))
+        if below:
+            handles = {name: Line2D([], [], **style.line()) for name, style in names.items()}
+            legend_below(drawing, handles)
+        else:
+            name_ends(drawing, drawn, size=8.5 if len(methods) < 7 else 7.5)
         return drawing
 
 

@@ -17,21 +17,21 @@ from simkit.study.analysis.comparing.chosen import Methods, some_methods
 from simkit.study.figures.base import (
     PALE,
     WIDTH,
+    Figure,
     Metric,
     caption,
     columns,
     fold,
     heading,
-    house_style,
     label,
     legend_below,
     not_shown,
     register,
 )
 from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import some
+from simkit.study.figures.options import SCORED, scored, some
 from simkit.study.grids.limit import money
-from simkit.study.summary import Cell, lines, references
+from simkit.study.summary import Cell, references
 
 Over = Literal["auto", "dollars", "hours"]
 _UNITS = {"dollars": "dollars of annotation", "hours": "hours of annotation"}
@@ -52,11 +52,13 @@ _SCHEME_LOOKS = [
 
 @register
 @dataclass(frozen=True)
-class CostCurve:
+class CostCurve(Figure):
     """mAP over dollars, or hours, on a log axis; bands are 95 % intervals over draws."""
 
     name: ClassVar[str] = "cost-curve"
     title: ClassVar[str] = "mAP over dollars, one panel per scheme or method"
+    made_by: ClassVar[str] = "simkit.study.runs.table"
+    reads: ClassVar = {**SCORED, "dollars": float, "images": int}
     of_runs: ClassVar[bool] = True
 
     panels: Literal["scheme", "method"] = field(
@@ -69,7 +71,7 @@ class CostCurve:
     metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
     methods: Methods = some("eight")
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         runs = table.filter(pc.invert(table["reference"]))
         if not len(runs):
             raise BadInput("cost-curve: the table holds no runs; run a comparison first")
@@ -77,7 +79,7 @@ class CostCurve:
         asked: dict[str, Any] = {"wanted": self.methods, "metric": self.metric}
         methods = some_methods(runs, most=8, asker=self.name, **asked)
         shown = runs.filter(pc.is_in(runs["method"], pa.array(methods, pa.string())))
-        cells = [cell for line in lines(shown, metric=self.metric) for cell in line.cells]
+        cells = [c for line in scored(shown, self.metric, asker=self.name) for c in line.cells]
         whole = references(table, metric=self.metric)
         over = self._over(cells)
         panels = list(dict.fromkeys(_group(cell, self.panels) for cell in cells))
@@ -86,24 +88,23 @@ class CostCurve:
         styles = self._styles(cells, every)
         names = [_shown(name, self._other) for name in styles]
         names += [_full(cell, over) for cell in whole]
-        with house_style():
-            beside = len(names) <= _BESIDE and max(map(len, names)) <= _LETTERS
-            below = len(panels) == rows * across or not beside
-            height = 1.3 + 2.5 * rows + (0.22 * -(-len(names) // columns(names)) if below else 0)
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            grid = drawing.subplots(rows, across, sharex=True, sharey=True, squeeze=False).ravel()
-            for axes, panel in zip(grid, panels, strict=False):
-                mine = [c for c in cells if _group(c, self.panels) == panel]
-                self._panel(axes, mine, styles, whole, over)
-                _ticks(axes, cells, over, across)
-                title = fold(_shown(panel, self.panels), 80 // across, 3)
-                axes.set_title(title, loc="left", fontweight="bold")
-            if left := not_shown(len(every) - len(methods)):
-                caption(drawing, left)
-            _outside(drawing, list(grid), len(panels), below)
-            for axes in grid[max(len(panels) - across, 0) : len(panels)]:  # lowest of a column
-                axes.tick_params(labelbottom=True)
-                axes.set_xlabel(f"{_UNITS[over]}, log axis")
+        beside = len(names) <= _BESIDE and max(map(len, names)) <= _LETTERS
+        below = len(panels) == rows * across or not beside
+        height = 1.3 + 2.5 * rows + (0.22 * -(-len(names) // columns(names)) if below else 0)
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        grid = drawing.subplots(rows, across, sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, panel in zip(grid, panels, strict=False):
+            mine = [c for c in cells if _group(c, self.panels) == panel]
+            self._panel(axes, mine, styles, whole, over)
+            _ticks(axes, cells, over, across)
+            title = fold(_shown(panel, self.panels), 80 // across, 3)
+            axes.set_title(title, loc="left", fontweight="bold")
+        if left := not_shown(len(every) - len(methods)):
+            caption(drawing, left)
+        _outside(drawing, list(grid), len(panels), below)
+        for axes in grid[max(len(panels) - across, 0) : len(panels)]:  # lowest of a column
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel(f"{_UNITS[over]}, log axis")
         return drawing
 
     @property

@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 
-from simkit.errors import BadInput, unknown
+from simkit.errors import unknown
 from simkit.study.figures.base import (
     INK,
     PALE,
@@ -22,17 +22,15 @@ from simkit.study.figures.base import (
     caption,
     fold,
     heading,
-    house_style,
     label,
     register,
 )
-from simkit.study.figures.options import AtBudget, paid
+from simkit.study.figures.options import SCORED, AtBudget, paid, scored
 from simkit.study.summary import (
     Cell,
     Limit,
     Line,
     draws,
-    lines,
     money,
     percent,
     references,
@@ -54,29 +52,27 @@ class HeatMap(AtBudget):
 
     name: ClassVar[str] = "heat-map"
     title: ClassVar[str] = "scheme x method at equal cost, winners framed"
+    reads: ClassVar = {**SCORED, "dollars": float, "images": int}
 
     against: str = field(
         default="", metadata={"help": "what colours compare with; nothing: an, or the first"}
     )
     metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         chosen, runs = self.at_budget(table)
-        rows = lines(runs, metric=self.metric)
-        if not rows:
-            raise BadInput(f"heat-map: no run has {self.metric}; compare again")
+        rows = scored(runs, self.metric, asker=self.name)
         methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
         if self.against and self.against not in methods:
             raise unknown("method of the table (heat-map)", self.against, methods)
         against = self.against or ("an" if "an" in methods else methods[0])
-        with house_style():
-            width = max(WIDTH, 3.4 + 0.62 * len(methods))  # each number has its place
-            drawing = Drawing(figsize=(width, _tall(methods, len(rows))), layout="constrained")
-            axes = drawing.add_subplot()
-            _cells(axes, rows, methods, against)
-            _frame(axes, rows, methods)
-            heading(drawing, _title(chosen, runs))
-            caption(drawing, *_note(table, against, self.metric, chosen), letters=15.9)
+        width = max(WIDTH, 3.4 + 0.62 * len(methods))  # each number has its place
+        drawing = Drawing(figsize=(width, _tall(methods, len(rows))), layout="constrained")
+        axes = drawing.add_subplot()
+        _cells(axes, rows, methods, against)
+        _frame(axes, rows, methods)
+        heading(drawing, _title(chosen, runs))
+        caption(drawing, *_note(table, against, self.metric, chosen), letters=15.9)
         return drawing
 
 

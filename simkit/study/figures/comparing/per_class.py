@@ -22,7 +22,6 @@ from simkit.study.figures.base import (
     cut,
     fold,
     heading,
-    house_style,
     label,
     leaves_only,
     not_shown,
@@ -47,24 +46,23 @@ class PerClass(OfScheme):
         default=60, metadata={"help": "classes at most; of more, some of every frequency"}
     )
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         scheme, limit, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=3, asker=self.name)
         found = self.by_class(runs, methods)
         rows, unseen = _rows(found, self.most)
-        with house_style():
-            names = [fold(label(method), 90) for method in found.ap]
-            across = columns(names, 0.8 * WIDTH)  # above the axes
-            height = 1.55 + 0.2 * -(-len(names) // across) + _ROW * max(len(rows), 4)
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            axes = drawing.add_subplot()
-            for place, method in enumerate(found.ap):
-                style = look(method, runs["method"].unique().to_pylist())
-                _dots(axes, found, rows, method, style, (place + 0.5) / len(found.ap) - 0.5)
-            _frame(axes, found, rows)
-            axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=across, borderpad=0.2)
-            heading(drawing, f"What each class reaches with {scheme}{at_cost(limit, runs)}")
-            caption(drawing, *_notes(found, len(rows), unseen, runs))
+        names = [fold(label(method), 90) for method in found.ap]
+        across = columns(names, 0.8 * WIDTH)  # above the axes
+        height = 1.55 + 0.2 * -(-len(names) // across) + _ROW * max(len(rows), 4)
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        axes = drawing.add_subplot()
+        for place, method in enumerate(found.ap):
+            style = look(method, runs["method"].unique().to_pylist())
+            _dots(axes, found, rows, method, style, (place + 0.5) / len(found.ap) - 0.5)
+        _frame(axes, found, rows)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=across, borderpad=0.2)
+        heading(drawing, f"What each class reaches with {scheme}{at_cost(limit, runs)}")
+        caption(drawing, *_notes(found, len(rows), unseen, runs))
         return drawing
 
 

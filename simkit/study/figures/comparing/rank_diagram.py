@@ -19,12 +19,11 @@ from simkit.study.figures.base import (
     caption,
     cut,
     heading,
-    house_style,
     label,
     register,
 )
 from simkit.study.figures.looks import look
-from simkit.study.figures.options import AtBudget, paid
+from simkit.study.figures.options import SCORED, AtBudget, paid
 from simkit.study.grids.limit import Limit
 from simkit.study.statistics import BOOTSTRAP_FROM
 
@@ -42,6 +41,7 @@ class RankDiagram(AtBudget):
 
     name: ClassVar[str] = "rank-diagram"
     title: ClassVar[str] = "mean ranks of methods, those that are alike joined"
+    reads: ClassVar = SCORED
 
     test: Test = field(
         default="paired",
@@ -49,19 +49,18 @@ class RankDiagram(AtBudget):
     )
     metric: Metric = field(default="map", metadata={"help": "what is averaged over draws"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         limit, runs = self.at_budget(table)
         found = ranks(runs, test=self.test, metric=self.metric, asker=self.name)
-        with house_style():
-            height = 1.9 + _ROW * len(found.methods) + (0.3 if found.distance else 0)
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            joined = found.alike or ()
-            ratios = [3.2, max(1.0, 0.075 * len(joined))]
-            left, right = drawing.subplots(1, 2, sharey=True, width_ratios=ratios)
-            _places(left, found)
-            _bars(right, found, joined)
-            heading(drawing, _title(limit, runs))
-            caption(drawing, _note(found), _tested(found))
+        height = 1.9 + _ROW * len(found.methods) + (0.3 if found.distance else 0)
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        joined = found.alike or ()
+        ratios = [3.2, max(1.0, 0.075 * len(joined))]
+        left, right = drawing.subplots(1, 2, sharey=True, width_ratios=ratios)
+        _places(left, found)
+        _bars(right, found, joined)
+        heading(drawing, _title(limit, runs))
+        caption(drawing, _note(found), _tested(found))
         return drawing
 
 

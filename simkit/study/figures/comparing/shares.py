@@ -15,10 +15,11 @@ from simkit.study.figures.base import (
     INK,
     PALE,
     WIDTH,
+    Figure,
+    band,
     caption,
     fold,
     heading,
-    house_style,
     label,
     register,
 )
@@ -31,63 +32,64 @@ Row = dict[str, Any]
 
 @register
 @dataclass(frozen=True)
-class LabelShares:
+class LabelShares(Figure):
     """Scores over the share that is known, a panel for each scheme; bands are 95 % over draws.
 
     Where the table has differences to a base, they stand beside the scores.
-
-    Called with the table of `study.analysis.comparing.shares.shares`.
     Source: "Soft Exposure", Fig. 3.
     """
 
     name: ClassVar[str] = "label-shares"
     title: ClassVar[str] = "mAP by the share of labels that are known, beside the oracle"
+    made_by: ClassVar[str] = "simkit.study.analysis.comparing.shares.shares"
+    reads: ClassVar = {
+        "scheme": str, "method": str, "base": str | None, "reference": bool, "draws": int,
+        **dict.fromkeys(("positives", "labels", "mean"), float),
+        **dict.fromkeys(("low", "high", "gap", "gap_low", "gap_high"), float | None),
+    }  # fmt: skip
 
     share: Literal["positives", "labels"] = field(
         default="positives", metadata={"help": "of present labels, or of all"}
     )
     score: str = field(default="mAP", metadata={"help": "how the score is called"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
         oracles = [row for row in rows if row["reference"]]
         bought = [row for row in rows if not row["reference"]]
         if not bought:
-            raise BadInput(
-                "label-shares: the table is empty; give what analysis.comparing.shares returns"
-            )
+            raise BadInput("label-shares: the table holds references alone; compare schemes too")
         schemes = list(dict.fromkeys(row["scheme"] for row in bought))
         every = list(dict.fromkeys(row["method"] for row in rows))
         base = next((row["base"] for row in bought if row["base"]), None)
         across = 2 if base or len(schemes) > 1 else 1
         panels = [(s, kind) for s in schemes for kind in (("mean", "gap") if base else ("mean",))]
         down = -(-len(panels) // across)
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, 1.3 + 3.6 * down), layout="constrained")
-            grid = drawing.subplots(down, across, sharey=not base, squeeze=False).ravel()
-            drawn = []
-            for axes, (scheme, kind) in zip(grid, panels, strict=False):
-                mine = [row for row in bought if row["scheme"] == scheme and row[kind] is not None]
-                ends = []
-                for method in dict.fromkeys(row["method"] for row in mine):
-                    line = [row for row in mine if row["method"] == method]
-                    ends.append(_line(axes, line, self.share, kind, look(method, every)))
-                if kind == "mean":
-                    _oracles(axes, oracles)
-                    axes.set_ylabel(f"{self.score} on the test split, points")
-                    axes.set_title(fold(scheme, 80 // across), loc="left", fontweight="bold")
-                else:
-                    axes.axhline(0, color=INK, linewidth=0.9)
-                    axes.set_title(f"difference to {label(base or '')}", loc="left")
-                axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.3g}%"))
-                axes.set_xlabel(_WORDS[self.share])
-                if kind == "gap" or not base:
-                    drawn.append((axes, ends))
-            for axes in grid[len(panels) :]:
-                axes.set_axis_off()
-            heading(drawing, f"What more labels buy: {self.score} by the share that is known")
-            caption(drawing, _note(bought, oracles, base))
-            name_ends(drawing, drawn, size=8.5, letters=18 if across > 1 else 36)
+        drawing = Drawing(figsize=(WIDTH, 1.3 + 3.6 * down), layout="constrained")
+        grid = drawing.subplots(down, across, sharey=not base, squeeze=False).ravel()
+        drawn = []
+        for axes, (scheme, kind) in zip(grid, panels, strict=False):
+            mine = [row for row in bought if row["scheme"] == scheme and row[kind] is not None]
+            ends = []
+            for method in dict.fromkeys(row["method"] for row in mine):
+                line = [row for row in mine if row["method"] == method]
+                ends.append(_line(axes, line, self.share, kind, look(method, every)))
+            if kind == "mean":
+                _oracles(axes, oracles)
+                axes.set_ylabel(f"{self.score} on the test split, points")
+                axes.set_title(fold(scheme, 80 // across), loc="left", fontweight="bold")
+            else:
+                axes.axhline(0, color=INK, linewidth=0.9)
+                axes.set_title(f"difference to {label(base or '')}", loc="left")
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{100 * x:.3g}%"))
+            axes.set_xlabel(_WORDS[self.share])
+            if kind == "gap" or not base:
+                drawn.append((axes, ends))
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+        heading(drawing, f"What more labels buy: {self.score} by the share that is known")
+        caption(drawing, _note(bought, oracles, base))
+        name_ends(drawing, drawn, size=8.5, letters=18 if across > 1 else 36)
         return drawing
 
 
@@ -97,14 +99,7 @@ def _line(axes: Axes, rows: list[Row], share: str, kind: str, style: Look) -> En
     x, means = [row[share] for row in rows], [100 * row[kind] for row in rows]
     axes.plot(x, means, **{**style.line(), "markersize": 5, "linewidth": 1.5})
     low, high = ("low", "high") if kind == "mean" else ("gap_low", "gap_high")
-    known = [row for row in rows if row[low] is not None]
-    if known:
-        axes.fill_between(
-            [row[share] for row in known],
-            [100 * row[low] for row in known],
-            [100 * row[high] for row in known],
-            color=style.color, alpha=0.13, linewidth=0,
-        )  # fmt: skip
+    band(axes, x, rows, style.color, low, high)
     return label(rows[0]["method"]), x[-1], means[-1], style.color
 
 

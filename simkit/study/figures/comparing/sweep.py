@@ -11,15 +11,16 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from simkit.errors import BadInput
 from simkit.study.figures.base import (
     INK,
     WIDTH,
+    Figure,
+    band,
     caption,
     columns,
+    ends_of,
     fold,
     heading,
-    house_style,
     label,
     legend_below,
     register,
@@ -40,61 +41,63 @@ Row = dict[str, Any]
 
 @register
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Figure):
     """Scores over the values of a setting; bands are 95 % over draws, rings stand at defaults.
 
-    Called with the table of `study.analysis.comparing.sweep.sweep`. The axis is logarithmic where
-    the largest number is more than 20 times the smallest; values that are no numbers, and numbers
-    of which one is 0 where it would be, stand side by side.
+    The axis is logarithmic where the largest number is more than 20 times the smallest; values that
+    are no numbers, and numbers of which one is 0 where it would be, stand side by side.
     Source: the sweeps of Large Loss Matters (Fig. 5), BoostLU, Class-aware Selective Loss and Soft
     Exposure (rebuttal).
     """
 
     name: ClassVar[str] = "sweep"
     title: ClassVar[str] = "mAP over the values of one setting, the default marked"
+    made_by: ClassVar[str] = "simkit.study.analysis.comparing.sweep.sweep"
+    reads: ClassVar = {
+        "scheme": str, "method": str, "setting": str, "value": str, "number": float | None,
+        "default": bool, "draws": int, "missing": int,
+        "mean": float, "low": float | None, "high": float | None,
+    }  # fmt: skip
 
     panels: Literal["scheme", "method"] = field(
         default="scheme", metadata={"help": "what has a panel of its own: scheme or method"}
     )
     score: str = field(default="mAP", metadata={"help": "how the score is called"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
-        if not rows:
-            raise BadInput("sweep: the table is empty; give what analysis.comparing.sweep returns")
         values = _values(rows)
         panels = list(dict.fromkeys(row[self.panels] for row in rows))
         names = list(dict.fromkeys(row[self._other] for row in rows))
         styles = {name: look(name, names) for name in names}
         across = min(_COLUMNS, len(panels))
         down = -(-len(panels) // across)
-        with house_style():
-            legend = len(names) > 1 or len(panels) == 1
-            height = 1.6 + (3.1 if down == 1 else 2.5 * down)
-            height += 0.22 * -(-len(names) // columns(names)) if legend else 0
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-            for axes, panel in zip(grid, panels, strict=False):
-                mine = [row for row in rows if row[self.panels] == panel]
-                for name, style in styles.items():
-                    _line(axes, [row for row in mine if row[self._other] == name], values, style)
-                title = fold(self._named(panel, self.panels), 80 // across)
-                axes.set_title(title, loc="left", fontweight="bold")
-                _axis(axes, values)
-            for place, axes in enumerate(grid):
-                axes.set_visible(place < len(panels))
-                if place + across >= len(panels):
-                    axes.tick_params(labelbottom=True)
-                    axes.set_xlabel(rows[0]["setting"] + (", log axis" if values.log else ""))
-            drawing.supylabel(f"{self.score} on the test split, points", fontsize=10)
-            heading(drawing, f"{self.score} over {rows[0]['setting']}")
-            caption(drawing, *_note(table, rows))
-            if legend:
-                lines = {
-                    fold(self._named(n, self._other), 60): Line2D([], [], **style.line())
-                    for n, style in styles.items()
-                }
-                legend_below(drawing, lines)
+        legend = len(names) > 1 or len(panels) == 1
+        height = 1.6 + (3.1 if down == 1 else 2.5 * down)
+        height += 0.22 * -(-len(names) // columns(names)) if legend else 0
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+        for axes, panel in zip(grid, panels, strict=False):
+            mine = [row for row in rows if row[self.panels] == panel]
+            for name, style in styles.items():
+                _line(axes, [row for row in mine if row[self._other] == name], values, style)
+            title = fold(self._named(panel, self.panels), 80 // across)
+            axes.set_title(title, loc="left", fontweight="bold")
+            _axis(axes, values)
+        for place, axes in enumerate(grid):
+            axes.set_visible(place < len(panels))
+            if place + across >= len(panels):
+                axes.tick_params(labelbottom=True)
+                axes.set_xlabel(rows[0]["setting"] + (", log axis" if values.log else ""))
+        drawing.supylabel(f"{self.score} on the test split, points", fontsize=10)
+        heading(drawing, f"{self.score} over {rows[0]['setting']}")
+        caption(drawing, *_note(table, rows))
+        if legend:
+            lines = {
+                fold(self._named(n, self._other), 60): Line2D([], [], **style.line())
+                for n, style in styles.items()
+            }
+            legend_below(drawing, lines)
         return drawing
 
     @property
@@ -135,14 +138,12 @@ def _line(axes: Axes, rows: list[Row], values: _Values, style: Look) -> None:
     x = [values.places[row["value"]] for row in rows]
     drawn = style.line() | ({"linestyle": "none"} if _no_order(rows) else {})
     axes.plot(x, [100 * row["mean"] for row in rows], **drawn)
-    known = [(at, row) for at, row in zip(x, rows, strict=True) if row["low"] is not None]
-    low, high = ([100 * row[end] for _, row in known] for end in ("low", "high"))
-    if _no_order(rows) or len(known) == 1:
-        axes.vlines([at for at, _ in known], low, high, color=style.color, linewidth=1.4)
-    elif known:
-        axes.fill_between(
-            [at for at, _ in known], low, high, color=style.color, alpha=0.15, linewidth=0
-        )
+    known = [(at, *ends) for at, row in zip(x, rows, strict=True) if (ends := ends_of(row))]
+    if known and (_no_order(rows) or len(known) == 1):
+        at_all, low, high = zip(*known, strict=True)
+        axes.vlines(at_all, low, high, color=style.color, linewidth=1.4)
+    else:
+        band(axes, x, rows, style.color)
     for at, row in zip(x, rows, strict=True):
         if row["default"]:
             axes.plot([at], [100 * row["mean"]], **_RING)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, register
+from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
 
 PRESENT, ABSENT = "#0072B2", "#B87300"
 _COLUMNS = 5
@@ -26,25 +26,28 @@ _NAMED = {"−": 3, "in truth": 6}  # how many names are written out
 
 @register
 @dataclass(frozen=True, eq=False)
-class NeighboursFigure:
+class NeighboursFigure(Figure):
     """The query on the left and its neighbours, nearest first, each with its known labels.
 
     Names after + are known to be present, after − to be absent; a class the query is known to have
     too is bold. Classes that are in a picture without being known are named in grey.
     pictures: (H, W, 3) uint8, the query's first, in the order of the table; without them the
-    labels stand alone.  Called with the table of `study.analysis.neighbours.neighbours`. Of a long
+    labels stand alone. Of a long
     image id the end is shown. Raises BadInput for fewer pictures than images.
     """
 
     name: ClassVar[str] = "neighbours"
     title: ClassVar[str] = "A picture, its nearest pictures, and their labels"
+    made_by: ClassVar[str] = "simkit.study.analysis.embedding.neighbours.neighbours"
+    reads: ClassVar = {
+        "rank": int, "image": str, "distance": float, "unknown": int,
+        "present": list[str], "absent": list[str], "hidden": list[str],
+    }  # fmt: skip
 
     pictures: tuple[NDArray[np.uint8], ...] | None = None
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
-        if not rows:
-            raise BadInput("neighbours: the table holds no image; make it from features")
         if self.pictures is not None and len(self.pictures) != len(rows):
             raise BadInput(
                 f"neighbours: {len(self.pictures)} pictures came for {len(rows)} images; give one "
@@ -57,16 +60,15 @@ class NeighboursFigure:
         deep = [side + 0.25 + _LINE * max(len(texts[n]) for n in group) for group in groups]
         left = (_LEFT if self.pictures else 0.0) + 0.25 + _LINE * len(texts[0])
         height = _TOP + max(sum(deep) + 0.1, left)
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, height))
-            self._cell(drawing, rows, texts, 0, (_GAP, _TOP, _LEFT))
-            down = _TOP
-            for group, depth in zip(groups, deep, strict=True):
-                for column, n in enumerate(group):
-                    across = _LEFT + 2.5 * _GAP + column * (_CELL + _GAP / 2)
-                    self._cell(drawing, rows, texts, n, (across, down, _CELL))
-                down += depth
-            _head(drawing, rows, height)
+        drawing = Drawing(figsize=(WIDTH, height))
+        self._cell(drawing, rows, texts, 0, (_GAP, _TOP, _LEFT))
+        down = _TOP
+        for group, depth in zip(groups, deep, strict=True):
+            for column, n in enumerate(group):
+                across = _LEFT + 2.5 * _GAP + column * (_CELL + _GAP / 2)
+                self._cell(drawing, rows, texts, n, (across, down, _CELL))
+            down += depth
+        _head(drawing, rows, height)
         return drawing
 
     def _cell(

@@ -13,17 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from simkit.errors import BadInput
-from simkit.study.figures.base import (
-    INK,
-    PALE,
-    WIDTH,
-    house_style,
-    label,
-    plain_log,
-    power,
-    register,
-)
+from simkit.study.figures.base import INK, PALE, WIDTH, Figure, label, plain_log, power, register
 
 _COLORS = ("#CC79A7", "#0072B2", "#E69F00", "#009E73", "#222222", "#56B4E9", "#D55E00")
 _SIDES = {"present": "-", "absent": (0, (4, 2))}
@@ -31,41 +21,45 @@ _SIDES = {"present": "-", "absent": (0, (4, 2))}
 
 @register
 @dataclass(frozen=True)
-class TemperatureCurve:
+class TemperatureCurve(Figure):
     """Signed temperature over distance on the left, the gradient at a logit of 0 on the right.
 
     Solid lines are soft positives, dashed ones soft negatives; a colour for each setting. A line
-    ends where a temperature is beyond the largest number. Called with the table of
-    `study.analysis.temperatures.curves`.
+    ends where a temperature is beyond the largest number.
     """
 
     name: ClassVar[str] = "temperature-curve"
     title: ClassVar[str] = "Temperature of soft labels over distance"
+    made_by: ClassVar[str] = "simkit.study.analysis.embedding.temperatures.curves"
+    reads: ClassVar = {
+        "method": str,
+        "side": str,
+        "distance": float,
+        "temperature": float,
+        "slope": float,
+    }
 
     height: float = 3.9
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         methods = list(dict.fromkeys(table["method"].to_pylist()))
-        if not methods:
-            raise BadInput("temperature-curve: the table holds no curve; name a method, as se")
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
-            left, right = drawing.subplots(1, 2)
-            for method, color in zip(methods, _cycle(len(methods)), strict=True):
-                for side, dashes in _SIDES.items():
-                    _draw(left, table, method, side, "temperature", color, dashes)
-                    _draw(right, table, method, side, "slope", color, dashes)
-            size = np.abs(table["temperature"].to_numpy())
-            signed(left, "y", float(size[np.isfinite(size)].max(initial=1.0)))
-            left.axhline(0, color=PALE, linewidth=0.8, zorder=0)
-            left.set(ylabel="temperature T", title="How soft a label is")
-            right.set(ylabel="gradient at a logit of 0", title="What training feels")
-            right.set_yscale("log")
-            plain_log(right.yaxis)
-            for axes in (left, right):
-                axes.set_xlabel("distance to what is known, over the image's largest")
-                axes.title.set(x=0, ha="left", fontweight="bold")
-            drawing.legend(handles=_legend(methods), loc="outside lower center", ncols=4)
+        drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
+        left, right = drawing.subplots(1, 2)
+        for method, color in zip(methods, _cycle(len(methods)), strict=True):
+            for side, dashes in _SIDES.items():
+                _draw(left, table, method, side, "temperature", color, dashes)
+                _draw(right, table, method, side, "slope", color, dashes)
+        size = np.abs(table["temperature"].to_numpy())
+        signed(left, "y", float(size[np.isfinite(size)].max(initial=1.0)))
+        left.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+        left.set(ylabel="temperature T", title="How soft a label is")
+        right.set(ylabel="gradient at a logit of 0", title="What training feels")
+        right.set_yscale("log")
+        plain_log(right.yaxis)
+        for axes in (left, right):
+            axes.set_xlabel("distance to what is known, over the image's largest")
+            axes.title.set(x=0, ha="left", fontweight="bold")
+        drawing.legend(handles=_legend(methods), loc="outside lower center", ncols=4)
         return drawing
 
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, label, register
+from simkit.study.figures.base import INK, PALE, WIDTH, Figure, label, register
 from simkit.study.figures.embedding.temperature_curve import signed
 
 PRESENT, ABSENT = "#0072B2", "#E69F00"
@@ -28,27 +28,34 @@ _STEP = 12  # points from line to line below the picture
 
 @register
 @dataclass(frozen=True, eq=False)
-class Temperatures:
+class Temperatures(Figure):
     """Unknown labels sorted by temperature: soft positives above, soft negatives below.
 
     A panel for each method, in the order of the first; a cross where a method ignores the label.
     Classes that are in the picture in truth are bold. picture: (H, W, 3) uint8, drawn on the left;
-    most: classes shown; of more, those in the middle are left out. Called with the table of
-    `study.analysis.temperatures.temperatures`, of up to five methods. Names are cut to 26 letters.
+    most: classes shown; of more, those in the middle are left out. Up to five methods
+    have room. Names are cut to 26 letters.
     """
 
     name: ClassVar[str] = "temperatures"
     title: ClassVar[str] = "Temperatures of one picture's unknown labels"
+    made_by: ClassVar[str] = "simkit.study.analysis.embedding.temperatures.temperatures"
+    reads: ClassVar = {
+        "method": str,
+        "class": str,
+        "state": int,
+        "temperature": float,
+        "present": bool | None,
+    }
+    whole: ClassVar = (("method",), ("class",))
 
     picture: NDArray[np.uint8] | None = None
     most: int = 60
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         found: dict[str, list[dict[str, Any]]] = {}
         for row in table.to_pylist():
             found.setdefault(row["method"], []).append(row)
-        if not found:
-            raise BadInput("temperatures: the table holds no label; name a method, as se")
         if len(found) > _MOST:
             raise BadInput(
                 f"temperatures: {len(found)} methods came, and {_MOST} fit side by side; draw "
@@ -56,27 +63,26 @@ class Temperatures:
             )
         first = next(iter(found.values()))
         shown, hidden = self._order(first)
-        with house_style():
-            room = _room([first[c] for c in shown], len(found))
-            lines = _lines(first, int(_LEFT * room / 0.076))
-            side = 0.0 if self.picture is None else _tall(self.picture, _LEFT * room)
-            height = max(3.4, 1.6 + _LINE * len(shown), 1.2 + side + _STEP / 72 * len(lines))
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            widths = [_LEFT, *[1.0] * len(found)]
-            left, *panels = drawing.subplots(1, 1 + len(found), width_ratios=widths)
-            self._about(left, lines)
-            for axes, rows in zip(panels, found.values(), strict=True):
-                _panel(axes, [rows[c] for c in shown], ticks={1: 4, 2: 4, 3: 2}.get(len(found), 1))
-            _titles(panels, [label(method) for method in found], room)
-            _names(panels, [first[c] for c in shown])
-            note = "T (log): far from 0 the loss is flat; ±1 is a hard label"
-            drawing.supxlabel(
-                note + (f"; {hidden:,} labels in the middle are not shown" if hidden else ""),
-                x=0.99,
-                ha="right",
-                fontsize=9,
-                color="#555555",
-            )
+        room = _room([first[c] for c in shown], len(found))
+        lines = _lines(first, int(_LEFT * room / 0.076))
+        side = 0.0 if self.picture is None else _tall(self.picture, _LEFT * room)
+        height = max(3.4, 1.6 + _LINE * len(shown), 1.2 + side + _STEP / 72 * len(lines))
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        widths = [_LEFT, *[1.0] * len(found)]
+        left, *panels = drawing.subplots(1, 1 + len(found), width_ratios=widths)
+        self._about(left, lines)
+        for axes, rows in zip(panels, found.values(), strict=True):
+            _panel(axes, [rows[c] for c in shown], ticks={1: 4, 2: 4, 3: 2}.get(len(found), 1))
+        _titles(panels, [label(method) for method in found], room)
+        _names(panels, [first[c] for c in shown])
+        note = "T (log): far from 0 the loss is flat; ±1 is a hard label"
+        drawing.supxlabel(
+            note + (f"; {hidden:,} labels in the middle are not shown" if hidden else ""),
+            x=0.99,
+            ha="right",
+            fontsize=9,
+            color="#555555",
+        )
         return drawing
 
     def _order(self, rows: list[dict[str, Any]]) -> tuple[list[int], int]:

@@ -13,16 +13,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import (
-    INK,
-    WIDTH,
-    caption,
-    fold,
-    heading,
-    house_style,
-    label,
-    register,
-)
+from simkit.study.figures.base import INK, WIDTH, Figure, caption, fold, heading, label, register
 
 _TOP, _NAME, _BOTTOM = 0.38, 0.45, 0.5  # inches: of the heading, of models' names, of the caption
 _GAP = 0.08
@@ -32,14 +23,14 @@ Row = dict[str, Any]
 
 @register
 @dataclass(frozen=True, eq=False)
-class ActivationMaps:
+class ActivationMaps(Figure):
     """A row for each picked picture and class: the picture, then each model's map of the class.
 
     Dark is 0 and less, bright the highest score of the row, or of each map where scale is own.
     Frames are the class's boxes, a cross the highest place. Above each map: the probability that
     the model gives the class.
     pictures: (H, W, 3) uint8, one for each (image, class) in the order of the table; without them
-    maps stand alone. Called with the table of `study.analysis.explaining.activation.activation`.
+    maps stand alone.
     Raises BadInput for an empty table, and for fewer pictures than rows.
     Source: BoostLU (Kim et al., CVPR 2023), Figs 1 and 4; Large Loss (Kim et al., CVPR 2022),
     suppl. Fig. 1.
@@ -47,21 +38,22 @@ class ActivationMaps:
 
     name: ClassVar[str] = "activation-maps"
     title: ClassVar[str] = "Pictures, and where models see a class in them"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.activation.activation"
+    reads: ClassVar = {
+        "model": str, "image": int, "class": str, "probability": float,
+        "map": list[list[float]], "boxes": list[list[float]],
+    }  # fmt: skip
+    whole: ClassVar = (("image", "class"), ("model",))
 
     pictures: tuple[NDArray[np.uint8], ...] | None = None
     scale: Literal["row", "own"] = field(
         default="row", metadata={"help": "what is brightest: the highest of the row, or of a map"}
     )
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
         models = list(dict.fromkeys(row["model"] for row in rows))
         picks = list(dict.fromkeys((row["image"], row["class"]) for row in rows))
-        if not picks:
-            raise BadInput(
-                "activation-maps: the table is empty; give what analysis.explaining.activation "
-                "returns"
-            )
         if self.pictures is not None and len(self.pictures) != len(picks):
             raise BadInput(
                 f"activation-maps: {len(self.pictures)} pictures came for {len(picks)} picked "
@@ -72,25 +64,24 @@ class ActivationMaps:
         across = len(models) + first
         side = min(_MOST, (WIDTH - 1.2 - across * _GAP) / across)
         height = _TOP + _NAME + len(picks) * (side + 0.28) + _BOTTOM
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, height))
-            for r, pick in enumerate(picks):
-                line = [of[(*pick, model)] for model in models]
-                down = _TOP + _NAME + r * (side + 0.28)
-                places = [_axes(drawing, c, down, side) for c in range(across)]
-                if self.pictures is not None:
-                    _picture(places[0], self.pictures[r], line[0])
-                highest = max(max(map(max, row["map"])) for row in line)
-                for axes, row in zip(places[first:], line, strict=True):
-                    own = max(map(max, row["map"]))
-                    _map(axes, row, highest if self.scale == "row" else own)
-                _say(drawing, 0.1, down + side / 2, fold(pick[1], 13, 2), fontweight="bold")
-            for c, model in enumerate(models):
-                x = 1.15 + (c + first) * (side + _GAP)
-                letters = max(8, int(side * 11))
-                _say(drawing, x, _TOP + _NAME - 0.27, fold(_named(model), letters, 2), va="bottom")
-            heading(drawing, "Where models see a class")
-            caption(drawing, *self._note(line))
+        drawing = Drawing(figsize=(WIDTH, height))
+        for r, pick in enumerate(picks):
+            line = [of[(*pick, model)] for model in models]
+            down = _TOP + _NAME + r * (side + 0.28)
+            places = [_axes(drawing, c, down, side) for c in range(across)]
+            if self.pictures is not None:
+                _picture(places[0], self.pictures[r], line[0])
+            highest = max(max(map(max, row["map"])) for row in line)
+            for axes, row in zip(places[first:], line, strict=True):
+                own = max(map(max, row["map"]))
+                _map(axes, row, highest if self.scale == "row" else own)
+            _say(drawing, 0.1, down + side / 2, fold(pick[1], 13, 2), fontweight="bold")
+        for c, model in enumerate(models):
+            x = 1.15 + (c + first) * (side + _GAP)
+            letters = max(8, int(side * 11))
+            _say(drawing, x, _TOP + _NAME - 0.27, fold(_named(model), letters, 2), va="bottom")
+        heading(drawing, "Where models see a class")
+        caption(drawing, *self._note(line))
         return drawing
 
     def _note(self, line: list[Row]) -> list[str]:

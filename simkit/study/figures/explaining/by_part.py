@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.errors import BadInput, unknown
+from simkit.errors import unknown
 from simkit.study.figures.base import (
     INK,
     WIDTH,
+    Figure,
     caption,
     fold,
     heading,
-    house_style,
     label,
     legend_below,
     register,
@@ -30,56 +29,63 @@ Scores = dict[str, dict[str, dict[int, float]]]  # by method, part and draw
 
 @register
 @dataclass(frozen=True)
-class ByPart:
+class ByPart(Figure):
     """A line for each method over the parts, and, with a base, its differences to it beside them.
 
-    Bars are 95 % over draws, each method alone; differences are paired by draw. Called with a table
-    of `study.analysis.explaining.object_size`, by the size of objects or by present labels.
+    Bars are 95 % over draws, each method alone; differences are paired by draw. The table is
+    by the size of objects, or by present labels (`object_size.positives`).
     Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5d, Table 3 and appendix D.
     """
 
     name: ClassVar[str] = "by-part"
     title: ClassVar[str] = "mAP by the size of objects, or by the number of present labels"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.object_size.object_size"
+    reads: ClassVar = {
+        "method": str,
+        "by": str,
+        "part": str,
+        "draw": int,
+        "map": float | None,
+    }
 
     base: str = field(default="", metadata={"help": "a method; others' differences to it"})
     height: float = 4.2
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
-        if not rows:
-            raise BadInput("by-part: the table is empty; give what object_size returns")
         parts = list(dict.fromkeys(row["part"] for row in rows))
         scores: Scores = {}
         for row in rows:
             by_part = scores.setdefault(row["method"], {})
-            by_part.setdefault(row["part"], {})[row["draw"]] = row["map"]
+            of_draws = by_part.setdefault(row["part"], {})
+            if row["map"] is not None:
+                of_draws[row["draw"]] = row["map"]
         if self.base and self.base not in scores:
             raise unknown("method of the table (by-part)", self.base, list(scores))
         handles: dict[str, Any] = {}
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
-            panels = drawing.subplots(1, 2 if self.base else 1, squeeze=False)[0]
-            for place, method in enumerate(scores):
-                away = 0.3 * ((place + 0.5) / len(scores) - 0.5)
-                style = look(method, list(scores))
-                own = scores[method]
-                line = _line(panels[0], own, parts, style, away)
-                line.set_gid(method)
-                handles["Full labels" if method == "full" else label(method)] = line
-                if self.base and method != self.base:
-                    gaps = _gaps(own, scores[self.base])
-                    _line(panels[1], gaps, parts, style, away).set_gid(f"{method} - {self.base}")
-            for axes in panels:
-                axes.set_xticks(range(len(parts)), [fold(part, 14, 3) for part in parts])
-                axes.set_xlabel(rows[0]["by"])
-            panels[0].set_ylabel("mAP, points")
-            if self.base:
-                panels[1].axhline(0, color=INK, linewidth=0.9)
-                panels[1].set_ylabel("difference, points")
-                panels[1].set_title(fold(f"minus {label(self.base)}", 44), loc="left", fontsize=10)
-            heading(drawing, f"mAP by {rows[0]['by']}")
-            caption(drawing, _note(scores))
-            legend_below(drawing, handles)
+        drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
+        panels = drawing.subplots(1, 2 if self.base else 1, squeeze=False)[0]
+        for place, method in enumerate(scores):
+            away = 0.3 * ((place + 0.5) / len(scores) - 0.5)
+            style = look(method, list(scores))
+            own = scores[method]
+            line = _line(panels[0], own, parts, style, away)
+            line.set_gid(method)
+            handles["Full labels" if method == "full" else label(method)] = line
+            if self.base and method != self.base:
+                gaps = _gaps(own, scores[self.base])
+                _line(panels[1], gaps, parts, style, away).set_gid(f"{method} - {self.base}")
+        for axes in panels:
+            axes.set_xticks(range(len(parts)), [fold(part, 14, 3) for part in parts])
+            axes.set_xlabel(rows[0]["by"])
+        panels[0].set_ylabel("mAP, points")
+        if self.base:
+            panels[1].axhline(0, color=INK, linewidth=0.9)
+            panels[1].set_ylabel("difference, points")
+            panels[1].set_title(fold(f"minus {label(self.base)}", 44), loc="left", fontsize=10)
+        heading(drawing, f"mAP by {rows[0]['by']}")
+        caption(drawing, _note(scores))
+        legend_below(drawing, handles)
         return drawing
 
 
@@ -95,7 +101,7 @@ def _line(axes: Axes, own: Any, parts: list[str], style: Any, away: float) -> An
     """Means over draws with intervals; draws without a score are left out."""
     x, y = [], []
     for place, part in enumerate(parts):
-        values = [value for value in own.get(part, {}).values() if not np.isnan(value)]
+        values = list(own.get(part, {}).values())
         if not values:
             continue
         found = interval(values)

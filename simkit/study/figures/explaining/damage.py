@@ -14,14 +14,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
 from simkit.study.figures.base import (
     INK,
     PALE,
     WIDTH,
+    Figure,
     caption,
     heading,
-    house_style,
     label,
     legend_below,
     register,
@@ -34,39 +33,38 @@ _KINDS = {"present": True, "absent": False}
 
 @register
 @dataclass(frozen=True)
-class MapDamage:
+class MapDamage(Figure):
     """Left: do maps rank places as the full model's do; right: mean of their extreme scores.
 
-    Boxes reach from quartile to quartile, whiskers over 90 % of the maps. Called with the table of
-    `study.analysis.explaining.damage.damage`.
+    Boxes reach from quartile to quartile, whiskers over 90 % of the maps.
     Source: BoostLU (Kim et al., CVPR 2023), Fig. 2.
     """
 
     name: ClassVar[str] = "map-damage"
     title: ClassVar[str] = "Class maps beside those of a fully trained model"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.damage.damage"
+    reads: ClassVar = {
+        "model": str, "present": bool, "agreement": float | None, "control": float | None,
+        **dict.fromkeys(("top", "bottom", "full_top", "full_bottom"), float),
+    }  # fmt: skip
 
     height: float = 4.2
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         models = list(dict.fromkeys(table["model"].to_pylist()))
-        if not models:
-            raise BadInput(
-                "map-damage: the table is empty; give what analysis.explaining.damage returns"
-            )
         looks = {name: look(name, models) for name in models}
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
-            left, top, bottom = drawing.subplots(1, 3, width_ratios=(1.25, 1, 1))
-            _order(left, table, looks)
-            _ends(top, table, looks, "top", "highest 5 % of a map")
-            _ends(bottom, table, looks, "bottom", "lowest 5 % of a map")
-            heading(drawing, "What missing labels do to class maps")
-            caption(
-                drawing,
-                "Boxes, in the order of the legend: half of the maps; whiskers: 90 %. Control: the "
-                "full model's maps and a Gaussian in the middle of the picture.",
-            )
-            legend_below(drawing, _legend(looks))
+        drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
+        left, top, bottom = drawing.subplots(1, 3, width_ratios=(1.25, 1, 1))
+        _order(left, table, looks)
+        _ends(top, table, looks, "top", "highest 5 % of a map")
+        _ends(bottom, table, looks, "bottom", "lowest 5 % of a map")
+        heading(drawing, "What missing labels do to class maps")
+        caption(
+            drawing,
+            "Boxes, in the order of the legend: half of the maps; whiskers: 90 %. Control: the "
+            "full model's maps and a Gaussian in the middle of the picture.",
+        )
+        legend_below(drawing, _legend(looks))
         return drawing
 
 

@@ -10,13 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch
 
-from simkit.errors import BadInput
 from simkit.study.figures.base import (
     INK,
     WIDTH,
+    Figure,
     caption,
     heading,
-    house_style,
     label,
     legend_below,
     register,
@@ -29,41 +28,37 @@ _SIDES = {"above": "in cells above the threshold", "below": "in cells below it"}
 
 @register
 @dataclass(frozen=True)
-class CellGradients:
+class CellGradients(Figure):
     """A panel for cells above the boost's threshold and one for those below, a bar for each method.
 
     Right of zero a cell is pushed down, left of it up; 1 is the full push of cross-entropy without
-    a boost. Called with the table of `study.analysis.explaining.gradients.cell_gradients`.
+    a boost.
     Source: BoostLU (Kim et al., CVPR 2023), Eqs 9 and 10.
     """
 
     name: ClassVar[str] = "cell-gradients"
     title: ClassVar[str] = "What training pushes at cells of class maps, with and without a boost"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.gradients.cell_gradients"
+    reads: ClassVar = {"method": str, "labels": str, "cells": str, "push": float}
 
     height: float = 3.6
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
-        if not rows:
-            raise BadInput(
-                "cell-gradients: the table is empty; give what analysis.explaining.gradients "
-                "returns"
-            )
         methods = list(dict.fromkeys(row["method"] for row in rows))
         kinds = list(dict.fromkeys(row["labels"] for row in rows))
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
-            panels = drawing.subplots(1, 2, sharex=True, sharey=True)
-            for axes, (side, title) in zip(panels, _SIDES.items(), strict=True):
-                _bars(axes, [row for row in rows if row["cells"] == side], methods, kinds)
-                axes.set_title(title, loc="left", fontweight="bold")
-                axes.set_xlabel("mean gradient: pushed up  ←   0   →  pushed down")
-            panels[0].set_yticks(range(len(kinds)), [_named(kind) for kind in kinds])
-            panels[0].set_ylim(len(kinds) - 0.5, -0.5)
-            heading(drawing, "How hard AN pushes at the cells of a class map")
-            caption(drawing, "1 is the full push of cross-entropy at a cell without a boost.")
-            shown: dict[str, Any] = {label(m): Patch(**_style(m, methods)) for m in methods}
-            legend_below(drawing, shown)
+        drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
+        panels = drawing.subplots(1, 2, sharex=True, sharey=True)
+        for axes, (side, title) in zip(panels, _SIDES.items(), strict=True):
+            _bars(axes, [row for row in rows if row["cells"] == side], methods, kinds)
+            axes.set_title(title, loc="left", fontweight="bold")
+            axes.set_xlabel("mean gradient: pushed up  ←   0   →  pushed down")
+        panels[0].set_yticks(range(len(kinds)), [_named(kind) for kind in kinds])
+        panels[0].set_ylim(len(kinds) - 0.5, -0.5)
+        heading(drawing, "How hard AN pushes at the cells of a class map")
+        caption(drawing, "1 is the full push of cross-entropy at a cell without a boost.")
+        shown: dict[str, Any] = {label(m): Patch(**_style(m, methods)) for m in methods}
+        legend_below(drawing, shown)
         return drawing
 
 

@@ -13,16 +13,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import (
-    INK,
-    WIDTH,
-    caption,
-    fold,
-    heading,
-    house_style,
-    label,
-    register,
-)
+from simkit.study.figures.base import INK, WIDTH, Figure, caption, fold, heading, label, register
 
 _LEFT, _GAP, _MOST = 1.5, 0.07, 1.35  # inches: beside the maps, between them, a map's side at most
 _TOP, _BOTTOM = 0.85, 0.5
@@ -31,29 +22,31 @@ Row = dict[str, Any]
 
 @register
 @dataclass(frozen=True, eq=False)
-class HeatMaps:
+class HeatMaps(Figure):
     """A row for each picked picture and class: the picture, then its heat maps.
 
     Columns are the models and epochs of the table, in its order. Black is a probability of 0, white
     of 1, in all maps alike; frames are the class's objects. Below each name stands what was known.
     pictures: (H, W, 3) uint8, one for each (image, class) in the order of the table; without them
-    maps stand alone. Called with the table of `study.analysis.explaining.heat_maps.heat_maps`.
+    maps stand alone.
     Raises BadInput for an empty table, and for another number of pictures than rows.
     Source: "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4.
     """
 
     name: ClassVar[str] = "heat-maps"
     title: ClassVar[str] = "Heat maps of training pictures, and how they come about"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.heat_maps.heat_maps"
+    reads: ClassVar = {
+        "model": str, "epoch": int, "image": int, "class": str, "kind": str,
+        "map": list[list[float]], "boxes": list[list[float]],
+    }  # fmt: skip
+    whole: ClassVar = (("image", "class"), ("model", "epoch"))
 
     pictures: tuple[NDArray[np.uint8], ...] | None = None
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
         picks = list(dict.fromkeys((row["image"], row["class"]) for row in rows))
-        if not picks:
-            raise BadInput(
-                "heat-maps: the table is empty; give what analysis.explaining.heat_maps returns"
-            )
         if self.pictures is not None and len(self.pictures) != len(picks):
             raise BadInput(
                 f"heat-maps: {len(self.pictures)} pictures came for {len(picks)} picked images and "
@@ -65,29 +58,28 @@ class HeatMaps:
         across = len(columns) + first
         side = min(_MOST, (WIDTH - _LEFT - 0.05) / across - _GAP)
         height = _TOP + len(picks) * (side + _GAP) + _BOTTOM
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, height))
-            for r, pick in enumerate(picks):
-                line = [of[(*pick, *column)] for column in columns]
-                down = _TOP + r * (side + _GAP)
-                places = [_axes(drawing, c, down, side) for c in range(across)]
-                if self.pictures is not None:
-                    shown = self.pictures[r]
-                    places[0].imshow(shown, extent=(0, 1, 1, 0), interpolation="nearest")
-                    _frames(places[0], line[0])
-                for axes, row in zip(places[first:], line, strict=True):
-                    _map(axes, row)
-                _say(drawing, 0.1, down + side / 2 - 0.1, fold(pick[1], 17, 1), fontweight="bold")
-                told = fold(line[0]["kind"], 17, 2)
-                _say(drawing, 0.1, down + side / 2 + 0.04, told, va="top", fontsize=8.5)
-            for c, told in enumerate(_named(columns, side)):
-                x = _LEFT + (c + first) * (side + _GAP)
-                _say(drawing, x, _TOP - 0.05, told, va="bottom", fontsize=8.5)
-            heading(drawing, "What the method keeps of training pictures")
-            caption(
-                drawing,
-                "Black: a probability of 0 at this place; white: 1. Frames: objects of the class.",
-            )
+        drawing = Drawing(figsize=(WIDTH, height))
+        for r, pick in enumerate(picks):
+            line = [of[(*pick, *column)] for column in columns]
+            down = _TOP + r * (side + _GAP)
+            places = [_axes(drawing, c, down, side) for c in range(across)]
+            if self.pictures is not None:
+                shown = self.pictures[r]
+                places[0].imshow(shown, extent=(0, 1, 1, 0), interpolation="nearest")
+                _frames(places[0], line[0])
+            for axes, row in zip(places[first:], line, strict=True):
+                _map(axes, row)
+            _say(drawing, 0.1, down + side / 2 - 0.1, fold(pick[1], 17, 1), fontweight="bold")
+            told = fold(line[0]["kind"], 17, 2)
+            _say(drawing, 0.1, down + side / 2 + 0.04, told, va="top", fontsize=8.5)
+        for c, told in enumerate(_named(columns, side)):
+            x = _LEFT + (c + first) * (side + _GAP)
+            _say(drawing, x, _TOP - 0.05, told, va="bottom", fontsize=8.5)
+        heading(drawing, "What the method keeps of training pictures")
+        caption(
+            drawing,
+            "Black: a probability of 0 at this place; white: 1. Frames: objects of the class.",
+        )
         return drawing
 
 

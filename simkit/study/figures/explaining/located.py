@@ -9,66 +9,58 @@ import pyarrow as pa
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
-from simkit.errors import BadInput
-from simkit.study.figures.base import (
-    WIDTH,
-    caption,
-    heading,
-    house_style,
-    label,
-    legend_below,
-    register,
-)
+from simkit.study.figures.base import WIDTH, Figure, caption, heading, label, legend_below, register
 from simkit.study.figures.looks import look
 
 
 @register
 @dataclass(frozen=True)
-class HeatLocated:
+class HeatLocated(Figure):
     """A panel for annotated positives, unannotated ones and negatives; over the epochs.
 
     Lines with markers are the mean probability inside of objects (of negatives: of the whole map),
-    thin dotted ones without markers that of the places outside. Called with the table of
-    `study.analysis.explaining.heat_maps.located`.
+    thin dotted ones without markers that of the places outside.
     """
 
     name: ClassVar[str] = "heat-located"
     title: ClassVar[str] = "How well heat maps tell objects from their surroundings"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.heat_maps.located"
+    reads: ClassVar = {
+        "model": str, "epoch": int, "kind": str,
+        "mean": float, "inside": float | None, "outside": float | None,
+    }  # fmt: skip
 
     height: float = 3.9
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
-        if not rows:
-            raise BadInput("heat-located: the table is empty; train with HeatMaps that watch")
         models = list(dict.fromkeys(row["model"] for row in rows))
         kinds = list(dict.fromkeys(row["kind"] for row in rows))
         handles: dict[str, Any] = {}
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
-            panels = drawing.subplots(1, len(kinds), sharex=True, sharey=True, squeeze=False)[0]
-            for axes, kind in zip(panels, kinds, strict=True):
-                for model in models:
-                    some = [r for r in rows if (r["model"], r["kind"]) == (model, kind)]
-                    some.sort(key=lambda row: row["epoch"])
-                    x, style = [row["epoch"] for row in some], look(model, models)
-                    high = "mean" if kind == "negative" else "inside"
-                    y = [row[high] for row in some]
-                    (line,) = axes.plot(x, y, gid=f"{model} {kind} {high}", **style.line())
-                    handles[label(model)] = line
-                    if high == "inside":
-                        around = [row["outside"] for row in some]
-                        axes.plot(
-                            x, around, ":", color=style.color, linewidth=1.1,
-                            gid=f"{model} {kind} outside",
-                        )  # fmt: skip
-                title = f"{kind}s" if kind != "negative" else "negatives (whole map)"
-                axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
-                axes.set_xlabel("epoch")
-                axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-            panels[0].set_ylabel("mean probability in heat maps")
-            panels[0].set_ylim(bottom=0)
-            heading(drawing, "Do heat maps tell objects from what is around them?")
-            caption(drawing, "With markers: inside of objects; thin and dotted: outside of them.")
-            legend_below(drawing, handles)
+        drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
+        panels = drawing.subplots(1, len(kinds), sharex=True, sharey=True, squeeze=False)[0]
+        for axes, kind in zip(panels, kinds, strict=True):
+            for model in models:
+                some = [r for r in rows if (r["model"], r["kind"]) == (model, kind)]
+                some.sort(key=lambda row: row["epoch"])
+                x, style = [row["epoch"] for row in some], look(model, models)
+                high = "mean" if kind == "negative" else "inside"
+                y = [row[high] for row in some]
+                (line,) = axes.plot(x, y, gid=f"{model} {kind} {high}", **style.line())
+                handles[label(model)] = line
+                if high == "inside":
+                    around = [row["outside"] for row in some]
+                    axes.plot(
+                        x, around, ":", color=style.color, linewidth=1.1,
+                        gid=f"{model} {kind} outside",
+                    )  # fmt: skip
+            title = f"{kind}s" if kind != "negative" else "negatives (whole map)"
+            axes.set_title(title, loc="left", fontweight="bold", fontsize=10)
+            axes.set_xlabel("epoch")
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        panels[0].set_ylabel("mean probability in heat maps")
+        panels[0].set_ylim(bottom=0)
+        heading(drawing, "Do heat maps tell objects from what is around them?")
+        caption(drawing, "With markers: inside of objects; thin and dotted: outside of them.")
+        legend_below(drawing, handles)
         return drawing

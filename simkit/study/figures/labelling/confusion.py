@@ -12,43 +12,46 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, register
+from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
 
 RIGHT, WRONG, DOUBT = "#0072B2", "#E69F00", "#8a8a8a"
+_NEEDED = {"matrix": ("votes",), "worker": ("votes",), "yes": ("share", "simulated")}
 LEAST = 1e-3  # fewer false alarms stand at the edge of the log axis
 
 
 @register
 @dataclass(frozen=True)
-class Confusion:
-    """Answers by truth, each worker's misses over false alarms, and yes votes real and simulated.
-
-    Called with the table of `study.analysis.confusion.confusion`.
-    """
+class Confusion(Figure):
+    """Answers by truth, each worker's misses over false alarms, yes votes real and simulated."""
 
     name: ClassVar[str] = "confusion"
     title: ClassVar[str] = "What people say, who errs, and how far they agree"
+    made_by: ClassVar[str] = "simkit.study.analysis.labelling.confusion.confusion"
+    reads: ClassVar = {
+        "part": str, "name": str, "answer": str | None,
+        **dict.fromkeys(("votes", "share", "simulated", "miss", "false_alarm"), float | None),
+    }  # fmt: skip
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         parts: dict[str, list[dict[str, Any]]] = {}
         for row in table.to_pylist():
-            parts.setdefault(row["part"], []).append(row)
+            if all(row[name] is not None for name in _NEEDED.get(row["part"], ())):
+                parts.setdefault(row["part"], []).append(row)
         if not {"matrix", "worker", "yes"} <= set(parts):
             raise BadInput("confusion: the table holds no votes; make it from votes and their fit")
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, 3.5), layout="constrained")
-            left, middle, right = drawing.subplots(1, 3, width_ratios=[1.25, 1, 1])
-            _matrix(left, parts["matrix"], parts.get("gold", []))
-            _workers(middle, parts["worker"])
-            _agreement(right, parts["yes"])
-            drawing.suptitle(
-                f"How {len(parts['worker']):,} people answer: "
-                f"{sum(row['votes'] for row in parts['matrix']):,.0f} votes",
-                x=0.01,
-                ha="left",
-                fontsize=13,
-                fontweight="bold",
-            )
+        drawing = Drawing(figsize=(WIDTH, 3.5), layout="constrained")
+        left, middle, right = drawing.subplots(1, 3, width_ratios=[1.25, 1, 1])
+        _matrix(left, parts["matrix"], parts.get("gold", []))
+        _workers(middle, parts["worker"])
+        _agreement(right, parts["yes"])
+        drawing.suptitle(
+            f"How {len(parts['worker']):,} people answer: "
+            f"{sum(row['votes'] for row in parts['matrix']):,.0f} votes",
+            x=0.01,
+            ha="left",
+            fontsize=13,
+            fontweight="bold",
+        )
         return drawing
 
 
@@ -62,7 +65,7 @@ def _matrix(axes: Axes, rows: list[dict[str, Any]], gold: list[dict[str, Any]]) 
         if row["answer"] not in answers:
             continue
         x, y = answers.index(row["answer"]), truths.index(row["name"])
-        share = 0.0 if np.isnan(row["share"]) else row["share"]
+        share = row["share"] or 0.0  # null: nobody was asked of such a class
         right = (row["answer"] == "yes") == (row["name"] == "present")
         color = DOUBT if row["answer"] == "maybe" else RIGHT if right else WRONG
         box = {"width": 0.94, "height": 0.92, "lw": 0, "zorder": 1}
@@ -73,7 +76,7 @@ def _matrix(axes: Axes, rows: list[dict[str, Any]], gold: list[dict[str, Any]]) 
         axes.text(x, y - 0.14, f"{share:.1%}", fontsize=13, fontweight="bold", **place)
         axes.text(x, y + 0.09, f"{row['votes']:,.0f}", fontsize=8.5, **place)
         expert = experts.get((row["name"], row["answer"]))
-        if expert is not None and not np.isnan(expert):
+        if expert is not None:
             axes.text(x, y + 0.27, f"experts: {expert:.1%}", fontsize=8, **place)
     axes.set_xlim(-0.5, len(answers) - 0.5)
     axes.set_ylim(1.5, -0.5)
@@ -93,8 +96,7 @@ def _rectangle(x: int, y: int, *, width: float, height: float, **style: Any) -> 
 
 
 def _workers(axes: Axes, rows: list[dict[str, Any]]) -> None:
-    shown = [row for row in rows if row["miss"] == row["miss"]]
-    shown = [row for row in shown if row["false_alarm"] == row["false_alarm"]]
+    shown = [row for row in rows if None not in (row["miss"], row["false_alarm"])]
     most = max((row["votes"] for row in rows), default=1.0)
     axes.scatter(
         [max(row["false_alarm"], LEAST) for row in shown],

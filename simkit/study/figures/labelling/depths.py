@@ -10,14 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import PercentFormatter
 
-from simkit.errors import BadInput
 from simkit.study.figures.base import (
     INK,
     WIDTH,
+    Figure,
     caption,
     fold,
     heading,
-    house_style,
     legend_below,
     register,
 )
@@ -39,41 +38,41 @@ _WORDS = {
 
 @register
 @dataclass(frozen=True)
-class LabelDepths:
-    """Shares of the labels of each level that are known and missing; hatched: missing.
-
-    Called with the table of `study.analysis.labelling.depths.depths`.
-    """
+class LabelDepths(Figure):
+    """Shares of the labels of each level that are known and missing; hatched: missing."""
 
     name: ClassVar[str] = "label-depths"
     title: ClassVar[str] = "Known and missing labels by depth in the hierarchy"
+    made_by: ClassVar[str] = "simkit.study.analysis.labelling.depths.depths"
+    reads: ClassVar = {
+        "scheme": str,
+        "depth": int,
+        "classes": int,
+        "state": str,
+        "share": float,
+    }
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
-        if not rows:
-            raise BadInput(
-                "label-depths: the table is empty; give what analysis.labelling.depths returns"
-            )
         schemes = list(dict.fromkeys(row["scheme"] for row in rows))
         across = min(_COLUMNS, len(schemes))
         down = -(-len(schemes) // across)
         levels = len({row["depth"] for row in rows})
-        with house_style():
-            height = 1.8 + down * (0.7 + 0.36 * levels)
-            drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
-            grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-            handles: dict[str, Any] = {}
-            for axes, scheme in zip(grid, schemes, strict=False):
-                handles = _bars(axes, [row for row in rows if row["scheme"] == scheme])
-                axes.set_title(fold(scheme, 84 // across), loc="left", fontweight="bold")
-            for axes in grid[len(schemes) :]:
-                axes.set_axis_off()
-            for axes in grid[max(0, len(schemes) - across) : len(schemes)]:
-                axes.tick_params(labelbottom=True)
-                axes.set_xlabel("of the labels of the level")
-            heading(drawing, "Which labels are missing, from the top of the hierarchy down")
-            caption(drawing, "Depth 0: classes without parents. Of the asked images.")
-            legend_below(drawing, handles)
+        height = 1.8 + down * (0.7 + 0.36 * levels)
+        drawing = Drawing(figsize=(WIDTH, height), layout="constrained")
+        grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+        handles: dict[str, Any] = {}
+        for axes, scheme in zip(grid, schemes, strict=False):
+            handles = _bars(axes, [row for row in rows if row["scheme"] == scheme])
+            axes.set_title(fold(scheme, 84 // across), loc="left", fontweight="bold")
+        for axes in grid[len(schemes) :]:
+            axes.set_axis_off()
+        for axes in grid[max(0, len(schemes) - across) : len(schemes)]:
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel("of the labels of the level")
+        heading(drawing, "Which labels are missing, from the top of the hierarchy down")
+        caption(drawing, "Depth 0: classes without parents. Of the asked images.")
+        legend_below(drawing, handles)
         return drawing
 
 
@@ -81,7 +80,7 @@ def _bars(axes: Axes, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The bars of a scheme; what they are called."""
     levels = sorted({row["depth"] for row in rows})
     share = {(row["depth"], row["state"]): row["share"] for row in rows}
-    about = {row["depth"]: (row["classes"], row["leaves"]) for row in rows}
+    classes = {row["depth"]: row["classes"] for row in rows}
     left = dict.fromkeys(levels, 0.0)
     handles = {}
     for state, drawn in _LOOKS.items():
@@ -91,7 +90,7 @@ def _bars(axes: Axes, rows: list[dict[str, Any]]) -> dict[str, Any]:
             **drawn,
         )  # fmt: skip
         left = {level: left[level] + wide for level, wide in zip(levels, widths, strict=True)}
-    names = [f"depth {level}\n{about[level][0]} classes" for level in levels]
+    names = [f"depth {level}\n{classes[level]} classes" for level in levels]
     axes.set_yticks(levels, names, fontsize=8.5, color=INK)
     axes.set_ylim(max(levels) + 0.5, -0.5)
     axes.set_xlim(0, 1)

@@ -15,7 +15,7 @@ from matplotlib.textpath import TextPath
 
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.outline import Line, outline
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, register
+from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
 
 STEP, INDENT, SIZE = 0.168, 0.13, 7.5  # inches from line to line and level to level; points
 BRANCH, INNER = "#c4c4c4", "#0072B2"
@@ -23,22 +23,23 @@ BRANCH, INNER = "#c4c4c4", "#0072B2"
 
 @register
 @dataclass(frozen=True)
-class HierarchyTree:
+class HierarchyTree(Figure):
     """Every class below its parent; in blue those with children, beside them their other parents.
 
     most: lines at most; a larger hierarchy shows its upper levels, and how many are below.
     columns: 0 chooses by the number of lines.  heading: above it, before the number of classes.
-    Called with `hierarchy.table()`: class, parents.
     """
 
     name: ClassVar[str] = "hierarchy"
     title: ClassVar[str] = "Class hierarchy"
+    made_by: ClassVar[str] = "simkit.labels.hierarchy.Hierarchy.table"
+    reads: ClassVar = {"class": str, "parents": list[str]}
 
     most: int = 200
     columns: int = 0
     heading: str = ""
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         names, parents = table["class"].to_pylist(), table["parents"].to_pylist()
         edges = [(c, p) for c, above in zip(names, parents, strict=True) for p in above]
         tree = Hierarchy.of(names, edges)
@@ -46,25 +47,24 @@ class HierarchyTree:
         count = self.columns or (1 if len(lines) < 25 else 2 if len(lines) < 60 else 3)
         parts = _split(lines, count)
         rows = max(map(len, parts))
-        with house_style():
-            drawing = plt.figure(figsize=(WIDTH, STEP * (rows + 3)))
-            for i, part in enumerate(parts):
-                width = WIDTH / count
-                axes = drawing.add_axes(
-                    ((i * width + 0.12) / WIDTH, 0.0, (width - 0.2) / WIDTH, rows / (rows + 3))
-                )
-                axes.axis("off")
-                axes.set_xlim(0, width - 0.2)
-                axes.set_ylim(rows - 0.5, -0.5)
-                _branches(axes, part)
-                for y, line in enumerate(part):
-                    _write(axes, line, y, width - 0.2)
-            joined = sum(len(line.names) for line in lines)
-            told = f"{len(names)} classes, {len(tree.leaves)} of them without children"
-            told += "" if joined == len(names) else "; upper levels"
-            above = 1 - 1.5 / (rows + 3)
-            drawing.text(0.12 / WIDTH, above, self.heading or self.title, va="center", size=11)
-            drawing.text(1 - 0.12 / WIDTH, above, told, va="center", ha="right", color=PALE)
+        drawing = plt.figure(figsize=(WIDTH, STEP * (rows + 3)))
+        for i, part in enumerate(parts):
+            width = WIDTH / count
+            axes = drawing.add_axes(
+                ((i * width + 0.12) / WIDTH, 0.0, (width - 0.2) / WIDTH, rows / (rows + 3))
+            )
+            axes.axis("off")
+            axes.set_xlim(0, width - 0.2)
+            axes.set_ylim(rows - 0.5, -0.5)
+            _branches(axes, part)
+            for y, line in enumerate(part):
+                _write(axes, line, y, width - 0.2)
+        joined = sum(len(line.names) for line in lines)
+        told = f"{len(names)} classes, {len(tree.leaves)} of them without children"
+        told += "" if joined == len(names) else "; upper levels"
+        above = 1 - 1.5 / (rows + 3)
+        drawing.text(0.12 / WIDTH, above, self.heading or self.title, va="center", size=11)
+        drawing.text(1 - 0.12 / WIDTH, above, told, va="center", ha="right", color=PALE)
         plt.close(drawing)
         return drawing
 

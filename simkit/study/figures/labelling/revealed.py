@@ -13,29 +13,37 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, register
+from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
 
 PRESENT, ABSENT, BLANK = "#0072B2", "#E69F00", "#efefef"
 
 
 @register
 @dataclass(frozen=True, eq=False)
-class Revealed:
+class Revealed(Figure):
     """Cells of classes x schemes for one image: filled with + present, with − absent, pale unknown.
 
     picture: (H, W, 3) uint8, drawn on the left; without it the cells stand alone.
     absent: classes not in the image that are shown, beside all those that are in it; the scheme's
     knowledge of the others is counted in the last row.
-    Called with the table of `study.analysis.revealed.revealed`.
     """
 
     name: ClassVar[str] = "revealed"
     title: ClassVar[str] = "What each scheme reveals of one picture"
+    made_by: ClassVar[str] = "simkit.study.analysis.labelling.revealed.revealed"
+    reads: ClassVar = {
+        "scheme": str,
+        "class": str,
+        "present": bool,
+        "state": int,
+        "dollars": float,
+    }
+    whole: ClassVar = (("scheme",), ("class",))
 
     picture: NDArray[np.uint8] | None = None
     absent: int = 8
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         schemes = list(dict.fromkeys(table["scheme"].to_pylist()))
         states = np.array(table["state"].to_pylist()).reshape(len(schemes), -1)
         L = states.shape[1]
@@ -49,15 +57,14 @@ class Revealed:
             [np.flatnonzero(present), rest[np.argsort(-known[rest], kind="stable")][: self.absent]]
         )
         hidden = np.setdiff1d(rest, shown)
-        with house_style():
-            height = 0.27 * (len(shown) + 5)
-            drawing = plt.figure(figsize=(WIDTH, height))
-            left, right = drawing.subplots(1, 2, width_ratios=[1, 2.3])
-            self._picture(left, classes[present])
-            heads = [f"{s}\n{100 * d:.1f} ¢" for s, d in zip(schemes, dollars, strict=True)]
-            _cells(right, states[:, shown], classes[shown], present[shown], heads)
-            _count(right, states[:, hidden], len(shown))
-            drawing.tight_layout()
+        height = 0.27 * (len(shown) + 5)
+        drawing = plt.figure(figsize=(WIDTH, height))
+        left, right = drawing.subplots(1, 2, width_ratios=[1, 2.3])
+        self._picture(left, classes[present])
+        heads = [f"{s}\n{100 * d:.1f} ¢" for s, d in zip(schemes, dollars, strict=True)]
+        _cells(right, states[:, shown], classes[shown], present[shown], heads)
+        _count(right, states[:, hidden], len(shown))
+        drawing.tight_layout()
         plt.close(drawing)
         return drawing
 

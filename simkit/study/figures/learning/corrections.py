@@ -17,10 +17,10 @@ from simkit.study.figures.base import (
     INK,
     PALE,
     WIDTH,
+    Figure,
     caption,
     cut,
     heading,
-    house_style,
     label,
     register,
 )
@@ -32,28 +32,31 @@ _ROW = 0.2  # inches for a class
 
 @register
 @dataclass(frozen=True, eq=False)
-class Corrections:
+class Corrections(Figure):
     """For each picture a row of cells for each class, a column for each epoch, two side by side.
 
     + on blue: corrected, and the class is there; × on orange: corrected, and it is not. Grey
     throughout: known from the start. Names in grey are of classes that are not there.
-    pictures: (H, W, 3) uint8, in the order of the table. Called with the table of
-    `study.analysis.learning.corrections`. Raises BadInput for fewer pictures than images.
+    pictures: (H, W, 3) uint8, in the order of the table. Raises BadInput for fewer
+    pictures than images.
     """
 
     name: ClassVar[str] = "corrections"
     title: ClassVar[str] = "Which labels of a picture are corrected, epoch by epoch"
+    made_by: ClassVar[str] = "simkit.study.analysis.learning.corrections.corrections"
+    reads: ClassVar = {
+        "method": str, "row": int, "why": str, "class": str, "epoch": int,
+        **dict.fromkeys(("given", "present", "corrected"), bool),
+    }  # fmt: skip
 
     pictures: tuple[NDArray[uint8], ...] | None = None
     classes: int = field(default=14, metadata={"help": "most classes shown of a picture"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
         shown: dict[int, list[dict[str, Any]]] = {}
         for row in rows:
             shown.setdefault(row["row"], []).append(row)
-        if not shown:
-            raise BadInput("corrections: the table holds no picture; name images of the task")
         if self.pictures is not None and len(self.pictures) != len(shown):
             raise BadInput(
                 f"corrections: {len(self.pictures)} pictures came for {len(shown)} images; give "
@@ -64,25 +67,24 @@ class Corrections:
         pairs = [range(at, min(at + 2, len(shown))) for at in range(0, len(shown), 2)]
         deep = [_ROW * max(min(self.classes, len(classes[n])) for n in pair) for pair in pairs]
         heights = [max(depth, 1.2) + 0.55 for depth in deep]
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, sum(heights) + 0.9), layout="constrained")
-            across = min(2, len(shown))
-            grid = drawing.subplots(
-                len(pairs), 2 * across, squeeze=False,
-                width_ratios=[1, 1.6] * across, height_ratios=heights,
-            )  # fmt: skip
-            for place, (some, names) in enumerate(zip(shown.values(), classes, strict=True)):
-                picture, cells = grid[place // 2, 2 * (place % 2) :][:2]
-                self._picture(picture, place, some[0])
-                _cells(cells, some, names[: self.classes], epochs, len(names) - self.classes)
-            for axes in grid.ravel()[2 * len(shown) :]:
-                axes.set_axis_off()
-            heading(drawing, f"What {label(rows[0]['method'])} corrects, epoch by epoch")
-            caption(
-                drawing,
-                "+ corrected, and there; × corrected, and not there (names in grey are not there); "
-                "grey bar: known from the start; no mark: taken for absent.",
-            )
+        drawing = Drawing(figsize=(WIDTH, sum(heights) + 0.9), layout="constrained")
+        across = min(2, len(shown))
+        grid = drawing.subplots(
+            len(pairs), 2 * across, squeeze=False,
+            width_ratios=[1, 1.6] * across, height_ratios=heights,
+        )  # fmt: skip
+        for place, (some, names) in enumerate(zip(shown.values(), classes, strict=True)):
+            picture, cells = grid[place // 2, 2 * (place % 2) :][:2]
+            self._picture(picture, place, some[0])
+            _cells(cells, some, names[: self.classes], epochs, len(names) - self.classes)
+        for axes in grid.ravel()[2 * len(shown) :]:
+            axes.set_axis_off()
+        heading(drawing, f"What {label(rows[0]['method'])} corrects, epoch by epoch")
+        caption(
+            drawing,
+            "+ corrected, and there; × corrected, and not there (names in grey are not there); "
+            "grey bar: known from the start; no mark: taken for absent.",
+        )
         return drawing
 
     def _picture(self, axes: Axes, place: int, row: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from simkit.study.figures.base import INK, PALE, WIDTH, house_style, label, register
+from simkit.study.figures.base import INK, PALE, WIDTH, Figure, label, register
 from simkit.study.figures.looks import look
 
 _LINES = ("-", (0, (4, 2)), (0, (1, 1.5)))  # early, late; a third epoch
@@ -22,41 +22,49 @@ _ROWS = {"loss": "loss above\nits smallest", "gradient": "gradient\nover the log
 
 @register
 @dataclass(frozen=True)
-class LossShapes:
+class LossShapes(Figure):
     """Losses above, their gradients below, a column for each kind of label; late epochs dashed.
 
     A dashed line stands only where the later epoch differs from the first. The first method's lines
-    are the widest, so that they show under others that run along them. Called with the table of
-    `study.analysis.loss_shapes`.
+    are the widest, so that they show under others that run along them.
     """
 
     name: ClassVar[str] = "loss-shapes"
     title: ClassVar[str] = "Loss and gradient over the logit, early and late"
+    made_by: ClassVar[str] = "simkit.study.analysis.learning.loss_shapes.loss_shapes"
+    reads: ClassVar = {
+        "method": str,
+        "entry": str,
+        "epoch": int,
+        "logit": float,
+        "loss": float,
+        "gradient": float,
+    }
+    whole: ClassVar = (("method",), ("entry",), ("epoch",), ("logit",))
 
     shared: bool = field(default=True, metadata={"help": "one scale for all kinds of label"})
     height: float = field(default=4.4, metadata={"help": "in inches"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         methods, entries = (
             list(dict.fromkeys(table[key].to_pylist())) for key in ("method", "entry")
         )
         epochs = sorted(set(table["epoch"].to_pylist()))
         dashed: set[int] = set()
-        with house_style():
-            drawing = plt.figure(figsize=(WIDTH, self.height), layout="constrained")
-            scale = "row" if self.shared else "none"
-            grid = drawing.subplots(2, len(entries), sharex=True, sharey=scale, squeeze=False)
-            for column, entry in enumerate(entries):
-                for place, method in enumerate(methods):
-                    curves = [_curve(table, method, entry, epoch) for epoch in epochs]
-                    dashed |= {k for k in range(1, len(epochs)) if _differ(curves[0], curves[k])}
-                    for row, what in enumerate(_ROWS):
-                        _draw(grid[row, column], curves, what, method, place)
-                grid[0, column].set_title(entry, loc="left", fontweight="bold")
-                grid[1, column].set_xlabel("logit")
-            for row, text in enumerate(_ROWS.values()):
-                grid[row, 0].set_ylabel(text)
-            _legend(drawing, methods, epochs, dashed)
+        drawing = plt.figure(figsize=(WIDTH, self.height), layout="constrained")
+        scale = "row" if self.shared else "none"
+        grid = drawing.subplots(2, len(entries), sharex=True, sharey=scale, squeeze=False)
+        for column, entry in enumerate(entries):
+            for place, method in enumerate(methods):
+                curves = [_curve(table, method, entry, epoch) for epoch in epochs]
+                dashed |= {k for k in range(1, len(epochs)) if _differ(curves[0], curves[k])}
+                for row, what in enumerate(_ROWS):
+                    _draw(grid[row, column], curves, what, method, place)
+            grid[0, column].set_title(entry, loc="left", fontweight="bold")
+            grid[1, column].set_xlabel("logit")
+        for row, text in enumerate(_ROWS.values()):
+            grid[row, 0].set_ylabel(text)
+        _legend(drawing, methods, epochs, dashed)
         plt.close(drawing)
         return drawing
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import BadInput, unknown
-from simkit.study.figures.base import WIDTH, caption, cut, heading, house_style, register
+from simkit.study.figures.base import WIDTH, Figure, caption, cut, heading, register
 from simkit.study.figures.priors.rank_agreement import estimate_label
 
 _SHARED, _OTHER = "#0072B2", "white"
@@ -19,23 +19,22 @@ _SHARED, _OTHER = "#0072B2", "white"
 
 @register
 @dataclass(frozen=True)
-class CommonClasses:
+class CommonClasses(Figure):
     """The n classes with the largest share of images: left in truth, right by the estimate.
 
     Full bars are classes that stand on both sides, hollow ones those that the other side lacks.
-    Called with the table of `study.analysis.priors.prior.priors`.
     """
 
     name: ClassVar[str] = "common-classes"
     title: ClassVar[str] = "The most frequent classes, in truth and as estimated"
+    made_by: ClassVar[str] = "simkit.study.analysis.priors.prior.priors"
+    reads: ClassVar = {"estimate": str, "class": str, "true": float, "prior": float}
 
     estimate: str = field(default="", metadata={"help": "which estimate; nothing: the first"})
     top: int = field(default=10, metadata={"help": "classes on each side"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         known = list(dict.fromkeys(table["estimate"].to_pylist()))
-        if not known:
-            raise BadInput("common-classes: the table holds no estimate; give one class prior")
         chosen = self.estimate or known[0]
         if chosen not in known:
             raise unknown("estimate of the table (common-classes)", chosen, known)
@@ -47,14 +46,13 @@ class CommonClasses:
         }
         names = {key: [row["class"] for row in side] for key, side in sides.items()}
         shared = set(names["true"]) & set(names["prior"])
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, 1.6 + 0.24 * self.top), layout="constrained")
-            left, right = drawing.subplots(1, 2, sharex=True)
-            _bars(left, names["true"], [r["true"] for r in sides["true"]], shared, "in truth")
-            shown = f"by {estimate_label(chosen)}"
-            _bars(right, names["prior"], [r["prior"] for r in sides["prior"]], shared, shown)
-            heading(drawing, f"The {len(names['true'])} most frequent classes")
-            caption(drawing, f"Full bars: on both sides ({len(shared)}). Hollow: on one only.")
+        drawing = Drawing(figsize=(WIDTH, 1.6 + 0.24 * self.top), layout="constrained")
+        left, right = drawing.subplots(1, 2, sharex=True)
+        _bars(left, names["true"], [r["true"] for r in sides["true"]], shared, "in truth")
+        shown = f"by {estimate_label(chosen)}"
+        _bars(right, names["prior"], [r["prior"] for r in sides["prior"]], shared, shown)
+        heading(drawing, f"The {len(names['true'])} most frequent classes")
+        caption(drawing, f"Full bars: on both sides ({len(shared)}). Hollow: on one only.")
         return drawing
 
 

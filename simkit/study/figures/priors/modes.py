@@ -16,9 +16,10 @@ from simkit.study.analysis.priors.modes import METRICS
 from simkit.study.figures.base import (
     INK,
     WIDTH,
+    Figure,
+    band,
     caption,
     heading,
-    house_style,
     label,
     legend_below,
     register,
@@ -33,90 +34,98 @@ Row = dict[str, Any]
 
 @register
 @dataclass(frozen=True)
-class Modes:
+class Modes(Figure):
     """A row of panels for each measure, a column for each kind of scheme, a line for each method.
 
-    Bands are 95 % over draws. Called with the table of `study.analysis.priors.modes.modes`; schemes
-    that stand there with one amount alone are left out.
+    Bands are 95 % over draws. Schemes that stand in the table with one amount alone are left out.
     Source: Ben-Baruch et al., CVPR 2022, figures 6 and 10.
     """
 
     name: ClassVar[str] = "modes"
     title: ClassVar[str] = "Scores of methods over the amount of labels, by kind of scheme"
+    made_by: ClassVar[str] = "simkit.study.analysis.priors.modes.modes"
+    reads: ClassVar = {
+        "family": str, "setting": str | None, "value": float | None, "measure": str, "method": str,
+        "draws": int, "mean": float, "low": float | None, "high": float | None,
+    }  # fmt: skip
 
     height: float = field(default=2.9, metadata={"help": "of a row of panels, in inches"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = _several(table.to_pylist(), "modes")
         families = list(dict.fromkeys(row["family"] for row in rows))
         measures = list(dict.fromkeys(row["measure"] for row in rows))
         methods = list(dict.fromkeys(row["method"] for row in rows))
-        with house_style():
-            size = (WIDTH, 1.5 + self.height * len(measures))
-            drawing = Drawing(figsize=size, layout="constrained")
-            given: dict[str, Any] = {"sharey": "row", "sharex": "col", "squeeze": False}
-            grid = drawing.subplots(len(measures), len(families), **given)
-            for down, measure in enumerate(measures):
-                for across, family in enumerate(families):
-                    axes = grid[down][across]
-                    mine = [r for r in rows if (r["family"], r["measure"]) == (family, measure)]
-                    for method in methods:
-                        style = look(method, methods).line()
-                        _line(axes, [r for r in mine if r["method"] == method], "value", style)
-                    _axis(axes, mine)
-                    # An interval over few draws may end beyond what a score can be.
-                    axes.set_ylim(max(axes.get_ylim()[0], 0), min(axes.get_ylim()[1], 100.5))
-                    if not down:
-                        axes.set_title(family, loc="left", fontweight="bold")
-                    if down == len(measures) - 1:
-                        axes.set_xlabel(mine[0]["setting"])
-                grid[down][0].set_ylabel(f"{_measure(measure)}, points")
-            heading(drawing, "What unknown labels are taken for, over the amount of labels")
-            caption(drawing, _bands(rows))
-            lines = {label(m): Line2D([], [], **look(m, methods).line()) for m in methods}
-            legend_below(drawing, lines)
+        size = (WIDTH, 1.5 + self.height * len(measures))
+        drawing = Drawing(figsize=size, layout="constrained")
+        given: dict[str, Any] = {"sharey": "row", "sharex": "col", "squeeze": False}
+        grid = drawing.subplots(len(measures), len(families), **given)
+        for down, measure in enumerate(measures):
+            for across, family in enumerate(families):
+                axes = grid[down][across]
+                mine = [r for r in rows if (r["family"], r["measure"]) == (family, measure)]
+                for method in methods:
+                    style = look(method, methods).line()
+                    _line(axes, [r for r in mine if r["method"] == method], "value", style)
+                _axis(axes, mine)
+                # An interval over few draws may end beyond what a score can be.
+                axes.set_ylim(max(axes.get_ylim()[0], 0), min(axes.get_ylim()[1], 100.5))
+                if not down:
+                    axes.set_title(family, loc="left", fontweight="bold")
+                if down == len(measures) - 1:
+                    axes.set_xlabel(mine[0]["setting"])
+            grid[down][0].set_ylabel(f"{_measure(measure)}, points")
+        heading(drawing, "What unknown labels are taken for, over the amount of labels")
+        caption(drawing, _bands(rows))
+        lines = {label(m): Line2D([], [], **look(m, methods).line()) for m in methods}
+        legend_below(drawing, lines)
         return drawing
 
 
 @register
 @dataclass(frozen=True)
-class ModeGap:
+class ModeGap(Figure):
     """What one method is ahead of another, over the share of labels that is known.
 
     A panel for each measure, a line for each kind of scheme; bands are 95 % over draws, paired.
-    Called with the table of `study.analysis.priors.modes.mode_gaps`.
     Source: Ben-Baruch et al., CVPR 2022, figure 6.
     """
 
     name: ClassVar[str] = "mode-gap"
     title: ClassVar[str] = "How far two methods are apart, over the share of known labels"
+    made_by: ClassVar[str] = "simkit.study.analysis.priors.modes.mode_gaps"
+    reads: ClassVar = {
+        "family": str, "value": float | None, "known": float | None, "measure": str,
+        "first": str, "second": str,
+        "draws": int, "mean": float, "low": float | None, "high": float | None,
+    }  # fmt: skip
 
     height: float = 3.6
 
-    def __call__(self, table: pa.Table) -> Drawing:
-        rows = _several(table.to_pylist(), "mode-gap")
+    def draw(self, table: pa.Table) -> Drawing:
+        rows = [row for row in table.to_pylist() if row["known"] is not None]
+        rows = _several(rows, "mode-gap")
         families = list(dict.fromkeys(row["family"] for row in rows))
         measures = list(dict.fromkeys(row["measure"] for row in rows))
         first, second = rows[0]["first"], rows[0]["second"]
         styles = {family: _family(place) for place, family in enumerate(families)}
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
-            grid = drawing.subplots(1, len(measures), sharex=True, squeeze=False)[0]
-            for axes, measure in zip(grid, measures, strict=True):
-                for family, style in styles.items():
-                    mine = [r for r in rows if (r["family"], r["measure"]) == (family, measure)]
-                    _line(axes, mine, "known", style)
-                axes.axhline(0, color=INK, linewidth=1)
-                axes.set_xscale("log")
-                axes.xaxis.set_major_locator(FixedLocator(_SHARES))
-                axes.xaxis.set_major_formatter(lambda at, _: f"{100 * at:g} %")
-                axes.xaxis.set_minor_locator(NullLocator())
-                axes.set_xlabel("labels known, log axis")
-                axes.set_title(_measure(measure), loc="left", fontweight="bold")
-            grid[0].set_ylabel(f"{label(first)} minus {label(second)}, points")
-            heading(drawing, f"{label(first)} against {label(second)}")
-            caption(drawing, f"Above 0: {label(first)} is ahead. {_bands(rows)}")
-            legend_below(drawing, {f: Line2D([], [], **style) for f, style in styles.items()})
+        drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
+        grid = drawing.subplots(1, len(measures), sharex=True, squeeze=False)[0]
+        for axes, measure in zip(grid, measures, strict=True):
+            for family, style in styles.items():
+                mine = [r for r in rows if (r["family"], r["measure"]) == (family, measure)]
+                _line(axes, mine, "known", style)
+            axes.axhline(0, color=INK, linewidth=1)
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(FixedLocator(_SHARES))
+            axes.xaxis.set_major_formatter(lambda at, _: f"{100 * at:g} %")
+            axes.xaxis.set_minor_locator(NullLocator())
+            axes.set_xlabel("labels known, log axis")
+            axes.set_title(_measure(measure), loc="left", fontweight="bold")
+        grid[0].set_ylabel(f"{label(first)} minus {label(second)}, points")
+        heading(drawing, f"{label(first)} against {label(second)}")
+        caption(drawing, f"Above 0: {label(first)} is ahead. {_bands(rows)}")
+        legend_below(drawing, {f: Line2D([], [], **style) for f, style in styles.items()})
         return drawing
 
 
@@ -127,6 +136,7 @@ def _several(rows: list[Row], asker: str) -> list[Row]:
         if row["value"] is not None:
             amounts.setdefault(row["family"], set()).add(row["value"])
     kept = [row for row in rows if len(amounts.get(row["family"], ())) > 1]
+    kept = [row for row in kept if row["value"] is not None]
     if not kept:
         raise BadInput(
             f"{asker}: no scheme stands in the table with two amounts; compare several, such as "
@@ -137,11 +147,9 @@ def _several(rows: list[Row], asker: str) -> list[Row]:
 
 def _line(axes: Axes, rows: list[Row], key: str, style: dict[str, Any]) -> None:
     rows = sorted(rows, key=lambda row: row[key])
-    axes.plot([r[key] for r in rows], [100 * r["mean"] for r in rows], **style)
-    known = [row for row in rows if row["low"] is not None]
-    low, high = ([100 * row[end] for row in known] for end in ("low", "high"))
-    x = [row[key] for row in known]
-    axes.fill_between(x, low, high, color=style["color"], alpha=0.13, linewidth=0)
+    x = [row[key] for row in rows]
+    axes.plot(x, [100 * row["mean"] for row in rows], **style)
+    band(axes, x, rows, style["color"])
 
 
 def _axis(axes: Axes, rows: list[Row]) -> None:

@@ -11,16 +11,15 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.errors import BadInput
 from simkit.study.figures.base import (
     INK,
     PALE,
     WIDTH,
+    Figure,
     caption,
     cut,
     fold,
     heading,
-    house_style,
     plain_log,
     register,
 )
@@ -32,44 +31,42 @@ _FEW = 0.5  # images at which a class that is never labelled is drawn
 
 @register
 @dataclass(frozen=True)
-class NamedShare:
+class NamedShare(Figure):
     """A panel for each scheme, a dot for each class: images labelled present over those in truth.
 
-    On the line every present label is known. The classes that lack most labels are named. Called
-    with the table of `study.analysis.labelling.distributions.distributions`.
+    On the line every present label is known. The classes that lack most labels are named.
     Source: Ben-Baruch et al., CVPR 2022, figure 1 (2) and section 3.3.1.
     """
 
     name: ClassVar[str] = "named-share"
     title: ClassVar[str] = "How often each class is labelled over how often it is there"
+    made_by: ClassVar[str] = "simkit.study.analysis.labelling.distributions.distributions"
+    reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
 
     named: int = field(default=5, metadata={"help": "classes that are named in a panel"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         schemes = list(dict.fromkeys(table["scheme"].to_pylist()))
-        if not schemes:
-            raise BadInput("named-share: the table holds no scheme; give distributions() one")
         across = min(_COLUMNS, len(schemes))
         down = -(-len(schemes) // across)
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, 1.2 + 3.1 * down), layout="constrained")
-            grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-            for place, axes in enumerate(grid):
-                axes.set_visible(place < len(schemes))
-            for axes, scheme in zip(grid, schemes, strict=False):
-                self._dots(axes, table.filter(pc.equal(table["scheme"], scheme)))
-                axes.set_title(fold(scheme, 80 // across), loc="left", fontweight="bold")
-            for axes in grid[max(0, len(schemes) - across) : len(schemes)]:
-                axes.tick_params(labelbottom=True)
-                axes.set_xlabel("images that show the class, log axis")
-            drawing.supylabel("images labelled with it, log axis", fontsize=10)
-            heading(drawing, "Which classes lack labels?")
-            none = bool((table["present"].to_numpy() == 0).any())
-            caption(
-                drawing,
-                "Line: every present label is known.",
-                f"At {_FEW:g}: classes without a label." if none else "",
-            )
+        drawing = Drawing(figsize=(WIDTH, 1.2 + 3.1 * down), layout="constrained")
+        grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+        for place, axes in enumerate(grid):
+            axes.set_visible(place < len(schemes))
+        for axes, scheme in zip(grid, schemes, strict=False):
+            self._dots(axes, table.filter(pc.equal(table["scheme"], scheme)))
+            axes.set_title(fold(scheme, 80 // across), loc="left", fontweight="bold")
+        for axes in grid[max(0, len(schemes) - across) : len(schemes)]:
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel("images that show the class, log axis")
+        drawing.supylabel("images labelled with it, log axis", fontsize=10)
+        heading(drawing, "Which classes lack labels?")
+        none = bool((table["present"].to_numpy() == 0).any())
+        caption(
+            drawing,
+            "Line: every present label is known.",
+            f"At {_FEW:g}: classes without a label." if none else "",
+        )
         return drawing
 
     def _dots(self, axes: Axes, rows: pa.Table) -> None:

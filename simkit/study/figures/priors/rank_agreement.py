@@ -9,63 +9,52 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from matplotlib.figure import Figure as Drawing
 
-from simkit.errors import BadInput
 from simkit.study.analysis.priors.prior import COUNTED
-from simkit.study.figures.base import (
-    PALE,
-    WIDTH,
-    caption,
-    heading,
-    house_style,
-    label,
-    register,
-)
+from simkit.study.figures.base import PALE, WIDTH, Figure, caption, heading, label, register
 from simkit.study.figures.direct import name_ends
 from simkit.study.figures.looks import look
 
 
 @register
 @dataclass(frozen=True)
-class RankAgreement:
+class RankAgreement(Figure):
     """Spearman correlation with the true frequencies over the n most frequent classes.
 
     A line for each estimate, in the look of the method it was made by; it has gaps where an
-    estimate tells none of the classes apart. Called with the table of
-    `study.analysis.priors.prior.rank_agreement`.
+    estimate tells none of the classes apart.
     """
 
     name: ClassVar[str] = "rank-agreement"
     title: ClassVar[str] = "Estimated class priors against the truth, over the top classes"
+    made_by: ClassVar[str] = "simkit.study.analysis.priors.prior.rank_agreement"
+    reads: ClassVar = {"estimate": str, "top": int, "spearman": float | None}
 
     height: float = 3.8
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         names = list(dict.fromkeys(table["estimate"].to_pylist()))
-        if not names:
-            raise BadInput("rank-agreement: the table holds no estimate; give one class prior")
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
-            axes = drawing.subplots()
-            ends = []
-            for name in names:
-                rows = table.filter(pc.equal(table["estimate"], name)).sort_by("top")
-                x = rows["top"].to_pylist()
-                y = [float("nan") if v is None else v for v in rows["spearman"].to_pylist()]
-                style = look(name, names)
-                axes.plot(x, y, **style.line(), markevery=max(1, len(x) // 8), gid=name)
-                if last := [(a, b) for a, b in zip(x, y, strict=True) if b == b]:
-                    ends.append((estimate_label(name), *last[-1], style.color))
-            axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
-            axes.set(xlabel="most frequent classes looked at", ylabel="Spearman correlation")
-            axes.set_ylim(top=1.02)
-            heading(drawing, "Does the estimate rank classes as the truth does?")
-            silent = len(names) - len(ends)
-            caption(
-                drawing,
-                "1: the same order, 0: none.",
-                f"{silent} not shown: the same prior for every class." if silent else "",
-            )
-            name_ends(drawing, [(axes, ends)])
+        drawing = Drawing(figsize=(WIDTH, self.height), layout="constrained")
+        axes = drawing.subplots()
+        ends = []
+        for name in names:
+            rows = table.filter(pc.equal(table["estimate"], name)).sort_by("top")
+            x = rows["top"].to_pylist()
+            y = [float("nan") if v is None else v for v in rows["spearman"].to_pylist()]
+            style = look(name, names)
+            axes.plot(x, y, **style.line(), markevery=max(1, len(x) // 8), gid=name)
+            if last := [(a, b) for a, b in zip(x, y, strict=True) if b == b]:
+                ends.append((estimate_label(name), *last[-1], style.color))
+        axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+        axes.set(xlabel="most frequent classes looked at", ylabel="Spearman correlation")
+        axes.set_ylim(top=1.02)
+        heading(drawing, "Does the estimate rank classes as the truth does?")
+        silent = len(names) - len(ends)
+        caption(
+            drawing,
+            "1: the same order, 0: none.",
+            f"{silent} not shown: the same prior for every class." if silent else "",
+        )
+        name_ends(drawing, [(axes, ends)])
         return drawing
 
 

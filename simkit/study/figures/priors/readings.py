@@ -13,20 +13,20 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
-from simkit.errors import BadInput
 from simkit.study.figures.base import (
     INK,
     WIDTH,
+    Figure,
     caption,
     fold,
     heading,
-    house_style,
     label,
     legend_below,
     register,
 )
 
 _COLUMNS = 2
+_COUNTS = ("images", "present", "absent", "ignored", "ignored_present", "assumed", "wrong")
 # From below; what stays white above them is left out.
 _PARTS: dict[str, dict[str, Any]] = {
     "known": {"color": "#0072B2"},
@@ -39,45 +39,43 @@ _PARTS: dict[str, dict[str, Any]] = {
 
 @register
 @dataclass(frozen=True)
-class Readings:
+class Readings(Figure):
     """A panel for each method: of all images the share of labels of each class, by how it is read.
 
-    Classes by falling true frequency. Called with the table of
-    `study.analysis.priors.readings.readings`.
+    Classes by falling true frequency.
     Source: Ben-Baruch et al., CVPR 2022, figure 2.
     """
 
     name: ClassVar[str] = "readings"
     title: ClassVar[str] = "What each method takes the labels of every class for"
+    made_by: ClassVar[str] = "simkit.study.analysis.priors.readings.readings"
+    reads: ClassVar = {"method": str, "rank": int, **dict.fromkeys(_COUNTS, int)}
 
     height: float = 2.5
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         methods = list(dict.fromkeys(table["method"].to_pylist()))
-        if not methods:
-            raise BadInput("readings: the table is empty; give what analysis.priors.readings made")
         across = min(_COLUMNS, len(methods))
         down = -(-len(methods) // across)
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, 1.6 + self.height * down), layout="constrained")
-            grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
-            for place, axes in enumerate(grid):
-                axes.set_visible(place < len(methods))
-            for axes, method in zip(grid, methods, strict=False):
-                _stack(axes, table.filter(pc.equal(table["method"], method)).sort_by("rank"))
-                axes.set_title(fold(label(method), 40), loc="left", fontweight="bold")
-            for axes in grid[max(0, len(methods) - across) : len(methods)]:
-                axes.tick_params(labelbottom=True)
-                axes.set_xlabel("class, most frequent first")
-            drawing.supylabel("share of the images", fontsize=10)
-            heading(drawing, "What is made of the labels of each class")
-            caption(drawing, "Stacked from below. White, dotted or not: left out of the loss.")
-            legend_below(drawing, {name: Patch(**_look(name)) for name in _PARTS})
+        drawing = Drawing(figsize=(WIDTH, 1.6 + self.height * down), layout="constrained")
+        grid = drawing.subplots(down, across, sharex=True, sharey=True, squeeze=False).ravel()
+        for place, axes in enumerate(grid):
+            axes.set_visible(place < len(methods))
+        for axes, method in zip(grid, methods, strict=False):
+            _stack(axes, table.filter(pc.equal(table["method"], method)).sort_by("rank"))
+            axes.set_title(fold(label(method), 40), loc="left", fontweight="bold")
+        for axes in grid[max(0, len(methods) - across) : len(methods)]:
+            axes.tick_params(labelbottom=True)
+            axes.set_xlabel("class, most frequent first")
+        drawing.supylabel("share of the images", fontsize=10)
+        heading(drawing, "What is made of the labels of each class")
+        caption(drawing, "Stacked from below. White, dotted or not: left out of the loss.")
+        legend_below(drawing, {name: Patch(**_look(name)) for name in _PARTS})
         return drawing
 
 
 def _stack(axes: Axes, rows: pa.Table) -> None:
-    counts = {key: rows[key].to_numpy().astype(float) for key in rows.column_names[4:]}
+    counts = {key: rows[key].to_numpy().astype(float) for key in _COUNTS}
     images = np.maximum(counts["images"], 1)
     parts = [
         counts["present"] + counts["absent"],

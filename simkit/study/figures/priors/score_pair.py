@@ -12,7 +12,15 @@ from matplotlib.lines import Line2D
 
 from simkit.errors import BadInput, unknown
 from simkit.study.analysis.priors.modes import METRICS
-from simkit.study.figures.base import WIDTH, caption, heading, house_style, label, register
+from simkit.study.figures.base import (
+    WIDTH,
+    Figure,
+    caption,
+    ends_of,
+    heading,
+    label,
+    register,
+)
 from simkit.study.figures.looks import look
 
 Row = dict[str, Any]
@@ -20,21 +28,24 @@ Row = dict[str, Any]
 
 @register
 @dataclass(frozen=True)
-class ScorePair:
+class ScorePair(Figure):
     """One measure over another, a marker with 95 % intervals for each method; best is top right.
-
-    Called with the table of `study.analysis.priors.modes.modes`.
     Source: Ben-Baruch et al., CVPR 2022, table 4 and figure 10, where these are mAP and person.
     """
 
     name: ClassVar[str] = "score-pair"
     title: ClassVar[str] = "Two scores of each method at once, such as mAP and the AP of one class"
+    made_by: ClassVar[str] = "simkit.study.analysis.priors.modes.modes"
+    reads: ClassVar = {
+        "scheme": str, "measure": str, "method": str,
+        "draws": int, "mean": float, "low": float | None, "high": float | None,
+    }  # fmt: skip
 
     scheme: str = field(default="", metadata={"help": "which scheme; nothing: the first"})
     x: str = field(default="", metadata={"help": "which measure; nothing: the first"})
     y: str = field(default="", metadata={"help": "which measure; nothing: the second"})
 
-    def __call__(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
         schemes, measures = (list(dict.fromkeys(r[k] for r in rows)) for k in ("scheme", "measure"))
         if len(measures) < 2:
@@ -44,34 +55,35 @@ class ScorePair:
         scheme = _one(self.scheme or schemes[0], schemes, "scheme")
         x = _one(self.x or measures[0], measures, "measure")
         y = _one(self.y or measures[1], measures, "measure")
-        points: dict[str, dict[str, Row]] = {}
+        both: dict[str, dict[str, Row]] = {}
         for row in rows:
             if row["scheme"] == scheme and row["measure"] in (x, y):
-                points.setdefault(row["method"], {})[row["measure"]] = row
-        points = {method: found for method, found in points.items() if len(found) == 2}
-        with house_style():
-            drawing = Drawing(figsize=(WIDTH, 4.6), layout="constrained")
-            axes = drawing.subplots()
-            handles = {}
-            for method, found in points.items():
-                style = look(method, points).line() | {"linestyle": "none", "markersize": 9}
-                axes.plot([100 * found[x]["mean"]], [100 * found[y]["mean"]], **style, gid=method)
-                _cross(axes, found[x], found[y], style["color"])
-                handles[label(method)] = Line2D([], [], **style)
-            axes.set(xlabel=f"{_measure(x)}, points", ylabel=f"{_measure(y)}, points")
-            drawing.legend(handles.values(), handles, loc="outside right upper")
-            heading(drawing, f"Good at both? {scheme}")
-            most = max(row["draws"] for found in points.values() for row in found.values())
-            caption(drawing, f"Bars: 95 % over {most} draws." if most > 1 else "One draw.")
+                both.setdefault(row["method"], {})[row["measure"]] = row
+        both = {method: found for method, found in both.items() if len(found) == 2}
+        if not both:
+            raise BadInput(f"score-pair: no method has {x} and {y} under {scheme}; name others")
+        drawing = Drawing(figsize=(WIDTH, 4.6), layout="constrained")
+        axes = drawing.subplots()
+        handles = {}
+        for method, found in both.items():
+            style = look(method, both).line() | {"linestyle": "none", "markersize": 9}
+            axes.plot([100 * found[x]["mean"]], [100 * found[y]["mean"]], **style, gid=method)
+            _cross(axes, found[x], found[y], style["color"])
+            handles[label(method)] = Line2D([], [], **style)
+        axes.set(xlabel=f"{_measure(x)}, points", ylabel=f"{_measure(y)}, points")
+        drawing.legend(handles.values(), handles, loc="outside right upper")
+        heading(drawing, f"Good at both? {scheme}")
+        most = max(row["draws"] for found in both.values() for row in found.values())
+        caption(drawing, f"Bars: 95 % over {most} draws." if most > 1 else "One draw.")
         return drawing
 
 
 def _cross(axes: Axes, x: Row, y: Row, color: str) -> None:
     """The intervals of both measures, where there are such."""
-    if x["low"] is not None:
-        axes.hlines(100 * y["mean"], 100 * x["low"], 100 * x["high"], color=color, linewidth=1)
-    if y["low"] is not None:
-        axes.vlines(100 * x["mean"], 100 * y["low"], 100 * y["high"], color=color, linewidth=1)
+    if ends := ends_of(x):
+        axes.hlines(100 * y["mean"], *ends, color=color, linewidth=1)
+    if ends := ends_of(y):
+        axes.vlines(100 * x["mean"], *ends, color=color, linewidth=1)
 
 
 def _one(name: str, known: list[str], kind: str) -> str:

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures, runs
 from simkit.study.analysis.comparing.ablation import ABLATION, ablation
 from tests.study import planted
@@ -81,11 +80,3 @@ def test_a_scheme_without_the_base_says_so():
     rows = [r for r in rows if r["scheme"] == "rpa" or not r["base"]]
     drawing = drawn(table().from_pylist(rows, schema=ABLATION))
     assert beside(drawing.axes[1]) == ["no base here"] * 2
-
-
-def test_an_empty_table_is_refused():
-    with pytest.raises(BadInput) as caught:
-        drawn(ABLATION.empty_table())
-    assert str(caught.value) == (
-        "ablation: the table is empty; give what analysis.comparing.ablation returns"
-    )

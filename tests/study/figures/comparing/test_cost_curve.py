@@ -62,11 +62,6 @@ def test_one_draw_has_no_band():
     assert len(drawn["fpc"].collections) == 0
 
 
-def test_an_empty_table_is_refused():
-    with pytest.raises(BadInput, match=r"^cost-curve: the table holds no runs; run"):
-        CostCurve()(runs.tidy([], classes=()))
-
-
 def in_hours(hours=(2.0, 8.0), **fields):
     return runs.tidy(
         [

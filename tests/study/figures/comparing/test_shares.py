@@ -1,8 +1,7 @@
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.analysis.comparing.shares import SHARES, shares
+from simkit.study.analysis.comparing.shares import shares
 from simkit.study.figures.looks import look
 from tests.study.analysis.comparing.test_shares import table
 
@@ -47,11 +46,3 @@ def test_one_draw_has_no_bands():
     drawing = drawn(shares(table(draws=1), base="an"))
     assert not any(axes.collections for axes in drawing.axes)
     assert drawing.get_supxlabel().startswith("One draw: no bands.")
-
-
-def test_an_empty_table_is_refused():
-    with pytest.raises(BadInput) as caught:
-        drawn(SHARES.empty_table())
-    assert str(caught.value) == (
-        "label-shares: the table is empty; give what analysis.comparing.shares returns"
-    )

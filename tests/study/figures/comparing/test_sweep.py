@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures, runs
 from simkit.study.analysis.comparing.sweep import SWEEP, sweep
 from simkit.study.figures.looks import look
@@ -106,11 +105,3 @@ def test_failures_are_told():
     rows[0]["missing"] = 1
     note = drawn(table.from_pylist(rows, schema=SWEEP)).get_supxlabel()
     assert note.endswith("Failed: 1 run without a score left out.")
-
-
-def test_an_empty_table_is_refused():
-    with pytest.raises(BadInput) as caught:
-        drawn(SWEEP.empty_table())
-    assert str(caught.value) == (
-        "sweep: the table is empty; give what analysis.comparing.sweep returns"
-    )

@@ -35,8 +35,8 @@ def test_a_part_of_the_pairs_is_refused() -> None:
     with pytest.raises(BadInput) as error:
         figures.make("label-distances")(TABLE[:8])
     assert str(error.value) == (
-        "label-distances: 8 rows are not every pair of 3 classes; make the table with "
-        "study.analysis.temperatures.label_distances"
+        "label-distances: the table does not hold one row for each class and other; give what "
+        "simkit.study.analysis.embedding.temperatures.label_distances returns"
     )
 
 

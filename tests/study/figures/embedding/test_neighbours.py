@@ -56,12 +56,6 @@ def test_nothing_lies_outside_or_over_another_picture(k: int) -> None:
     )  # fmt: skip
 
 
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("neighbours")(TABLE.slice(0, 0))
-    assert str(error.value) == "neighbours: the table holds no image; make it from features"
-
-
 @pytest.mark.parametrize("name", ["000a1249af2bc5f0", "COCO_train2014_000000000042.jpg"])
 def test_a_long_id_ends_before_the_next_heading(name: str) -> None:
     many = [{**ROWS[0], "image": name}, *ROWS[1:]]

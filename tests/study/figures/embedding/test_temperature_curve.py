@@ -1,10 +1,8 @@
 """Lines are the curves: solid where the nearest is present, dashed where it is absent."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 from simkit.study.analysis.embedding.temperatures import curves
 
@@ -29,12 +27,6 @@ def test_a_colour_for_each_setting_and_a_dash_for_each_side() -> None:
     assert (left.get_yscale(), right.get_yscale()) == ("symlog", "log")
     shown = [text.get_text() for text in drawing.legends[0].get_texts()]
     assert shown == ["SE", "SE(beta=1)", "nearest is present", "nearest is absent"]
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("temperature-curve")(pa.table({"method": pa.array([], pa.string())}))
-    assert str(error.value) == "temperature-curve: the table holds no curve; name a method, as se"
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,3 @@ def test_what_does_not_fit_is_named() -> None:
     with pytest.raises(BadInput) as error:
         figures.make("by-part", base="em")(TABLE)
     assert "by-part" in str(error.value) and "'em'" in str(error.value)
-    with pytest.raises(BadInput) as error:
-        figures.make("by-part")(TABLE.slice(0, 0))
-    assert str(error.value) == "by-part: the table is empty; give what object_size returns"

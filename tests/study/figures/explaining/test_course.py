@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 
 ROWS = [
@@ -33,9 +32,3 @@ def test_epochs_ascend(of, wanted, word) -> None:
     np.testing.assert_array_equal(line.get_xdata(), [1, 2])
     np.testing.assert_array_equal(line.get_ydata(), wanted)
     assert {line.get_gid() for line in right.lines} >= {"full absent", "an absent"}
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("map-course")(pa.Table.from_pylist(ROWS).slice(0, 0))
-    assert str(error.value) == "map-course: the table is empty; train with a Course that watches"

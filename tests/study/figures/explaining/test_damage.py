@@ -2,9 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 from simkit.study.figures.looks import look
 
@@ -64,11 +62,3 @@ def test_one_kind_of_class_alone_has_boxes_for_itself() -> None:
     some = table("an")
     drawing = figures.make("map-damage")(some.filter(some["present"]))
     assert len(drawing.axes[1].patches) == 2
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("map-damage")(table("an").slice(0, 0))
-    assert str(error.value) == (
-        "map-damage: the table is empty; give what analysis.explaining.damage returns"
-    )

@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 
 ROWS = [
@@ -31,11 +30,3 @@ def test_a_bar_for_each_row() -> None:
     named = [text.get_text() for text in above.get_yticklabels()]
     assert named[1] == "false negative\n(belongs up)"
     assert [t.get_text() for t in drawing.legends[0].get_texts()] == ["AN", "AN + BoostLU"]
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("cell-gradients")(pa.Table.from_pylist(ROWS).slice(0, 0))
-    assert str(error.value) == (
-        "cell-gradients: the table is empty; give what analysis.explaining.gradients returns"
-    )

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 from simkit.study.analysis.explaining.heat_maps import KINDS, LOCATED
 
@@ -33,9 +31,3 @@ def test_epochs_ascend_and_negatives_show_the_whole_map() -> None:
     np.testing.assert_allclose(line.get_ydata(), [0.1, 0.2])
     assert len(absent.lines) == 2
     drawing.draw_without_rendering()
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("heat-located")(TABLE.slice(0, 0))
-    assert str(error.value) == "heat-located: the table is empty; train with HeatMaps that watch"

@@ -3,7 +3,6 @@
 import pyarrow as pa
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 from simkit.study.statistics import interval
 
@@ -37,11 +36,3 @@ def test_one_draw_has_no_interval_and_says_so() -> None:
     assert "One draw: no intervals." in drawing.get_supxlabel()
     shown = [text.get_text() for text in drawing.legends[0].get_texts()]
     assert shown == ["Full labels", "AN"]
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("pointing")(pa.Table.from_pylist(ROWS).slice(0, 0))
-    assert str(error.value) == (
-        "pointing: the table is empty; give what analysis.explaining.pointing returns"
-    )

@@ -1,9 +1,7 @@
 """Shares of images above each probability, rank by rank."""
 
 import pyarrow as pa
-import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 from simkit.study.analysis.explaining.top_scores import TOP_SCORES
 
@@ -32,9 +30,3 @@ def test_shares_fall_from_all_images() -> None:
     names = [text.get_text() for text in drawing.legends[0].get_texts()]
     assert names == ["Full labels", "AN"]
     drawing.draw_without_rendering()
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("top-scores")(TABLE.slice(0, 0))
-    assert str(error.value) == "top-scores: the table is empty; give some images"

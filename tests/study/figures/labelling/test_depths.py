@@ -1,7 +1,6 @@
 import pyarrow as pa
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 from simkit.study.analysis.labelling.depths import STATES
 
@@ -41,11 +40,3 @@ def test_the_top_is_on_top_and_named():
     assert len(legend.get_texts()) == 4
     drawing.draw_without_rendering()
     assert legend.get_window_extent().y1 < axes.get_tightbbox().y0
-
-
-def test_an_empty_table_is_refused():
-    with pytest.raises(BadInput) as caught:
-        figures.make("label-depths")(table(schemes=()))
-    assert str(caught.value) == (
-        "label-depths: the table is empty; give what analysis.labelling.depths returns"
-    )

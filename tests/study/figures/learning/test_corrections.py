@@ -72,5 +72,3 @@ def test_what_has_no_room_is_counted() -> None:
 def test_pictures_for_other_images_are_refused() -> None:
     with pytest.raises(BadInput, match="1 pictures came for 2 images"):
         figures.make("corrections", pictures=(np.zeros((4, 4, 3), np.uint8),))(table(FIRST, SECOND))
-    with pytest.raises(BadInput, match="holds no picture"):
-        figures.make("corrections")(table([]))

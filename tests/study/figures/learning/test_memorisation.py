@@ -2,9 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 from simkit.study.analysis.learning.memorisation import MEMORISATION
 
@@ -56,8 +54,3 @@ def test_median_has_a_band_and_log_a_log_axis() -> None:
     assert axes.get_yscale() == "log" and len(axes.collections) == 2
     np.testing.assert_allclose(line(axes, "true negative").get_ydata(), [0.4, 0.16, 0.08])
     assert "Bands" in drawing.get_supxlabel()
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput, match="holds no losses"):
-        figures.make("memorisation")(MEMORISATION.empty_table())

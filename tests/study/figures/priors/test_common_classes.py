@@ -34,7 +34,6 @@ def test_the_largest_of_each_side_and_full_where_they_agree() -> None:
 @pytest.mark.parametrize(
     "table, options, sentence",
     [
-        (TABLE[:0], {}, "common-classes: the table holds no estimate; give one class prior"),
         (
             TABLE,
             {"estimate": "ignored"},

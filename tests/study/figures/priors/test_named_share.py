@@ -2,9 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 
 TABLE = pa.table(
@@ -32,9 +30,3 @@ def test_dots_and_names() -> None:
         "Line: every present label is known.",
         "At 0.5: classes without a label.",
     ]
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("named-share")(TABLE[:0])
-    assert str(error.value) == "named-share: the table holds no scheme; give distributions() one"

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 
 TABLE = pa.table(
@@ -27,9 +25,3 @@ def test_a_line_for_each_estimate() -> None:
     assert named == ["AN", "Ignore"]
     told = "1: the same order, 0: none.\n1 not shown: the same prior for every class."
     assert drawing.get_supxlabel() == told
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("rank-agreement")(TABLE[:0])
-    assert str(error.value) == ("rank-agreement: the table holds no estimate; give one class prior")

@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from simkit.errors import BadInput
 from simkit.study import figures
 from simkit.study.analysis.priors.readings import READINGS
 
@@ -38,11 +37,3 @@ def test_parts_stand_upon_each_other() -> None:
     wrong = parts["taken for absent, wrongly"][0]
     assert wrong.get_y() == pytest.approx(0.4) and wrong.get_hatch()
     assert {text.get_text() for text in drawing.legends[0].get_texts()} == set(heights)
-
-
-def test_an_empty_table_is_refused() -> None:
-    with pytest.raises(BadInput) as error:
-        figures.make("readings")(TABLE[:0])
-    assert str(error.value) == (
-        "readings: the table is empty; give what analysis.priors.readings made"
-    )

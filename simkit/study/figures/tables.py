@@ -1,0 +1,130 @@
+"""What a figure reads of its table: which columns, what they hold, and what a null says."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simkit.errors import BadInput
+
+Columns = Mapping[str, Any]
+Whole = tuple[tuple[str, ...], ...]
+_WORDS = {str: "text", bool: "true and false", int: "whole numbers", float: "numbers"}
+_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+
+
+def checked(
+    table: pa.Table, columns: Columns, *, asker: str, made_by: str, whole: Whole = ()
+) -> pa.Table:
+    """These columns of the table alone, text as plain strings, and NaN as null.
+
+    columns: what each one holds: str, bool, int, float (whole numbers do as well), or a list of
+    them, such as list[str]; `float | None` where nulls may stand. A null says that nothing is known
+    there, as of the interval of one draw, and so does NaN: a figure leaves it out.
+    asker: who is named in errors; made_by: the function whose tables have these columns; whole:
+    sets of columns, such as (("scheme",), ("class",)) where there is one row for each scheme and
+    class. Raises BadInput for what is no table or has no rows, for columns that are missing, hold
+    something else, or have nulls where none may stand, and where rows are missing or stand twice.
+    """
+    mend = f"give what {made_by} returns"
+    if not isinstance(table, pa.Table):
+        raise BadInput(f"{asker}: a pyarrow Table is expected, not {type(table).__name__}; {mend}")
+    if not len(table):
+        raise BadInput(f"{asker}: the table is empty; {mend}")
+    have = table.column_names
+    if missing := [name for name in columns if have.count(name) != 1]:
+        raise BadInput(f"{asker}: the table has no {_listed(missing)}; {mend}")
+    found = table.select(list(columns))
+    for place, (name, holds) in enumerate(columns.items()):
+        column = _plain(found.column(name), holds)
+        if column is None:
+            was, words = found.schema.field(name).type, _WORDS[_innermost(holds)]
+            raise BadInput(f"{asker}: column {name!r} holds {was}, and {words} are read; {mend}")
+        if _lacks(column, holds):
+            raise BadInput(
+                f"{asker}: column {name!r} lacks values; leave out the rows without, or {mend}"
+            )
+        found = found.set_column(place, name, column)
+    if whole and not _complete(found, whole):
+        each = " and ".join(", ".join(part) for part in whole)
+        raise BadInput(f"{asker}: the table does not hold one row for each {each}; {mend}")
+    return found
+
+
+def _complete(table: pa.Table, whole: Whole) -> bool:
+    def distinct(names: Sequence[str]) -> int:
+        return len(table.group_by(list(names)).aggregate([]))
+
+    rows = distinct([name for part in whole for name in part])
+    return rows == len(table) == math.prod(map(distinct, whole))
+
+
+def _plain(column: Any, holds: Any) -> Any:
+    """The column in its plain type; None where it holds something else."""
+    kind = _without_none(holds)
+    if get_origin(kind) is list:
+        if column.null_count == len(column):
+            return column
+        inside = pc.list_flatten(column) if _is_list(column.type) else None
+        return None if inside is None or _plain(inside, *get_args(kind)) is None else column
+    if column.null_count == len(column):
+        return pa.chunked_array([pa.nulls(len(column), _TYPES[kind])])
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not _HOLDS[kind](column.type):
+        return None
+    if kind is float:
+        column = column.cast(pa.float64())
+        return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)
+    return column.cast(pa.string()) if kind is str else column
+
+
+def _lacks(column: Any, holds: Any) -> bool:
+    """Whether there are nulls, also inside of lists, where none may stand."""
+    kind = _without_none(holds)
+    if kind is holds and column.null_count:
+        return True
+    if get_origin(kind) is not list or column.null_count == len(column):
+        return False
+    (inside,) = get_args(kind)
+    return _lacks(_plain(pc.list_flatten(column), inside), inside)
+
+
+def _without_none(holds: Any) -> Any:
+    if not isinstance(holds, types.UnionType):
+        return holds
+    return next(part for part in get_args(holds) if part is not types.NoneType)
+
+
+def _innermost(holds: Any) -> type:
+    kind = _without_none(holds)
+    found: type = _innermost(*get_args(kind)) if get_origin(kind) is list else kind
+    return found
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    of = pa.types
+    return of.is_list(kind) or of.is_large_list(kind) or of.is_fixed_size_list(kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    of = pa.types
+    return of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
+
+
+_HOLDS: dict[type, Callable[[pa.DataType], bool]] = {
+    str: _is_text,
+    bool: pa.types.is_boolean,
+    int: pa.types.is_integer,
+    float: lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind),
+}
+
+
+def _listed(names: Sequence[str]) -> str:
+    *first, last = map(repr, names)
+    return f"columns {', '.join(first)} and {last}" if first else f"column {last}"

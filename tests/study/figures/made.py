@@ -1,0 +1,207 @@
+"""For every figure a small table that its analysis made: what it is asked to draw."""
+
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+
+from simkit.annotate.people.fitting import fit
+from simkit.annotate.people.votes import YES, Votes
+from simkit.annotate.prices import prices
+from simkit.data.dataset import Boxes
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.methods import Task, make
+from simkit.learn.steps.optim import Settings
+from simkit.learn.train import train
+from simkit.study import runs
+from simkit.study.analysis.comparing.ablation import ablation
+from simkit.study.analysis.comparing.images_or_labels import images_or_labels
+from simkit.study.analysis.comparing.shares import shares
+from simkit.study.analysis.comparing.sweep import sweep
+from simkit.study.analysis.embedding.neighbours import neighbours
+from simkit.study.analysis.embedding.temperatures import curves, label_distances, temperatures
+from simkit.study.analysis.explaining.activation import activation
+from simkit.study.analysis.explaining.damage import Course, damage
+from simkit.study.analysis.explaining.gradients import cell_gradients
+from simkit.study.analysis.explaining.heat_maps import HeatMaps, heat_maps, located
+from simkit.study.analysis.explaining.object_size import object_size
+from simkit.study.analysis.explaining.pointing import POINTING
+from simkit.study.analysis.explaining.top_scores import top_scores
+from simkit.study.analysis.labelling.confusion import confusion
+from simkit.study.analysis.labelling.depths import depths
+from simkit.study.analysis.labelling.distributions import distributions
+from simkit.study.analysis.labelling.revealed import revealed
+from simkit.study.analysis.learning.corrections import corrections
+from simkit.study.analysis.learning.loss_shapes import Scene, loss_shapes
+from simkit.study.analysis.learning.memorisation import memorisation
+from simkit.study.analysis.learning.modification import modification
+from simkit.study.analysis.priors.likelihood import likelihood, likely_labels
+from simkit.study.analysis.priors.modes import mode_gaps, modes
+from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement
+from simkit.study.analysis.priors.readings import readings
+from tests.study import planted, planted_classes
+
+N, L = 24, 5
+CLASSES = tuple("abcde")
+SHORT = {"settings": Settings(epochs=2, batch_size=12, lr=0.05)}
+OF_RUNS = (
+    "class-difference", "class-groups", "convergence", "cost-curve", "heat-map", "per-class",
+    "rank-diagram",
+)  # fmt: skip
+
+
+@cache
+def tables(draws: int = 2) -> dict[str, pa.Table]:
+    """By the name of the figure. draws: of what is over draws; of one there are no intervals."""
+    found = {**_compared(draws), **_of_labels(), **_trained()}
+    return found | dict.fromkeys(OF_RUNS, _of_runs(draws))
+
+
+def _of_runs(draws: int, **fields) -> pa.Table:
+    """Runs with a course and AP of each class; the last class has children."""
+    about = {"map_all": 0.5, "map_o": 0.4, "labels_id": "x"} | fields
+    return planted_classes.table(leaves=(0, 1, 2), draws=draws, **about)
+
+
+def in_hours() -> pa.Table:
+    return _of_runs(2, budget=None, budget_hours=2.0, seconds=7200.0)
+
+
+def _runs(schemes, methods, draws: int) -> pa.Table:
+    counts = {"present": 10, "absent": 10, "unknown": 80, "images": 100}
+    rows = [
+        planted.row(
+            scheme=scheme, scheme_spec=scheme, method=method, draw=draw,
+            map=0.3 + 0.1 * place + 0.01 * at + 0.01 * draw * (1 + place), map_o=0.4, **counts,
+        )
+        for at, scheme in enumerate(schemes)
+        for place, method in enumerate(methods)
+        for draw in range(draws)
+    ]  # fmt: skip
+    whole = {"present": 30, "absent": 70, "unknown": 0, "images": 100}
+    rows += [
+        planted.row(scheme="full-subset", method="full", reference=True, draw=d, map=0.9, **whole)
+        for d in range(draws)
+    ]
+    return runs.tidy(rows, classes=())
+
+
+def _compared(draws: int) -> dict[str, pa.Table]:
+    plain = _runs(("fpc(per_class=5)", "fpc(per_class=9)"), ("an", "ignore", "ll-r"), draws)
+    several = _runs(("fpc",), ("ll-r", "ll-r(delta=5)"), draws)
+    counted = [
+        planted.row(scheme=s, method=m, draw=d, images=n, present=n, absent=n, map=0.3 + n / 1e4)
+        for s, m, n in (
+            ("full-subset", "full", 10),
+            ("full-subset", "full", 1000),
+            ("fpc", "an", 500),
+        )
+        for d in range(draws)
+    ]
+    scored = {"method": ["full", "an"] * draws, "draw": sorted([*range(draws)] * 2)}
+    scored |= {"map": [0.8, 0.5] * draws, "pointing": [0.7 + 0.01 * d for d in range(2 * draws)]}
+    blank = [{**dict.fromkeys(POINTING.names), **row} for row in pa.table(scored).to_pylist()]
+    both = modes(plain, ["map", "map_o"])
+    return {
+        "ablation": ablation(plain, "an"),
+        "images-or-labels": images_or_labels(runs.tidy(counted, classes=())),
+        "label-shares": shares(plain, base="an"),
+        "mode-gap": mode_gaps(plain),
+        "modes": both,
+        "score-pair": both,
+        "pointing": pa.Table.from_pylist(blank, schema=POINTING),
+        "sweep": sweep(several, "delta"),
+    }
+
+
+def _said() -> Votes:
+    """Three of four workers on 90 questions, a third present; experts saw every fifth."""
+    rng = np.random.default_rng(6)
+    question = np.repeat(np.arange(90), 3)
+    present = np.arange(90) % 3 == 0
+    yes = rng.random(270) < np.where(present[question], 0.8, 0.1)
+    answer = np.where(yes, YES, np.where(rng.random(270) < 0.1, 1, 0)).astype(np.int8)
+    gold = np.where(np.arange(90) % 5 == 0, present, -1).astype(np.int8)
+    worker = (question + np.tile([0, 1, 2], 90)) % 4
+    return Votes(
+        np.arange(90), ("cat",), tuple("abcd"), np.arange(90), np.zeros(90, np.int64),
+        question, worker, answer, gold,
+    )  # fmt: skip
+
+
+def _drawn():
+    """Truth, partial labels and maps of features of N images."""
+    rng = np.random.default_rng(3)
+    there = rng.random((N, L)) < 0.4
+    there[:, 0] |= ~there.any(1)
+    codes = np.zeros((N, L), int)
+    codes[np.arange(N), (there * rng.random((N, L))).argmax(1)] = 1
+    labels = PartialLabels.of(codes, classes=CLASSES, asked=np.ones(N, bool))
+    looks = there @ rng.standard_normal((L, 16)) + 0.3 * rng.standard_normal((N, 16))
+    maps = (looks[..., None, None] * rng.random((N, 1, 3, 4))).astype(np.float32)
+    return Truth.of(there, labels.images, CLASSES), labels, FeatureInputs(maps)
+
+
+def _of_labels() -> dict[str, pa.Table]:
+    truth, labels, inputs = _drawn()
+    votes = _said()
+    some = {"fpc": labels, "rpa": labels}
+    tree = Hierarchy.of(CLASSES, [("b", "a"), ("c", "a"), ("d", "b")])
+    task = Task(labels, FeatureInputs(inputs.batch(np.arange(N)).mean((2, 3)).numpy()))
+    distributed = distributions(truth, some)
+    return {
+        "confusion": confusion(votes, fit(votes)),
+        "distributions": distributed,
+        "named-share": distributed,
+        "label-depths": depths(truth, some, tree),
+        "hierarchy": tree.table(),
+        "revealed": revealed(truth, some, 0, prices=prices("openimages")),
+        "neighbours": neighbours(truth, inputs, "0", k=3, labels=labels),
+        "label-distances": label_distances(np.random.default_rng(0).random((L, 4)), CLASSES),
+        "temperature-curve": curves(["se", "se-l"], points=9),
+        "temperatures": temperatures(task, ["se", "se-l"], 0, truth=truth),
+        "loss-shapes": loss_shapes(Scene.drawn(images=20), ["an", "ll-r"], logits=(-2.0, 0.0, 2.0)),
+        "common-classes": priors(truth, estimates(task, ("labels",))),
+        "rank-agreement": rank_agreement(truth, estimates(task, ("labels",)), tops=[2, 3, 5]),
+    }
+
+
+def _trained() -> dict[str, pa.Table]:
+    truth, labels, inputs = _drawn()
+    task = Task(labels, inputs)
+    there = truth.rows(np.arange(N))
+    known = PartialLabels.of(np.where(there, 1, -1), classes=CLASSES, asked=np.ones(N, bool))
+    full = train(Task(known, inputs), make("full"), **SHORT)
+    course = Course(make("an"), inputs, truth)
+    an = train(task, make("an"), watch=[course], **SHORT)
+    images, classes = np.nonzero(there)
+    corners = np.tile([0, 0, 10, 10], (len(images), 1)).astype(float)
+    corners[:, 2] += np.arange(len(images))
+    boxes = Boxes(images=images, classes=classes, corners=corners, sizes=np.array([[70, 50]] * N))
+    kept = HeatMaps(make("an+scl"), [0, 1])
+    for epoch in (1, 2):
+        kept.maps[epoch] = np.arange(2 * L * 16, dtype=np.uint8).reshape(2, L, 4, 4) * epoch
+    held = {"an+scl": kept}
+    about = {"labels": labels, "truth": truth, "boxes": boxes}
+    maps = np.random.default_rng(1).standard_normal((N, L, 3, 3))
+    return {
+        "activation-maps": activation(
+            {"full": full, "an": an}, inputs, [(0, "a"), (1, "b")], truth=truth, boxes=boxes
+        ),
+        "by-part": object_size([{"an": an, "full": full}], inputs, truth, boxes),
+        "cell-gradients": cell_gradients(maps, labels, truth),
+        "heat-located": located(held, **about),
+        "heat-maps": heat_maps(held, [(0, "a"), (1, "b")], **about),
+        "map-course": course.table("an"),
+        "map-damage": damage(full, {"an": an}, inputs, truth),
+        "top-scores": top_scores({"an": an, "full": full}, inputs, ranks=2),
+        "corrections": corrections(task, truth, "ll-ct", **SHORT),
+        "likelihood": likelihood(task, truth, ["an"], ranks=2, **SHORT),
+        "likely-labels": likely_labels(task, truth, "an", images=[0, 1], **SHORT),
+        "memorisation": memorisation(task, truth, ["an"], **SHORT),
+        "modification": modification(task, truth, ["ll-r"], **SHORT),
+        "readings": readings(task, truth, ["an", "ignore"], **SHORT),
+    }
