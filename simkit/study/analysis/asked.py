@@ -30,6 +30,12 @@ def count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> 
     return found
 
 
+def counts(given: Any, what: str, *, least: int = 1, most: int | None = None) -> list[int]:
+    """Whole numbers from `least` on; a single one is a list of one. Raises BadInput as `count`."""
+    found = list(given) if isinstance(given, Iterable) else [given]
+    return [count(value, what, least=least, most=most) for value in found]
+
+
 def part(value: Any, what: str, *, most: float = 1.0) -> float:
     """A number above 0 and up to `most`. Raises BadInput naming `what` for the rest."""
     fine = isinstance(value, int | float | np.number) and not isinstance(value, bool)

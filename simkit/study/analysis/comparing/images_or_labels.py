@@ -52,7 +52,7 @@ def images_or_labels(
     column of numbers.
     Source: Kim et al., CVPR 2022, Fig. 6.
     """
-    tables = list(runs) if isinstance(runs, list | tuple) else [runs]
+    tables: list[pa.Table] = list(runs) if isinstance(runs, list | tuple) else [runs]
     if not tables:
         raise BadInput("images-or-labels: there is no table of runs; run a comparison first")
     for table in tables:

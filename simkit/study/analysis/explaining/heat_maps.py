@@ -18,7 +18,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.methods import Method
 from simkit.learn.methods.base import Around
 from simkit.learn.methods.scl import SpatialConsistencyLoss
-from simkit.study.analysis.asked import by_name, picked, rows
+from simkit.study.analysis.asked import by_name, counts, picked, rows
 from simkit.study.analysis.explaining.boxes import check_boxes, corners
 from simkit.study.analysis.labelling.revealed import check_same
 
@@ -109,11 +109,12 @@ def heat_maps(
     picks = picked(picks, truth.classes, len(truth.images), "heat_maps")
     if boxes is not None and boxes.sizes is not None:
         check_boxes(boxes, truth.shape)
+    wanted = None if epochs is None else counts(epochs, "heat_maps: an epoch", least=0)
     columns = {name: c for c, name in enumerate(truth.classes)}
     found: list[dict[str, Any]] = []
     for model, one in kept.items():
         places = {int(image): n for n, image in enumerate(one.images)}
-        for epoch in list(one.maps) if epochs is None else epochs:
+        for epoch in list(one.maps) if wanted is None else wanted:
             if epoch not in one.maps:
                 raise BadInput(
                     f"heat_maps: epoch {epoch} was asked for; {model!r} was watched from 0 to "

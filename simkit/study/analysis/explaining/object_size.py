@@ -14,7 +14,7 @@ from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.trained import Trained
-from simkit.study.analysis.asked import count, places
+from simkit.study.analysis import asked
 from simkit.study.analysis.explaining.activation import check_models
 from simkit.study.analysis.explaining.boxes import check_boxes
 
@@ -54,9 +54,11 @@ def object_size(
     labels with a box than groups, or too many of one size.
     Source: "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
     """
-    count(groups, "object_size: groups")
+    asked.count(groups, "object_size: groups")
     share = _shares(boxes, truth)
-    others = np.setdiff1d(np.arange(truth.shape[1]), places(classes, truth.shape[1], "object_size"))
+    others = np.setdiff1d(
+        np.arange(truth.shape[1]), asked.places(classes, truth.shape[1], "object_size")
+    )
     share[:, others] = 0
     edges, which = _groups(share, groups)
     words = _WORDS.get(groups, tuple(f"group {n + 1}" for n in range(groups)))
@@ -90,9 +92,10 @@ def positives(
     how many images have it; a part without images is left out. Raises BadInput without models.
     Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5d and Table 3.
     """
-    chosen = places(classes, truth.shape[1], "positives")
+    chosen = asked.places(classes, truth.shape[1], "positives")
     known = None if truth.known is None else truth.known[:, chosen]
-    how: dict[str, Any] = {"counts": counts, "at_least": at_least}
+    how: dict[str, Any] = {"counts": asked.counts(counts, "positives: one of counts")}
+    how["at_least"] = None if at_least is None else asked.count(at_least, "positives: at_least")
     found = []
     for about, scores in _scored(draws, inputs, truth, "positives"):
         for one in map_by_labels(scores[:, chosen], truth.present[:, chosen], known, **how):

@@ -28,7 +28,7 @@ from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.state import stack
 from simkit.learn.steps.optim import Settings
 from simkit.learn.steps.optimiser import Optimiser
-from simkit.study.analysis.asked import check_result, count, listed, part
+from simkit.study.analysis.asked import check_result, count, counts, listed, part
 
 Entry = tuple[int, int]  # (image, class)
 LOSS_SHAPES = pa.schema(
@@ -138,6 +138,7 @@ def loss_shapes(
     if not (specs := listed(methods, "loss_shapes: methods")):
         raise BadInput("loss_shapes: no method is named; name one, such as an")
     entries = scene.entries() if entries is None else entries
+    epochs = counts(epochs, "loss_shapes: an epoch")
     _check(scene, epochs, entries, logits)
     found = []
     for spec in specs:
@@ -183,8 +184,6 @@ def _check(
             "loss_shapes: one epoch, one entry and one logit are needed at least, and logits are "
             "numbers; give some"
         )
-    for epoch in epochs:
-        count(epoch, "loss_shapes: an epoch")
     for name, (image, c) in entries.items():
         if not (0 <= image < scene.batch and 0 <= c < scene.truth.shape[1]):
             raise BadInput(

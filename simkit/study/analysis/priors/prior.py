@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from simkit.errors import BadInput, whole_number
+from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import Truth
@@ -17,7 +17,7 @@ from simkit.learn.aids.prepare import prepare
 from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Task, make
 from simkit.learn.train import train
-from simkit.study.analysis.asked import by_name, listed
+from simkit.study.analysis.asked import by_name, counts, listed
 
 COUNTED = "labels"  # the estimate that trains nothing
 
@@ -82,14 +82,15 @@ def rank_agreement(
 
     tops: by default from 5 (or all, if there are fewer) to all classes. Columns: estimate, top,
     spearman (null where an estimate is the same for all of these classes). Raises BadInput for
-    tops that are no whole numbers.
+    tops that are no whole numbers from 2 to that of all classes, and without an estimate.
     Source: Ben-Baruch et al., CVPR 2022, figure 7.
     """
     by_name(estimated, "estimate", "{'ignore': prior}", "rank_agreement")
-    L = len(truth.classes)
+    if (L := len(truth.classes)) < 2:
+        raise BadInput("rank_agreement: the truth has one class; an order needs two")
     if tops is None:
         tops = range(min(5, L), L + 1)
-    wanted = [_whole(top) for top in (tops if isinstance(tops, Iterable) else [tops])]
+    wanted = counts(tops, "rank_agreement: one of tops", least=2, most=L)
     rows: list[dict[str, object]] = []
     for name, prior in estimated.items():
         same_order = ClassPrior(prior.of(truth.classes))
@@ -99,10 +100,6 @@ def rank_agreement(
             rows.append({"estimate": name, "top": top, "spearman": known})
     types = [("estimate", pa.string()), ("top", pa.int64()), ("spearman", pa.float64())]
     return pa.Table.from_pylist(rows, schema=pa.schema(types))
-
-
-def _whole(top: object) -> int:
-    return whole_number(top, "rank_agreement: one of tops")
 
 
 def _frequency(truth: Truth) -> np.ndarray:

@@ -94,3 +94,10 @@ def test_schemes_with_the_same_labels_count_once():
     assert found.mean == alone.mean == {"a": 1.5, "b": 1.5}
     assert (found.blocks, found.copies, found.left_out, found.draws) == (4, 2, 0, 2)
     assert found.alike == alone.alike and found.by_scheme["full-subset"] == {"a": 2.0, "b": 1.0}
+
+
+def test_references_have_no_rank():
+    scores = {"fpc": {"a": [0.5, 0.6], "b": [0.4, 0.5]}, "full-subset": {"a": [0.5], "b": [0.4]}}
+    full = planted.row(scheme="full-subset", method="full", draw=0, map=0.9, reference=True)
+    with_full = runs.tidy([*table(scores).to_pylist(), full], classes=())
+    assert ranks(with_full) == ranks(table(scores)) and ranks(with_full).blocks == 3

@@ -111,3 +111,30 @@ def test_what_is_missing_is_named():
     with pytest.raises(BadInput) as caught:
         shares(table(keeps=()))
     assert str(caught.value) == "shares: no run but the references has map; compare again"
+
+
+@pytest.mark.parametrize("column", ["present", "absent"])
+def test_without_counts_nothing_is_a_share(column):
+    with pytest.raises(BadInput) as caught:
+        shares(table(**{column: None}))
+    assert str(caught.value) == (
+        f"shares: a run with a score says nothing in its column {column!r}; give a table of runs "
+        "whose labels were counted, as a comparison leaves it"
+    )
+
+
+def test_without_positives_nothing_is_a_share():
+    nothing = [row | {"present": 0} for row in rows()]
+    with pytest.raises(BadInput) as caught:
+        shares(runs.tidy(nothing, classes=()))
+    assert str(caught.value) == (
+        "shares: no label of the references is present, so nothing is a share of them; give runs "
+        "whose references were counted"
+    )
+
+
+def test_budgets_that_are_nearly_the_same_stay_apart():
+    some = [rows(keeps=(0.1,), budget=b, reference=False) for b in (1234567.0, 1234568.0)]
+    found = shares(runs.tidy([*rows(keeps=()), *some[0], *some[1]], classes=())).to_pylist()
+    told = {row["bought"].split(", ", 1)[-1] for row in found if not row["reference"]}
+    assert told == {"1,234,567 dollars", "1,234,568 dollars"}

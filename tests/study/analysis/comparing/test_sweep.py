@@ -134,3 +134,9 @@ def test_a_setting_that_is_not_there_is_named():
         "sweep: 'delta' has one value alone in the table, 0.3 of ll-r under rpa; compare several, "
         "such as ll-r(delta=0.1) and ll-r(delta=0.5)"
     )
+
+
+def test_values_that_are_nearly_the_same_stay_apart():
+    scores = {"ll-r(delta=0.12345678)": 0.5, "ll-r(delta=0.12345679)": 0.4, "ll-r(delta=0.1)": 0.3}
+    rows = sweep(table(scores), "delta").to_pylist()
+    assert [row["value"] for row in rows] == ["0.1", "0.12345678", "0.12345679"]

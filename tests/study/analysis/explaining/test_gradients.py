@@ -149,3 +149,12 @@ def test_other_methods_and_shapes_are_refused() -> None:
     assert str(error.value) == (
         "no image was asked about, so there is nothing to learn from; ask about some"
     )
+
+
+def test_one_text_names_its_methods() -> None:
+    found = cell_gradients(MAPS, LABELS, TRUTH, "an, an+boostlu")
+    assert found.equals(cell_gradients(MAPS, LABELS, TRUTH))
+    with pytest.raises(BadInput) as error:
+        cell_gradients(MAPS, LABELS, TRUTH, ())
+    wanted = "cell_gradients: no method is named; name an, an+boostlu or both"
+    assert str(error.value) == wanted

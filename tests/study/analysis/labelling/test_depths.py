@@ -64,3 +64,20 @@ def test_what_does_not_fit_is_refused(truth, labels, tree):
     with pytest.raises(BadInput) as caught:
         depths(truth, {"ours": none}, tree)
     assert str(caught.value) == "depths: 'ours' asked about no image; ask about some"
+
+
+def test_a_truth_that_is_not_complete_is_refused(labels, tree):
+    partly = Truth.of(TRUE & (KNOWN >= 0), classes=CLASSES, known=KNOWN >= 0)
+    with pytest.raises(BadInput) as error:
+        depths(partly, {"ours": labels}, tree)
+    assert str(error.value) == (
+        "depths: the truth does not know all labels, so nobody can say what is missing; give a "
+        "complete one"
+    )
+
+
+def test_labels_come_by_name(truth, labels, tree):
+    for given, came in (({}, "came"), (labels, "came by name, but a PartialLabels")):
+        with pytest.raises(BadInput) as error:
+            depths(truth, given, tree)
+        assert str(error.value) == f"depths: no labels {came}; give some, as {{'rpa': labels}}"

@@ -3,7 +3,9 @@
 import math
 
 import numpy as np
+import pytest
 
+from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.study.analysis.labelling.distributions import distributions
@@ -20,3 +22,9 @@ def test_counts_in_order_of_true_frequency() -> None:
     ]
     assert rows[0]["found"] == 2 / 3
     assert math.isnan(rows[2]["found"])
+
+
+def test_without_labels_there_is_nothing_to_count() -> None:
+    with pytest.raises(BadInput) as error:
+        distributions(Truth.of(np.eye(2)), {})
+    assert str(error.value) == "distributions: no labels came; give some, as {'rpa': labels}"

@@ -40,3 +40,13 @@ def test_labels_of_other_classes_are_refused() -> None:
     other = Truth.of(TRUTH.present, classes=("a", "b", "c"))
     with pytest.raises(BadInput, match="'full' are about other images or classes"):
         revealed(TRUTH, {"full": simulate(other, "full-subset")}, 0, prices=prices("google"))
+
+
+@pytest.mark.parametrize("image", [4, -1, 0.5])
+def test_images_that_are_not_there_are_refused(image) -> None:
+    with pytest.raises(BadInput) as error:
+        revealed(TRUTH, {"full": simulate(TRUTH, "full-subset")}, image, prices=prices("google"))
+    wanted = f"revealed: there is no image {image}; rows from 0 to 3 are expected"
+    assert str(error.value) == wanted
+    with pytest.raises(BadInput, match=r"^revealed: no labels came; give some, as {'rpa': labels}"):
+        revealed(TRUTH, {}, 0, prices=prices("google"))

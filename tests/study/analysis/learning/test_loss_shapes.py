@@ -91,3 +91,37 @@ def test_maps_average_to_the_logit_and_the_rarest_stand_out_most() -> None:
     shapes = SCENE.shapes
     assert shapes.mean((-2, -1)).abs().max() < 1e-6
     assert shapes[0].abs().max() == 0 and shapes[-1].max() == shapes.max() > 5
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"methods": ()}, "no method is named; name one, such as an"),
+        ({"epochs": 0}, "an epoch is 0; a whole number of at least 1 is expected"),
+        ({"epochs": (1, 2.5)}, "an epoch is 2.5; a whole number of at least 1 is expected"),
+        ({"epochs": ()}, "one epoch, one entry and one logit are needed at least, and logits are "
+         "numbers; give some"),
+        ({"logits": (0.0, float("nan"))}, "one epoch, one entry and one logit are needed at least, "
+         "and logits are numbers; give some"),
+        ({"entries": {"mine": (16, 0)}}, "entry 'mine' is image 16, class 0; one of the first 16 "
+         "images and of 20 classes is expected"),
+    ],
+)  # fmt: skip
+def test_what_has_no_shape_is_refused(given, sentence) -> None:
+    with pytest.raises(BadInput) as error:
+        loss_shapes(SCENE, given.pop("methods", "an"), **given)
+    assert str(error.value) == f"loss_shapes: {sentence}"
+
+
+def test_scenes_are_of_numbers() -> None:
+    for given, sentence in (
+        ({"images": 0}, "Scene.drawn: images is 0; a whole number of at least 1 is expected"),
+        ({"classes": 65}, "Scene.drawn: classes is 65; a whole number from 1 to 64 is expected"),
+        ({"known": 0}, "Scene.drawn: known is 0; a number above 0 and up to 1 is expected"),
+    ):
+        with pytest.raises(BadInput) as error:
+            Scene.drawn(**given)
+        assert str(error.value) == sentence
+    with pytest.raises(BadInput, match=r"^Scene: batch is 0; a whole number from 1 to 64 is"):
+        dataclasses.replace(SCENE, batch=0)
+    assert Scene.drawn(images=8, classes=5).batch == 8

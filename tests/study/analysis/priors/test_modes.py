@@ -78,6 +78,21 @@ def test_amounts_are_those_of_one_budget():
         assert str(error.value) == wanted
 
 
+def test_one_measure_is_not_read_letter_by_letter():
+    assert modes(runs(), "map").equals(modes(runs(), ["map"]))
+    assert mode_gaps(runs(), measures="cat").equals(mode_gaps(runs(), measures=("cat",)))
+    assert with_class_ap(runs(), "cat").column_names[-1] == "cat"
+
+
+def test_a_class_that_is_called_like_a_column_is_refused():
+    with pytest.raises(BadInput) as error:
+        with_class_ap(tidy(runs().to_pylist(), classes=("images", "dog")), ["images"])
+    wanted = "class AP: class 'images' is called like a column; rename the class"
+    assert str(error.value) == wanted
+    with pytest.raises(BadInput, match=r"^class AP: the table does not name its classes; compare"):
+        with_class_ap(tidy(runs().to_pylist(), classes=()), ["cat"])
+
+
 def test_the_ap_of_a_class_becomes_a_column():
     table = with_class_ap(runs(), ["cat", "dog"])
     np.testing.assert_allclose(table["cat"].to_numpy()[:2], [0.5, 0.4])
@@ -88,6 +103,14 @@ def test_the_ap_of_a_class_becomes_a_column():
 @pytest.mark.parametrize(
     "act, sentence",
     [
+        (
+            lambda: modes(runs(), ()),
+            "modes: no measure is named; name one, such as map, or a class",
+        ),
+        (
+            lambda: modes(runs(), [3]),
+            "modes: measures are [3]; names are expected, as text",
+        ),
         (
             lambda: modes(runs(), ("cut",)),
             "no class of the runs is called 'cut'; did you mean 'cat'?",

@@ -55,10 +55,26 @@ def test_a_prior_of_other_classes_is_refused():
     assert str(error.value) == "no class of the prior is called 'bee'; did you mean 'bees'?"
 
 
-def test_tops_are_whole_numbers():
-    with pytest.raises(BadInput) as error:
-        rank_agreement(TRUTH, {"given": GOOD}, (2.5,))
-    assert str(error.value) == "rank_agreement: one of tops is 2.5; a whole number is expected"
+@pytest.mark.parametrize("top", [2.5, 1, 5, True])
+def test_tops_are_numbers_of_classes(top):
+    for tops in (top, (top,)):
+        with pytest.raises(BadInput) as error:
+            rank_agreement(TRUTH, {"given": GOOD}, tops)
+        assert str(error.value) == (
+            f"rank_agreement: one of tops is {top}; a whole number from 2 to 4 is expected"
+        )
+    with pytest.raises(BadInput, match=r"^rank_agreement: the truth has one class; an order needs"):
+        rank_agreement(Truth.of(np.ones((2, 1))), {"given": ClassPrior([0.5])})
+
+
+def test_no_estimate_is_named():
+    for act, name in ((priors, "priors"), (rank_agreement, "rank_agreement")):
+        for given, came in (({}, "came"), (GOOD, "came by name, but a ClassPrior")):
+            with pytest.raises(BadInput) as error:
+                act(TRUTH, given)
+            assert str(error.value) == (
+                f"{name}: no estimate {came}; give some, as {{'ignore': prior}}"
+            )
 
 
 def test_a_constant_estimate_has_no_correlation_and_tops_reach_to_all_classes():
@@ -82,7 +98,7 @@ def task_of_two_classes(N: int = 400) -> tuple[Truth, Task]:
 
 def test_ignoring_finds_the_shares_and_assuming_negative_and_counting_do_not():
     truth, task = task_of_two_classes()
-    found = estimates(task, ("ignore", "an", COUNTED), settings=Settings(epochs=30, lr=0.1))
+    found = estimates(task, "ignore, an, labels", settings=Settings(epochs=30, lr=0.1))
     assert list(found) == ["ignore", "an", COUNTED]
     true = truth.counts / len(truth.present.toarray())
     np.testing.assert_allclose(found["ignore"].values, true, atol=0.1)
