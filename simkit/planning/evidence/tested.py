@@ -6,7 +6,7 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from statistics import NormalDist
+from statistics import NormalDist, median
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,21 +49,23 @@ class Tested:
     def of(evidence: Evidence) -> Tested:
         """That of the runs: what their table does not say is counted in the data itself."""
         folder = evidence.folders[0]
-        classes, unscored = _unscored(folder)
+        ap, leaves = _measured(folder)
+        classes, unscored = len(leaves), int(np.isnan(ap[leaves]).sum())
         spec = str(bought_by.grid(Path(folder)).get("data", ""))
         found = _counted(spec, evidence.ids["test"])
         if found is None:
             return Tested(None, classes, unscored)
         images, leaves, shown = found[0], list(found[1]), np.array(found[2])
+        classes, unscored = len(leaves), int((shown == 0).sum())
         # Any price list tells as many images.
         points = half_width(shown / images, prices("careful"), images)
-        if points < NEGLIGIBLE or not shown.any():
+        if points < NEGLIGIBLE or not len(ap) or np.isnan(ap[leaves][shown > 0]).any():
             return Tested(images, classes, unscored, points)
         shares = shown / images
         if evidence.shares is not None:
             pool = evidence.images
             shares = (evidence.shares[leaves] * pool + shown) / (pool + images)
-        here, there = flattered(shown, images, shares)
+        here, there = flattered(ap[leaves], shown, images, shares)
         return Tested(images, classes, unscored, points, here, there)
 
     @property
@@ -90,17 +92,19 @@ class Tested:
         return float(np.interp(score, self.there, self.here)) if self.small else score
 
 
-def _unscored(folder: str) -> tuple[int, int]:
-    """How many classes mAP is to be the mean over, and for how many of them there is no AP."""
+def _measured(folder: str) -> tuple[NDArray[np.float64], list[int]]:
+    """(L,) mean AP of the better half of all runs, nan where there is none, and the classes that
+    mAP is to be over. None at all in a table of an older version."""
     try:
-        table = runs.table(folder, columns=["ap"])
-    except BadInput:  # of an older version
-        return 0, 0
-    scored = next((ap for ap in table["ap"].to_pylist() if ap and set(ap) != {None}), None)
-    if scored is None:
-        return 0, 0
-    there = runs.leaves(table) or range(len(scored))
-    return len(there), sum(scored[place] is None for place in there)
+        table = runs.table(folder, columns=["ap", "map"])
+    except BadInput:
+        return np.zeros(0), []
+    rows = [row for row in table.to_pylist() if row["map"] is not None and row["ap"]]
+    if not rows or all(one is None for row in rows for one in row["ap"]):
+        return np.zeros(0), []
+    middle = median(row["map"] for row in rows)
+    ap = np.array([row["ap"] for row in rows if row["map"] >= middle], np.float64)
+    return ap.mean(axis=0), list(runs.leaves(table) or range(ap.shape[1]))
 
 
 @lru_cache(maxsize=16)

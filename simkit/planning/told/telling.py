@@ -73,8 +73,8 @@ def _of(tested: Tested) -> str:
     """Of which images mAP is."""
     if tested.small:
         return (
-            "of new images like those of the pilot's test split, for all classes that are known "
-            "to occur and as if a model told each as well as the others"
+            "of new images like those of the pilot's test split, over all classes that are known "
+            "to occur, as if a model told those that the split lacks as well as the others"
         )
     return "of the pilot's test split"
 

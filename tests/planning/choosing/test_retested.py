@@ -10,7 +10,8 @@ from simkit.planning.evidence.flattery import flattered
 from simkit.planning.money.project import Project
 
 SHARES = np.array([0.4, 0.3, 0.2, 0.1, 0.05, 0.02])
-FEW = tested.Tested(15, 6, 2, 14.0, *flattered(np.array([6, 4, 3, 1, 0, 0]), 15, SHARES))
+AP = np.array([0.8, 0.7, 0.7, 0.5, np.nan, np.nan])
+FEW = tested.Tested(15, 6, 2, 14.0, *flattered(AP, np.array([6, 4, 3, 1, 0, 0]), 15, SHARES))
 X = np.geomspace(5, 400, 30)
 
 

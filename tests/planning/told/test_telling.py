@@ -32,7 +32,7 @@ def test_every_way_that_is_told_says_what_it_takes_to_hold() -> None:
 @pytest.mark.parametrize(
     ("split", "of", "bands"),
     [
-        (tested.Tested(15, 9, 0, 12.0), "new images like those of the pilot's test split, for all "
+        (tested.Tested(15, 9, 0, 12.0), "new images like those of the pilot's test split, over all "
          "classes", "about the choice of 15 test images."),
         (tested.Tested(2000, 9, 0, 1.2), "the pilot's test split, of models",
          "and not about the choice of the test images."),
