@@ -9,28 +9,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
+from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.aids.prepare import prepare
-from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.state import stack
 from simkit.learn.steps.optim import Settings
 from simkit.learn.steps.optimiser import Optimiser
-from simkit.study.analysis.asked import check_result, count, counts, listed, part
+from simkit.study.analysis.asked import check_result, counts, listed
+from simkit.study.analysis.learning.scene import Entry, Scene
 
-Entry = tuple[int, int]  # (image, class)
 LOSS_SHAPES = pa.schema(
     [
         ("method", pa.string()),
@@ -40,81 +37,10 @@ LOSS_SHAPES = pa.schema(
         ("selected", pa.bool_()),
     ]
 )
-_QUARTER = torch.tensor([[3.0, -1.0], [-1.0, -1.0]])  # one place stands out; the mean is 0
-_PEAK = 2.5  # by how many quarters the last class does
 _RATE = 0.01  # of a head; parameters of a state learn at what is theirs beside it
 # What a method averages over, where it is neither a setting of it nor all entries.
 _AVERAGES = dict.fromkeys(("se", "se-l", "se-i"), "sum_classes")
 _AVERAGES |= {"imcl": "mean_observed", "cnn-rnn": "mean_named"}
-
-
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """Pictures with partial labels, and what a half-trained model says of them.
-
-    task: labels and features.  truth (N, L) bool.  logits (N, L) float32.  batch: images in a
-    batch; the first holds the entries that are moved. Raises BadInput for more than there are.
-    """
-
-    task: Task
-    truth: NDArray[np.bool_]
-    logits: NDArray[np.float32]
-    batch: int = 16
-
-    def __post_init__(self) -> None:
-        """Raises BadInput for a batch that is no number of images."""
-        count(self.batch, "Scene: batch", most=len(self.truth))
-
-    @classmethod
-    def drawn(
-        cls, seed: int = 0, *, images: int = 64, classes: int = 20, known: float = 0.4
-    ) -> Scene:
-        """A drawn scene: frequent and rare classes, each label known with probability `known`.
-
-        What the model says is normal, around -2.5 for absent and 0.5 for present classes, with a
-        deviation of 1.5. Raises BadInput for numbers that are no such.
-        """
-        count(images, "Scene.drawn: images")
-        count(classes, "Scene.drawn: classes", most=images)
-        part(known, "Scene.drawn: known")
-        rng = np.random.default_rng(Chance.seeded(seed).of("loss shapes").seed())
-        share = np.geomspace(0.5, 0.04, classes)
-        truth = rng.random((images, classes)) < share
-        truth[np.arange(classes) % images, np.arange(classes)] = True  # none is missing
-        codes = np.where(truth, PRESENT, ABSENT) * (rng.random(truth.shape) < known)
-        looks = rng.standard_normal((classes, 32))
-        features = truth @ looks + rng.standard_normal((images, 32))
-        maps = np.broadcast_to(features[..., None, None], (*features.shape, *_QUARTER.shape))
-        said = np.where(truth, 0.5, -2.5) + 1.5 * rng.standard_normal(truth.shape)
-        labels = PartialLabels.of(codes, asked=np.ones(images, bool))
-        task = Task(labels, FeatureInputs(np.ascontiguousarray(maps, np.float32)))
-        return cls(task, truth, said.astype(np.float32), min(cls.batch, images))
-
-    @property
-    def shapes(self) -> Tensor:
-        """(L, 2, 2) what the map of a class adds to its logit.
-
-        Nothing for the first, which fills the picture; the last one stands out most, in a quarter.
-        """
-        peaks = torch.linspace(0, _PEAK, self.truth.shape[1])
-        return peaks[:, None, None] * _QUARTER
-
-    def entries(self) -> dict[str, Entry]:
-        """A known positive, a known negative and an unknown label of the first batch.
-
-        All are of one class, the rarest that has all three; the unknown one is absent in truth.
-        """
-        codes = self.task.labels.rows(np.arange(self.batch))
-        kinds = {
-            "known positive": codes == PRESENT,
-            "known negative": codes == ABSENT,
-            "unknown": (codes == UNKNOWN) & ~self.truth[: self.batch],
-        }
-        (shared,) = np.nonzero(np.all([at.any(0) for at in kinds.values()], axis=0))
-        if not len(shared):
-            raise BadInput("no class of the scene's first batch has labels of all three kinds")
-        c = int(shared[np.argmin(self.truth[:, shared].sum(0))])
-        return {name: (int(np.argmax(at[:, c])), c) for name, at in kinds.items()}
 
 
 def loss_shapes(

@@ -111,17 +111,3 @@ def test_what_has_no_shape_is_refused(given, sentence) -> None:
     with pytest.raises(BadInput) as error:
         loss_shapes(SCENE, given.pop("methods", "an"), **given)
     assert str(error.value) == f"loss_shapes: {sentence}"
-
-
-def test_scenes_are_of_numbers() -> None:
-    for given, sentence in (
-        ({"images": 0}, "Scene.drawn: images is 0; a whole number of at least 1 is expected"),
-        ({"classes": 65}, "Scene.drawn: classes is 65; a whole number from 1 to 64 is expected"),
-        ({"known": 0}, "Scene.drawn: known is 0; a number above 0 and up to 1 is expected"),
-    ):
-        with pytest.raises(BadInput) as error:
-            Scene.drawn(**given)
-        assert str(error.value) == sentence
-    with pytest.raises(BadInput, match=r"^Scene: batch is 0; a whole number from 1 to 64 is"):
-        dataclasses.replace(SCENE, batch=0)
-    assert Scene.drawn(images=8, classes=5).batch == 8
