@@ -14,7 +14,7 @@ from simkit.errors import BadInput
 
 Columns = Mapping[str, Any]
 Whole = tuple[tuple[str, ...], ...]
-_WORDS = {str: "text", bool: "true and false", int: "whole numbers", float: "numbers"}
+_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
 _TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
@@ -43,8 +43,10 @@ def checked(
     for place, (name, holds) in enumerate(columns.items()):
         column = _plain(found.column(name), holds)
         if column is None:
-            was, words = found.schema.field(name).type, _WORDS[_innermost(holds)]
-            raise BadInput(f"{asker}: column {name!r} holds {was}, and {words} are read; {mend}")
+            was = found.schema.field(name).type
+            raise BadInput(
+                f"{asker}: column {name!r} holds {was} where {_worded(holds)} is expected; {mend}"
+            )
         if _lacks(column, holds):
             raise BadInput(
                 f"{asker}: column {name!r} lacks values; leave out the rows without, or {mend}"
@@ -101,10 +103,9 @@ def _without_none(holds: Any) -> Any:
     return next(part for part in get_args(holds) if part is not types.NoneType)
 
 
-def _innermost(holds: Any) -> type:
+def _worded(holds: Any) -> str:
     kind = _without_none(holds)
-    found: type = _innermost(*get_args(kind)) if get_origin(kind) is list else kind
-    return found
+    return f"a list of {_worded(*get_args(kind))}" if get_origin(kind) is list else _WORDS[kind]
 
 
 def _is_list(kind: pa.DataType) -> bool:

@@ -132,3 +132,56 @@ def test_what_makes_its_table_is_there(name: str) -> None:
         except ModuleNotFoundError:
             continue
     assert callable(reduce(getattr, attributes, found))
+
+
+def one(column: pa.Array, holds, **how) -> list:
+    seen = checked(
+        pa.table({"a": column, "b": column}), {"a": holds}, asker="x", made_by="y", **how
+    )
+    assert seen.column_names == ["a"]
+    return seen["a"].to_pylist()
+
+
+def test_columns_come_plain() -> None:
+    assert one(pa.array(["c", "d", "c"]).dictionary_encode(), str) == ["c", "d", "c"]
+    assert one(pa.array(["c"], pa.large_string()), str) == ["c"]
+    assert one(pa.array([1, 2]), float) == [1.0, 2.0]
+    assert one(pa.array([1.0, float("nan"), None]), float | None) == [1.0, None, None]
+    assert one(pa.nulls(2), bool | None) == [None, None]
+    assert one(pa.array([[["c"], []], []]), list[list[str]]) == [[["c"], []], []]
+    assert one(pa.array([[1.0, None], None]), list[float | None] | None) == [[1.0, None], None]
+
+
+@pytest.mark.parametrize(
+    "column, holds, said",
+    [
+        (pa.array(["c"]), float, "holds string where a number is expected"),
+        (pa.array([1.5]), int, "holds double where a whole number is expected"),
+        (pa.array([1]), bool | None, "holds int64 where true or false is expected"),
+        (pa.array([[1]]), list[str], "holds list<item: int64> where a list of text is expected"),
+        (pa.array(["c"]), list[str], "holds string where a list of text is expected"),
+        (pa.array(["c", None]), str, "lacks values; leave out the rows without"),
+        (pa.array([[1.0, float("nan")]]), list[float], "lacks values; leave out the rows without"),
+        (pa.array([[1.0], None]), list[float], "lacks values; leave out the rows without"),
+    ],
+)
+def test_columns_that_hold_something_else_are_refused(column, holds, said) -> None:
+    with pytest.raises(BadInput) as error:
+        one(column, holds)
+    assert str(error.value).startswith(f"x: column 'a' {said}")
+
+
+def test_rows_that_are_missing_or_stand_twice_are_refused() -> None:
+    how = {"asker": "x", "made_by": "y", "whole": (("a",), ("b",))}
+    whole = pa.table({"a": [1, 1, 2, 2], "b": [3, 4, 3, 4]})
+    assert len(checked(whole, {"a": int, "b": int}, **how)) == 4
+    for some in (whole.slice(1), pa.concat_tables([whole, whole])):
+        with pytest.raises(BadInput, match="x: the table does not hold one row for each a and b"):
+            checked(some, {"a": int, "b": int}, **how)
+
+
+def test_runs_of_several_data_sets_are_refused() -> None:
+    table = tables()["heat-map"]
+    ids = pa.array([str(place % 2) for place in range(len(table))])
+    table = table.set_column(table.column_names.index("test_id"), "test_id", ids)
+    assert "2 test splits" in drawn_or_refused("heat-map", table)
