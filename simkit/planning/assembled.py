@@ -15,7 +15,7 @@ from simkit.planning.choosing import rounds as buying
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair
 from simkit.planning.choosing.choice import front
 from simkit.planning.choosing.contradicted import contradicted
-from simkit.planning.choosing.outside import outside
+from simkit.planning.choosing.outside import outside, unspent
 from simkit.planning.choosing.rivals import RunnerUp, runners_up
 from simkit.planning.choosing.target import enough, to_target
 from simkit.planning.choosing.unmeasured import worth_trying
@@ -119,6 +119,7 @@ def assembled(
         risk=risk,
         command=command,
         images="new images" if on.tested.small else "the test split",
+        rounds=rounds,
         seed=seed,
         ids=tuple(evidence.ids.items()),
         versions=tuple(versions().items()),
@@ -136,9 +137,10 @@ def _alarms(
     """What to read first. own: the back-test of the choice;  every: of all curves."""
     chosen, curve = on.chosen, on.curves[on.chosen.pair]
     more = larger(chosen, on.evidence, on.project)
-    budget = on.project.budget
-    yield from warnings(chosen, own, every, curve.note, target, budget=budget, larger=more)
+    project = on.project
+    yield from warnings(chosen, own, every, curve.note, target, budget=project.budget, larger=more)
     yield from outside(chosen, curve, own)
+    yield from unspent(chosen, project)
     yield from few_tested(on.tested, chosen.median)
     yield from contradicted(chosen, on.measured, on.evidence, on.project)
 

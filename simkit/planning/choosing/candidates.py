@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -14,6 +15,7 @@ from simkit.planning.choosing.complete import is_complete, same_as_complete
 from simkit.planning.choosing.limits import Curves, Limit, Pair, limits
 from simkit.planning.curves.fit import Curve
 from simkit.planning.curves.reach import Grade, grade
+from simkit.planning.evidence.amounts import Ladder
 from simkit.planning.evidence.evidence import Amount, Evidence, Way
 from simkit.planning.money import bill as money
 from simkit.planning.money.bill import Project
@@ -142,18 +144,31 @@ def _ordered(
     pair: Pair, grid: NDArray[np.float64], limit: Limit, curve: Curve, evidence: Evidence,
     project: Project,
 ) -> NDArray[np.float64]:  # fmt: skip
-    """`_within`, and beyond the pilot's sizes what the whole images of each cost, where images are
-    what more dollars buy: nobody pays for a part of one."""
-    dollars = _within(grid, limit, curve)
-    if pair[0].grows != "images":
+    """`_within`, and beyond the pilot's sizes what whole ones cost, where a number of images or of
+    the scheme's amount is what more dollars buy: nobody pays for a part of one."""
+    dollars, way = _within(grid, limit, curve), pair[0]
+    if way.shared:
         return dollars
     beyond = dollars > curve.reach * (1 + 1e-9)
-    paid = [
-        spent * amount.images / evidence.ladder(pair[0], project.prices).count(spent)
-        for spent in dollars[beyond].tolist()
-        for amount in [evidence.amount(pair[0], spent, project.prices, project.images)]
-    ]
-    return np.unique([*dollars[~beyond], *np.maximum(paid, curve.reach)])
+    ladder = evidence.ladder(way, project.prices)
+    images = None if way.grows == "images" else project.images
+    paid = [_whole(ladder, spent, curve.reach, images) for spent in dollars[beyond].tolist()]
+    return np.unique([*dollars[~beyond], *paid])
+
+
+def _whole(ladder: Ladder, spent: float, least: float, images: int | None) -> float:
+    """The least dollars, from `least` on, that buy as many whole ones as `spent` does."""
+    low, high, there = least, spent, ladder.count(spent, images)
+    wanted = math.floor(there + 1e-6) - 5e-7
+    if ladder.count(least, images) >= wanted:
+        return least
+    straight = spent * math.floor(there + 1e-6) / there  # as long as there are more images
+    if abs(ladder.count(straight, images) - wanted) < 1e-6:
+        return max(least, straight)
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if ladder.count(middle, images) >= wanted else (middle, high)
+    return high
 
 
 def along(

@@ -92,10 +92,12 @@ class Ladder:
         labels = min(labels, float(whole * self.classes))
         return Amount(whole, round(labels), labels / whole, spec)
 
-    def count(self, dollars: float) -> float:
-        """Images that these dollars buy where images grow, with a part of the last one."""
-        inside, times = self._inside(dollars, None)
-        return self._read(self.images, inside) * times
+    def count(self, dollars: float, images: int | None = None) -> float:
+        """What these dollars buy where a number grows, of images or of the scheme's amount, with a
+        part of the last one; images: that exist."""
+        inside, times = self._inside(dollars, images)
+        grows = self.images if self.way.grows == "images" else self.amount
+        return self._read(grows, inside) * times
 
     def shares(self, dollars: float, images: int | None = None) -> dict[str, tuple[float, float]]:
         """By kind of line: its share of these dollars (together 1), and how many questions."""

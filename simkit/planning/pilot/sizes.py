@@ -27,6 +27,7 @@ COUNT = 5  # each size doubles the one before
 ROOM = 1.25  # times what the smallest amount takes here: other images may take more for it
 FILLED = 0.25  # of the labels of a pilot's images are bought by a scheme's own amount, at most
 TOO_FAR = "too far"
+DEAR = 4.0  # times a label of complete ones: no choice of labels by chance is worth so much more
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,8 @@ class Bench:
             sizes = tuple(self._sizes(scheme))
             if len(sizes) < LEAST_SIZES:
                 return self._too_few(scheme, len(sizes))
+            if scheme.amount == "keep" and (dearer := self._dearer(sizes[-1])) >= DEAR:
+                return self._too_dear(scheme, dearer)
         most = sizes[-1].dollars
         times = left / most
         grade = TOO_FAR if times > reach.MOST else str(reach.grade(left, most))
@@ -114,6 +117,20 @@ class Bench:
             f"{spelled(scheme)} is left out: its smallest amount takes ${first * times:,.2f} on "
             f"{self.images:,} images, and so few labels of them have room for {count} of the "
             f"{LEAST_SIZES} sizes that a curve needs"
+        )
+
+    def _dearer(self, size: Size) -> float:
+        """How many times as much a label costs as one of complete labels does."""
+        each = size.dollars / (_amount(schemes.make(size.spec)) * self.images)
+        count = self.truth.shape[0]
+        return each * count / cost(self._simulated("full-subset", count), self.prices).dollars
+
+    @staticmethod
+    def _too_dear(scheme: Scheme, dearer: float) -> str:
+        return (
+            f"{spelled(scheme)} is left out: a page or an image is paid for whole by these prices, "
+            f"however few of its classes are asked about, so that a label of it costs {dearer:.0f} "
+            "times one of complete labels; its sizes would be too few labels to teach anything"
         )
 
     @property

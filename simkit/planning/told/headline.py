@@ -10,7 +10,7 @@ from simkit.planning.money.project import Project
 from simkit.planning.told.alarms import beyond
 from simkit.planning.told.names import order, trained
 from simkit.planning.told.parts import Reach
-from simkit.planning.told.wording import listed, percent, points, several, span
+from simkit.planning.told.wording import exactly, listed, percent, points, several, span
 from simkit.study.grids.limit import money
 
 
@@ -22,7 +22,7 @@ def question(project: Project, evidence: Evidence) -> str:
     has.append(f"{project.prices.name} prices")
     if project.target is not None:
         has.append(f"{points(project.target)} mAP wanted")
-    return f"What to buy for {money(project.budget)}: {', '.join(has)}"
+    return f"What to buy for {exactly(project.budget)}: {', '.join(has)}"
 
 
 def recommendation(
@@ -58,10 +58,9 @@ def recommendation(
 
 def _paid(chosen: Candidate, besides: Sequence[str]) -> str:
     if chosen.total < chosen.dollars + 0.005 or not besides:
-        return money(chosen.dollars)
-    return (
-        f"{money(chosen.total)} ({money(chosen.dollars)} of labels, the rest for {listed(besides)})"
-    )
+        return exactly(chosen.dollars)
+    labels = exactly(chosen.dollars)
+    return f"{exactly(chosen.total)} ({labels} of labels, the rest for {listed(besides)})"
 
 
 def _known(chosen: Candidate) -> str:
@@ -82,6 +81,6 @@ def _enough(reach: Reach | None, chosen: Candidate, held: bool) -> str:
     start = "" if held or not beyond(sure.times) else "If the curve holds, "
     besides = "" if sure.total < sure.dollars + 0.005 else f" ({money(sure.total)} in all)"
     return (
-        f"{start}{money(sure.dollars)} of {sure.way} labels{besides}, trained with {sure.method}, "
-        f"are enough for {points(reach.target)} mAP in 95 % of samples"
+        f"{start}{money(sure.dollars)} of {sure.way} labels{besides}, trained with "
+        f"{sure.method}, are enough for {points(reach.target)} mAP in 95 % of samples"
     )

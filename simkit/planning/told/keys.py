@@ -110,6 +110,7 @@ KEYS = {
     "risk": "robust or expected: what was made as high as possible",
     "command": "the line of a shell that makes this plan again",
     "images": "which images mAP is of: the test split, or new images where that is small",
+    "rounds": "purchases that were asked for, at most: steps can be fewer",
     "seed": "of all resampling",
     "ids[]": "[what, content id]: of what was read",
     "versions[]": "[what, version]: of the programs it was made with",

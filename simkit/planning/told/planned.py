@@ -32,7 +32,8 @@ class Plan:
     target  mAP that is wanted, 0 to 1; None: none.
     left_out  what was on file and could not be used;  ends  where curves end before the budget, and
     where pilots ran out of images;  images  that mAP is of: those of the test split, or new ones
-    where that is small;  ids  content ids of what was read.
+    where that is small;  rounds  purchases that were asked for, at most;  ids  content ids of what
+    was read.
     Dollars are of the price list `prices`; mAP is from 0 to 1 throughout.
     """
 
@@ -62,6 +63,7 @@ class Plan:
     risk: str = "robust"
     command: str = ""
     images: str = "the test split"
+    rounds: int = 3
     seed: int = 0
     ids: tuple[tuple[str, str], ...] = ()
     versions: tuple[tuple[str, str], ...] = field(default=())

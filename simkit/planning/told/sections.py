@@ -166,9 +166,15 @@ def _steps(plan: Plan) -> Section | None:
     columns = ("round", "$ of its labels", "$ so far", "images so far", "mAP then")
     after = tuple(f"After round {place}: {s.measure}." for place, s in enumerate(plan.steps, 1))
     if len(plan.steps) == 1:
-        told = "There is one purchase, as it lies no further than the pilot or one was asked for."
+        why = "one was asked for" if plan.rounds == 1 else "it hardly lies further than the pilot"
+        told = f"There is one purchase, as {why}."
         return Section("Buy at once", (told,), table=Table(columns, tuple(rows), ()), items=after)
     told = "Each round contains the labels of the one before; fit the curves again after it."
+    if len(plan.steps) < plan.rounds:
+        told += (
+            f" There are {len(plan.steps)} and not {plan.rounds}: less than twice what is there "
+            "already would show little new."
+        )
     return Section("Buy in rounds", (told,), table=Table(columns, tuple(rows), ()), items=after)
 
 

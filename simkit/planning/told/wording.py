@@ -55,6 +55,12 @@ def in_cents(amounts: Sequence[float], most: float = math.inf) -> list[float]:
     return [one / 100 for one in whole]
 
 
+def exactly(dollars: float) -> str:
+    """Dollars to the cent, which whole dollars do without: "$499.90", "$500"."""
+    cents = round(100 * dollars)
+    return f"${cents / 100:,.2f}" if cents % 100 else f"${cents // 100:,}"
+
+
 def points(share: float) -> str:
     """mAP, or a difference of two, from 0 to 1 as points: 0.7134 is 71.3."""
     text = f"{100 * share:.1f}"

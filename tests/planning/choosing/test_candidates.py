@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from simkit.annotate.prices import prices
+from simkit.annotate.schemes import make
 from simkit.errors import BadInput
 from simkit.planning.choosing.candidates import candidates
 from simkit.planning.choosing.choice import by_pair
@@ -12,6 +14,14 @@ from simkit.planning.money.bill import Project, bill
 SWEEP = 0.3011 * 8 * 15 / 3600  # dollars for a label
 
 
+def whole(one):
+    """How many of what is bought whole: images, or a scheme's number for each class; 0: neither."""
+    way = one.way
+    if way.grows == "images":
+        return one.amount.images
+    return 0 if way.shared else getattr(make(one.amount.spec), way.grows)
+
+
 def test_every_curve_is_asked_up_to_the_budget(curves, evidence):
     project = Project(400.0)
     found = candidates(curves, evidence, project, steps=12)
@@ -19,7 +29,7 @@ def test_every_curve_is_asked_up_to_the_budget(curves, evidence):
     assert set(groups) == set(curves)
     for pair, own in groups.items():
         one = own[-1]
-        each = one.dollars / one.amount.images if pair[0].grows == "images" else 1e-6
+        each = one.dollars / whole(one) if whole(one) else 1e-6
         assert 400 - each < one.dollars == pytest.approx(one.total) and one.total <= 400 + 1e-6
         if pair[0].scheme == "full-subset":  # whole images: labels times what one costs
             assert one.dollars == pytest.approx(one.amount.labels * SWEEP, rel=1e-6)
@@ -48,8 +58,21 @@ def test_images_that_cost_something_leave_less_for_labels(curves, evidence):
     for own in by_pair(candidates(curves, evidence, project, steps=6)).values():
         last = own[-1]
         # Images are whole: up to one of them, with its labels, is not paid for.
-        assert 400 - last.total / last.amount.images - 0.06 < last.total <= 400 * (1 + 1e-6)
+        each = last.total / (whole(last) or last.amount.images)
+        assert 400 - each - 0.06 < last.total <= 400 * (1 + 1e-6)
         assert last.dollars == pytest.approx(last.total - 0.05 * last.amount.images)
+
+
+@pytest.mark.parametrize("images", [None, 2999])
+def test_beyond_the_pilot_whole_numbers_are_paid_for(curves, evidence, images):
+    """What is ordered costs what it is said to: no part of a 173rd image for each class."""
+    listed = prices("coco-tagging")
+    found = candidates(curves, evidence, Project(173.0, images=images), steps=8)
+    own = [one for one in found if one.way.scheme == "fpc" and one.dollars > one.reach * 1.001]
+    ladder = evidence.ladder(own[0].way, listed)
+    assert len(own) >= 2
+    for one in own:
+        assert ladder.count(one.dollars, images) == pytest.approx(whole(one), rel=1e-6)
 
 
 def test_what_was_measured_is_a_candidate(curves, evidence):

@@ -118,8 +118,9 @@ def test_it_says_why(made):
 def test_a_scheme_with_too_few_sizes_is_left_out_and_it_is_said_why():
     truth = like(52, 9.5, images=600)
     few = pilot(truth, "google", 500.0, schemes=["full-subset", "fpc", "rpa"])
-    assert [part.scheme for part in few.parts] == ["full-subset", "rpa"]
-    (told,) = few.left_out
+    assert [part.scheme for part in few.parts] == ["full-subset"]
+    told, dear = few.left_out
+    assert dear.startswith("rpa is left out: a page")
     assert told.startswith("fpc is left out: its smallest amount takes $") and told in few.why
     assert "of the 3 sizes that a curve needs" in told
     with pytest.raises(BadInput) as error:
@@ -187,6 +188,19 @@ def test_set_up_is_paid_once():
 def test_more_people_cost_more():
     made = pilot(TRUTH, "careful", 1500.0, habits=Habits(workers=3), schemes=["full-subset"])
     assert made.per_image == pytest.approx(3 * CAREFUL)
+
+
+@pytest.mark.parametrize(
+    ("listed", "dearer"), [("aws", 18), ("google", 18), ("openimages", None), ("careful", None)]
+)
+def test_labels_by_chance_are_left_out_where_a_page_is_paid_for_whole(listed, dearer):
+    made = pilot(TRUTH, listed, 20_000.0, schemes=["full-subset", "rpa", "fpc"])
+    told = [text for text in made.left_out if text.startswith("rpa is left out: a page or")]
+    assert [part.scheme for part in made.parts].count("rpa") == (dearer is None)
+    assert "fpc" in [part.scheme for part in made.parts]  # it looks for what is present
+    assert len(told) == (dearer is not None)
+    if dearer:
+        assert f"costs {dearer} times one of complete labels" in told[0] and told[0] in made.why
 
 
 def test_a_pilot_larger_than_the_truth_is_priced_by_the_image():

@@ -47,6 +47,20 @@ def test_the_recommendation_is_one_sentence() -> None:
     )
 
 
+def test_dollars_are_told_to_the_cent() -> None:
+    paid = candidate(dollars=499.9, total=499.9, p_target=0.9)
+    project = Project(budget=500.0, target=0.65)
+    told = headline.recommendation(paid, project, 1, reached(149.9, 200.05))
+    assert told.startswith("$150 of full-subset labels ($200 in all), ")  # which is an estimate
+    assert "for $499.90 (about" in told
+    more = headline.recommendation(replace_total(paid, 512.5), project, 1, besides=["set-up"])
+    assert "for $512.50 ($499.90 of labels, the rest for set-up)" in more
+
+
+def replace_total(one, total):
+    return SimpleNamespace(**vars(one) | {"total": total})
+
+
 def test_bands_within_the_pilot_do_not_hang_on_a_curve() -> None:
     project = Project(budget=500.0)
     beyond = headline.recommendation(candidate(), project, 1, held=False)

@@ -79,7 +79,17 @@ def test_the_lines_of_the_bill_add_up_to_the_cent() -> None:
 
 def test_one_purchase_is_no_rounds() -> None:
     one = section(sample(steps=sample().steps[:1]), "Buy at once")
-    assert one.lines[0].startswith("There is one purchase") and len(one.table.rows) == 1
+    assert one.lines == ("There is one purchase, as it hardly lies further than the pilot.",)
+    assert len(one.table.rows) == 1
+    asked = section(sample(steps=sample().steps[:1], rounds=1), "Buy at once")
+    assert asked.lines == ("There is one purchase, as one was asked for.",)
+    steps = sample().steps
+    fewer = section(sample(rounds=len(steps) + 1), "Buy in rounds").lines[0]
+    assert fewer.endswith(
+        f"There are {len(steps)} and not {len(steps) + 1}: less than twice what is there already "
+        "would show little new."
+    )
+    assert "not" not in section(sample(rounds=len(steps)), "Buy in rounds").lines[0]
     assert section(sample(), "Buy in rounds").table.columns[3] == "images so far"
 
 

@@ -5,6 +5,7 @@ import pytest
 from simkit.planning.curves import reach
 from simkit.planning.told.wording import (
     GRADES,
+    exactly,
     in_cents,
     listed,
     percent,
@@ -21,6 +22,14 @@ from simkit.planning.told.wording import (
 )
 def test_chances_from_samples_are_never_quite_sure(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("dollars", "text"),
+    [(499.9, "$499.90"), (500.0, "$500"), (499.999, "$500"), (0.07, "$0.07"), (12e3, "$12,000")],
+)
+def test_dollars_to_the_cent(dollars: float, text: str) -> None:
+    assert exactly(dollars) == text
 
 
 def test_numbers_are_in_points() -> None:
