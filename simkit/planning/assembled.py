@@ -77,18 +77,14 @@ def assembled(
     how: dict[str, Any] = {"resamples": resamples, "seed": seed}
     rivals = _told(on, risk)
     target, own_target = _reach(on)
-    steps = buying.rounds(
-        project, chosen, rounds, curves=on.curves, evidence=evidence, rivals=rivals,
-        enough=own_target, tested=on.tested, on_test=on.measured,
-    )  # fmt: skip
+    steps = _steps(on, rounds, rivals, own_target)
     tests = {pair: backtest(c.points, peers=c.peers, **how) for pair, c in on.curves.items()}
     every, own = together(list(tests.values())), tests[chosen.pair]
     told = [pair for pair in (chosen.pair, *(rival.pair for rival in rivals)) if tests[pair]]
     held = all(test.passed for test in (own, every) if test is not None)
     trained = trained_with(evidence.folders, chosen.way, chosen.method)
-    changes = changed(
-        evidence, project, on.curves, chosen, tested=on.tested, risk=risk, note=note, **how
-    )
+    how |= {"risk": risk, "note": note, "tested": on.tested}
+    changes = changed(evidence, project, on.curves, chosen, **how)
     return Plan(
         question=question(project, evidence),
         recommendation=recommendation(
@@ -118,11 +114,20 @@ def assembled(
         options=tuple(_options(on.found, chosen, on.curves)),
         risk=risk,
         command=command,
-        images="new images" if on.tested.small else "the test split",
+        images=on.tested.told,
         rounds=rounds,
         seed=seed,
         ids=tuple(evidence.ids.items()),
         versions=tuple(versions().items()),
+    )  # fmt: skip
+
+
+def _steps(
+    on: Ground, count: int, rivals: Sequence[RunnerUp], enough: float | None
+) -> list[buying.Round]:
+    return buying.rounds(
+        on.project, on.chosen, count, curves=on.curves, evidence=on.evidence, rivals=rivals,
+        enough=enough, tested=on.tested, on_test=on.measured,
     )  # fmt: skip
 
 

@@ -74,6 +74,11 @@ class Tested:
         return self.half_width >= NEGLIGIBLE
 
     @property
+    def told(self) -> str:
+        """Which images a plan is about."""
+        return "new images" if self.small else "the test split"
+
+    @property
     def spread(self) -> float:
         """Standard deviation of arcsin(sqrt(mAP)) over test sets like it; 0 where it is negligible
         or not known. On this scale it is the same for every mAP, as AP varies by AP (1 - AP)."""
