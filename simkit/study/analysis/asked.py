@@ -12,13 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown
-
-KINDS = {
-    "text": lambda t: pa.types.is_string(t) or pa.types.is_large_string(t),
-    "numbers": lambda t: pa.types.is_integer(t) or pa.types.is_floating(t),
-    "true or false": pa.types.is_boolean,
-    "lists": lambda t: pa.types.is_list(t) or pa.types.is_large_list(t),
-}
+from simkit.study.tables import checked, column_of
 
 
 def count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
@@ -134,45 +128,10 @@ def picked(picks: Any, classes: Sequence[str], images: int, asker: str) -> list[
     return [(image, name) for image, (_, name) in zip(own, found, strict=True)]
 
 
-def check_table(
-    table: Any,
-    needs: Mapping[str, pa.DataType],
-    *,
-    asker: str,
-    give: str,
-    whole: Sequence[str] = (),
-) -> None:
-    """Raise BadInput unless a table has these columns, each of its kind.
-
-    whole: those that may hold no null; give: what to give instead. A column of nulls alone is of
-    any kind.
-    """
-    if not isinstance(table, pa.Table):
-        raise BadInput(f"{asker}: a {_type(table)} came; give {give}")
-    for name, wanted in needs.items():
-        if (times := table.column_names.count(name)) != 1:
-            has = "no column" if not times else f"{times} columns called"
-            raise BadInput(f"{asker}: the table has {has} {name!r}; give {give}")
-        kind = table.schema.field(name).type
-        told = next(word for word, is_so in KINDS.items() if is_so(wanted))
-        if not (KINDS[told](kind) or pa.types.is_null(kind)):
-            raise BadInput(
-                f"{asker}: column {name!r} of the table holds {kind} where {told} are expected; "
-                f"give {give}"
-            )
-        if name in whole and table[name].null_count:
-            raise BadInput(
-                f"{asker}: column {name!r} of the table is empty in {table[name].null_count} of "
-                f"{len(table)} rows; give {give}"
-            )
-
-
 def check_result(table: Any, schema: pa.Schema, *, asker: str, made_by: str) -> None:
     """Raise BadInput unless this is what the analysis `made_by` returns, with a row at least."""
-    give = f"the table that {made_by} returns"
-    check_table(table, {each.name: each.type for each in schema}, asker=asker, give=give)
-    if not len(table):
-        raise BadInput(f"{asker}: the table has no rows; give {give}")
+    columns = {each.name: column_of(each.type) for each in schema}
+    checked(table, columns, asker=asker, mend=f"give what {made_by} returns")
 
 
 def _index(value: Any) -> int | None:

@@ -20,7 +20,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from simkit.registry import Registry
-from simkit.study.figures.tables import Columns, Whole, checked
+from simkit.study.tables import Columns, Whole, checked
 
 if TYPE_CHECKING:
     from simkit.study.analysis.comparing.by_class import ByClass
@@ -36,7 +36,7 @@ class Figure(ABC):
     """A frozen dataclass whose fields are its options; called with a table it draws.
 
     reads, whole: the columns that `draw` gets to see, and of what there is one row for each, as
-    `figures.tables.checked` takes them; made_by: the function whose tables have them.
+    `study.tables.checked` takes them; made_by: the function whose tables have them.
     """
 
     name: ClassVar[str]
@@ -48,8 +48,8 @@ class Figure(ABC):
     def __call__(self, table: pa.Table) -> Drawing:
         """The figure of this table, in our style. Raises BadInput for a table of another kind, one
         without rows, one with nulls or NaN where none may stand, and as `draw` does."""
-        asked: dict[str, Any] = {"asker": self.name, "made_by": self.made_by, "whole": self.whole}
-        table = checked(table, self.reads, **asked)
+        mend = f"give what {self.made_by} returns"
+        table = checked(table, self.reads, asker=self.name, mend=mend, whole=self.whole)
         with house_style():
             return self.draw(table)
 

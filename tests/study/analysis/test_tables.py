@@ -201,7 +201,7 @@ def test_a_run_without_a_place_is_refused(name, column) -> None:
     act, needs = OF_RUNS[name]
     if column in needs:
         told = refused(act, table(rows(**{column: None})))
-        assert f"column {column!r} of the table is empty in " in told
+        assert f"column {column!r} lacks values; " in told
 
 
 @RUNS
@@ -277,7 +277,7 @@ def test_a_result_has_all_its_columns(name) -> None:
     assert answer(act, one) is not None
     for column in schema.names:
         told = refused(act, one.drop_columns([column]))
-        assert f"the table has no column {column!r}; give the table that " in told
+        assert f"the table has no column {column!r}; give what " in told
 
 
 def test_what_a_result_does_not_hold_is_named() -> None:

@@ -10,15 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.asked import KINDS, check_table, listed
+from simkit.study.analysis.asked import listed
 from simkit.study.columns import COLUMNS
 from simkit.study.grids.limit import Limit
 from simkit.study.summary import limits
+from simkit.study.tables import checked, column_of
 
 Methods = tuple[str, ...] | str
 _SCORES = ("map", "map_all", "map_o")
-_NAMED = ("scheme", "method", "reference", "draw")  # what a run is without is none
-_RUNS = "a table of runs, as a comparison leaves it"
+# A row without one of these is no run.
+_NAMED = {"scheme": str, "method": str, "reference": bool, "draw": int}
+_RUNS = "give a table of runs, as a comparison leaves it"
 
 
 def check_scores(runs: pa.Table, metric: str, needs: Sequence[str], *, asker: str) -> None:
@@ -38,8 +40,9 @@ def check_runs(runs: pa.Table, needs: Sequence[str], *, asker: str) -> None:
 
     needs: columns of `study.columns.COLUMNS`; scheme, method, reference and draw hold no nulls.
     """
-    types = {name: COLUMNS[name].type for name in needs}
-    check_table(runs, types, asker=asker, give=_RUNS, whole=_NAMED)
+    holds = {name: column_of(COLUMNS[name].type) for name in needs}
+    holds |= {name: kind for name, kind in _NAMED.items() if name in holds}
+    checked(runs, holds, asker=asker, mend=_RUNS, empty=True)
     one_test([runs], asker=asker)
 
 
@@ -48,7 +51,7 @@ def one_test(tables: Iterable[pa.Table], *, asker: str) -> None:
     tests: set[str] = set()
     for runs in tables:
         names = runs.schema.names
-        if "test_id" in names and KINDS["text"](runs.schema.field("test_id").type):
+        if "test_id" in names and pa.types.is_string(runs.schema.field("test_id").type):
             tests |= set(runs["test_id"].unique().drop_null().to_pylist())
     if len(tests) > 1:
         raise BadInput(

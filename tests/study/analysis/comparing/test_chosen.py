@@ -93,7 +93,6 @@ def test_a_metric_is_a_column_of_numbers_in_a_table_of_runs(asker):
         assert "map_all" in str(caught.value) or "did you mean" in str(caught.value)
     with pytest.raises(BadInput) as caught:
         ASKERS[asker](pa.table({"a": [1]}), "map")
-    assert str(caught.value) == (
-        f"{asker}: the table has no column 'scheme'; give a table of runs, as a comparison leaves "
-        "it"
-    )
+    told = str(caught.value)
+    assert told.startswith(f"{asker}: the table has no columns 'scheme', ")
+    assert told.endswith("; give a table of runs, as a comparison leaves it")

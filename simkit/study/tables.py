@@ -1,4 +1,4 @@
-"""What a figure reads of its table: which columns, what they hold, and what a null says."""
+"""What is read of a table: which columns, what they hold, and what a null says."""
 
 from __future__ import annotations
 
@@ -19,22 +19,28 @@ _TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64
 
 
 def checked(
-    table: pa.Table, columns: Columns, *, asker: str, made_by: str, whole: Whole = ()
+    table: Any,
+    columns: Columns,
+    *,
+    asker: str,
+    mend: str,
+    whole: Whole = (),
+    empty: bool = False,
 ) -> pa.Table:
     """These columns of the table alone, text as plain strings, and NaN as null.
 
     columns: what each one holds: str, bool, int, float (whole numbers do as well), or a list of
     them, such as list[str]; `float | None` where nulls may stand. A null says that nothing is known
-    there, as of the interval of one draw, and so does NaN: a figure leaves it out.
-    asker: who is named in errors; made_by: the function whose tables have these columns; whole:
-    sets of columns, such as (("scheme",), ("class",)) where there is one row for each scheme and
-    class. Raises BadInput for what is no table or has no rows, for columns that are missing, hold
-    something else, or have nulls where none may stand, and where rows are missing or stand twice.
+    there, as of the interval of one draw, and so does NaN.
+    asker: who is named in errors; mend: what to do then, such as "give what y returns"; whole: sets
+    of columns, such as (("scheme",), ("class",)) where there is one row for each scheme and class;
+    empty: whether there may be no rows. Raises BadInput for what is no table or has no rows, for
+    columns that are missing, hold something else, or have nulls where none may stand, and where
+    rows are missing or stand twice.
     """
-    mend = f"give what {made_by} returns"
     if not isinstance(table, pa.Table):
         raise BadInput(f"{asker}: a pyarrow Table is expected, not {type(table).__name__}; {mend}")
-    if not len(table):
+    if not len(table) and not empty:
         raise BadInput(f"{asker}: the table is empty; {mend}")
     have = table.column_names
     if missing := [name for name in columns if have.count(name) != 1]:
@@ -56,6 +62,13 @@ def checked(
         each = " and ".join(", ".join(part) for part in whole)
         raise BadInput(f"{asker}: the table does not hold one row for each {each}; {mend}")
     return found
+
+
+def column_of(kind: pa.DataType) -> Any:
+    """What a column of an Arrow type holds, as `checked` takes it, nulls included."""
+    if pa.types.is_list(kind):
+        return list[column_of(kind.value_type)] | None  # type: ignore[misc]
+    return next(python for python, is_so in _HOLDS.items() if is_so(kind)) | None
 
 
 def _complete(table: pa.Table, whole: Whole) -> bool:

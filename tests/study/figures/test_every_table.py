@@ -8,7 +8,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.figures.tables import checked
+from simkit.study.tables import checked
 from tests.study.figures.made import OF_RUNS, in_hours, tables
 
 NAMES = figures.names()
@@ -102,7 +102,7 @@ def test_some_rows_of_a_table_are_drawn_or_refused(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_it_reads_what_it_declares_and_nothing_else(name: str) -> None:
     right = [tables()[name], *([in_hours()] if name in OF_RUNS else [])]
-    right = [checked(table, reads(name), asker=name, made_by="") for table in right]
+    right = [checked(table, reads(name), asker=name, mend="") for table in right]
     assert all(seen.column_names == list(reads(name)) for seen in right)
     options = OPTIONS.get(name, ({},))
     assert not any(needs(name, seen, **some) for seen in right for some in options)
@@ -132,52 +132,6 @@ def test_what_makes_its_table_is_there(name: str) -> None:
         except ModuleNotFoundError:
             continue
     assert callable(reduce(getattr, attributes, found))
-
-
-def one(column: pa.Array, holds, **how) -> list:
-    seen = checked(
-        pa.table({"a": column, "b": column}), {"a": holds}, asker="x", made_by="y", **how
-    )
-    assert seen.column_names == ["a"]
-    return seen["a"].to_pylist()
-
-
-def test_columns_come_plain() -> None:
-    assert one(pa.array(["c", "d", "c"]).dictionary_encode(), str) == ["c", "d", "c"]
-    assert one(pa.array(["c"], pa.large_string()), str) == ["c"]
-    assert one(pa.array([1, 2]), float) == [1.0, 2.0]
-    assert one(pa.array([1.0, float("nan"), None]), float | None) == [1.0, None, None]
-    assert one(pa.nulls(2), bool | None) == [None, None]
-    assert one(pa.array([[["c"], []], []]), list[list[str]]) == [[["c"], []], []]
-    assert one(pa.array([[1.0, None], None]), list[float | None] | None) == [[1.0, None], None]
-
-
-@pytest.mark.parametrize(
-    "column, holds, said",
-    [
-        (pa.array(["c"]), float, "holds string where a number is expected"),
-        (pa.array([1.5]), int, "holds double where a whole number is expected"),
-        (pa.array([1]), bool | None, "holds int64 where true or false is expected"),
-        (pa.array([[1]]), list[str], "holds list<item: int64> where a list of text is expected"),
-        (pa.array(["c"]), list[str], "holds string where a list of text is expected"),
-        (pa.array(["c", None]), str, "lacks values; leave out the rows without"),
-        (pa.array([[1.0, float("nan")]]), list[float], "lacks values; leave out the rows without"),
-        (pa.array([[1.0], None]), list[float], "lacks values; leave out the rows without"),
-    ],
-)
-def test_columns_that_hold_something_else_are_refused(column, holds, said) -> None:
-    with pytest.raises(BadInput) as error:
-        one(column, holds)
-    assert str(error.value).startswith(f"x: column 'a' {said}")
-
-
-def test_rows_that_are_missing_or_stand_twice_are_refused() -> None:
-    how = {"asker": "x", "made_by": "y", "whole": (("a",), ("b",))}
-    whole = pa.table({"a": [1, 1, 2, 2], "b": [3, 4, 3, 4]})
-    assert len(checked(whole, {"a": int, "b": int}, **how)) == 4
-    for some in (whole.slice(1), pa.concat_tables([whole, whole])):
-        with pytest.raises(BadInput, match="x: the table does not hold one row for each a and b"):
-            checked(some, {"a": int, "b": int}, **how)
 
 
 def test_runs_of_several_data_sets_are_refused() -> None:
