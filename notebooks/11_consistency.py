@@ -29,7 +29,7 @@
 # * how sure each model is of what it ranks highest;
 # * whether SCL helps small objects, and pictures of few or of many classes.
 #
-# In full it takes about five minutes on a laptop. It goes on where
+# In full it takes about nine minutes on one core. It goes on where
 # [the notebook on explanations](07_explanations.ipynb) ends.
 
 # %%
@@ -45,6 +45,7 @@ from simkit.study.analysis.comparing.ablation import ablation
 from simkit.study.analysis.comparing.sweep import sweep
 from simkit.study.grids.grid import Grid, demo
 from simkit.study.material.material import Source, open_material
+from simkit.study.statistics import interval
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 
@@ -55,8 +56,24 @@ draw = simkit.figures.make
 data = "scenes:images=300,val=60,test=100" if quick else "scenes:images=3000,val=300,test=1000"
 scenes = open_material(Source(data, ("train", "test"), ("maps",), "scenes-net"))
 train, test, maps = scenes.truth("train"), scenes.truth("test"), scenes.inputs("test", "maps")
-how = {"schemes": ["single-positive"], "data": scenes.data.spec, "draws": 2 if quick else 3}
+how = {"schemes": ["single-positive"], "data": scenes.data.spec, "draws": 2 if quick else 6}
 how |= {"train": demo().train, "reference": False}
+
+
+def told(values):
+    """The mean over draws, in points, and its 95 % interval."""
+    one = interval(values)
+    return f"{100 * one.mean:+.1f} ({100 * one.low:+.1f} to {100 * one.high:+.1f})"
+
+
+def against(base, runs, of=""):
+    """The ablation's rows by method; each is printed with what it is worth over the base."""
+    rows = {row["method"]: row for row in ablation(runs, base, methods=of).to_pylist()}
+    for name, row in rows.items():
+        low, gap, high = (100 * (row[key] or 0) for key in ("gap_low", "gap", "gap_high"))
+        worth = f", {gap:+.1f} ({low:+.1f} to {high:+.1f})" + " within noise" * bool(row["noise"])
+        print(f"{name:45} {100 * row['mean']:.1f}{'' if row['base'] else worth}")
+    return rows
 
 # %% [markdown]
 # ## Expected negatives
@@ -77,27 +94,28 @@ draw("ablation")(expected)
 # %%
 worth = {row["method"]: row for row in expected.to_pylist()}
 an, en, ep, epr = (worth[name]["mean"] for name in eight[:4])
-assert quick or (en > max(ep, epr) + 0.02 and en > an)
-assert quick or (worth[eight[1]]["gap_low"] > 0.05 and ep < an - 0.02)
-assert quick or en - worth[eight[5]]["mean"] > 0.015 > abs(worth["an+cl"]["gap"])
+assert quick or (en > max(ep, epr) + 0.02 and worth[eight[1]]["gap_low"] > 0.08)
+assert quick or (worth[eight[2]]["gap_high"] < -0.02 and worth[eight[3]]["noise"])
+assert quick or (worth["an+cl"]["noise"] and abs(worth["an+cl"]["gap"]) < 0.005)
 
 # %% [markdown]
-# **Leaving out** what is expected is worth ten points, **learning from it** costs five: what is expected
-# by mistake is confirmed by its own gradient, as the paper says. All that is as there. CL is not: it gains
-# nothing with AN and costs three points with EN. Where its average was wrong in the beginning, the loss
-# holds on to that, and what begins as 0 is one time in six a class that is there. Which distance it
-# measures matters less than how much it counts:
+# **Leaving out** what is expected is worth nearly eleven points, **learning from it** costs five: what is
+# expected by mistake is confirmed by its own gradient, as the paper says. All that is as there. EPR is not:
+# it cannot be told from AN over 6 draws. Nor is CL: with AN it is worth nothing, and it costs three points
+# with EN. Where its average was wrong in the beginning, the loss holds on to that, and what begins as 0 is
+# one time in six a class that is there. Which distance it measures matters less than how much it counts:
 
 # %%
 near = [f"{eight[1]}+cl(distance={d},weight={w})" for d in ("l1", "l2", "jsd")
         for w in ((1,) if quick else (0.1, 1))]
-grid = Grid(methods=near, **how)
-runs = simkit.compare(grid, out=f"{folder.name}/near", workers=1).table.to_pandas()
-distance = runs.groupby("method")["map"].mean()
-print((100 * distance).round(1).to_string())
-faint, plain = distance[near[0::2]], distance[near[1::2]]
-assert quick or faint.min() > plain.max() + 0.005
-assert quick or (abs(faint - en).max() < 0.01 and plain.max() - plain.min() < 0.03)
+grid = Grid(methods=[eight[1], *near], **how)
+runs = simkit.compare(grid, out=f"{folder.name}/near", workers=1).table
+distance = against(eight[1], runs)
+print("With the whole weight, over l1:")
+plain = against(near[0 if quick else 1], runs, near if quick else near[1::2])
+assert quick or all(distance[name]["gap_high"] < -0.008 for name in near[1::2])
+assert quick or all(abs(distance[name]["gap"]) < 0.005 for name in near[0::2])
+assert quick or all(0 < row["gap_low"] < row["gap"] < 0.02 for row in list(plain.values())[1:])
 
 # %% [markdown]
 # ## How many, and how long a memory?
@@ -124,28 +142,37 @@ counted = positives(several, maps, test, counts=(2, 3, 4, 5), at_least=6, classe
 draw("by-part", base=tried[ks.index(K)])(counted)
 
 # %% [markdown]
-# Too few is worse than too many: with K of 2 three to five points are lost, whatever the picture shows, and
-# beyond the truth nothing is. The paper's curve has its best value just below the truth, and there a
-# large K suits pictures of many classes and a small one those of few. Of that only one side is to be
-# seen: what is left out by mistake costs hardly anything here, one label of many that say "absent".
+# Too few is worse than too many: with K of 2 three to five points are lost, whatever the picture shows;
+# what lies beyond the truth cannot be told from it. The paper's curve has its best value just below the
+# truth, and there a large K suits pictures of many classes and a small one those of few. Here a small one
+# suits none. That it costs pictures of many classes more than those of few, and that a large K is worth
+# something to pictures of many, is as there, but both differences are within noise over 6 draws (below).
+# What is left out by mistake costs hardly anything here, one label of many that say "absent".
 
 # %%
-heights = {row["number"]: row["mean"] for row in of_k.to_pylist()}
-flat = {row["number"]: row["mean"] for row in of_mu.to_pylist()}
-print("K:", {k: round(100 * height, 1) for k, height in heights.items()})
-print("mu:", {mu: round(100 * height, 1) for mu, height in flat.items()})
-assert quick or (abs(heights[16] - heights[K]) < 0.015 and heights[K] > heights[2] + 0.03)
-by_part = counted.to_pandas().groupby(["part", "method"])["map"].mean().unstack()
-assert quick or (by_part[tried[ks.index(K)]] - by_part[low]).min() > 0.015
-assert quick or (flat[0.8] > flat[0] + 0.005 and abs(flat[0.8] - flat[0.4]) < 0.01)
+middle = tried[ks.index(K)]
+choice = against(middle, chosen)
+by_part = counted.to_pandas().pivot(index="draw", columns=["part", "method"], values="map")
+for name in (low, high):
+    each = {part: by_part[part, name] - by_part[part, middle] for part in by_part.columns.levels[0]}
+    print(f"{name} in pictures of 2: {told(each['2'])}, of 6 and more: {told(each['>=6'])};", end=" ")
+    print(f"the second minus the first: {told(each['>=6'] - each['2'])}")
+    assert quick or name != low or max(interval(gaps).high for gaps in each.values()) < -0.01
+worse = [name for name, row in choice.items() if not row["base"] and row["gap_high"] < 0]
+assert quick or {*tried[:3], tried[6]} <= set(worse)
+assert quick or min(choice[name]["gap_low"] for name in tried[4:6]) > -0.01
 
 # %% [markdown]
+# A memory of 0 costs 1.6 points and one of 0.95 some 0.3; 0.4 cannot be told from 0.8, the paper's.
+#
 # ## From pixels, through crops
 #
 # Now the network learns along, from crops of a quarter to all of the picture, mirrored or not: first its
 # head alone, then all. SCL keeps a heat map of 16 x 16 cells for each picture and class; a crop changes,
 # and is compared with, the part of it that it shows. `weight=0` keeps the maps and leaves the loss away:
-# that is EN, watched. The pictures are few and the epochs 13 in all, where the paper has 30.
+# that is EN, watched. As in the paper the loss begins when the head has learned. There its 5 epochs are
+# tens of thousands of steps; from 600 pictures they would be 190, so that here it has 20 (760 steps), and
+# then 8 for all of the network, where the paper has 25.
 
 # %%
 from simkit.learn.methods import make
@@ -156,17 +183,26 @@ from simkit.study.material.shown import Shown
 
 few = simkit.data.open(f"scenes:images={80 if quick else 600},val=1,test={60 if quick else 1000}")
 short = Settings(epochs=3 if quick else 8, batch_size=16, lr=3e-4, schedule="cosine",
-                 head_epochs=5, head_lr=0.01, head_then="go-on")
-without, spatial = f"en(expected={K})+scl(weight=0)", f"en(expected={K})+scl"
-kept = {name: HeatMaps(make(name), range(80 if quick else 200)) for name in (without, spatial)}
+                 head_epochs=5 if quick else 20, head_lr=0.01, head_augment=True, head_then="go-on")
+without = f"en(expected={K})+scl(weight=0)"
+spatial = f"en(expected={K})+scl(warmup={short.head_epochs})"
+names, draws = ["full", "an", without, spatial], 2 if quick else 4
+watched = [
+    {name: HeatMaps(make(name), range(80 if quick else 200)) for name in names[2:]}
+    for _ in range(draws)
+]
 
 # %%
 from simkit.learn.feeding.inputs import ImageInputs
 
-tuned = from_pixels(
-    few, ["full", "an", without, spatial], "single-positive", settings=short,
-    shown=Shown(crop=(0.25, 1)), watch={name: [one] for name, one in kept.items()},
-)
+nets = [
+    from_pixels(
+        few, names if n == 0 else names[1:], "single-positive", settings=short, draw=n,
+        shown=Shown(crop=(0.25, 1)), watch={name: [one] for name, one in kept.items()},
+    )
+    for n, kept in enumerate(watched)
+]
+tuned, kept = nets[0], watched[0]
 seen = few.truth["test"], few.boxes["test"]
 pixels = ImageInputs(few.pictures["test"])
 
@@ -175,12 +211,13 @@ pixels = ImageInputs(few.pictures["test"])
 #
 # One training picture and three classes: the one that was named, one that is there and was not named, and
 # one that is not there (each time the one whose map is brightest without SCL). Maps begin at 1 for what
-# is named and at 0 for all else. "Before" is after the five epochs of the head.
+# is named and at 0 for all else. "Before" is after the 20 epochs of the head.
 
 # %%
 bought = {"hierarchy": few.hierarchy, "boxes": few.boxes["train"]}
-known = simkit.simulate(few.truth["train"], "single-positive", **bought)
-about = {"labels": known, "truth": few.truth["train"], "boxes": few.boxes["train"]}
+named_by = [simkit.simulate(few.truth["train"], "single-positive", draw=n, **bought)
+            for n in range(draws)]
+known, about = named_by[0], {"truth": few.truth["train"], "boxes": few.boxes["train"]}
 drawn = np.isin(np.arange(len(train.classes)), few.boxes["train"].classes)
 first = range(len(kept[spatial].images))
 there, named = few.truth["train"].rows(first) & drawn, (known.rows(first) == 1) & drawn
@@ -193,39 +230,52 @@ picks = [(n, train.classes[c]) for c in columns]
 # %%
 picture = tuple(few.pictures["train"].read([n] * 3))
 epochs = [0, 1, 2, 3] if quick else [0, 1, 2, 4, 6, 8]
-draw("heat-maps", pictures=picture)(heat_maps({spatial: kept[spatial]}, picks, epochs=epochs, **about))
+draw("heat-maps", pictures=picture)(heat_maps({spatial: kept[spatial]}, picks, epochs=epochs, labels=known, **about))
 
 # %%
-draw("heat-maps", pictures=picture)(heat_maps(kept, picks, epochs=epochs[-1:], **about))
+draw("heat-maps", pictures=picture)(heat_maps(kept, picks, epochs=epochs[-1:], labels=known, **about))
 
 # %% [markdown]
-# Objects stand out in maps that began with nothing: the circle was never named in this picture. With SCL
-# all is fainter, what is right and what is wrong: the square that is not there nearly vanishes, and so does
-# the triangle. The rim of a named class keeps its first 1, since crops show the middle of a picture more
-# often than its edges. Over 200 training pictures and all classes that have boxes:
+# Objects stand out in maps that began with nothing: the circle was never named in this picture. At two
+# places a square is suspected that is not there; with SCL one of them is far fainter. The rim of the named
+# class has something of its first 1 for long, since crops show the middle of a picture more often than its
+# edges. Over 200 training pictures and all classes that have boxes, in the first draw,
+# and below the figure in all four:
 
 # %%
-found = located(kept, **about)
-draw("heat-located")(found)
+found = [located(one, labels=own, **about) for one, own in zip(watched, named_by, strict=True)]
+draw("heat-located")(found[0])
 
 # %%
-end = {(r["model"], r["kind"]): r for r in found.to_pylist() if r["epoch"] == short.epochs}
-for (name, kind), row in end.items():
-    print(f"{name:32} {kind:20} mean {row['mean']:.3f}", end="")
-    print("" if kind == "negative" else f", inside {row['inside']:.3f}, outside {row['outside']:.3f}"
-          f", highest place inside {row['hits']:.0%}")
-assert all(end[m, "annotated positive"]["mean"] > 3 * end[m, "unannotated positive"]["mean"] for m in kept)
-assert end[spatial, "negative"]["mean"] < end[without, "negative"]["mean"] + 0.005
-hidden = [end[m, "unannotated positive"] for m in (without, spatial)]
-assert quick or min(row["inside"] / row["outside"] for row in hidden) > 3
-assert quick or (hidden[0]["inside"] > 2 * hidden[1]["inside"] and hidden[0]["hits"] > hidden[1]["hits"])
-assert quick or end[without, "negative"]["mean"] > 2 * end[spatial, "negative"]["mean"]
+end = [{(r["model"], r["kind"]): r for r in one.to_pylist() if r["epoch"] == short.epochs}
+       for one in found]
+hidden = [[(one[m, "unannotated positive"], one[m, "negative"]) for one in end] for m in names[2:]]
+for name, rows in zip(names[2:], hidden, strict=True):
+    print(f"{name}, not named and there, in each draw:")
+    for what in ("inside", "outside", "hits"):
+        print(f"  {what:7}", *(f"{there[what]:.3f}" for there, _ in rows))
+    print("  nothing", *(f"{nothing['mean']:.3f}" for _, nothing in rows))
+    sharp = [there["inside"] / there["outside"] for there, _ in rows]
+    print(f"  inside over outside {np.mean(sharp):.1f}, hits {np.mean([t['hits'] for t, _ in rows]):.0%}")
+hits = [a["hits"] - b["hits"] for (a, _), (b, _) in zip(*hidden, strict=True)]
+print(f"hits with SCL against without: {told([-one for one in hits])}")
+assert all(one[m, "annotated positive"]["mean"] > 1.5 * one[m, "unannotated positive"]["mean"]
+           for one in end for m in names[2:])
+for (a, nothing), (b, avoided) in zip(*hidden, strict=True):
+    assert avoided["mean"] < nothing["mean"] + 0.005
+    assert quick or min(row["inside"] / row["outside"] for row in (a, b)) > 2.5
+    assert quick or (a["inside"] > b["inside"] and nothing["mean"] > avoided["mean"])
 
 # %% [markdown]
+# Without SCL the maps of what was not named rise, and so does what is around the objects and where nothing
+# is. With it objects stay where they were, and the rest falls: in each draw there is less where nothing is
+# (0.03 in place of 0.04), and objects stand out from their surroundings a little more. The highest place is
+# on an object as often with it as without.
+#
 # ## Shy models
 #
 # Who learns from single positives hears "absent" nearly always. Of each test picture the four highest
-# probabilities:
+# probabilities, in the first draw:
 
 # %%
 from simkit.study.analysis.explaining.top_scores import medians, top_scores
@@ -234,76 +284,89 @@ tops = top_scores(tuned, pixels, classes=few.leaves)
 draw("top-scores")(tops)
 
 # %%
-middle = medians(tops)
-for name, values in middle.items():
+for name, values in medians(tops).items():
     print(f"{name:32} medians {', '.join(f'{value:.2f}' for value in values)}")
-assert middle["full"][0] > middle["an"][0]
-assert quick or middle["full"][2] > middle[without][2] > middle["an"][2]
-assert quick or middle[without][0] > 2 * middle[spatial][0] > 3 * middle["an"][0]
+middles = [medians(top_scores(net, pixels, classes=few.leaves, ranks=1)) for net in nets]
+for name in names[1:]:
+    print(f"{name:32} first in each draw", *(f"{one[name][0]:.2f}" for one in middles))
+assert middles[0]["full"][0] > max(one["an"][0] for one in middles)
+assert quick or all(one[without][0] > one[spatial][0] > 1.5 * one["an"][0] for one in middles)
 
 # %% [markdown]
+# AN is shy, EN is not, and SCL takes back some of its confidence; all of that is so in each draw.
+#
 # ## Small objects, few and many classes
 #
-# SCL costs least where objects are small, for which the paper's appendix D reports an improvement. Below
-# the figure, what the paper's ImageNet table has: top-1, mAP over leaves, and mAP of pictures with 2, with
-# 3, and with 4 or more present leaves.
+# SCL costs nothing beyond noise where objects are small, for which the paper's appendix D reports an
+# improvement, and a point and a half where they are large. Below the figure, what the paper's ImageNet
+# table has: top-1, mAP over leaves, and mAP of pictures with 2, with 3, and with 4 or more present leaves.
 
 # %%
-consistent = {name: tuned[name] for name in ("an", without, spatial)}
-sizes = object_size([consistent], pixels, *seen)
+single = [{name: net[name] for name in names[1:]} for net in nets]
+sizes = object_size(single, pixels, *seen)
 draw("by-part", base=without)(sizes)
 
 # %%
-sized = {(r["method"], r["part"].split(",")[0]): r["map"] for r in sizes.to_pylist()}
-lost = {part: 100 * (sized[without, part] - sized[spatial, part]) for part in ("small", "large")}
-print("lost by SCL:", {part: round(points, 1) for part, points in lost.items()})
-assert quick or lost["large"] > lost["small"] + 1
+sized = sizes.to_pandas().pivot(index="draw", columns=["part", "method"], values="map")
+lost = {part.split(",")[0]: sized[part, without] - sized[part, spatial] for part in sized.columns.levels[0]}
+for part, gaps in lost.items():
+    print(f"lost by SCL where objects are {part}: {told(gaps)}")
+print(f"large minus small: {told(lost['large'] - lost['small'])}")
+assert quick or max(abs(gaps.mean()) for gaps in lost.values()) < 0.05
 
 # %%
 from simkit.learn.metrics import average_precision, mean_ap, top1
 
-parts = positives([tuned], pixels, seen[0], counts=(2, 3), classes=few.leaves).to_pylist()
-reached = {}
-for name, model in tuned.items():
+parts = positives(nets, pixels, seen[0], counts=(2, 3), classes=few.leaves).to_pandas()
+parts = parts.groupby(["method", "part"])["map"].mean()
+present = seen[0].present[:, few.leaves]
+hit, reached = ({name: [] for name in names} for _ in range(2))
+for name, model in (item for net in nets for item in net.items()):
     scores = model.scores(pixels)[:, few.leaves]
-    present = seen[0].present[:, few.leaves]
-    values = [100 * row["map"] for row in parts if row["method"] == name]
-    reached[name] = 100 * mean_ap(average_precision(scores, present))
-    print(f"{name:32} top-1 {100 * top1(scores, present):.1f}, mAP {reached[name]:.1f};", end=" ")
-    print(f"by classes {' '.join(f'{value:.1f}' for value in values)}")
-assert reached["full"] > max(reached[name] for name in ("an", without, spatial)) + 5
-assert quick or reached[spatial] < reached[without] - 1
+    hit[name].append(top1(scores, present))
+    reached[name].append(mean_ap(average_precision(scores, present)))
+for name in names:
+    print(f"{name:32} top-1 {100 * np.mean(hit[name]):.1f}, mAP {100 * np.mean(reached[name]):.1f};", end=" ")
+    print(f"by classes {' '.join(f'{100 * value:.1f}' for value in parts[name])}")
+for one, other in ((without, "an"), (spatial, without), (spatial, "an")):
+    worth = [told(np.subtract(kind[one], kind[other])) for kind in (reached, hit)]
+    print(f"{one} over {other}: mAP {worth[0]}, top-1 {worth[1]}")
+assert min(reached["full"]) > max(max(reached[name]) for name in names[1:]) + 0.05
+assert quick or np.mean(reached[without]) > np.mean(reached["an"]) + 0.01
+assert quick or -0.03 < np.mean(reached[spatial]) - np.mean(reached[without]) < 0.01
 
 # %% [markdown]
 # ## What was seen
 #
-# | question | here | the paper |
+# Over 6 draws for heads, over 4 from pixels.
+#
+# | question | here | in the papers |
 # |---|---|---|
-# | Does EN beat AN? | heads: 65.2 against 54.8; from pixels 34.6 against 34.9 | 72.3 against 69.4 (Table 2) |
-# | Is it better to leave out or to learn from what is expected? | leave out: EP 49.9, EN 65.2; + CL 50.8, 62.3 | EP + CL 65.8, EN + CL 72.4 (Table 2) |
-# | And EPR? | below both AN and EN: 53.1; + CL 52.3 | EPR + CL 71.7, between AN and EN (Table 2) |
-# | What is CL worth to AN and EN? | +0.1; -2.9. At a tenth of its weight nothing | +0.7; +0.1 (Table 2) |
-# | And SCL, from pixels? | to EN -3.9 | to AN +0.8, to EN +1.4 (Table 2) |
-# | Which K? | 12, and level from the true 9.5 on | 2.5, the truth being 2.9 (Fig. 5c) |
-# | Does K favour pictures of few or of many classes? | too small a K costs all of them | small few, large many (Fig. 5d) |
-# | Which mu? | any from 0.4 on; 0 costs 1.5 | 0.8 (Fig. 5b) |
-# | Do heat maps find what was not named? | highest place inside for 61%, with SCL 51% | in the pictures shown (Figs 2, 3) |
-# | Does SCL avoid false places? | negatives 0.022 becoming 0.009 | yes (Fig. 4) |
-# | Does it find objects more precisely? | no: inside to outside 4.4 without, 3.5 with | yes (Fig. 4) |
-# | Who is shy? Median of the highest probability | full 1.00, EN 0.76, EN + SCL 0.21, AN 0.10 | AN low, EN + SCL more akin to full (Fig. 5a) |
-# | Do small objects gain most by SCL? | they lose least | an improvement is reported (appendix D) |
-# | Which distance? | l2, JSD and l1 within 1.3 points, level at a tenth of the weight | studied (appendix E) |
-# | Top-1: AN, EN + SCL | 80.9, 77.8; EN 84.5 | 83.1, 83.9 on ReaL (Table 3) |
+# | Does EN beat AN? | heads +10.7 (+9.9 to +11.5); from pixels +2.7 (+0.6 to +4.9), 37.9 against 35.1 | +2.9, 72.3 against 69.4 (Table 2) |
+# | Is it better to leave out or to learn from what is expected? | leave out: EP -5.0 and EN +10.7 against AN; + CL -4.0, +7.6 | EP + CL 65.8, EN + CL 72.4 (Table 2) |
+# | And EPR? | within noise of AN: -0.8 (-3.4 to +1.8); + CL -1.4 (-4.3 to +1.5) | EPR + CL 71.7, between AN and EN (Table 2) |
+# | What is CL worth to AN and EN? | +0.1, within noise; -3.0. At a tenth of its weight -0.3 to EN | +0.7; +0.1 (Table 2) |
+# | And SCL, from pixels? | to EN -0.9 (-1.2 to -0.6) | to AN +0.8, to EN +1.4 (Table 2) |
+# | Which K? | from the true 9.5 on level within noise; 7 costs 0.8, 2 costs 5.0 | 2.5, the truth being 2.9 (Fig. 5c) |
+# | Does K favour pictures of few or of many classes? | too small a K costs all of them, those of many more by 1.2: within noise | small few, large many (Fig. 5d) |
+# | Which mu? | 0.4 or 0.8; 0 costs 1.6, 0.95 costs 0.3 | 0.8 (Fig. 5b) |
+# | Do heat maps find what was not named? | highest place inside for 77%, with SCL too | in the pictures shown (Figs 2, 3) |
+# | Does SCL avoid false places? | negatives 0.043 becoming 0.029 | yes (Fig. 4) |
+# | Does it find objects more precisely? | a little: inside to outside 5.1 without, 5.5 with; highest place inside as often | yes (Fig. 4) |
+# | Who is shy? Median of the highest probability | full 1.00, EN 0.93, EN + SCL 0.71, AN 0.12 | AN low, EN + SCL more akin to full (Fig. 5a) |
+# | Do small objects gain most by SCL? | they lose least: 0.2, within noise; large ones 1.5 | an improvement is reported (appendix D) |
+# | Which distance? | JSD, l2, l1 in this order, 1.4 points apart, 0.1 at a tenth of the weight | studied (appendix E) |
+# | Top-1: AN, EN + SCL | 79.5, 87.5, +8.1 (+3.0 to +13.1); EN 88.3 | 83.1, 83.9 on ReaL (Table 3) |
 #
 # The paper's first half is here, and larger: **leaving out** what the memory expects is a good idea,
-# **learning from it** is the worst. Its second half is not. CL and SCL hold a model to a memory that begins
-# with "absent" for all that was not named. In the paper's COCO that is wrong for two labels in eighty, here
-# for nearly nine in fifty-two. The curves over the epochs show it: without SCL the maps of what was not
-# named rise, with it they stay where they were.
+# **learning from it** is the worst. Of its second half there is what heat maps show: with SCL there is less
+# where nothing is, and objects stand out a little more. But the scores do not gain by it. EN + SCL is ahead
+# of AN in top-1, as in the paper (in mAP by 1.8, within noise over 4 draws), and EN alone is a point ahead
+# of both together.
 #
-# We looked for the reason in what differs (`benchmarks/results/consistency.md`, one draw each), and found
-# none that is enough alone: with three times as many epochs SCL still costs three points, with 80% of all
-# positives named six, with a shorter memory (mu 0.5) three. A tenth of the weight costs nothing and gains
-# nothing. The network is another one and small; it has learned these classes before, from other pictures,
-# and its maps find objects in the beginning. The area of crops (appendix C) was not swept. From so few
-# pictures EN is not ahead of AN either; heads on 3,000 pictures gain ten points.
+# What matters is when the memory begins. It begins with "absent" for all that was not named, which in the
+# paper's COCO is wrong for two labels in eighty, and here for nearly nine in fifty-two. Once the head has
+# learned for 20 epochs, and the memory with it, SCL costs a point; after 5 epochs, or where the memory
+# begins anew behind the head, three to four (`benchmarks/results/consistency.md`, which also has AN + SCL
+# and other areas of crops). The heads above, whose CL costs three points, have 12 epochs in all. That a
+# memory which has seen enough would turn the point into a gain is not shown.
