@@ -61,23 +61,12 @@ def shares(runs: pa.Table, *, base: str = "", metric: str = "map") -> pa.Table:
     if len(runs) and not rows:
         raise BadInput(f"shares: no run has {metric}; compare again")
     filled(rows, ("present", "absent"), asker="shares")
-    full = {row["draw"]: row for row in rows if row["reference"]}
-    if not full:
-        raise BadInput(
-            "shares: the table has no reference to say how many labels there are; compare again "
-            "with reference = true"
-        )
     bought = [row for row in rows if not row["reference"]]
     if not bought:
         raise BadInput(f"shares: no run but the references has {metric}; compare again")
     if base and base not in (methods := list(dict.fromkeys(row["method"] for row in bought))):
         raise unknown("method of the table (shares)", base, methods)
-    most = {k: float(np.mean([_count(row, k) for row in full.values()])) for k in _KINDS}
-    if not most["positives"]:
-        raise BadInput(
-            "shares: no label of the references is present, so nothing is a share of them; give "
-            "runs whose references were counted"
-        )
+    most = _most(rows)
     groups: dict[tuple[str, str], dict[tuple[Any, ...], list[Row]]] = {}
     for row in bought:
         place = row["scheme"], row["budget"], row["budget_hours"]
@@ -102,6 +91,23 @@ def shares(runs: pa.Table, *, base: str = "", metric: str = "map") -> pa.Table:
 
 
 _KINDS = {"positives": ("present",), "labels": ("present", "absent")}
+
+
+def _most(rows: list[Row]) -> dict[str, float]:
+    """How many labels there are to be bought, by kind: what the references have."""
+    full = {row["draw"]: row for row in rows if row["reference"]}
+    if not full:
+        raise BadInput(
+            "shares: the table has no reference to say how many labels there are; compare again "
+            "with reference = true"
+        )
+    most = {k: float(np.mean([_count(row, k) for row in full.values()])) for k in _KINDS}
+    if not most["positives"]:
+        raise BadInput(
+            "shares: no label of the references is present, so nothing is a share of them; give "
+            "runs whose references were counted"
+        )
+    return most
 
 
 def _count(row: Mapping[str, Any], kind: str) -> int:
