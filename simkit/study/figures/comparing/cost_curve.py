@@ -38,16 +38,8 @@ _UNITS = {"dollars": "dollars of annotation", "hours": "hours of annotation"}
 _COLUMNS = 3
 _BESIDE, _LETTERS = 10, 30  # names that an empty place has room for, and their length
 _DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 3)))
-_SCHEME_LOOKS = [
-    ("#0072B2", "o"),
-    ("#E69F00", "s"),
-    ("#009E73", "^"),
-    ("#CC79A7", "D"),
-    ("#D55E00", "v"),
-    ("#56B4E9", "P"),
-    ("#7A5195", "X"),
-    ("#4D4D4D", "h"),
-]
+_COLOURS = "#0072B2 #E69F00 #009E73 #CC79A7 #D55E00 #56B4E9 #7A5195 #4D4D4D"
+_SCHEME_LOOKS = list(zip(_COLOURS.split(), "os^DvPXh", strict=True))  # with marks
 
 
 @register
