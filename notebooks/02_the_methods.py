@@ -27,7 +27,7 @@
 # tenth, where they differ. The method named first has the widest line, so that it shows where
 # others run along it.
 #
-# It takes about a minute on a laptop.
+# It takes a quarter of a minute on a laptop.
 
 # %% [markdown]
 # ## The scene
