@@ -367,6 +367,6 @@ assert quick or -0.03 < np.mean(reached[spatial]) - np.mean(reached[without]) < 
 # What matters is when the memory begins. It begins with "absent" for all that was not named, which in the
 # paper's COCO is wrong for two labels in eighty, and here for nearly nine in fifty-two. Once the head has
 # learned for 20 epochs, and the memory with it, SCL costs a point; after 5 epochs, or where the memory
-# begins anew behind the head, three to four (`benchmarks/results/consistency.md`, which also has AN + SCL
+# begins anew behind the head, three to six (`benchmarks/results/consistency.md`, which also has AN + SCL
 # and other areas of crops). The heads above, whose CL costs three points, have 12 epochs in all. That a
 # memory which has seen enough would turn the point into a gain is not shown.
