@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from simkit.chance import Chance
 from simkit.errors import BadInput
+from simkit.learn.feeding.augment import shown
+from simkit.learn.feeding.inputs import ImageInputs
 from simkit.learn.methods import Batch, Task
 from simkit.learn.methods.pieces import heat_maps
 from tests.reference import consistency as slow
@@ -131,3 +134,36 @@ def test_a_file_without_room_is_refused(cache, monkeypatch):
         f"the heat maps take 0.1 GB and {cache / 'heat-maps'} has 0.0 GB left; make room, or set "
         "SIMKIT_CACHE to a folder with more"
     )
+
+
+def test_heat_maps_lie_where_the_crops_and_flips_of_training_show_them() -> None:
+    """A map that is the picture itself, small: what is read for a crop is the crop, small, and what
+    is written back is the picture where the crop was."""
+    rng = torch.Generator().manual_seed(0)
+    blobs = torch.rand(60, 3, 5, 5, generator=rng)
+    pictures = torch.nn.functional.interpolate(blobs, size=(64, 64), mode="bicubic").clamp(0, 1)
+    pictures = (255 * pictures).round().to(torch.uint8)
+    inputs = ImageInputs(pictures.numpy(), crop=(0.25, 1.0))
+    views = inputs.views(np.arange(60), Chance.seeded(0), epoch=3)
+    assert views.flips is not None and 10 < int(views.flips.sum()) < 50
+    crops = torch.nn.functional.avg_pool2d(shown(pictures, views).float() / 255, 8)
+    whole = torch.nn.functional.avg_pool2d(pictures.float() / 255, 4)
+
+    def read(boxes, flips) -> float:
+        batch = Batch(torch.arange(60), torch.zeros(60, 3), boxes, flips)
+        heat = (255 * whole).round().to(torch.uint8)
+        return alike(heat_maps.before(heat, batch, 8, 8, torch.float32), crops)
+
+    assert read(views.boxes, views.flips) > 0.95
+    assert read(views.boxes, ~views.flips) < 0.5 and read(None, views.flips) < 0.8
+
+    batch = Batch(torch.arange(60), torch.zeros(60, 3), views.boxes, views.flips)
+    untouched = torch.full((60, 3, 16, 16), 255, dtype=torch.uint8)
+    written = heat_maps.after(untouched, batch, crops, 0.0)
+    where = written != 255
+    assert 0.25 < where.float().mean() < 0.95
+    assert alike(written[where].float() / 255, whole[where]) > 0.95
+
+
+def alike(ours: torch.Tensor, theirs: torch.Tensor) -> float:
+    return float(np.corrcoef(ours.flatten(), theirs.flatten())[0, 1])
