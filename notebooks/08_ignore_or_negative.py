@@ -522,6 +522,6 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
 # a class costs all its negatives. With the true shares most of the first is gone, as shown above; the
 # second remains, and under `proposals` it is most of the loss. LSAN's lead
 # has nothing to do with blanks: smoothing helps this head with complete labels too (notebook 06). On
-# photographs of VOC the likelihood helps as much as here, LSAN loses, and under `fpc` Ignore stays ahead
+# photographs of VOC the likelihood helps as well, LSAN loses, and under `fpc` Ignore stays ahead
 # of AN: `benchmarks/results/class_prior.md`. Tables 2 (other networks) and figures 12 and 13
 # (OpenImages, LVIS) need those data; figure 3 is a diagram.
