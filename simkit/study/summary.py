@@ -140,7 +140,8 @@ def sentence(line: Line) -> str:
         return f"{where}: the methods cannot be told apart with {draws(line)} ({spread})."
     best, gap = lead.first, lead.interval
     beaten = line.ranking.beaten_by(best)
-    others = sorted(set(scores) - {best, *beaten}, key=lambda m: -scores[m].mean)
+    others = [method for method in scores if method not in {best, *beaten}]
+    others.sort(key=lambda method: -scores[method].mean)  # ties stay in the table's order
     verb = "leads" if others else "wins"
     told = (
         f"{where}: {best} {verb} with {percent(scores[best])}, "

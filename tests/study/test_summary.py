@@ -82,6 +82,13 @@ def test_those_who_share_the_lead_are_named():
     assert told.endswith(") over an; csl cannot be told from it.")
 
 
+def test_methods_of_equal_means_are_named_in_the_order_of_the_table():
+    names = [f"twin {letter}" for letter in "hcafdbge"]
+    low, high = [0.1, 0.1, 0.1], [0.5, 0.52, 0.54]
+    told = only(few({"best": [0.5, 0.521, 0.542], **dict.fromkeys(names, high), "an": low}))
+    assert told.endswith(f"; {', '.join(names)} cannot be told from it.")
+
+
 def test_one_draw_cannot_tell():
     told = only(few({"an": [0.4], "ll-r": [0.5]}))
     assert told == "fpc: ll-r is highest with 50.0 mAP, but one draw cannot tell."
