@@ -51,6 +51,15 @@ def test_an_epoch_that_is_left_does_not_end() -> None:
     assert same(state, fresh)
 
 
+@pytest.mark.parametrize("count", [-1, True, 2.5, "3", None])
+def test_a_number_of_epochs_is_whole_and_not_below_none(count: object) -> None:
+    method = methods.make("an")
+    state = method.start(methods.Sizes(images=2, classes=3))
+    with pytest.raises(BadInput, match=f"the number of epochs is {count!r}; "):
+        methods.epochs(count, method, state)
+    assert list(methods.epochs(0, method, state)) == []
+
+
 def same(one: torch.nn.Module, other: torch.nn.Module) -> bool:
     """Equal in every tensor."""
     a, b = one.state_dict(), other.state_dict()
