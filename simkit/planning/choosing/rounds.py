@@ -29,7 +29,7 @@ class Round:
     number   from 1;  dollars  of labels in this round;  so_far  with those before;  amount  what
              all of them together give;  new  images that are new in this round.
     median, band90  of mAP after it, 0 to 1, predicted before the first; the band as the pilot's own
-             test images show it.
+             test images show it, where `measured` is expected.
     stop     the measured mAP, 0 to 1, from which on no more is needed: the target, and what a
              test set of the project's precision, else the pilot's own, may be off; None: there is
              no target, or it lies above what this round may show. What these labels are good for
@@ -47,6 +47,7 @@ class Round:
     new: int
     median: float
     band90: tuple[float, float]
+    measured: float
     stop: float | None
     turn: float
     measure: str
@@ -81,16 +82,16 @@ def rounds(
     totals = _totals(chosen.dollars, curves[chosen.pair].reach, count, enough)
     same = curves if on_test is None or project.precision is not None else on_test
     medians = curves[chosen.pair].median(totals).tolist()
+    expected = same[chosen.pair].median(totals).tolist()
     bands = same[chosen.pair].band(totals).T.tolist()
     amounts = [
         evidence.amount(chosen.way, total, project.prices, project.images)
         for total in totals.tolist()
     ]
     apart = tested.small and project.precision is None
-    where = " on the pilot's test images" if apart else ""
     found = []
     for k, (median, (low, high)) in enumerate(zip(medians, bands, strict=True)):
-        last = k + 1 == len(totals)
+        last, where = k + 1 == len(totals), _where(expected[k]) if apart else ""
         stop = _stop(project, high, tested)
         found.append(
             Round(
@@ -101,6 +102,7 @@ def rounds(
                 new=amounts[k].images - (amounts[k - 1].images if k else 0),
                 median=median,
                 band90=(low, high),
+                measured=expected[k],
                 stop=stop,
                 turn=low,
                 measure=_last(low, where)
@@ -109,6 +111,11 @@ def rounds(
             )
         )
     return found
+
+
+def _where(expected: float) -> str:
+    """On few images mAP is another than on new ones, so that an alarm needs its own number."""
+    return f" on the pilot's test images, where {100 * expected:.1f} is expected"
 
 
 def _stop(project: Project, high: float, tested: Tested) -> float | None:

@@ -6,31 +6,35 @@ one of 50 shows, among fewer others that could be ranked before it.
 
 Both follow from the assumption that scores of images which show a class are normal, those of the
 others too, and d standard deviations apart (the binormal model of equal variance of Green and
-Swets, Signal Detection Theory, 1966). Then AP of n images among N is known on average for every d.
-What d the classes have is told by the AP that were measured: each class takes part in every d as
-much as its own AP, of variance AP (1 - AP) / n, and the distances of all classes allow (the mixture
-of Laird, JASA 1978, found by expectation and maximisation). Another mAP is another d by as much for
-all classes. This is our derivation.
-
-How far off it is: with six test sets of `scenes` of 15, 40 and 100 images each, mAP was on average
-22, 12 and 4 points above that of 2,000 images; what this made of it was 5 and 2 points above and
-1.5 below, with a standard deviation of 2 to 3. One d for all classes gave 1, 1 and 3 points below.
+Swets, Signal Detection Theory, 1966). Then AP of n images among N has a known distribution for
+every d. The d of the classes are taken to be normal over the classes; their mean and variance, and
+what each class has within them, are told by the AP that were measured (expectation and
+maximisation; Dempster, Laird and Rubin, JRSS B 1977). A class that one image shows says little
+then, and so it should: by chance alone its AP is 1 in one of four cases and below 0.2 in others.
+Worse models than those measured are nearer to no distance at all, in all classes by as much; better
+ones are farther apart. This is our derivation.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from simkit.chance import Chance
+
 Array = NDArray[np.float64]
 
-STEP, MOST = 0.2, 10  # of d, and so many of them by which all classes may be better or worse
+STEP = 0.2  # of d
 APART = np.arange(-5.0, 9.0 + STEP / 2, STEP)  # values of d; below 0 worse than chance
+BY = np.arange(-14.0, 9.0 + STEP / 2, STEP)  # and by how much all classes may be worse or better
+USUAL = 1.5, 1.0  # mean and variance of d that one class more is thought to have
 ROUNDS = 200  # of expectation and maximisation
+DRAWN = 12  # positives up to which the distribution of AP is drawn, and normal from there on
+DRAWS, BLUR = 400, 0.04  # of it; and the kernel's standard deviation
 NARROW = 1e-4  # variance of an AP, at least
+ODD = 1e-6  # likelihood of an AP that no draw comes near
+APARTNESS = 1e-6  # of two mAP that are not the same
 _RANKS = (np.arange(48) + 0.5) / 48  # shares of images with the class that are scored higher
 _NODES, _PARTS = np.polynomial.legendre.leggauss(40)
 _T = 1 - ((_NODES + 1) / 2) ** 4  # dense near 1, where all happens for many images
@@ -44,7 +48,7 @@ def few(d: float, shown: int, images: int) -> float:
     the mean of (1 + A) / (1 + A + B) is the integral over t of the derivative of t E t^A, times
     E t^B.
     """
-    p, q = _RANKS[:, None], _above(d)[:, None]
+    p, q = _RANKS[:, None], _above(d, _RANKS)[:, None]
     near, far = 1 - p * (1 - _T), 1 - q * (1 - _T)
     grown = near ** (shown - 1) + _T * (shown - 1) * p * near ** max(shown - 2, 0)
     return float((far ** (images - shown) * grown @ _DT).mean())
@@ -53,52 +57,107 @@ def few(d: float, shown: int, images: int) -> float:
 def many(d: float, share: float) -> float:
     """AP of a class that this share of endlessly many images show."""
     found = share * _RANKS
-    return float((found / (found + (1 - share) * _above(d))).mean())
+    return float((found / (found + (1 - share) * _above(d, _RANKS))).mean())
 
 
 def flattered(
     ap: Array, shown: NDArray[np.int64], images: int, shares: Array
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """mAP on so many images and on many, ascending, of models better and worse by degrees.
+    """mAP on so many images and on many, both rising from 0, of models better and worse by degrees.
+
+    That on many is never above that on few. Of one image alone, or where no class is both scored
+    and known, it is the same: nothing can be said.
 
     ap      (L,) that were measured, of some such models; not read where no image shows a class.
-    shown   (L,) of the images show each class; one at least any.  shares  (L,) of many; mAP on many
-    is the mean over the classes of which one is known.
+    shown   (L,) of the images show each class.  shares  (L,) of many; mAP on many is the mean over
+    the classes of which one is known.
     """
     scored, known = shown > 0, shares > 0
+    if not scored.any() or not known.any() or images < 2:
+        return (0.0, 1.0), (0.0, 1.0)
     by_count = {n: _along(few, n, images) for n in np.unique(shown[scored]).tolist()}
     here = np.stack([by_count[n] for n in shown[scored].tolist()])
-    there = np.stack([_along(many, share) for share in shares[known].tolist()])
-    own, all_classes = _apart(ap[scored], shown[scored], here[:, MOST:-MOST])
+    by_share = {share: _along(many, share) for share in np.unique(shares[known]).tolist()}
+    there = np.stack([by_share[share] for share in shares[known].tolist()])
+    own, all_classes = _apart(_likely(ap[scored], shown[scored], images, by_count))
     part = np.tile(all_classes, (len(shown), 1))
     part[scored] = own
-    size = len(APART)
-    places = [slice(by, size - 2 * MOST + by) for by in range(2 * MOST + 1)]
-    return (
-        tuple(float((own * here[:, place]).sum(1).mean()) for place in places),
-        tuple(float((part[known] * there[:, place]).sum(1).mean()) for place in places),
-    )
+    return _rising(_by_degrees(own, here), _by_degrees(part[known], there))
 
 
-def _apart(ap: Array, shown: NDArray[np.int64], mean: Array) -> tuple[Array, Array]:
-    """(C, G) how much each class takes part in each distance, and (G,) all of them do; mean (C, G):
-    of its AP there."""
-    variance = np.maximum(mean * (1 - mean), NARROW) / shown[:, None] + NARROW
-    log = -((ap[:, None] - mean) ** 2) / (2 * variance) - 0.5 * np.log(variance)
-    likely = np.exp(log - log.max(axis=1, keepdims=True))
-    even = np.full(mean.shape[1], 1 / mean.shape[1])
-    weights = even
+def _rising(here: Array, there: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Through (0, 0) and (1, 1), without the points that rise in one of the two alone."""
+    pairs = [(0.0, 0.0)]
+    for few_images, many_images in zip(here.tolist(), there.tolist(), strict=True):
+        both = few_images, min(few_images, many_images)
+        if all(new > old + APARTNESS for new, old in zip(both, pairs[-1], strict=True)):
+            pairs.append(both)
+    pairs = [pair for pair in pairs if pair[0] < 1 - APARTNESS] + [(1.0, 1.0)]
+    on_few, on_many = zip(*pairs, strict=True)
+    return on_few, on_many
+
+
+def _by_degrees(part: Array, ap: Array) -> Array:
+    """(B,) mean over the classes of what they have at other distances, one of `BY` each; a class
+    does not fall below chance, but where it is there already. part, ap (C, G)."""
+    found = []
+    for by in BY.tolist():
+        other = np.clip(APART + by, np.minimum(APART, 0.0), APART[-1])
+        low = np.clip(((other - APART[0]) / STEP).astype(int), 0, len(APART) - 2)
+        over = (other - APART[low]) / STEP
+        found.append((part * ((1 - over) * ap[:, low] + over * ap[:, low + 1])).sum(1).mean())
+    return np.array(found)
+
+
+def _apart(likely: Array) -> tuple[Array, Array]:
+    """(C, G) how much each class takes part in each distance, and (G,) all of them do; likely
+    (C, G): its AP there."""
+    mean, variance = USUAL
     for _ in range(ROUNDS):
+        weights = np.exp(-((APART - mean) ** 2) / (2 * variance))
+        weights /= weights.sum()
         part = likely * weights
         part /= part.sum(axis=1, keepdims=True)
-        weights = (part.sum(axis=0) + even) / (len(part) + 1)  # as if one class more were anywhere
+        classes = len(part) + 1
+        mean = float((part @ APART).sum() + USUAL[0]) / classes
+        variance = float((part @ (APART - mean) ** 2).sum() + USUAL[1]) / classes
     return part, weights
 
 
-def _along(of: Callable[..., float], *about: float) -> Array:
+def _likely(ap: Array, shown: NDArray[np.int64], images: int, by_count: dict[int, Array]) -> Array:
+    """(C, G) likelihood of each class's AP at each distance, but for a factor of each class."""
+    found = np.empty((len(ap), len(APART)))
+    for n, mean in by_count.items():
+        these = shown == n
+        if n <= DRAWN:
+            off = ap[these][:, None, None] - _drawn(n, images)
+            found[these] = np.exp(-(off**2) / (2 * BLUR**2)).mean(axis=2) + ODD
+        else:
+            variance = np.maximum(mean * (1 - mean), NARROW) / n + NARROW
+            log = -((ap[these][:, None] - mean) ** 2) / (2 * variance) - 0.5 * np.log(variance)
+            found[these] = np.exp(log - log.max(axis=1, keepdims=True)) + ODD
+    return found
+
+
+def _drawn(shown: int, images: int) -> Array:
+    """(G, DRAWS) AP of a class that so many of the images show, at each distance."""
+    rng = np.random.default_rng(Chance.seeded(0).of("average precision", shown, images).seed())
+    ranks = np.sort(rng.random((DRAWS, shown)), axis=1)
+    before = np.zeros((len(APART), DRAWS), np.int64)  # images without the class, so far
+    share, total = np.zeros(before.shape), np.zeros(before.shape)
+    for place in range(shown):
+        above = _above(APART[:, None], ranks[:, place])
+        between = np.clip((above - share) / np.maximum(1 - share, 1e-12), 0.0, 1.0)
+        before += rng.binomial(images - shown - before, between)
+        share = above
+        total += (place + 1) / (place + 1 + before)
+    return total / shown
+
+
+def _along(of, *about: float) -> Array:
     return np.array([of(d, *about) for d in APART.tolist()])
 
 
-def _above(d: float) -> Array:
-    """Shares of images without the class that are scored higher than each of `_RANKS`."""
-    return np.asarray(ndtr(-(d + ndtri(1 - _RANKS))))
+def _above(d: float | Array, ranks: Array) -> Array:
+    """Shares of images without the class that are scored higher than those at these ranks."""
+    return np.asarray(ndtr(-(d + ndtri(1 - ranks))))

@@ -24,6 +24,7 @@ from simkit.study import runs
 if TYPE_CHECKING:
     from simkit.data import Dataset
 
+NEW = "new images"  # what a plan is about where the test split is small
 NEGLIGIBLE = 2.0  # points: a test set that is off by less is taken for all images
 SIGMAS = NormalDist().inv_cdf(0.975)  # 19 times in 20
 
@@ -76,7 +77,7 @@ class Tested:
     @property
     def told(self) -> str:
         """Which images a plan is about."""
-        return "new images" if self.small else "the test split"
+        return NEW if self.small else "the test split"
 
     @property
     def spread(self) -> float:

@@ -22,7 +22,7 @@ from simkit.planning.told.wording import GRADES
 from simkit.study.grids.limit import money
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PilotReport:
     """A pilot, what its prices were worked out on, and the command that asks for it again."""
 
@@ -95,6 +95,9 @@ class PilotReport:
         from simkit.planning.told.text import render
 
         return render(self.document(), width=width)
+
+    def __repr__(self) -> str:
+        return self.text()
 
     def markdown(self) -> str:
         """As a Markdown document."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from simkit.planning.evidence.tested import NEW
 from simkit.planning.told.alarms import WORTH
 from simkit.planning.told.checked import back_test
 from simkit.planning.told.compared import runners_up
@@ -163,7 +164,8 @@ def _steps(plan: Plan) -> Section | None:
         )
         for place, step in enumerate(plan.steps, 1)
     ]
-    columns = ("round", "$ of its labels", "$ so far", "images so far", "mAP then")
+    then = f"mAP then on {plan.images}" if plan.images == NEW else "mAP then"
+    columns = ("round", "$ of its labels", "$ so far", "images so far", then)
     after = tuple(f"After round {place}: {s.measure}." for place, s in enumerate(plan.steps, 1))
     if len(plan.steps) == 1:
         why = "one was asked for" if plan.rounds == 1 else "it hardly lies further than the pilot"

@@ -39,7 +39,7 @@ def test_a_round_says_what_to_expect_and_when_the_curve_was_wrong():
     # 0.60 + 0.05 log 2 at 200 dollars; 5 % of a normal deviate lie below 1.645 standard ones.
     assert one.median == pytest.approx(0.6347, abs=1e-3)
     assert one.band90 == pytest.approx((0.6347 - 0.01645, 0.6347 + 0.01645), abs=3e-4)
-    assert one.turn == one.band90[0] and one.stop is None
+    assert one.turn == one.band90[0] and one.stop is None and one.measured == one.median
     assert one.measure == (
         "train and measure mAP; below 61.8 the curve was wrong, so plan again before buying more; "
         "fit again with this point before the next round"
@@ -117,7 +117,12 @@ def test_a_round_is_measured_on_the_pilots_few_test_images():
     assert first.median == pytest.approx(0.6347, abs=1e-3)
     assert first.turn == pytest.approx(0.7947 - 0.01645, abs=3e-4)
     for one in (first, last):
-        assert one.measure.startswith("train and measure mAP on the pilot's test images; below ")
+        assert one.turn < one.measured and one.measured > one.median + 0.1
+        assert one.measure.startswith(
+            "train and measure mAP on the pilot's test images, where "
+            f"{100 * one.measured:.1f} is expected; below {100 * one.turn:.1f} the "
+        )
+    assert first.measured == pytest.approx(0.7947, abs=1e-3)
     # Test images that are bought tell new ones; mAP is to be surely above the target on its own.
     assert bought(precision=2.0, **how)[0].turn == pytest.approx(0.6347 - 0.01645, abs=3e-4)
     stop = bought(target=0.6, **how)[1].stop

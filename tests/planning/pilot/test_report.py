@@ -18,6 +18,7 @@ def test_every_rendering_says_what_to_label_and_why(made) -> None:
     for text in (made.text(width=10_000), made.markdown(), made.html(), made._repr_html_()):
         assert f"{made.pilot.images:,} images completely" in text
         assert "full-subset" in text and "single-positive" in text
+    assert str(made) == repr(made) == made.text()
     values = json.loads(json.dumps(made.to_json(), allow_nan=False))
     assert values["images"] == made.pilot.images
     assert values["recommendation"] == made.pilot.recommendation

@@ -90,7 +90,9 @@ def test_one_purchase_is_no_rounds() -> None:
         "would show little new."
     )
     assert "not" not in section(sample(rounds=len(steps)), "Buy in rounds").lines[0]
-    assert section(sample(), "Buy in rounds").table.columns[3] == "images so far"
+    assert section(sample(), "Buy in rounds").table.columns[3:] == ("images so far", "mAP then")
+    few = section(sample(images="new images"), "Buy in rounds").table
+    assert few.columns[4] == "mAP then on new images"
 
 
 def test_where_curves_end_is_not_called_left_out() -> None:
