@@ -14,8 +14,20 @@ from simkit.errors import BadInput
 
 Columns = Mapping[str, Any]
 Whole = tuple[tuple[str, ...], ...]
-_WORDS = {str: "text", bool: "true or false", int: "a whole number", float: "a number"}
-_TYPES = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+
+
+class Endless(float):
+    """What a column holds in which numbers may be infinite, as temperatures are."""
+
+
+_WORDS = {
+    str: "text", bool: "true or false", int: "a whole number", float: "a number",
+    Endless: "a number",
+}  # fmt: skip
+_TYPES = {
+    str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64(),
+    Endless: pa.float64(),
+}  # fmt: skip
 
 
 def checked(
@@ -29,14 +41,15 @@ def checked(
 ) -> pa.Table:
     """These columns of the table alone, text as plain strings, and NaN as null.
 
-    columns: what each one holds: str, bool, int, float (whole numbers do as well), or a list of
-    them, such as list[str]; `float | None` where nulls may stand. A null says that nothing is known
-    there, as of the interval of one draw, and so does NaN.
+    columns: what each one holds: str, bool, int, float (whole numbers do as well), Endless, or a
+    list of them, such as list[str]; `float | None` where nulls may stand. A null says that nothing
+    is known there, as of the interval of one draw, and so does NaN. Lists may hold infinite
+    numbers, as the losses of a run that diverged do; a column of float may not.
     asker: who is named in errors; mend: what to do then, such as "give what y returns"; whole: sets
     of columns, such as (("scheme",), ("class",)) where there is one row for each scheme and class;
     empty: whether there may be no rows. Raises BadInput for what is no table or has no rows, for
-    columns that are missing, hold something else, or have nulls where none may stand, and where
-    rows are missing or stand twice.
+    columns that are missing, hold something else, or have nulls or infinite numbers where none may
+    stand, and where rows are missing or stand twice.
     """
     if not isinstance(table, pa.Table):
         raise BadInput(f"{asker}: a pyarrow Table is expected, not {type(table).__name__}; {mend}")
@@ -56,6 +69,11 @@ def checked(
         if _lacks(column, holds):
             raise BadInput(
                 f"{asker}: column {name!r} lacks values; leave out the rows without, or {mend}"
+            )
+        if _without_none(holds) is float and pc.any(pc.is_inf(column)).as_py():
+            raise BadInput(
+                f"{asker}: column {name!r} holds infinite numbers; leave out the rows with them, "
+                f"or {mend}"
             )
         found = found.set_column(place, name, column)
     if whole and not _complete(found, whole):
@@ -93,7 +111,7 @@ def _plain(column: Any, holds: Any) -> Any:
         column = column.cast(column.type.value_type)
     if not _HOLDS[kind](column.type):
         return None
-    if kind is float:
+    if kind in (float, Endless):
         column = column.cast(pa.float64())
         return pc.if_else(pc.is_nan(column), pa.scalar(None, pa.float64()), column)
     return column.cast(pa.string()) if kind is str else column
@@ -131,11 +149,16 @@ def _is_text(kind: pa.DataType) -> bool:
     return of.is_string(kind) or of.is_large_string(kind) or of.is_string_view(kind)
 
 
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+
+
 _HOLDS: dict[type, Callable[[pa.DataType], bool]] = {
     str: _is_text,
     bool: pa.types.is_boolean,
     int: pa.types.is_integer,
-    float: lambda kind: pa.types.is_integer(kind) or pa.types.is_floating(kind),
+    float: _is_number,
+    Endless: _is_number,
 }
 
 

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
 from simkit.study.figures.base import INK, PALE, WIDTH, Figure, label, plain_log, power, register
+from simkit.study.tables import Endless
 
 _COLORS = ("#CC79A7", "#0072B2", "#E69F00", "#009E73", "#222222", "#56B4E9", "#D55E00")
 _SIDES = {"present": "-", "absent": (0, (4, 2))}
@@ -35,7 +36,7 @@ class TemperatureCurve(Figure):
         "method": str,
         "side": str,
         "distance": float,
-        "temperature": float,
+        "temperature": Endless,
         "slope": float,
     }
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput
 from simkit.study.figures.base import INK, PALE, WIDTH, Figure, label, register
 from simkit.study.figures.embedding.temperature_curve import signed
+from simkit.study.tables import Endless
 
 PRESENT, ABSENT = "#0072B2", "#E69F00"
 _LINE = 0.145  # inches from class to class
@@ -44,7 +45,7 @@ class Temperatures(Figure):
         "method": str,
         "class": str,
         "state": int,
-        "temperature": float,
+        "temperature": Endless,
         "present": bool | None,
     }
     whole: ClassVar = (("method",), ("class",))
