@@ -32,6 +32,8 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.inputtransformer2 import TransformerManager
 
 ROOT = Path(__file__).parents[1]
+# Magics that run the rest of their cell as Python.
+RUN_IT = ("capture", "prun", "time", "timeit")
 # Run in the kernel, before the first cell and after the last.
 NOTE = """
 from simkit.registry import Registry
@@ -176,8 +178,17 @@ def bare(code: str) -> str:
 
 
 def python(source: str) -> str:
-    """A cell's code with its lines of % and ! as the calls that IPython makes of them."""
-    return TransformerManager().transform_cell(source)
+    """A cell's code with its lines of % and ! as the calls that IPython makes of them.
+
+    Below a magic that runs the rest of its cell stands that rest, so that it counts as code.
+    """
+    code = TransformerManager().transform_cell(source)
+    match ast.parse(code).body:
+        case [ast.Expr(ast.Call(ast.Attribute(attr="run_cell_magic"), [name, line, rest]))]:
+            name, line, rest = map(ast.literal_eval, (name, line, rest))
+            if name in RUN_IT:
+                return f"get_ipython().run_cell_magic({name!r}, {line!r}, '')\n{python(rest)}"
+    return code
 
 
 def _digest(content: str | bytes) -> str:

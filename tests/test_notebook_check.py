@@ -46,6 +46,10 @@ n
         (CODE, CODE.replace("%s and\n!s", "!s and")),
         (CODE, CODE.replace("% 4", "% 5")),
         ("%precision 3\n1 / 3", "1 / 3\n%precision 3"),
+        ("%%time\nx = 1", "%%time\nx = 2"),
+        ("%%time\nx = 1", "x = 1"),
+        ("%%capture said\nx = 1", "%%capture\nx = 1"),
+        ("%%html\n<b>x</b>", "%%html\n<b> x</b>"),
     ],
 )
 def test_what_a_cell_does_or_shows_is_its_code(cell: str, other: str) -> None:
@@ -61,6 +65,8 @@ def test_what_a_cell_does_or_shows_is_its_code(cell: str, other: str) -> None:
         (CODE, CODE.replace("left", "left over")),
         (CODE, f"# a word\n{CODE}"),
         ('def f():\n    """One."""', 'def f():\n    """Two."""'),
+        ("%%time\nf(1)", "%%time\n# a word\nf( 1 )"),
+        ("%%time\n%%capture\nf(1)", "%%time\n%%capture\nf( 1 )"),
     ],
 )
 def test_what_is_said_in_a_cell_is_not(cell: str, same: str) -> None:
@@ -76,6 +82,13 @@ def cells(*sources: str) -> str:
 def test_imports_of_a_cell_are_found_beside_its_lines_of_percent() -> None:
     code = MARKS.python(f"{CODE}!ls\nimport simkit.data as data")
     assert MARKS.imports(code) == {"simkit.data"}
+
+
+@pytest.mark.parametrize("magic", ["%%time", "%%capture said", "%%timeit -n 1", "%%time\n%%prun"])
+def test_imports_below_a_magic_that_runs_the_cell_are_found(magic: str) -> None:
+    code = MARKS.python(f"{magic}\n%precision 3\nimport simkit.data as data")
+    assert MARKS.imports(code) == {"simkit.data"}
+    assert not MARKS.imports(MARKS.python("%%html\nimport simkit.data as data"))
 
 
 def test_what_a_worker_imports_had_a_part() -> None:
