@@ -16,8 +16,10 @@ from simkit.planning.choosing.limits import limits
 from simkit.planning.curves.fit import Curve
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.bill import Project
+from simkit.study.grids.limit import money
 
 CLEAR = 0.002  # of mAP: curves that stay closer than this have no order that could turn
+EARLY = 0.01  # of the choice's total: a rival that spends so much less is read at its end
 BEYOND = 4.0  # times the budget up to which a turn is looked for
 STEPS = 160  # places on the way there
 
@@ -38,13 +40,14 @@ class BreakEven:
 
 @dataclass(frozen=True)
 class RunnerUp:
-    """A curve that was not chosen, at the same total as the choice.
+    """A curve that was not chosen, at the same total as the choice, or where it ends before.
 
     dollars  of its labels;  difference, low, high  of mAP, the choice less this: median and 90 %
     interval of paired samples;  sure  share of the samples in which the choice is ahead.
     turns    break-even budgets, ascending, from `start` to `end` (totals) where both are known and
              hold what their pilots measured.
     lead     the median difference between these, where it is clearest.
+    ends     whether `end` is where its own curve does, below the total of the choice.
     least    dollars of its smallest pilot size, or of the first that its curve agrees with.
     paired   whether both curves have a draw in common;  saturated  whether its pilot ran out of
              images, so that more labels on more images are rather better than its curve.
@@ -63,6 +66,7 @@ class RunnerUp:
     least: float = 0.0
     paired: bool = True
     saturated: bool = False
+    ends: bool = False
 
     def __str__(self) -> str:
         way, method = self.pair
@@ -91,14 +95,16 @@ class RunnerUp:
     def _order(self) -> str:
         if self.end <= self.start:
             return "whether the order turns is not known"
+        ends = f"{money(self.end)}, where its curve ends" if self.ends else money(self.end)
         if not self.turns:
             order = "level" if abs(self.lead) < CLEAR else "ahead" if self.lead > 0 else "behind"
-            return f"the choice is {order} from ${self.start:,.0f} to ${self.end:,.0f}"
-        return "; ".join(
-            f"the choice is {'ahead' if turn.then else 'behind'} from ${turn.total:,.0f} on "
-            f"({100 * turn.share:.0f} % of samples agree)"
+            return f"the choice is {order} from {money(self.start)} to {ends}"
+        told = [
+            f"the choice is {'ahead' if turn.then else 'behind'} from {money(turn.total)} on "
+            f"({'only ' if turn.share < 0.5 else ''}{100 * turn.share:.0f} % of samples agree)"
             for turn in self.turns
-        )
+        ]
+        return "; ".join([*told, f"up to {ends}"] if self.ends else told)
 
 
 def runners_up(
@@ -185,6 +191,7 @@ def _against(
         least=max(float(curves[pair].points.costs[0]), theirs.agrees),
         paired=_paired(curves[chosen.pair], curves[pair]),
         saturated=chosen.total > fresh,
+        ends=end == theirs.end < chosen.total * (1 - EARLY),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from simkit.planning.choosing.rivals import EARLY
 from simkit.planning.told.document import Section, Table
 from simkit.planning.told.names import order
 from simkit.planning.told.wording import RISKS, percent, points, signed
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from simkit.planning.told.parts import Rival
     from simkit.planning.told.planned import Plan
 
-EARLY = 0.01  # of the choice's total: a rival that spends so much less was compared at its end
-
 
 def runners_up(plan: Plan) -> Section | None:
     """The section about what was not chosen; None without any."""
@@ -26,24 +25,26 @@ def runners_up(plan: Plan) -> Section | None:
         (
             rival.way,
             rival.method,
+            money(rival.total),
             points(rival.median),
             signed(rival.difference),
             f"{signed(rival.low5)} to {signed(rival.high95)}",
             _ahead(rival),
-            ", ".join(money(dollars) for dollars in rival.break_even)
-            or ("not known" if rival.saturated else "none"),
+            _turns(rival, plan),
         )
         for rival in plan.rivals
     ]
-    columns = ("instead", "trained with", "mAP", "the choice gains", "90 % interval", "ahead in",
-               "order turns at a total of")  # fmt: skip
+    columns = ("instead", "trained with", "$ in all", "mAP", "the choice gains", "90 % interval",
+               "ahead in", "order turns at a total of")  # fmt: skip
     chosen = f"{plan.chosen.way}, trained with {plan.chosen.method},"
+    total = money(plan.chosen.total)
+    what = f"What else the same total would give, {total},"
+    if any(_early(rival, plan) for rival in plan.rivals):
+        what = f"What else {total} would give, or what a row has in all where its curve ends first,"
+        chosen = f"{chosen} for {total}"
     return Section(
         "Runners-up",
-        (
-            "What else the same total would give, "
-            f"{money(plan.chosen.total)}, and points of mAP by which {chosen} is ahead:",
-        ),
+        (f"{what} and points of mAP by which {chosen} is ahead:",),
         table=Table(columns, tuple(rows), (0, 1)),
         items=tuple(_item(rival, plan) for rival in plan.rivals),
         notes=(*_paired(plan.rivals), RISKS[plan.risk]),
@@ -52,10 +53,22 @@ def runners_up(plan: Plan) -> Section | None:
 
 def _item(rival: Rival, plan: Plan) -> str:
     """Where the order turns, and what would be ordered instead."""
-    early = plan.chosen.total - rival.total > EARLY * plan.chosen.total
-    ends = f", where its curve ends: {money(rival.total)} in all" if early else ""
-    bought = f"{order(rival.scheme, rival.images)} for {money(rival.dollars)} of labels{ends}"
+    bought = f"{order(rival.scheme, rival.images)} for {money(rival.dollars)} of labels"
     return f"{rival.told} Instead: {bought[0].lower()}{bought[1:]}."
+
+
+def _early(rival: Rival, plan: Plan) -> bool:
+    """Whether it ends so far below the choice's total that other dollars are compared."""
+    return plan.chosen.total - rival.total > EARLY * plan.chosen.total
+
+
+def _turns(rival: Rival, plan: Plan) -> str:
+    """The totals at which the order turns, as `told` has them."""
+    if rival.break_even:
+        return ", ".join(money(dollars) for dollars in rival.break_even)
+    if rival.saturated:
+        return "not known"
+    return f"none up to {money(rival.total)}" if _early(rival, plan) else "none"
 
 
 def _paired(rivals: Sequence[Rival]) -> Iterator[str]:

@@ -121,6 +121,23 @@ def test_no_curve_is_believed_beyond_fifty_times_its_pilot():
     assert one.end == pytest.approx(1500) and one.turns == ()
 
 
+def test_text_has_cents_and_says_where_a_curve_ends():
+    # Behind in every sample up to where the rival's curve ends, 50 times 0.1 dollars, and ahead of
+    # that end with the rest of the budget: 0.60 + 0.04 log(1000 / 5) - 0.68.
+    mine, other = Line(0.60, 0.04, least=0.05), Line(0.80, 0.04, reach=0.1, least=0.05)
+    one = against(mine, ("rpa", "an", other))[0]
+    assert one.ends and one.end == pytest.approx(5) and one.difference > 0 and one.turns == ()
+    assert one.told == "the choice is behind from $0.05 to $5, where its curve ends"
+    # They meet at log(x / 100) = -4, x = 1.83, in a third of all samples.
+    mine = Line(0.60, 0.04, least=0.05, spread=0.1)
+    one = against(mine, ("rpa", "an", Line(0.48, 0.01, reach=0.1, least=0.05)))[0]
+    share = one.turns[0].share
+    assert share < 0.5 and one.told == (
+        f"the choice is ahead from $1.83 on (only {100 * share:.0f} % of samples agree); up to $5, "
+        "where its curve ends"
+    )
+
+
 def test_a_rival_is_read_at_the_total_of_a_cheaper_choice():
     # The choice costs 20 dollars; the rival was measured from 50 on.
     mine, other = Line(0.60, 0.04), Line(0.60, 0.05, least=50.0)
