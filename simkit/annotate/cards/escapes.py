@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 
-# A backslash before any of these is none of the text; "_" inside a word is a plain letter.
-_MARKS = re.compile(r"[\\`*<&|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[]")
+# A backslash before any of these is none of the text; "_" inside a word is a plain letter, and "#"
+# means something at the end of a heading.
+_MARKS = re.compile(r"[\\`*<&|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[]|(?<![^ ])#(?=#*$)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
@@ -21,7 +22,17 @@ def line(text: str) -> str:
 
 def prose(text: str) -> str:
     """Markdown inside a line: of a sentence, a heading behind its #, a list item, a cell."""
-    return _MARKS.sub(lambda mark: "\\" + mark.group(), line(text))
+    return _escaped(line(text))
+
+
+def spans(text: str) -> str:
+    """Markdown of a sentence of our own: what stands between two ` is a code span."""
+    parts = re.split("(`[^`]+`)", line(text))
+    return "".join(part if n % 2 else _escaped(part) for n, part in enumerate(parts))
+
+
+def _escaped(line: str) -> str:
+    return _MARKS.sub(lambda mark: "\\" + mark.group(), line)
 
 
 def read(prose: str) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from simkit.annotate.cards.escapes import code, fenced, prose, quoted
+from simkit.annotate.cards.escapes import code, fenced, prose, quoted, spans
 from simkit.annotate.cards.subject import Subject
 from simkit.labels.cards import paths
 from simkit.labels.partial import ABSENT, PRESENT
@@ -154,7 +154,8 @@ def _hours(seconds: float | None) -> str:
 
 
 def _biases(subject: Subject) -> Iterator[str]:
-    yield from (f"- {prose(text)}" for text in subject.biases() + subject.limits())
+    for text in subject.biases() + subject.limits():  # of these the caution holds no outside names
+        yield f"- {spans(text) if text == subject.caution else prose(text)}"
 
 
 def _loading(subject: Subject) -> Iterator[str]:

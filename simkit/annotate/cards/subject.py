@@ -73,6 +73,11 @@ class Subject:
         return self.labels.counts()["unknown"] > 0
 
     @property
+    def caution(self) -> str:
+        """What the scheme's labels misrepresent, in its own words with `code`; "" of none."""
+        return str(getattr(self.scheme, "caution", ""))
+
+    @property
     def title(self) -> str:
         """A few words."""
         kind = "Partial labels" if self.partial else "Labels"
@@ -139,7 +144,7 @@ class Subject:
         """What these labels misrepresent."""
         told = ["Every label is known, so that the scheme decided about the cost alone."]
         if self.partial:
-            told = [str(getattr(self.scheme, "caution", ""))]
+            told = [self.caution]
         if any(self.wrong.values()):
             told.append("People erred as said above; their errors are among the labels.")
         told.append(

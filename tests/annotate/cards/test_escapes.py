@@ -5,7 +5,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from simkit.annotate.cards.escapes import code, fenced, line, prose, quoted, read
+from simkit.annotate.cards.escapes import code, fenced, line, prose, quoted, read, spans
 from tests.annotate.cards.examples import shown, tables
 
 # Marks of Markdown, HTML and YAML, white space, and letters with and without two bytes.
@@ -15,6 +15,9 @@ MARKS = st.text("|\\`*_<>&;#~$[]()!-+=:'\"{}%@, \t\n\x85\u2028aä1.😀", max_si
 @settings(max_examples=300)
 @given(MARKS)
 @example("# a")
+@example("a #")
+@example("a ###")
+@example("#")
 @example("a\\|b\\")
 @example("`a|b`")
 @example("[a](b) ![a][b] <http://a.b> &amp; &#35;")
@@ -26,6 +29,7 @@ def test_prose_is_shown_as_it_was_in_every_place(name: str) -> None:
     assert shown(f"Of {spelled}.", "p") == [f"Of {line(name)}." if line(name) else "Of ."]
     if line(name):
         assert shown(f"# Of {spelled}, read", "h1") == [f"Of {line(name)}, read"]
+        assert shown(f"# {spelled}", "h1") == [line(name)]
     table = f"| class | n |\n| --- | ---: |\n| {spelled} | 1 |"
     assert tables(table) == [[["class", "n"], [line(name), "1"]]]
 
@@ -38,6 +42,12 @@ def test_prose_is_shown_as_it_was_in_every_place(name: str) -> None:
 def test_code_is_shown_as_it_was(name: str) -> None:
     assert shown(f"- split {code(name)}, and", "p") == [f"split {line(name)}, and"]
     assert shown(fenced("sh", name.replace("\n", " ")), "fence") == [name.replace("\n", " ") + "\n"]
+
+
+def test_a_sentence_of_our_own_keeps_its_code_spans() -> None:
+    assert spans("Of `a_b`  and _c_ <d> `e|f`, ` or") == "Of `a_b` and \\_c\\_ \\<d> `e|f`, \\` or"
+    assert shown(spans("With `skew` above 0, $x$"), "p") == ["With skew above 0, $x$"]
+    assert spans("no marks at all") == "no marks at all"
 
 
 @settings(max_examples=300)

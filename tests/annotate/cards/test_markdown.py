@@ -111,6 +111,23 @@ def test_names_of_files_break_nothing(
     assert told in shown(text, "p")
 
 
+@pytest.mark.parametrize(
+    "scheme, spans",
+    [
+        ("single-positive", ("`negatives`", "`bias`")),
+        ("proposals", ("`skew`",)),
+        ("mixed(rest='proposals(skew=0.5)')", ("`skew`",)),
+    ],
+)
+def test_our_own_sentences_have_code_spans_and_names_have_none(
+    tmp_path: Path, scheme: str, spans: tuple[str, ...]
+) -> None:
+    text = card(subject(tmp_path, scheme=scheme, data="`zoo` <i>"))
+    own, of_data, *_ = text.partition("## Known biases\n\n")[2].splitlines()
+    assert all(f" {span} " in own for span in spans) and "\\" not in own
+    assert "\\`zoo\\` \\<i>" in of_data
+
+
 def test_the_counts_are_those_of_the_labels(tmp_path: Path) -> None:
     one = subject(tmp_path)
     rows = {row[0]: row[1:] for row in cells(card(one), "Counts")}
