@@ -158,6 +158,21 @@ for line in told.values():
     print(f"bought {', '.join(f'{x:.1f}' for x in own)}: {100 * held[line.way]:.0f} % inside")
 
 # %% [markdown]
+# The plan said more than that of its choice: where mAP is as likely inside as outside, what is reached
+# four times in five, and how likely the target of 80 is.
+
+# %%
+one = plan.chosen
+own = 100 * there[(there.scheme == one.way) & (there.method == one.method)]["map"]
+low, high, least = 100 * one.band50[0], 100 * one.band50[1], 100 * one.low20
+half, target = ((low <= own) & (own <= high)).sum(), 100 * plan.target
+of = f"of {len(own)} bought"
+print(f"bought: {own.mean():.1f} on average; the median said {100 * one.median:.1f}")
+print(f"{low:.1f} to {high:.1f}, as likely inside as outside: {half} {of} inside")
+print(f"{least:.1f} or more four times in five: {(own >= least).sum()} {of}")
+print(f"{target:.1f} or more with a chance of {one.chance:.0%}: {(own >= target).sum()} {of}")
+
+# %% [markdown]
 # And the choice's lead over what was not chosen, in points, paired by draw:
 
 # %%
@@ -170,10 +185,14 @@ for one in plan.rivals:
     print(f"{one.way:16} {one.method:7} planned {span}, bought {gain.mean():+5.1f}")
 
 # %% [markdown]
-# Whoever followed the plan got what it said, within its band, and next to nothing less than the best
-# that could have been had. Complete labels and RPA come out level, as the plan left open; single
-# positives are far behind both, as it said. Their own band is wide although it lies within the pilot:
-# all draws bought the same there, a name for every image, and that says nothing about luck.
+# Whoever followed the plan chose well: it cost next to nothing against the best that could have been
+# had. Complete labels and RPA come out level, as the plan left open; single positives are far behind
+# both, as it said. What the choice would **give** it said too high, by about five points. That is within
+# its 90 % band, but hardly a purchase lies in its 50 % band, and the target of 80, which had a chance of
+# nearly four in five, is reached about as often as missed. The five purchases are one test of the plan,
+# not five: they differ by less than a point, and all stand against one pilot, whose curve goes too high.
+# The band of single positives is wide although it lies within the pilot: all draws bought the same
+# there, a name for every image, and that says nothing about luck.
 #
 # ## Many images weakly, or few images fully?
 #
@@ -241,7 +260,20 @@ for name, table in measured.items():
     best[name] = means.loc[means.groupby("scheme").points.idxmax()].droplevel("method").points
     print(f"${little} by {name}\n{means.loc[means.groupby('scheme').points.idxmax()].round(1)}\n")
 
+# %%
+for name, table in measured.items():
+    one = plans[name].chosen
+    own = 100 * table[(table.scheme == one.way) & (table.method == one.method)]["map"]
+    print(f"{name}: {one.way}, planned {100 * one.median:.1f}, bought {own.mean():.1f}")
+    for share, band in ((90, one.band90), (50, one.band50)):
+        low, high = 100 * band[0], 100 * band[1]
+        inside = ((low <= own) & (own <= high)).sum()
+        print(f"    {share} % band {low:.1f} to {high:.1f}: {inside} of {len(own)} inside")
+
 # %% [markdown]
+# The same again: the plan nearly within its pilot is right, the one four times beyond it says which way
+# to go, and some five points too much.
+#
 # * **Paid by the answer: many images, weakly.** A name for every image beats the rest of what \$100 buy
 #   here. And of two purchases with the same number of answers at the same price, the one that spreads
 #   them over all images (RPA) beats the one that completes a few.
@@ -252,7 +284,8 @@ for name, table in measured.items():
 #
 # ## What a plan cannot know
 #
-# * **Whether the curve goes on as it began.** That is what its band is about, and why to buy in rounds:
+# * **Whether the curve goes on as it began.** Here it does not: it flattens. That is what the wide band is
+#   about (the narrow one does not hold it), and why to buy in rounds:
 #   after the first, the curve is fitted again, to a point much nearer to the end.
 # * **Whether the price is the price.** That naming a class costs one answer is an assumption of the list
 #   `openimages`, and the answer above hangs on it: \$100 name a class of every image as long as a name
@@ -270,6 +303,7 @@ regret = 100 * (scores.mean().max() - scores.mean()[plan.chosen.way, plan.chosen
 print(f"behind the best that could have been bought for ${budget}: {regret:.1f} points")
 assert quick or plan.chosen.way in ("full-subset", "rpa")
 assert quick or held[plan.chosen.way] == 1
+assert quick or (half <= len(there.draw.unique()) / 2 and plan.chosen.chance > 0.6)
 assert quick or regret < 1.5
 assert quick or plan.rivals[0].low5 < 0 < plan.rivals[0].high95
 assert quick or lead["single-positive", "ll-r"] > 5
@@ -283,13 +317,16 @@ assert quick or best["google"]["full-subset"] > best["google"].drop("full-subset
 #
 # | question | here | in the papers |
 # |---|---|---|
-# | does the plan keep its word at 8.9 times its pilot? | yes: 85.3 (74.3 to 93.3) was planned and 79.4 to 80.2 bought | not asked in any of the five |
+# | does the plan keep its word at 8.9 times its pilot? | in part: 85.3 was planned and 79.4 to 80.2 bought, all five within the 90 % band (74.3 to 93.3), none within the 50 % band (80.7 to 88.7) | not asked in any of the five |
+# | and is the target of 80 reached? | by three of five, on average 79.9; a chance of 79 % was promised | not asked |
+# | and at four times its pilot, by Google's prices? | 81.1 was planned (69.6 to 87.8) and 75.4 bought | not asked |
 # | is there anything better for $600? | RPA by 0.7 points, which the plan left open | not asked |
 # | equal price for an answer: many images weakly or few fully? | many, weakly: RPA 67.0, complete labels 63.7 for as many answers | many, weakly (Durand et al., CVPR 2019; Kim et al., CVPR 2022, Fig. 6, at equal numbers of labels) |
 # | equal price for a look at an image? | few, fully: 75.4 against 62.3 and 44.8 | few, fully, at equal time (OpenReview xNf8sOtFbx) |
 #
 # The two papers that seem to disagree both hold here: what decides is whether an answer or a look is paid
-# for. The plan's median was five points too high: the curves of a small pilot are steep where it ends, and
-# its bands, which are wide for that reason, held.
+# for. The plan's median was five points too high, twice: the curves of a small pilot are steep where it
+# ends. Its 90 % bands, which are wide for that reason, held; its 50 % bands and its chance of the target
+# did not. So far beyond a pilot, read the choice and the wide band, and take the rest from the next round.
 #
 # Next: [memorisation and large losses](06_memorisation_and_large_loss.ipynb).

@@ -31,6 +31,7 @@
 # %%
 # %matplotlib inline
 import csv
+import math
 import os
 import tempfile
 import warnings
@@ -95,6 +96,32 @@ N, L = train.shape
 print(f"{DATA}: {L} classes")
 print(*(f"{split}: {truth.shape[0]} pictures" for split, truth in data.truth.items()), sep="\n")
 print(f"{train.counts.sum() / N:.1f} classes in a picture")
+
+# %% [markdown]
+# Which pictures `test=0.3` keeps hangs on how many there are: others would be kept once some are added.
+# So write it down, in a second table beside yours: a column `split`, and one for each class with 1, 0,
+# or -1 for what is not known. Yours stays as it is.
+
+# %%
+place = Path(DATA.split(",")[0].removeprefix("folder:")).expanduser()
+rows = [("file", "split", *data.classes)]
+for split in ("train", "val", "test"):
+    truth = data.truth[split]
+    cells = truth.rows(range(len(truth.images))).astype(int)
+    if truth.known is not None:
+        cells[~truth.known.toarray()] = -1
+    rows += [(name, split, *row) for name, row in zip(truth.images, cells, strict=True)]
+if "test=" in DATA:  # else your table says it already
+    with open(place / "labels_split.csv", "w", newline="") as file:
+        csv.writer(file).writerows(rows)
+
+# %%
+if "test=" in DATA:
+    marked = f"folder:{place},labels=labels_split.csv"
+    for split, truth in simkit.data.open(marked).truth.items():
+        assert list(truth.images) == list(data.truth[split].images)
+        assert (truth.present != data.truth[split].present).nnz == 0
+    print(f"{marked}: the same pictures in each split, with the same labels")
 
 # %%
 pictures = data.pictures["train"].read(range(6))
@@ -167,16 +194,18 @@ print(f"There are {N} to train on and {len(test.images)} to measure by.")
 # %% [markdown]
 # A smaller pilot answers too, with a wider interval. Its labels are complete, and they hold the answers
 # to whatever could have been asked: all labels of some pictures, *is this class there?* for classes
-# picked by chance, or *name one thing*. Each is bought here in five sizes, each twice the one before,
-# so that there is a curve to go on with. What everything would cost sets the largest. Single classes
-# end at a quarter of them: beyond that the same pictures are asked about again and again, and a curve
-# bends that would not bend with more pictures.
+# picked by chance, or *name one thing*. Each is bought here in five sizes, each about twice the one
+# before (rounded up to the cent), so that there is a curve to go on with. What everything would cost
+# sets the largest; all draws buy the same there, and a plan says so. Single classes end at a quarter of
+# that: beyond it the same pictures are asked about again and again, and a curve bends that would not bend
+# with more pictures.
 
 # %%
 prices = simkit.prices(PRICES)
 spent = {way: simkit.cost(simkit.simulate(train, way), prices).dollars for way in ways[::2]}
 spent["rpa"] = spent["full-subset"] / 4
-sizes = {way: [round(spent[way] / 2**k, 2) for k in (4, 3, 2, 1, 0)] for way in ways}
+cents = {way: [100 * spent[way] / 2**k for k in (4, 3, 2, 1, 0)] for way in ways}
+sizes = {way: [math.ceil(round(one, 6)) / 100 for one in cents[way]] for way in ways}
 for way, dollars in sizes.items():
     print(f"{way:16}", *(f"${one:.2f}" for one in dollars))
 
@@ -226,8 +255,9 @@ print(f"first round: ${step.dollars:.2f}, then measure; {100 * step.median:.1f} 
 # %% [markdown]
 # Read the warnings first: a plan says by itself how far it can be trusted. A pilot of some hundred
 # pictures has a wide band, and one of fifty a wider one. So buy the first round only: pick its pictures
-# **at random**, have them labelled as the plan says, add them to the table (with a column `split`, so
-# that the test pictures stay the same), run this notebook again, and plan the rest by the new curves.
+# **at random**, have them labelled as the plan says, and add them to `labels_split.csv`, as `train` in
+# its column `split`. With `DATA = "folder:my_pictures,labels=labels_split.csv"` the test pictures stay the
+# same: run this notebook again, and plan the rest by the new curves.
 #
 # ## What comes back: labels for other programs
 #
@@ -347,7 +377,7 @@ if ours and not quick:
 # other people or a larger test split may turn every line of it. That is why this notebook is made to be
 # run on your pictures rather than believed.
 #
-# * Keep test pictures apart from the first day on, and write down which they are.
+# * Keep test pictures apart from the first day on, and write down which they are, as it is done above.
 # * Look at the network before you look at the labels.
 # * A plan from some hundred pictures says which way to go, and hardly how far: buy in rounds.
 # * Votes of the same pictures say how people err; complete files of the same labels do not.
