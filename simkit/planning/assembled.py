@@ -12,6 +12,7 @@ from simkit.history import versions
 from simkit.planning.changed import Note, changed
 from simkit.planning.choosing import limits
 from simkit.planning.choosing import rounds as buying
+from simkit.planning.choosing.ahead import Ahead, ahead
 from simkit.planning.choosing.candidates import Candidate, Curves, How, Pair
 from simkit.planning.choosing.choice import front
 from simkit.planning.choosing.contradicted import contradicted
@@ -25,7 +26,7 @@ from simkit.planning.evidence.tested import Tested
 from simkit.planning.money import bill as money
 from simkit.planning.money.project import Project
 from simkit.planning.told import telling, values
-from simkit.planning.told.alarms import few_tested, warnings
+from simkit.planning.told.alarms import few_tested, overtaken, warnings
 from simkit.planning.told.headline import question, recommendation
 from simkit.planning.told.larger import larger
 from simkit.planning.told.parts import Item, Line, Purchase, Reach
@@ -78,6 +79,7 @@ def assembled(
     rivals = _told(on, risk)
     target, own_target = _reach(on)
     steps = _steps(on, rounds, rivals, own_target)
+    better = _better(on, rivals, steps)
     tests = {pair: backtest(c.points, peers=c.peers, **how) for pair, c in on.curves.items()}
     every, own = together(list(tests.values())), tests[chosen.pair]
     told = [pair for pair in (chosen.pair, *(rival.pair for rival in rivals)) if tests[pair]]
@@ -89,7 +91,7 @@ def assembled(
         question=question(project, evidence),
         recommendation=recommendation(
             chosen, project, len(steps), target,
-            held=held, besides=money.besides(project, evidence),
+            held=held, besides=money.besides(project, evidence), better=better,
         ),
         chosen=values.purchase(chosen),
         budget=float(project.budget),
@@ -109,7 +111,7 @@ def assembled(
         assumptions=_assumed(on, rivals),
         left_out=tuple(telling.left_out(evidence, project, unfit)),
         ends=tuple(limits.told(on.curves, evidence, project)),
-        warnings=tuple(_alarms(on, own, every, target)),
+        warnings=tuple(_alarms(on, own, every, target, better)),
         worth_trying=worth_trying(on.curves, chosen, evidence, project),
         options=tuple(_options(on.found, chosen, on.curves)),
         risk=risk,
@@ -131,19 +133,28 @@ def _steps(
     )  # fmt: skip
 
 
+def _better(on: Ground, rivals: Sequence[RunnerUp], steps: Sequence[buying.Round]) -> Ahead | None:
+    return ahead(
+        on.chosen, rivals, curves=on.curves, evidence=on.evidence, project=on.project,
+        first=steps[0].so_far if len(steps) > 1 else None,
+    )  # fmt: skip
+
+
 def _assumed(on: Ground, rivals: Sequence[RunnerUp]) -> tuple[str, ...]:
     ways = [one.pair[0] for one in rivals]
     return tuple(telling.assumptions(on.chosen, on.evidence, on.project, ways, tested=on.tested))
 
 
 def _alarms(
-    on: Ground, own: Backtest | None, every: Backtest | None, target: Reach | None
-) -> Iterator[str]:
+    on: Ground, own: Backtest | None, every: Backtest | None, target: Reach | None,
+    better: Ahead | None,
+) -> Iterator[str]:  # fmt: skip
     """What to read first. own: the back-test of the choice;  every: of all curves."""
     chosen, curve = on.chosen, on.curves[on.chosen.pair]
     more = larger(chosen, on.evidence, on.project)
     project = on.project
     yield from warnings(chosen, own, every, curve.note, target, budget=project.budget, larger=more)
+    yield from overtaken(better)
     yield from outside(chosen, curve, own)
     yield from unspent(chosen, project)
     yield from few_tested(on.tested, chosen.median)

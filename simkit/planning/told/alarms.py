@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from simkit.planning.choosing.ahead import Ahead
 from simkit.planning.choosing.candidates import Candidate
 from simkit.planning.curves.backtest import Backtest
 from simkit.planning.curves.reach import MOST
 from simkit.planning.evidence.tested import Tested
 from simkit.planning.told.parts import Reach
-from simkit.planning.told.wording import percent, points, several, span, times
+from simkit.planning.told.wording import exactly, percent, points, several, span, times
 from simkit.study.grids.limit import money
 
 WORTH = 0.01  # of the budget: less that is not spent is not worth a word
@@ -67,6 +69,34 @@ def few_tested(tested: Tested, median: float) -> Iterator[str]:
     if told:
         start = "The test split is small: " if tested.small else "The test split lacks classes: "
         yield f"{start}{'; '.join(told)}."
+
+
+def overtaken(found: Ahead | None) -> Iterator[str]:
+    """That another way of buying is ahead of the choice for less money, and what to do first."""
+    if found is None:
+        return
+    total = money(found.total)
+    told = (
+        f"it is to reach {points(found.median)} mAP and the choice {points(found.choice)} for the "
+        f"same money (it is ahead in {percent(found.share)} of samples)"
+    )
+    if not found.ends:
+        back = "" if found.back is None else f"; the choice is ahead from {money(found.back)} on"
+        yield (
+            f"At {total}, the sum of round 1, {found} is ahead of the choice: {told}{back}. Buy "
+            "that much of it first and fit again, unless all rounds are sure to be bought."
+        )
+        return
+    pilot = f"larger than {money(found.reach)}"
+    if found.larger is not None:
+        dollars, images = found.larger
+        size = f"{exactly(math.ceil(100 * dollars - 1e-6) / 100)} or more of its labels"
+        pilot = f"of {size} ({several(images, 'image')}; it had up to {money(found.reach)})"
+    yield (
+        f"For less money {found} is ahead of the choice: from {money(found.start)} to {total}, "
+        f"where its own curve ends, and there {told}. What more of it gives is not known, so first "
+        f"measure a pilot of it {pilot}, or buy {money(found.dollars)} of it, and fit again."
+    )
 
 
 def beyond(times: float) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simkit.planning.choosing.ahead import Ahead
 from simkit.planning.choosing.candidates import Candidate
 from simkit.planning.evidence.evidence import Evidence
 from simkit.planning.money.project import Project
@@ -33,11 +34,12 @@ def recommendation(
     *,
     besides: Sequence[str] = (),
     held: bool = True,
+    better: Ahead | None = None,
 ) -> str:
     """The plan in one sentence, in words; the dollars at which a target is reached come first.
 
     besides: what else the bill has than labels;  held: whether the back-test of the bands did,
-    which is about what lies beyond the pilot alone.
+    which is about what lies beyond the pilot alone;  better: what is ahead of it for less money.
     """
     times = f" in {rounds} rounds" if rounds > 1 else ""
     sure = held or not beyond(chosen.dollars / chosen.reach)
@@ -47,6 +49,8 @@ def recommendation(
         f"({_known(chosen)}), train {trained(chosen.method)} on them and expect "
         f"{points(chosen.median)} mAP, {band if sure else f'if the curve holds, {band}'}"
     )
+    if better is not None and better.ends:
+        told += f"; but up to {money(better.total)} {better} is ahead: measure more of that first"
     if project.target is None or chosen.p_target is None:
         return f"{told}."
     enough = _enough(reach, chosen, held)

@@ -1,11 +1,14 @@
 """What to read first."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
+from simkit.planning.choosing.ahead import Ahead
 from simkit.planning.evidence import tested
-from simkit.planning.told.alarms import few_tested, warnings
+from simkit.planning.evidence.ways import Way
+from simkit.planning.told.alarms import few_tested, overtaken, warnings
 from simkit.planning.told.parts import Reach
 
 RELY = "Do not rely on the bands below, nor on the runners-up, before a larger pilot."
@@ -44,6 +47,24 @@ def test_a_small_test_split_is_told_in_one_sentence() -> None:
     ]
     for fine in (tested.Tested(2000, 20, 0, 1.2), tested.Tested(None, 20, 0)):
         assert not [*few_tested(fine, 0.6)]
+
+
+def test_what_is_ahead_for_less_money_is_told_with_what_to_do() -> None:
+    pair = Way.of("single-positive"), "an"
+    one = Ahead(pair, 2.38, 48.43, 48.43, True, 0.693, 0.477, 0.9, None, 0.97, (8.001, 1_380))
+    assert [*overtaken(one)] == [
+        "For less money single-positive with an is ahead of the choice: from $2.38 to $48, where "
+        "its own curve ends, and there it is to reach 69.3 mAP and the choice 47.7 for the same "
+        "money (it is ahead in 90 % of samples). What more of it gives is not known, so first "
+        "measure a pilot of it of $8.01 or more of its labels (1,380 images; it had up to $0.97), "
+        "or buy $48 of it, and fit again."
+    ]
+    (level,) = overtaken(replace(one, larger=None))
+    assert "so first measure a pilot of it larger than $0.97, or buy $48 of it" in level
+    (early,) = overtaken(replace(one, ends=False, back=142.0, total=79.0))
+    assert early.startswith("At $79, the sum of round 1, single-positive with an is ahead of the")
+    assert "; the choice is ahead from $142 on. Buy that much of it first and fit again" in early
+    assert not [*overtaken(None)]
 
 
 def test_a_chosen_curve_that_failed_is_told_whatever_the_others_did() -> None:

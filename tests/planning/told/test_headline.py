@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from simkit.annotate.habits import Habits
+from simkit.planning.choosing.ahead import Ahead
 from simkit.planning.evidence.ways import Way
 from simkit.planning.money.project import Project
 from simkit.planning.told import headline
@@ -45,6 +46,20 @@ def test_the_recommendation_is_one_sentence() -> None:
         "(fpc(per_class=12)) for $400 in 3 rounds (about 2,000 known labels, 2.22 for each image), "
         "train LL-R (ll-r) on them and expect 71.2 mAP, nine times in ten 68.4 to 74.1."
     )
+
+
+def test_what_is_ahead_for_less_money_is_named() -> None:
+    pair = Way.of("single-positive"), "an"
+    one = Ahead(pair, 2.38, 48.43, 48.43, True, 0.693, 0.477, 0.9, None, 0.97, None)
+    told = headline.recommendation(candidate(), Project(budget=500.0), 3, better=one)
+    end = (
+        "68.4 to 74.1; but up to $48 single-positive with an is ahead: measure more of that first."
+    )
+    assert told.endswith(end)
+    told = headline.recommendation(
+        candidate(), Project(budget=500.0), 3, better=replace(one, ends=False)
+    )
+    assert told.endswith("68.4 to 74.1.")  # which is a warning alone
 
 
 def test_dollars_are_told_to_the_cent() -> None:
