@@ -31,7 +31,6 @@
 # %%
 # %matplotlib inline
 import csv
-import math
 import os
 import tempfile
 import warnings
@@ -205,7 +204,7 @@ prices = simkit.prices(PRICES)
 spent = {way: simkit.cost(simkit.simulate(train, way), prices).dollars for way in ways[::2]}
 spent["rpa"] = spent["full-subset"] / 4
 cents = {way: [100 * spent[way] / 2**k for k in (4, 3, 2, 1, 0)] for way in ways}
-sizes = {way: [math.ceil(round(one, 6)) / 100 for one in cents[way]] for way in ways}
+sizes = {way: [float(np.ceil(round(one, 6))) / 100 for one in cents[way]] for way in ways}
 for way, dollars in sizes.items():
     print(f"{way:16}", *(f"${one:.2f}" for one in dollars))
 
