@@ -134,6 +134,7 @@ def command(**given: Any) -> None:
     price_list = prices(given["price_list"])
     out = given["out"] or Path(f"{scheme.name}.parquet")
     form = formats.for_path(out, writing=True)
+    _check_name(form.name, out)
     described = place(form, out, given)
     check_amounts(scheme, given)
     data = with_hierarchy(open(given["spec"]), scheme)
@@ -173,9 +174,24 @@ def command(**given: Any) -> None:
         click.echo(told.format(**wrong))
     cost_table(bill, price_list, labels.effort.workers)
     if cards:
-        click.echo(cards.told)
+        click.echo(_plain(cards.told))
     instead = ", in place of the file that was there" if replaced else ""
-    click.echo(f"wrote {out}  (content id {labels.id}){instead}")
+    click.echo(_plain(f"wrote {out}  (content id {labels.id}){instead}"))
+
+
+def _plain(text: str) -> str:
+    """What a terminal takes, with bytes of a name that are no UTF-8 spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _check_name(form: str, out: Path) -> None:
+    """Raise BadInput where Arrow, which takes paths in UTF-8 alone, could not write this one."""
+    path = os.path.abspath(out)
+    if form == "parquet" and path.encode("utf-8", "replace") != os.fsencode(path):
+        raise BadInput(
+            f"{path!r} is no UTF-8, as the path of a parquet file has to be; give --out another "
+            "name, or one that ends in .csv or .npz"
+        )
 
 
 def annotated(

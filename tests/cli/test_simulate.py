@@ -1,5 +1,6 @@
 """`simkit simulate`: every scheme runs, numbers agree with the file, bad input is refused."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,17 @@ def test_settings_of_the_scheme_and_out(shell) -> None:
     assert Path("a.npz").is_file() and not Path("fpc.parquet").exists()
     same = shell("simulate", "--scheme", "fpc(per_class=7)", "--data", SMALL, "--json")
     assert same.json["id"] == done.json["id"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are of other systems")
+def test_a_name_that_is_no_utf8_is_refused_before_any_work_where_the_format_needs_it(shell) -> None:
+    name = os.fsdecode(b"b\xff")
+    wanted = ("simulate", "--scheme", "rpa", "--out")
+    done = shell(*wanted, f"{name}.parquet", "--data", "nowhere")  # which is not looked for
+    assert done.code == 2 and "is no UTF-8" in done.err and "--out another name" in done.err
+    assert done.err.count("\n") == 1 and not os.listdir()
+    assert shell(*wanted, f"{name}.npz", "--data", SMALL).code == 0
+    assert Path(f"{name}.npz").is_file()
 
 
 def test_same_seed_same_id_other_seed_other_id(shell) -> None:
