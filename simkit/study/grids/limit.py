@@ -40,6 +40,6 @@ def at(limit: Limit) -> str:
 
 def money(dollars: float) -> str:
     """Dollars as short as they are clear: $0.75, $12, $1,250, and $1e+12 for what nobody has."""
-    if dollars >= 1e10:
+    if not abs(dollars) < 1e10:  # also what is no number, or infinite
         return f"${dollars:.3g}"
     return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"

@@ -24,3 +24,5 @@ def test_dollars_come_before_hours():
 def test_money_is_as_short_as_it_is_clear():
     assert [money(x) for x in (0.75, 12.0, 1250.4, 3.0)] == ["$0.75", "$12", "$1,250", "$3"]
     assert [money(x) for x in (12345678.0, 1e300)] == ["$12,345,678", "$1e+300"]
+    odd = (float("inf"), -float("inf"), float("nan"), -1e300)
+    assert [money(x) for x in odd] == ["$inf", "$-inf", "$nan", "$-1e+300"]

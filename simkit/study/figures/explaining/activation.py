@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -31,7 +33,7 @@ class ActivationMaps(Figure):
     the model gives the class.
     pictures: (H, W, 3) uint8, one for each (image, class) in the order of the table; without them
     maps stand alone.
-    Raises BadInput for an empty table, and for fewer pictures than rows.
+    Raises BadInput for an empty table, for another number of pictures than rows, and as `drawable`.
     Source: BoostLU (Kim et al., CVPR 2023), Figs 1 and 4; Large Loss (Kim et al., CVPR 2022),
     suppl. Fig. 1.
     """
@@ -51,7 +53,7 @@ class ActivationMaps(Figure):
     )
 
     def draw(self, table: pa.Table) -> Drawing:
-        rows = table.to_pylist()
+        rows = drawable(table, self.name)
         models = list(dict.fromkeys(row["model"] for row in rows))
         picks = list(dict.fromkeys((row["image"], row["class"]) for row in rows))
         if self.pictures is not None and len(self.pictures) != len(picks):
@@ -91,6 +93,26 @@ class ActivationMaps(Figure):
             f"Dark: a score of 0 and less; bright: the highest {scale}.{frames} Cross: the highest "
             "place. Above each map: how probable the class is to the model."
         ]
+
+
+def drawable(table: pa.Table, asker: str) -> list[Row]:
+    """The rows of a table of maps. Raises BadInput where a map is empty, has lines of several
+    lengths or numbers that are infinite, and where a box has other than four numbers."""
+    rows: list[Row] = table.to_pylist()
+    for row in rows:
+        lengths = {len(line) for line in row["map"]}
+        finite = all(map(math.isfinite, itertools.chain.from_iterable(row["map"])))
+        if len(lengths) != 1 or lengths == {0} or not finite:
+            raise BadInput(
+                f"{asker}: the map of {row['class']!r} in image {row['image']} cannot be drawn; "
+                "give lines of as many numbers each, none of them infinite"
+            )
+        if any(len(box) != 4 for box in row["boxes"]):
+            raise BadInput(
+                f"{asker}: a box of {row['class']!r} in image {row['image']} has not four numbers; "
+                "give x0, y0, x1 and y1"
+            )
+    return rows
 
 
 def _named(model: str) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.study.figures.base import INK, WIDTH, Figure, caption, fold, heading, label, register
+from simkit.study.figures.explaining.activation import drawable
 
 _LEFT, _GAP, _MOST = 1.5, 0.07, 1.35  # inches: beside the maps, between them, a map's side at most
 _TOP, _BOTTOM = 0.85, 0.5
@@ -29,7 +30,7 @@ class HeatMaps(Figure):
     of 1, in all maps alike; frames are the class's objects. Below each name stands what was known.
     pictures: (H, W, 3) uint8, one for each (image, class) in the order of the table; without them
     maps stand alone.
-    Raises BadInput for an empty table, and for another number of pictures than rows.
+    Raises BadInput for an empty table, for another number of pictures than rows, and as `drawable`.
     Source: "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4.
     """
 
@@ -45,7 +46,7 @@ class HeatMaps(Figure):
     pictures: tuple[NDArray[np.uint8], ...] | None = None
 
     def draw(self, table: pa.Table) -> Drawing:
-        rows = table.to_pylist()
+        rows = drawable(table, self.name)
         picks = list(dict.fromkeys((row["image"], row["class"]) for row in rows))
         if self.pictures is not None and len(self.pictures) != len(picks):
             raise BadInput(

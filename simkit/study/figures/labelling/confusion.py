@@ -16,13 +16,20 @@ from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
 
 RIGHT, WRONG, DOUBT = "#0072B2", "#E69F00", "#8a8a8a"
 _NEEDED = {"matrix": ("votes",), "worker": ("votes",), "yes": ("share", "simulated")}
+_NO_VOTES = "confusion: the table holds no votes; make it from votes and their fit"
+_TRUTHS = ("present", "absent")
+_SHARES = ("share", "simulated", "miss", "false_alarm")  # but for the numbers of agreement
 LEAST = 1e-3  # fewer false alarms stand at the edge of the log axis
 
 
 @register
 @dataclass(frozen=True)
 class Confusion(Figure):
-    """Answers by truth, each worker's misses over false alarms, yes votes real and simulated."""
+    """Answers by truth, each worker's misses over false alarms, yes votes real and simulated.
+
+    Raises BadInput for a table without votes, of other truths than present and absent, and where
+    votes are below 0 or shares outside 0 to 1.
+    """
 
     name: ClassVar[str] = "confusion"
     title: ClassVar[str] = "What people say, who errs, and how far they agree"
@@ -38,7 +45,8 @@ class Confusion(Figure):
             if all(row[name] is not None for name in _NEEDED.get(row["part"], ())):
                 parts.setdefault(row["part"], []).append(row)
         if not {"matrix", "worker", "yes"} <= set(parts):
-            raise BadInput("confusion: the table holds no votes; make it from votes and their fit")
+            raise BadInput(_NO_VOTES)
+        _check(parts)
         drawing = Drawing(figsize=(WIDTH, 3.5), layout="constrained")
         left, middle, right = drawing.subplots(1, 3, width_ratios=[1.25, 1, 1])
         _matrix(left, parts["matrix"], parts.get("gold", []))
@@ -55,16 +63,37 @@ class Confusion(Figure):
         return drawing
 
 
+def _check(parts: dict[str, list[dict[str, Any]]]) -> None:
+    mend = "give what simkit.study.analysis.labelling.confusion.confusion returns"
+    for row in parts["matrix"]:
+        if row["name"] not in _TRUTHS:
+            raise BadInput(
+                f"confusion: a row of the matrix is of {row['name']!r}, where present or absent is "
+                f"expected; {mend}"
+            )
+    for part in ("matrix", "gold", "worker", "yes"):
+        for row in parts.get(part, ()):
+            for name in _SHARES:
+                if row[name] is not None and not 0 <= row[name] <= 1 + 1e-9:
+                    raise BadInput(
+                        f"confusion: column {name!r} holds {row[name]:g} where a share from 0 to 1 "
+                        f"is expected; {mend}"
+                    )
+            if row["votes"] is not None and row["votes"] < 0:
+                raise BadInput(f"confusion: column 'votes' holds {row['votes']:g}; {mend}")
+    if not all(any(row["votes"] for row in parts[part]) for part in ("matrix", "worker")):
+        raise BadInput(_NO_VOTES)
+
+
 def _matrix(axes: Axes, rows: list[dict[str, Any]], gold: list[dict[str, Any]]) -> None:
     """Cells as dark as their share of the truth's votes; experts' shares stand below ours."""
     said = {row["answer"] for row in rows if row["votes"] > 0}
     answers = [answer for answer in ("no", "maybe", "yes") if answer in said or answer != "maybe"]
-    truths = ["present", "absent"]
     experts = {(row["name"], row["answer"]): row["share"] for row in gold}
     for row in rows:
         if row["answer"] not in answers:
             continue
-        x, y = answers.index(row["answer"]), truths.index(row["name"])
+        x, y = answers.index(row["answer"]), _TRUTHS.index(row["name"])
         share = row["share"] or 0.0  # null: nobody was asked of such a class
         right = (row["answer"] == "yes") == (row["name"] == "present")
         color = DOUBT if row["answer"] == "maybe" else RIGHT if right else WRONG
@@ -81,7 +110,7 @@ def _matrix(axes: Axes, rows: list[dict[str, Any]], gold: list[dict[str, Any]]) 
     axes.set_xlim(-0.5, len(answers) - 0.5)
     axes.set_ylim(1.5, -0.5)
     axes.set_xticks(range(len(answers)), [f"says {answer}" for answer in answers])
-    axes.set_yticks(range(2), truths, rotation=90, va="center")
+    axes.set_yticks(range(2), _TRUTHS, rotation=90, va="center")
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.grid(False)

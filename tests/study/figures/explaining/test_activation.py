@@ -74,3 +74,16 @@ def test_what_does_not_fit_is_named() -> None:
         "activation-maps: 1 pictures came for 2 picked images and classes; give one for each, in "
         "the order of the table"
     )
+
+
+@pytest.mark.parametrize("odd", [[], [[]], [[1.0], [1.0, 2.0]], [[1.0, float("inf")]]])
+def test_maps_that_cannot_be_drawn_are_refused(odd: list[list[float]]) -> None:
+    some = pa.Table.from_pylist([ROWS[0] | {"map": odd}, *ROWS[1:]], schema=ACTIVATION)
+    with pytest.raises(BadInput, match="activation-maps: the map of 'star' in image 3 cannot be"):
+        figures.make("activation-maps")(some)
+
+
+def test_boxes_of_other_than_four_numbers_are_refused() -> None:
+    some = pa.Table.from_pylist([ROWS[0] | {"boxes": [[0.1, 0.2]]}, *ROWS[1:]], schema=ACTIVATION)
+    with pytest.raises(BadInput, match="a box of 'star' in image 3 has not four numbers; give x0"):
+        figures.make("activation-maps")(some)

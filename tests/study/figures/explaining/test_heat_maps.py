@@ -62,3 +62,10 @@ def test_what_does_not_fit_is_named() -> None:
         "heat-maps: 1 pictures came for 2 picked images and classes; give one for each, in the "
         "order of the table"
     )
+
+
+@pytest.mark.parametrize("odd", [[], [[]], [[0.1], [0.1, 0.2]], [[0.1, float("inf")]]])
+def test_maps_that_cannot_be_drawn_are_refused(odd: list[list[float]]) -> None:
+    rows = [row("en+scl", 0, "star") | {"map": odd}, row("en+scl", 0, "five")]
+    with pytest.raises(BadInput, match="heat-maps: the map of 'star' in image 3 cannot be drawn"):
+        figures.make("heat-maps")(pa.Table.from_pylist(rows, schema=HEAT_MAPS))

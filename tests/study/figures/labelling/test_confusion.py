@@ -83,3 +83,42 @@ def test_a_table_without_votes_is_refused():
     assert str(error.value) == (
         "confusion: the table holds no votes; make it from votes and their fit"
     )
+
+
+def refused(*rows: dict) -> str:
+    with pytest.raises(BadInput) as error:
+        figures.make("confusion")(table(*rows))
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", ["", "Present", "cat"])
+def test_other_truths_than_present_and_absent_are_refused(name):
+    odd = [MATRIX[0] | {"name": name}, *MATRIX[1:]]
+    told = refused(*odd, *WORKERS, *YES)
+    assert f"a row of the matrix is of {name!r}, where present or absent is expected" in told
+
+
+@pytest.mark.parametrize("part", ["matrix", "worker"])
+def test_votes_that_are_all_none_are_refused(part):
+    rows = [*({"part": "matrix"} | row for row in MATRIX), *WORKERS, *YES]
+    rows = [row | {"votes": 0.0} if row["part"] == part else row for row in rows]
+    assert "the table holds no votes" in refused(*rows)
+
+
+@pytest.mark.parametrize("column, place", [("share", 0), ("miss", 6), ("false_alarm", 7),
+                                           ("simulated", 10), ("share", 11)])  # fmt: skip
+@pytest.mark.parametrize("value", [-1.0, 1.5, 1e300])
+def test_shares_outside_0_to_1_are_refused(column, place, value):
+    rows = [*MATRIX, *WORKERS, *YES]
+    rows[place] = rows[place] | {column: value}
+    told = refused(*rows)
+    assert told.startswith(f"confusion: column {column!r} holds {value:g} where a share from 0 to")
+    rows[place] = rows[place] | {column: float("inf")}
+    assert f"column {column!r} holds infinite numbers" in refused(*rows)
+
+
+def test_votes_below_none_are_refused_and_numbers_of_agreement_may_be():
+    low = [MATRIX[0] | {"votes": -2.0}, *MATRIX[1:]]
+    assert "column 'votes' holds -2" in refused(*low, *WORKERS, *YES)
+    kappa = {"part": "agreement", "name": "kappa", "share": -0.2, "simulated": 1.5}
+    assert figures.make("confusion")(table(*MATRIX, *WORKERS, *YES, kappa)).axes
