@@ -81,7 +81,7 @@ def normal(rng: np.random.Generator, level: float, share: float, present: int) -
         found.append(ap)
         off.append(ap - hits / np.maximum(np.bincount(sets, minlength=BLOCK), 1))
     each, levels = np.array([share]), np.array([level])
-    deviation, bias = evaluation._error(shape[0], each, levels, z=1.0)
+    deviation, bias = evaluation.error(shape[0], each, levels, z=1.0)
     cell = {"level": level, "share": share, "present": present}
     noise = np.nanstd(off) / SETS["normal"] ** 0.5 / bias
     return cell | {"sd": np.nanstd(found) / deviation, "bias": np.nanmean(off) / bias, "+-": noise}
@@ -119,7 +119,7 @@ def photographs(rng: np.random.Generator, data: Path) -> list[dict[str, Any]]:
             for s in (scores, other)
         )
         table.append({"images": images} | ratios(one, images, shares, level))
-        deviation = evaluation._error(images, shares, level, z=1.0)[0]
+        deviation = evaluation.error(images, shares, level, z=1.0)[0]
         table[-1]["sd of difference"] = np.std(np.subtract(one, two)) / deviation
     return table
 
@@ -156,8 +156,8 @@ def not_alike(rng: np.random.Generator, kind: str, classes: int) -> dict[str, An
 
 def ratios(found: list[float], images: int, shares: Any, level: Any) -> dict[str, float]:
     """Deviation and bias of these mAPs, as shares of the formula's."""
-    deviation, bias = evaluation._error(images, shares, level, z=1.0)
-    middle = evaluation._error(images, shares, np.full(len(shares), 0.5), z=1.0)[0]
+    deviation, bias = evaluation.error(images, shares, level, z=1.0)
+    middle = evaluation.error(images, shares, np.full(len(shares), 0.5), z=1.0)[0]
     return {
         "sd": np.std(found) / deviation,
         "sd, level 0.5": np.std(found) / middle,

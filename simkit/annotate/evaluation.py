@@ -17,6 +17,7 @@ from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
 
 MOST_IMAGES = 10**12
+ONE = 1 - 1e-9  # images expected to show a class, at least; 49 * (1 / 49) is less than 1
 SERIES = 60.0  # expected positives up to which the sums are taken term by term
 TERMS = 200  # of these sums; what comes after is below 1e-15 for SERIES positives
 
@@ -86,12 +87,12 @@ def evaluation_set(
     grows with the images for a while; the size found is such that a stricter aim never needs fewer.
     Raises BadInput for numbers that are none, and where more than MOST_IMAGES would be needed.
     """
-    shares = _shares(about)
+    shares = shares_of(about)
     levels = _levels(level, len(shares))
     _check(precision, confidence, workers)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     images = _smallest(shares, levels, z, precision / 100)
-    half_width, bias = (100 * part for part in _error(images, shares, levels, z))
+    half_width, bias = (100 * part for part in error(images, shares, levels, z))
     expected = images * shares
     listed = prices if isinstance(prices, Prices) else price_list(prices)
     bill = cost(_swept(images, len(shares), workers), listed.once_set_up())
@@ -100,7 +101,7 @@ def evaluation_set(
         precision=float(precision),
         half_width=half_width,
         bias=bias,
-        rare=tuple(np.flatnonzero(expected < 1).tolist()),
+        rare=tuple(np.flatnonzero(expected < ONE).tolist()),
         unseen=float(np.exp(-expected).sum()),
         cost=bill,
     )
@@ -122,7 +123,7 @@ def _smallest(
     """
 
     def fits(images: int) -> bool:
-        return _error(images, shares, levels, z)[0] <= aim
+        return error(images, shares, levels, z)[0] <= aim
 
     high = 1
     while not fits(high):
@@ -139,11 +140,13 @@ def _smallest(
     return high
 
 
-def _error(
+def error(
     images: int, shares: NDArray[np.float64], levels: NDArray[np.float64], z: float
 ) -> tuple[float, float]:
-    """Half the width of the interval of mAP, and its bias, both in [0, 1]."""
-    counted = images * shares >= 1
+    """Half the width of the interval of mAP, and its bias, both in [0, 1], as `evaluation_set` has
+    them; infinite where no class is expected in one of the images. shares, levels (L,); z: half
+    the width in standard deviations."""
+    counted = images * shares >= ONE
     if not counted.any():
         return math.inf, math.inf
     expected, levels = images * shares[counted], levels[counted]
@@ -175,8 +178,9 @@ def _moments(expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
     )
 
 
-def _shares(about: Truth | Any) -> NDArray[np.float64]:
-    """(L,) how many of the images show each class; of those where it is known."""
+def shares_of(about: Truth | Any) -> NDArray[np.float64]:
+    """(L,) how many of the images show each class; of those where it is known. Raises BadInput
+    for numbers that are no shares, and where all are 0."""
     if isinstance(about, Truth):
         shares = about.counts / np.maximum(_known(about), 1)
     else:

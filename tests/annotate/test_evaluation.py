@@ -69,7 +69,7 @@ def test_the_deviation_of_map_is_that_of_simulated_sets(classes, images):
     level = average_precision(*draw(rng, 60_000, classes))
     shares = np.resize(SHARES, classes)
     measured = [mean_ap(average_precision(*draw(rng, images, classes))) for _ in range(300)]
-    deviation, bias = evaluation._error(images, shares, level, z=1.0)
+    deviation, bias = evaluation.error(images, shares, level, z=1.0)
     assert np.std(measured) == pytest.approx(deviation, rel=0.2)
     # On few images the mean is too high, by half to twice of what is said.
     off = np.mean(measured) - level.mean()
@@ -94,6 +94,13 @@ def test_classes_that_hardly_show_are_left_out_and_told():
     assert found.unseen == pytest.approx(1 + math.exp(-found.images * 1e-4), rel=1e-6)
 
 
+def test_a_class_that_one_image_is_expected_to_show_counts_however_it_rounds():
+    shares = np.full(20, 1 / 49)
+    assert 49 * shares[0] < 1
+    wide = evaluation.error(49, shares, np.full(20, 0.5), 1.96)[0]
+    assert wide == pytest.approx(evaluation.error(50, shares, np.full(20, 0.5), 1.96)[0], rel=0.02)
+
+
 def test_a_stricter_precision_never_needs_fewer_images():
     shares = 0.5 / np.arange(1, 301) ** 1.5  # a long tail, whose classes join in one by one
     images = [evaluation_set(h, shares, "google").images for h in np.linspace(9, 0.5, 60)]
@@ -104,7 +111,7 @@ def test_different_classes_that_may_be_missing_add_to_the_error():
     # Whether the hard class is among those measured shifts mAP between 0.9 and 0.5.
     shares = np.array([0.9, 0.9, 0.004])  # 1.2 images of 300 show the last one
     same, mixed = ((0.9, 0.9, 0.9), (0.9, 0.9, 0.1))
-    wide = [evaluation._error(300, shares, np.array(level), 1.0)[0] for level in (same, mixed)]
+    wide = [evaluation.error(300, shares, np.array(level), 1.0)[0] for level in (same, mixed)]
     assert wide[1] > 1.5 * wide[0]
 
 

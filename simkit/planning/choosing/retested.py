@@ -50,11 +50,13 @@ def _elsewhere(scores: Array, *, tested: Tested, luck: Array) -> Array:
 
 
 def _luck(curve: Followed, tested: Tested) -> Array:
-    """(S,) shifts; most of each is the same for all curves of a seed."""
+    """(S,) shifts; most of each is the same for all curves of a seed, and so is what may be wrong
+    with the points that are taken off."""
     count, chance = len(curve.knots), Chance.seeded(curve.seed).of("plan", "test")
     shared = _normal(chance.of("shared"), count)
     own = _normal(chance.of("own", curve.points.name), count)
-    return np.asarray(tested.spread * (np.sqrt(1 - OWN) * shared + np.sqrt(OWN) * own))
+    together = np.hypot(np.sqrt(1 - OWN) * tested.luck, tested.doubt)
+    return np.asarray(together * shared + np.sqrt(OWN) * tested.luck * own)
 
 
 def _normal(chance: Chance, count: int) -> Array:

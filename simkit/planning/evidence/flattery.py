@@ -8,11 +8,17 @@ Both follow from the assumption that scores of images which show a class are nor
 others too, and d standard deviations apart (the binormal model of equal variance of Green and
 Swets, Signal Detection Theory, 1966). Then AP of n images among N has a known distribution for
 every d. The d of the classes are taken to be normal over the classes; their mean and variance, and
-what each class has within them, are told by the AP that were measured (expectation and
-maximisation; Dempster, Laird and Rubin, JRSS B 1977). A class that one image shows says little
-then, and so it should: by chance alone its AP is 1 in one of four cases and below 0.2 in others.
-Worse models than those measured are nearer to no distance at all, in all classes by as much; better
-ones are farther apart. This is our derivation.
+the d of each class within them, are told by the AP that were measured (expectation and
+maximisation; Dempster, Laird and Rubin, JRSS B 1977). The AP of a class that one image shows is the
+inverse of a rank, far from normal, and says little: its distribution is drawn. Of worse models all
+classes are nearer to chance by as much, down to chance itself; of better ones farther apart. This
+is our derivation.
+
+How far off it is: with six test sets of `scenes` of 15, 40 and 100 images each, mAP was on average
+20, 10 and 4 points above that of 2,000 images; what this made of it was 0.5 below, 0.8 and 0.2
+above, with a standard deviation of 1 to 2. Of 300 drawn classes on 60 images, most of which show
+once if at all, 49 was measured, 16 is told and 14 was true. Where rare classes are easier than
+frequent ones, 9 points too much were taken off, and where they are harder 8 too little.
 """
 
 from __future__ import annotations
@@ -28,6 +34,7 @@ Array = NDArray[np.float64]
 STEP = 0.2  # of d
 APART = np.arange(-5.0, 9.0 + STEP / 2, STEP)  # values of d; below 0 worse than chance
 BY = np.arange(-14.0, 9.0 + STEP / 2, STEP)  # and by how much all classes may be worse or better
+AS_MEASURED = int(np.argmin(np.abs(BY)))
 USUAL = 1.5, 1.0  # mean and variance of d that one class more is thought to have
 ROUNDS = 200  # of expectation and maximisation
 DRAWN = 12  # positives up to which the distribution of AP is drawn, and normal from there on
@@ -56,8 +63,7 @@ def few(d: float, shown: int, images: int) -> float:
 
 def many(d: float, share: float) -> float:
     """AP of a class that this share of endlessly many images show."""
-    found = share * _RANKS
-    return float((found / (found + (1 - share) * _above(d, _RANKS))).mean())
+    return float(_many(_above(d, _RANKS), share))
 
 
 def flattered(
@@ -65,34 +71,43 @@ def flattered(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """mAP on so many images and on many, both rising from 0, of models better and worse by degrees.
 
-    That on many is never above that on few. Of one image alone, or where no class is both scored
-    and known, it is the same: nothing can be said.
+    From (0, 0) to (1, 1), and that on many never above that on few. Where 1 was measured, as it
+    always is on one image, 1 is told as what such classes have on many. The same on both where no
+    class is scored, or none known.
 
     ap      (L,) that were measured, of some such models; not read where no image shows a class.
     shown   (L,) of the images show each class.  shares  (L,) of many; mAP on many is the mean over
     the classes of which one is known.
     """
     scored, known = shown > 0, shares > 0
-    if not scored.any() or not known.any() or images < 2:
+    if not scored.any() or not known.any():
         return (0.0, 1.0), (0.0, 1.0)
-    by_count = {n: _along(few, n, images) for n in np.unique(shown[scored]).tolist()}
+    by_count = {
+        n: np.array([few(d, n, images) for d in APART.tolist()])
+        for n in np.unique(shown[scored]).tolist()
+    }
     here = np.stack([by_count[n] for n in shown[scored].tolist()])
-    by_share = {share: _along(many, share) for share in np.unique(shares[known]).tolist()}
-    there = np.stack([by_share[share] for share in shares[known].tolist()])
+    above = _above(APART[:, None], _RANKS)
+    there = np.stack([_many(above, share) for share in shares[known].tolist()])
     own, all_classes = _apart(_likely(ap[scored], shown[scored], images, by_count))
     part = np.tile(all_classes, (len(shown), 1))
     part[scored] = own
-    return _rising(_by_degrees(own, here), _by_degrees(part[known], there))
+    on_few, on_many = _by_degrees(own, here), _by_degrees(part[known], there)
+    # Of those that were measured, `part` says what is luck.
+    measured = float(ap[scored].mean())
+    on_few = np.interp(on_few, (0.0, on_few[AS_MEASURED], 1.0), (0.0, measured, 1.0))
+    top = 1.0 if measured < 1 - APARTNESS else min(1.0, float(on_many[AS_MEASURED]))
+    return _rising(on_few, on_many, top)
 
 
-def _rising(here: Array, there: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Through (0, 0) and (1, 1), without the points that rise in one of the two alone."""
+def _rising(here: Array, there: Array, top: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """From (0, 0) to (1, top), without the points that rise in one of the two alone."""
     pairs = [(0.0, 0.0)]
     for few_images, many_images in zip(here.tolist(), there.tolist(), strict=True):
         both = few_images, min(few_images, many_images)
         if all(new > old + APARTNESS for new, old in zip(both, pairs[-1], strict=True)):
             pairs.append(both)
-    pairs = [pair for pair in pairs if pair[0] < 1 - APARTNESS] + [(1.0, 1.0)]
+    pairs = [pair for pair in pairs if pair[0] < 1 - APARTNESS] + [(1.0, top)]
     on_few, on_many = zip(*pairs, strict=True)
     return on_few, on_many
 
@@ -154,8 +169,10 @@ def _drawn(shown: int, images: int) -> Array:
     return total / shown
 
 
-def _along(of, *about: float) -> Array:
-    return np.array([of(d, *about) for d in APART.tolist()])
+def _many(above: Array, share: float) -> Array:
+    """(...) `many` where such shares (..., 48) of the others are higher than each of `_RANKS`."""
+    found = share * _RANKS
+    return np.asarray((found / (found + (1 - share) * above)).mean(axis=-1))
 
 
 def _above(d: float | Array, ranks: Array) -> Array:

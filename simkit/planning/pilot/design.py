@@ -162,7 +162,7 @@ def pilot(
         images=many - held,
         test_images=held,
         per_image=each,
-        half_width=half_width(truth, listed, held) if held else 0.0,
+        half_width=half_width(truth, held) if held else 0.0,
         dollars=many * each,
         share=many * each / budget,
         set_up=set_up,

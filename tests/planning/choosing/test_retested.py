@@ -1,5 +1,7 @@
 """Curves about new images, from a pilot with few to test on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,20 @@ def test_the_order_of_curves_hardly_changes(found, on_test) -> None:
     luck = np.stack(after) - before
     assert np.corrcoef(luck)[0, 1] == pytest.approx(1 - OWN, abs=0.02)
     assert np.std(luck[0] - luck[1]) / np.std(luck[0]) == pytest.approx(0.48, abs=0.03)
+
+
+def test_what_may_be_wrong_with_the_points_taken_off_is_the_same_for_all_curves(on_test) -> None:
+    doubted = replace(FEW, measured=float(np.nanmean(AP)))
+    assert doubted.spread > 1.1 * FEW.spread
+    found = retested(on_test, doubted)
+    one, other, *_ = [pair for pair in found if pair[0].scheme == "rpa"]
+    before = [
+        np.arcsin(np.sqrt(FEW.elsewhere(on_test[p].samples(40.0)[:, 0]))) for p in (one, other)
+    ]
+    after = [np.arcsin(np.sqrt(found[p].samples(40.0)[:, 0])) for p in (one, other)]
+    luck = np.stack(after) - before
+    assert np.std(luck[0]) == pytest.approx(doubted.spread, rel=0.05)
+    assert np.std(luck[0] - luck[1]) == pytest.approx(0.48 * doubted.luck, rel=0.07)
 
 
 def test_what_the_pilot_itself_measured_is_on_its_own_images(found, on_test) -> None:

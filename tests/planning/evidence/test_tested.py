@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from simkit.annotate.prices import prices
 from simkit.data import open as open_data
 from simkit.planning.evidence import tested
 from simkit.planning.evidence.evidence import Evidence
-from simkit.planning.pilot.half_width import half_width
+from simkit.planning.pilot.half_width import of_counts
 from tests.planning import planted
 
 FEW, MANY = "scenes:images=40,val=1,test=15", "scenes:images=40,val=1,test=2000"
@@ -41,12 +40,26 @@ def shareless(monkeypatch):
 
 def test_few_images_are_counted_in_the_data(write_runs, shareless) -> None:
     found = of(write_runs, FEW)
-    shares = counts(FEW) / 15
     assert found.images == 15 and found.small
-    assert found.half_width == half_width(shares, prices("careful"), 15)
+    assert found.half_width == of_counts(counts(FEW))
     assert 10 < found.half_width < 20
-    assert found.off(0.5) == pytest.approx(found.half_width, rel=1e-6)
-    assert found.off(0.9) == pytest.approx(0.6 * found.half_width, rel=1e-6)
+    assert found.off(0.9) == pytest.approx(0.6 * found.off(0.5), rel=1e-6)
+
+
+def test_what_is_taken_off_may_be_wrong_by_half(write_runs, shareless) -> None:
+    found = of(write_runs, FEW)
+    alone = replace(found, measured=0.0)
+    assert alone.off(0.5) == pytest.approx(found.half_width, rel=1e-6)
+    score = found.measured
+    angles = np.arcsin(np.sqrt([score, found.elsewhere(np.array([score]))[0]]))
+    assert found.doubt == pytest.approx((angles[0] - angles[1]) / 2) and found.doubt > 0.05
+    assert found.spread == pytest.approx(np.hypot(alone.spread, found.doubt))
+
+
+def test_many_images_that_flatter_are_small_too() -> None:
+    flattering = tested.Tested(2500, 1200, 300, 1.8, (0.0, 0.2, 1.0), (0.0, 0.1, 1.0), 0.14)
+    assert flattering.small and flattering.on_it(0.07) == pytest.approx(0.14)
+    assert not replace(flattering, there=(0.0, 0.19, 1.0)).small
 
 
 def test_few_images_flatter(write_runs, shareless) -> None:
@@ -73,6 +86,15 @@ def test_how_frequent_classes_are_is_taken_from_the_labels_too(write_runs, monke
         monkeypatch.setattr("simkit.planning.evidence.evidence.shares", lambda *_, s=shares: s)
         found.append(of(lambda **how: write_runs(f"at {how['test_id']} {len(found)}", **how), FEW))
     assert found[0].elsewhere(np.array([0.7])) < found[1].elsewhere(np.array([0.7])) - 0.1
+
+
+def test_data_that_comes_back_is_counted() -> None:
+    data = open_data(FEW)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simkit.data.open", lambda _: (_ for _ in ()).throw(OSError("not mounted")))
+        tested._count.cache_clear()
+        assert tested._counted(FEW, data.truth["test"].id) is None
+    assert tested._counted(FEW, data.truth["test"].id)[0] == 15
 
 
 @pytest.mark.parametrize("data", ["npz:nowhere.npz", "coco:nowhere.json"])

@@ -111,7 +111,7 @@ def test_it_says_why(made):
         "The sizes of a scheme are nested, each about twice the one before: the largest are parts "
         "of what is bought, and 3 draws of each take other parts of it, which costs nothing more"
     )
-    assert made.half_width == half_width(TRUTH, prices("careful"), 225)
+    assert made.half_width == half_width(TRUTH, 225)
     json.dumps(made.to_json())
 
 
