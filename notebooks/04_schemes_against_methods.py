@@ -229,8 +229,8 @@ assert quick or gap["fpc", "an+boostlu"].low > 0 > gap["single-positive", "an+bo
 # under single positives, RPA and the graph, and behind AN + BoostLU under FPC and complete labels. So
 # "among the highest under one scheme, behind AN under another" is true of Ignore, SE and a boost, and not
 # of LSAN **on this data**. Under FPC LSAN is even ahead of the plain head with all labels (78.8 and 75.6):
-# at least there its gain is not about missing labels alone. On
-# [photographs](../benchmarks/results/class_prior.md) LSAN is behind AN.
+# at least there its gain is not about missing labels alone. On photographs LSAN is
+# [behind AN](../benchmarks/results/findings.md) under every scheme that was tried, and with all labels.
 #
 # Where here and there differ, the labels do. At \$100 only 269 of 1,000 pictures get their one name, while
 # the papers name a class in all of thousands. With three times the money LL-R is ahead of AN under single

@@ -187,10 +187,10 @@ for one in plan.rivals:
 # %% [markdown]
 # Whoever followed the plan chose well: it cost next to nothing against the best that could have been
 # had. Complete labels and RPA come out level, as the plan left open; single positives are far behind
-# both, as it said. What the choice would **give** it said too high, by about five points. That is within
-# its 90 % band, but hardly a purchase lies in its 50 % band, and the target of 80, which had a chance of
-# nearly four in five, is reached about as often as missed. The five purchases are one test of the plan,
-# not five: they differ by less than a point, and all stand against one pilot, whose curve goes too high.
+# both, as it said. But the mAP it promised is too high, by about five points. That is within its 90 %
+# band; its 50 % band holds hardly any of the purchases, and the target of 80, which had a chance of nearly
+# four in five, is reached about as often as missed. The five purchases are one test of the plan, not five:
+# they differ by less than a point, and all stand against one pilot, whose curve goes too high.
 # The band of single positives is wide although it lies within the pilot: all draws bought the same
 # there, a name for every image, and that says nothing about luck.
 #
@@ -271,8 +271,8 @@ for name, table in measured.items():
         print(f"    {share} % band {low:.1f} to {high:.1f}: {inside} of {len(own)} inside")
 
 # %% [markdown]
-# The same again: the plan nearly within its pilot is right, the one four times beyond it says which way
-# to go, and some five points too much.
+# The same again: the plan that stays where its pilot was is right; the one that goes four times beyond
+# its pilot says which way to go, and some five points too much.
 #
 # * **Paid by the answer: many images, weakly.** A name for every image beats the rest of what \$100 buy
 #   here. And of two purchases with the same number of answers at the same price, the one that spreads
@@ -284,9 +284,9 @@ for name, table in measured.items():
 #
 # ## What a plan cannot know
 #
-# * **Whether the curve goes on as it began.** Here it does not: it flattens. That is what the wide band is
-#   about (the narrow one does not hold it), and why to buy in rounds:
-#   after the first, the curve is fitted again, to a point much nearer to the end.
+# * **Whether the curve goes on as it began.** Here it flattens earlier than was thought. That is what the
+#   90 % band is about, and why to buy in rounds: after the first, the curve is fitted again, to a point
+#   much nearer to the end.
 # * **Whether the price is the price.** That naming a class costs one answer is an assumption of the list
 #   `openimages`, and the answer above hangs on it: \$100 name a class of every image as long as a name
 #   costs less than 1.7 cents.
