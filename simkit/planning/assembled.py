@@ -86,7 +86,6 @@ def assembled(
     held = all(test.passed for test in (own, every) if test is not None)
     trained = trained_with(evidence.folders, chosen.way, chosen.method)
     how |= {"risk": risk, "note": note, "tested": on.tested}
-    changes = changed(evidence, project, on.curves, chosen, **how)
     return Plan(
         question=question(project, evidence),
         recommendation=recommendation(
@@ -104,7 +103,7 @@ def assembled(
         method_spec=trained.spec,
         settings=trained.settings,
         steps=tuple(map(values.step, steps)),
-        changes=changes,
+        changes=changed(evidence, project, on.curves, chosen, **how),
         check=None if every is None else values.check(every, {pair: tests[pair] for pair in told}),
         reach=target,
         lines=tuple(_lines(on, [chosen.pair, *_drawn(rivals)])),
@@ -151,7 +150,7 @@ def _alarms(
 ) -> Iterator[str]:  # fmt: skip
     """What to read first. own: the back-test of the choice;  every: of all curves."""
     chosen, curve = on.chosen, on.curves[on.chosen.pair]
-    more = larger(chosen, on.evidence, on.project)
+    more = larger(chosen, on.evidence, on.project, on.tested)
     project = on.project
     yield from warnings(chosen, own, every, curve.note, target, budget=project.budget, larger=more)
     yield from overtaken(better)

@@ -143,9 +143,8 @@ def pilot(
     listed = prices if isinstance(prices, Prices) else price_list(prices)
     once, L = listed.once_set_up(), truth.shape[1]
     each = cost(_swept(L, habits), once).dollars
-    affordable = _affordable(budget, share, each, images=images, test=test)
-    many = min(affordable, MOST, *([] if images is None else [images // THIRD]))
-    held = round(TEST * many) if test else 0
+    affordable, trained, held = divided(budget, each, images=images, share=share, test=test)
+    many = trained + held
     set_up = listed.setup + listed.setup_class * L
     left = _left(budget, set_up, many * each)
     seen = min(truth.shape[0], SIMULATED, max(LEAST, PLACES // L), many - held)
@@ -174,6 +173,17 @@ def pilot(
         exist=images,
         affordable=affordable,
     )
+
+
+def divided(
+    budget: float, each: float, *, images: int | None, share: float = SHARE, test: bool = True
+) -> tuple[int, int, int]:
+    """Images whose complete labels, of `each` dollars, the pilot's share of a budget pays for; and
+    how many the pilot trains on and measures by. The rest is as for `pilot`, BadInput with it."""
+    affordable = _affordable(budget, share, each, images=images, test=test)
+    many = min(affordable, MOST, *([] if images is None else [images // THIRD]))
+    held = round(TEST * many) if test else 0
+    return affordable, many - held, held
 
 
 def _check(budget: float, share: float, draws: int, images: int | None) -> None:
