@@ -153,10 +153,10 @@ def _alarms(
     more = larger(chosen, on.evidence, on.project, on.tested)
     project = on.project
     yield from warnings(chosen, own, every, curve.note, target, budget=project.budget, larger=more)
-    yield from overtaken(better)
     yield from outside(chosen, curve, own)
     yield from unspent(chosen, project)
     yield from few_tested(on.tested, chosen.median)
+    yield from overtaken(better)
     yield from contradicted(chosen, on.measured, on.evidence, on.project)
 
 
