@@ -50,7 +50,7 @@ def test_few_test_images_lower_what_is_promised_and_widen_bands(write_runs, monk
     width = [one.chosen.band90[1] - one.chosen.band90[0] for one in found]
     assert few.chosen.median < many.chosen.median - 0.03 and width[0] > width[1] + 0.1
     assert few.chosen.chance < many.chosen.chance
-    assert few.warnings[0].startswith("The test split is small: ")
+    assert any(told.startswith("The test split is small: ") for told in few.warnings)
     assert not any("test split" in told for told in many.warnings)
     assert "mAP on new images" in few.text() and "mAP on the test split" in many.text()
     # The back-test is about the runs themselves.

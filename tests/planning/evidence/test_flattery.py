@@ -122,3 +122,16 @@ def test_classes_that_show_once_are_not_taken_for_what_they_were_measured_at() -
         )
     before, after = np.mean(gaps, axis=0)
     assert before > 0.25 and abs(after) < 0.06
+
+
+@pytest.mark.parametrize("ends", [(3.0, 0.2), (0.2, 3.0)])
+def test_rare_classes_may_be_harder_or_easier(ends) -> None:
+    rng, gaps = np.random.default_rng(2), []
+    shares, d = 0.6 / np.arange(1, 21) ** 1.2, np.linspace(*ends, 20)
+    real = np.mean([many(one, share) for one, share in zip(d, shares, strict=True)])
+    for _ in range(12):
+        shown = rng.binomial(60, shares)
+        present = np.arange(60)[:, None] < shown
+        ap = average_precision(rng.normal(size=(60, 20)) + d * present, present)
+        gaps.append(np.interp(np.nanmean(ap), *flattered(ap, shown, 60, shares)) - real)
+    assert abs(np.mean(gaps)) < 0.08

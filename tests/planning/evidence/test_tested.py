@@ -46,13 +46,13 @@ def test_few_images_are_counted_in_the_data(write_runs, shareless) -> None:
     assert found.off(0.9) == pytest.approx(0.6 * found.off(0.5), rel=1e-6)
 
 
-def test_what_is_taken_off_may_be_wrong_by_half(write_runs, shareless) -> None:
+def test_what_is_taken_off_may_be_wrong_by_a_quarter(write_runs, shareless) -> None:
     found = of(write_runs, FEW)
     alone = replace(found, measured=0.0)
     assert alone.off(0.5) == pytest.approx(found.half_width, rel=1e-6)
     score = found.measured
     angles = np.arcsin(np.sqrt([score, found.elsewhere(np.array([score]))[0]]))
-    assert found.doubt == pytest.approx((angles[0] - angles[1]) / 2) and found.doubt > 0.05
+    assert found.doubt == pytest.approx((angles[0] - angles[1]) / 4) and found.doubt > 0.02
     assert found.spread == pytest.approx(np.hypot(alone.spread, found.doubt))
 
 
