@@ -383,7 +383,7 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 # %% [markdown]
 # ## What was seen
 #
-# | question | here | in the paper |
+# | question | here | in the papers |
 # |---|---|---|
 # | how many unknown labels do pictures reach? | 18.8 of 49.5 with a tenth of the positives | 5.5 of 80 on COCO (rebuttal) |
 # | and classes? | 24.2 of 49.5 | 72.7 of 80 (rebuttal) |

@@ -222,20 +222,20 @@ assert quick or gap["fpc", "an+boostlu"].low > 0 > gap["single-positive", "an+bo
 # | FPC: Ignore over AN? | -4.9 | -4.8 on COCO with 1,000 of each class (the same) |
 # | knowledge graph: Ignore over AN? | +4.9 (0.3 to 9.5) | -2.4 (Soft Exposure, Table 1, NE and FE, on its test split) |
 #
-# **No method is first under every scheme**, here as there, but one comes near it: LSAN. For \$100 it is
+# **No method is first under every scheme**, here as there, but one comes near it: LSAN. For 100 dollars it is
 # highest under single positives and RPA, behind only the boosted methods, by seven points, under FPC, and
 # in the middle along the knowledge graph. Its mean rank is the best, though three draws tell it from few
-# of the others. For \$300, of the five methods in the cost curves, it is highest or level with the highest
+# of the others. For 300 dollars, of the five methods in the cost curves, it is highest or level with the highest
 # under single positives, RPA and the graph, and behind AN + BoostLU under FPC and complete labels. So
 # "among the highest under one scheme, behind AN under another" is true of Ignore, SE and a boost, and not
 # of LSAN **on this data**. Under FPC LSAN is even ahead of the plain head with all labels (78.8 and 75.6):
 # at least there its gain is not about missing labels alone. On photographs LSAN is
 # [behind AN](../benchmarks/results/findings.md) under every scheme that was tried, and with all labels.
 #
-# Where here and there differ, the labels do. At \$100 only 269 of 1,000 pictures get their one name, while
+# Where here and there differ, the labels do. At 100 dollars only 269 of 1,000 pictures get their one name, while
 # the papers name a class in all of thousands. With three times the money LL-R is ahead of AN under single
 # positives; AN + BoostLU stays behind AN there and along the graph at all three budgets, and is ahead of
-# it under RPA and complete labels at \$300 only. Along the knowledge graph the interval of Ignore's lead
+# it under RPA and complete labels at 300 dollars only. Along the knowledge graph the interval of Ignore's lead
 # nearly reaches 0; why Soft Exposure sees the reverse was not looked into here, see
 # [the notebook about it](09_the_knowledge_graph.ipynb).
 #

@@ -229,7 +229,7 @@ for name, one in plans.items():
     print(*(f"    {text}" for text in [*one.warnings, *others]), sep="\n")
 
 # %% [markdown]
-# Where answers are paid for, ask about every picture, one class each; \$65 of the \$100 are left over,
+# Where answers are paid for, ask about every picture, one class each; 65 of the 100 dollars are left,
 # as there are no more pictures. Where looks are paid for, make the most of each look. Is it so? The
 # first was bought above; now the second, at the other list's prices:
 

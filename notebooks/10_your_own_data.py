@@ -365,7 +365,7 @@ if ours and not quick:
 # | question | here | in the papers |
 # |---|---|---|
 # | Does the network see what the labels are about? | 46 % of a picture's classes are in its nearest picture, 22 % in one drawn by lot | not measured; Soft Exposure (section 3) rests on it |
-# | What does an answer cost? | \$0.0058, taken over: complete labels of 168 pictures are \$40 | Soft Exposure, section 1: \$6.5 million for 9.6 thousand labels of 116 thousand images |
+# | What does an answer cost? | 0.58 cents, taken over: complete labels of 168 pictures are \$40 | Soft Exposure, section 1: \$6.5 million for 9.6 thousand labels of 116 thousand images |
 # | Ignore or AN, where classes are asked about at random? | Ignore, by 6 points where a quarter is known | Ben-Baruch et al., CVPR 2022, Fig. 6 (a): Ignore, throughout |
 # | And where one thing is named? | AN, by 9 points | not asked of Ignore on single positives in these five |
 # | Few pictures fully or many weakly? | for \$400 fully, says a plan that goes ten times beyond its pilot, gives an interval of more than 10 points and warns of itself | Kim et al., CVPR 2022, Fig. 6, compare them at equal numbers of images, not of dollars |

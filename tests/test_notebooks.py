@@ -212,3 +212,13 @@ def test_the_table_has_a_row_for_each_notebook_and_no_other() -> None:
         assert file == f"[{text.stem}]({text.stem}.ipynb)"
         assert re.fullmatch(r"\d+ (s|min)", full) and re.fullmatch(r"\d+ s", quick)
         assert gpu and needs
+
+
+@EVERY
+def test_no_text_has_two_dollar_signs_that_readers_take_for_a_formula(text: Path) -> None:
+    """Escaped or not: JupyterLab looks for formulas after Markdown has been read."""
+    for cell in committed(text).cells:
+        if cell.cell_type == "markdown":
+            told = re.sub(r"`[^`]*`", "", cell.source)
+            for element in re.split(r"\n\s*\n|\n(?=\s*[*-] )|\||\n(?=#)", told):
+                assert element.count("$") < 2, element
