@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 
+from simkit.planning.evidence.tested import NEW
 from simkit.planning.told.wording import points, span
 from simkit.study.grids.limit import money
 
@@ -31,20 +32,22 @@ _LOOKS = (  # colours of Okabe and Ito, which most people tell apart; dashes; ma
 MOST = len(_LOOKS)  # lines that can be told apart
 
 
-_CAPTION = (
-    '<p class="note">Lines are medians, shades 90 % bands, small marks the pilot\'s runs; the '
-    "ring with its bar is the choice with its 90 % band.</p>"
-)
-
-
 def figure(plan: Plan, *, name: str) -> str:
     """The chart with its legend, as a <figure>; "" without curves.
 
     name: what its ids begin with, so that several fit on one page.
     """
     drawn = chart(plan, name=name)
-    below = f"<figcaption>{legend(plan)}{_CAPTION}</figcaption>"
+    below = f"<figcaption>{legend(plan)}{_caption(plan)}</figcaption>"
     return f"<figure>{drawn}{below}</figure>" if drawn else ""
+
+
+def _caption(plan: Plan) -> str:
+    runs = " on its own test images" if plan.images == NEW else ""
+    return (
+        '<p class="note">Lines are medians, shades 90 % bands, small marks the '
+        f"pilot's runs{runs}; the ring with its bar is the choice with its 90 % band.</p>"
+    )
 
 
 class _Place:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from simkit.planning.told.chart import MOST, chart, described, legend, ticks
+from simkit.planning.told.chart import MOST, chart, described, figure, legend, ticks
 from tests.planning.sample import CHOSEN, LINES, sample
 
 
@@ -89,3 +89,9 @@ def test_the_words_at_the_choice_lie_on_no_curve() -> None:
         x, y = float(found[1]), float(found[2]) - 5
         for line in polylines(text):
             assert all(abs(b - y) > 10 for a, b in line if x - 70 <= a <= x)
+
+
+def test_marks_that_are_of_other_images_than_the_lines_say_so() -> None:
+    assert "small marks the pilot's runs;" in figure(sample(), name="c")
+    told = figure(sample(images="new images"), name="c")
+    assert "small marks the pilot's runs on its own test images;" in told
