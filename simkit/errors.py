@@ -31,17 +31,11 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> BadInput:
     return BadInput(f"no {kind} is called {str(name)!r}; {hint}")
 
 
-def whole(value: Any) -> int | None:
-    """`value` as int where it is a whole number of any kind, which true and false are not."""
-    try:
-        return None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        return None
-
-
 def whole_number(value: Any, what: str) -> int:
     """`value`, a whole number of any kind, as int. Raises BadInput naming `what` for the rest."""
-    found = whole(value)
-    if found is not None:
-        return found
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
     raise BadInput(f"{what} is {value!r}; a whole number is expected")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, unknown, whole
+from simkit.errors import BadInput, unknown
 from simkit.study.tables import checked, column_of
 
 
 def count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
     """A whole number from `least` on, as int. Raises BadInput naming `what` for the rest."""
-    found = whole(value)
+    found = _index(value)
     if found is None or found < least or (most is not None and found > most):
         wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise BadInput(f"{what} is {value!r}; a whole number {wanted} is expected")
@@ -82,7 +83,7 @@ def rows(given: Any, images: int | None, what: str) -> list[int]:
     given = given.tolist() if isinstance(given, np.ndarray) else given
     found = list(given) if isinstance(given, Iterable) else [given]
     for value in found:
-        place = whole(value)
+        place = _index(value)
         if place is None or place < 0 or (images is not None and place >= images):
             end = "on" if images is None else f"to {images - 1}"
             told = repr(value) if place is None else place
@@ -131,6 +132,14 @@ def check_result(table: Any, schema: pa.Schema, *, asker: str, made_by: str) -> 
     """Raise BadInput unless this is what the analysis `made_by` returns, with a row at least."""
     columns = {each.name: column_of(each.type) for each in schema}
     checked(table, columns, asker=asker, mend=f"give what {made_by} returns")
+
+
+def _index(value: Any) -> int | None:
+    """As int where it is a whole number of any kind, which true and false are not."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
 
 
 def _type(value: Any) -> str:
