@@ -71,7 +71,7 @@ def references(runs: pa.Table, *, metric: str = "map") -> list[Cell]:
     """Everything labelled completely: a cell for `full` and for each wrapper around it."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in scored(runs, metric):
-        if row["reference"]:
+        if row["reference"] and row["method"].partition("+")[0] == "full":
             groups.setdefault(row["method"], []).append(row)
     return [_cell(rows[0]["scheme"], m, Limit(), rows, metric) for m, rows in groups.items()]
 

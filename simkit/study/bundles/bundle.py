@@ -153,20 +153,24 @@ def _names(draws: Sequence[int]) -> str:
     return first if len(draws) == 1 else f"{first.replace('draw', 'draws')} to {draws[-1]}"
 
 
-def ceilings(specs: Iterable[str]) -> tuple[str, ...]:
-    """What complete labels are trained with: `full`, alone and in each wrapper that changes the
-    model's outputs, since such a wrapper makes another model (`an+boostlu`: `full+boostlu`)."""
-    found = ["full"]
-    for spec in specs:
-        _, *texts = re.split(r"\+(?![^(]*\))", spec)
-        made, around = methods.make(spec), []
-        for text in reversed(texts):
-            if isinstance(made, Around):
-                if type(made).changed is not Around.changed:
-                    around.append(text.strip())
-                made = made.inner
-        found.append("+".join(["full", *reversed(around)]))
-    return tuple(dict.fromkeys(found))
+def on_complete_labels(specs: Iterable[str]) -> tuple[str, ...]:
+    """The methods that complete labels are trained with: `full` and `around_full` of each method,
+    then the methods themselves, as some score higher or lower than `full` on the same labels."""
+    given = tuple(specs)
+    return tuple(dict.fromkeys(["full", *map(around_full, given), *given]))
+
+
+def around_full(spec: str) -> str:
+    """`full` in those wrappers of a method that change the model's outputs, which make another
+    model (`an+boostlu`: `full+boostlu`); `full` alone where there is none."""
+    _, *texts = re.split(r"\+(?![^(]*\))", spec)
+    made, around = methods.make(spec), []
+    for text in reversed(texts):
+        if isinstance(made, Around):
+            if type(made).changed is not Around.changed:
+                around.append(text.strip())
+            made = made.inner
+    return "+".join(["full", *reversed(around)])
 
 
 def kind_of(method: str) -> str:

@@ -19,7 +19,7 @@ from simkit.files import readable
 from simkit.learn import methods
 from simkit.learn.steps.optim import Settings
 from simkit.registry import convert
-from simkit.study.bundles.bundle import ceilings
+from simkit.study.bundles.bundle import on_complete_labels
 from simkit.study.grids.fields import (
     EXAMPLE,
     MOST,
@@ -62,8 +62,8 @@ class Grid:
     validation  none: the last epoch is scored. complete: the validation split is labelled
                 completely; partial: it is labelled by the scheme itself. Both are charged to the
                 budget, and they choose the epoch (train.select is "best" then, unless it is set).
-    reference   for each draw, all labels of all images trained with `full`, at their own cost; with
-                `full+boostlu` too where boostlu is among the methods, as it makes another model.
+    reference   for each draw, all labels of all images trained with `full` and with every method,
+                at their own cost; with `full+boostlu` too where boostlu is among the methods.
     curves      score after every epoch: the validation split, or without one the test split, by
                 which nothing is chosen.
     memory      GB that runs trained together may take; what does not fit is trained afterwards.
@@ -162,7 +162,7 @@ class Grid:
     @property
     def trained(self) -> tuple[str, ...]:
         """The methods, and those that references are trained with."""
-        more = ceilings(self.methods) if self.reference else ()
+        more = on_complete_labels(self.methods) if self.reference else ()
         return tuple(dict.fromkeys([*self.methods, *more]))
 
     @staticmethod

@@ -23,7 +23,7 @@ def test_purchases_come_by_scheme_and_limit_and_references_last(small):
         for limit in ((10.0, None), (30.0, None), (None, 2.0))
     ] + [("full-subset", None, None)]
     last = purchases(grid)[-1]
-    assert last.reference and last.methods == ("full", "full+boostlu")
+    assert last.reference and last.methods == ("full", "full+boostlu", "an", "an+boostlu")
 
 
 def test_little_work_travels_together_and_much_of_it_does_not(small):

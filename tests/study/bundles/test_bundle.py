@@ -6,7 +6,7 @@ import pytest
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import prices
 from simkit.learn.steps.optim import Settings
-from simkit.study.bundles.bundle import Bundle, Purchase, ceilings, kind_of
+from simkit.study.bundles.bundle import Bundle, Purchase, on_complete_labels, kind_of
 from simkit.study.material.material import Source
 
 FPC = Purchase("fpc", ("an", "ll-r"), budget=10.0)
@@ -83,9 +83,10 @@ def test_methods_that_look_at_maps_are_told_apart():
 
 
 def test_complete_labels_are_trained_with_the_same_models():
-    assert ceilings(["an", "ll-r"]) == ("full",)
-    assert ceilings(["an+boostlu", "ll-r(delta=0.1)+boostlu"]) == ("full", "full+boostlu")
-    assert ceilings(["an+boostlu(alpha=1e+1)"]) == ("full", "full+boostlu(alpha=1e+1)")
+    assert on_complete_labels(["an", "ll-r"]) == ("full", "an", "ll-r")
+    specs = ["an+boostlu", "ll-r(delta=0.1)+boostlu"]
+    assert on_complete_labels(specs) == ("full", "full+boostlu", *specs)
+    assert on_complete_labels(["an+boostlu(alpha=1e+1)"])[1] == "full+boostlu(alpha=1e+1)"
 
 
 def test_bundles_and_purchases_name_themselves():

@@ -133,10 +133,11 @@ def test_each_method_has_a_purchase_of_its_own(photographs):
         *((scheme, (spec,)) for scheme in ("rpa", "fpc") for spec in ("an", "ll-r+boostlu")),
         ("full-subset", ("full",)),
         ("full-subset", ("full+boostlu",)),
+        *(("full-subset", (spec,)) for spec in ("an", "ll-r+boostlu")),
     ]
     longer = dataclasses.replace(grid, train=Settings(epochs=1000))
     bundles, _ = planned(longer)
-    assert [bundle.runs for bundle in bundles] == [1] * 6
+    assert [bundle.runs for bundle in bundles] == [1] * 8
     assert str(bundles[1]) == "rpa, ll-r+boostlu, draw 0"
 
 
