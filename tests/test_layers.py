@@ -11,7 +11,7 @@ import simkit
 
 ROOT = Path(simkit.__file__).parent
 LINE = ["labels", "data", "annotate", "embed", "learn", "study", "planning", "cli"]
-GROUND = {"errors", "files", "history", "chance", "registry"}
+GROUND = {"errors", "files", "history", "chance", "registry", "quantities"}
 FILES = sorted(ROOT.rglob("*.py"))
 HANDS_ON = {
     "annotate/schemes",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from simkit.errors import BadInput
+from simkit.quantities import count, share
 
 if TYPE_CHECKING:
     from simkit.annotate.schemes import Scheme
@@ -29,10 +31,11 @@ def check_amounts(scheme: Scheme, given: dict[str, Any]) -> None:
 
 
 def images(text: str) -> float | int:
-    """`0.5` is half of the images and `1.0` all; `500` is five hundred of them and `1` is one."""
+    """`0.5` and `50%` are half of the images and `1.0` all; `500` is five hundred and `1` one."""
+    whole = re.fullmatch(r"[0-9][0-9,_ ]*|.*k", text.strip(), re.IGNORECASE)
     try:
-        return int(text) if text.strip().lstrip("+-").isdecimal() else float(text)
-    except ValueError:
+        return count(text, "--images") if whole else share(text, "--images")
+    except BadInput:
         raise BadInput(
-            f"--images is {text!r}; a share such as 0.5 or a number of images is expected"
+            f"--images is {text!r}; a share such as 0.5 or 50%, or a number of images is expected"
         ) from None

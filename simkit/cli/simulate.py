@@ -11,6 +11,7 @@ import click
 
 from simkit.cli.amounts import check_amounts, images
 from simkit.cli.described import describe, make_room, note_replaced, place
+from simkit.cli.quantities import DOLLARS
 from simkit.cli.report import cost_table, counts_line, print_json
 from simkit.cli.schemes import SchemeCommand, chosen, with_hierarchy
 from simkit.errors import BadInput
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--budget",
-    type=float,
+    type=DOLLARS,
     metavar="AMOUNT",
     help="Buy as much as this pays for, instead of a stated amount.",
 )

@@ -11,13 +11,14 @@ from simkit.errors import BadInput
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1", 1), ("1.0", 1.0), ("500", 500), (" 7 ", 7), ("-3", -3), ("1e-3", 0.001)],
+    [("1", 1), ("1.0", 1.0), ("500", 500), (" 7 ", 7), ("10,000", 10_000), ("2.5k", 2500),
+     ("1e-3", 0.001), ("50%", 0.5), ("1e-05", 1e-5)],  # fmt: skip
 )
 def test_whole_numbers_count_images(text: str, value: float) -> None:
     assert (images(text), type(images(text))) == (value, type(value))
 
 
-@pytest.mark.parametrize("text", ["", "lots", "1/2"])
+@pytest.mark.parametrize("text", ["", "lots", "1/2", "-3", "0", "2,5", "1.5"])
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="or a number of images is expected"):
         images(text)

@@ -128,9 +128,9 @@ BAD = {
     "out is a folder": (["--scheme", "fpc", "--out", "folder"], "folder"),
     "no format": (["--scheme", "fpc", "--out", "labels.xyz"], "labels.xyz"),
     "no prices": (["--scheme", "fpc", "--prices", "gogle"], "did you mean 'google'?"),
-    "negative budget": (["--scheme", "rpa", "--budget", "-5"], "budget is -5"),
+    "negative budget": (["--scheme", "rpa", "--budget", "-5"], "--budget is '-5'; dollars, 0 or more"),
     "images": (["--scheme", "rpa", "--images", "lots"], "--images is 'lots'"),
-    "images share": (["--scheme", "rpa", "--images", "-0.5"], "images is -0.5"),
+    "images share": (["--scheme", "rpa", "--images", "-0.5"], "images is '-0.5'"),
     "unknown option": (["--scheme", "fpc", "--colour", "red"], "--colour"),
     "budget and amount": (
         ["--scheme", "rpa", "--keep", "0.9", "--budget", "10"],
@@ -141,7 +141,7 @@ BAD = {
         ["--scheme", "rpa(keep=0.2)", "--keep", "0.3"],
         "keep is given in 'rpa(keep=0.2)' and as an option",
     ),
-    "no images": (["--scheme", "rpa", "--images", "0"], "images is 0"),
+    "no images": (["--scheme", "rpa", "--images", "0"], "images is '0'"),
     "no scheme": ([], "--scheme"),
     "miss": (["--scheme", "fpc", "--miss", "2"], "miss is 2"),
 }

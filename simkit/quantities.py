@@ -1,0 +1,166 @@
+"""Amounts as people type them: dollars, counts, shares and scores, from Python values or text."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+from simkit.errors import BadInput
+
+# Thousands may be grouped, all by the same mark, as in 2,000 or 2 000 or 2_000.
+_TYPED = re.compile(
+    r"(?P<dollar>\$?)\s*"
+    r"(?P<whole>[1-9][0-9]{0,2}([, _\u00a0\u202f])[0-9]{3}(?:\3[0-9]{3})*"
+    r"|0|[1-9][0-9]*|(?=\.[0-9]))"
+    r"(?P<rest>(?:\.[0-9]*)?(?:e[+-]?[0-9]{1,2})?)"
+    r"\s*(?P<unit>[km%]?)\s*(?P<after>\$?)",
+    re.IGNORECASE,
+)
+_TIMES = {"k": 1000, "m": 1_000_000, "%": 1}
+_OTHER_LOCALE = re.compile(r"[1-9][0-9]{0,2}(\.000)+")  # 2.000 is 2 here and 2,000 elsewhere
+_COMMAS = "a comma marks thousands (2,000) and a point decimals (2.5)"
+_SHELL = "a shell takes $ for itself, so leave $ out or put the amount in single quotes"
+_MOST = 1e15
+
+
+def dollars(value: Any, name: str) -> float:
+    """An amount of money of at least 0.
+
+    Parameters
+    ----------
+    value : number or str
+        Dollars, such as 2000, "2000", "$2,000", "2 000", "2k", "$2.5k" or "1.2M".
+    name : str
+        The field or option, for the message.
+
+    Returns
+    -------
+    float
+        Dollars.
+
+    Raises
+    ------
+    BadInput
+        For anything else; "2,5" and "2.000" are refused, as they mean different things in
+        different countries.
+    """
+    number, marks = _read(value)
+    text = str(value).strip()
+    # What a shell leaves of "$2.5k" and "$2,000".
+    expanded = isinstance(value, str) and re.match(r"[.,]|00", text) is not None
+    if not expanded and marks <= set("$km") and 0 <= number <= _MOST:
+        return number
+    mend = f"{_SHELL}, as in 2000, 2,000 or 2k" if expanded else "write 2000, 2,000 or 2k"
+    raise _refused(value, name, "dollars, 0 or more, are expected", mend)
+
+
+def count(value: Any, name: str) -> int:
+    """A whole number of at least 1.
+
+    Parameters
+    ----------
+    value : number or str
+        Such as 10000, 10_000.0, "10,000" or "10k".
+    name : str
+        The field or option, for the message.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    BadInput
+        For anything else.
+    """
+    number, marks = _read(value)
+    if marks <= set("km") and 1 <= number <= _MOST and number.is_integer():
+        return int(number)
+    raise _refused(
+        value, name, "a whole number, 1 or more, is expected", "write 10000, 10,000 or 10k"
+    )
+
+
+def share(value: Any, name: str) -> float:
+    """A part of the whole, above 0 and up to 1.
+
+    Parameters
+    ----------
+    value : number or str
+        Such as 0.05, "0.05", "5%" or "5 %".
+    name : str
+        The field or option, for the message.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    BadInput
+        For anything else, among it a number above 1 without %.
+    """
+    number, marks = _read(value)
+    part = number / 100 if "%" in marks else number
+    if marks <= set("%") and 0 < part <= 1:
+        return part
+    percent = number if not marks and 1 < number <= 100 else 5
+    mend = f"write {percent:g}% or {percent / 100:g}"
+    raise _refused(value, name, "a share above 0 and up to 1 is expected", mend)
+
+
+def score(value: Any, name: str) -> float:
+    """A mAP, above 0 and below 1.
+
+    Parameters
+    ----------
+    value : number or str
+        As a share (0.6, "0.6") or in points (60, "60", "60%"): above 1 it is in points.
+    name : str
+        The field or option, for the message.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
+    Raises
+    ------
+    BadInput
+        For anything else, among it 1, which could mean both.
+    """
+    number, marks = _read(value)
+    part = number / 100 if "%" in marks or number > 1 else number
+    if marks <= set("%") and 0 < part < 1:
+        return part
+    raise _refused(
+        value, name, "a mAP above 0 and below 1, or 100 points, is expected", "write 60% or 0.6"
+    )
+
+
+def _read(value: Any) -> tuple[float, set[str]]:
+    """A number, nan where there is none, and the marks ($ k m %) that stand with it."""
+    if isinstance(value, str):
+        typed = _TYPED.fullmatch(value.strip())
+        if typed is None or _OTHER_LOCALE.fullmatch(value.strip(" $kKmM")):
+            return math.nan, set()
+        digits = re.sub(r"[^0-9]", "", typed["whole"]) + typed["rest"]
+        unit = typed["unit"].lower()
+        number = Decimal(digits) * _TIMES.get(unit, 1)  # as a float 2.3k would be 2299.9...
+        return float(number), {mark for mark in (typed["dollar"], unit, typed["after"]) if mark}
+    if isinstance(value, Real) and not isinstance(value, bool):
+        try:
+            return float(value), set()
+        except OverflowError:
+            pass
+    return math.nan, set()
+
+
+def _refused(value: Any, name: str, expected: str, mend: str) -> BadInput:
+    if isinstance(value, str) and re.search(r"[0-9][.,][0-9]", value):
+        mend += f"; {_COMMAS}"
+    return BadInput(f"{name} is {value!r}; {expected}: {mend}")
