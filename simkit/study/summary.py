@@ -71,9 +71,14 @@ def references(runs: pa.Table, *, metric: str = "map") -> list[Cell]:
     """Everything labelled completely: a cell for `full` and for each wrapper around it."""
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in scored(runs, metric):
-        if row["reference"] and row["method"].partition("+")[0] == "full":
+        if row["reference"] and is_full(row["method"]):
             groups.setdefault(row["method"], []).append(row)
     return [_cell(rows[0]["scheme"], m, Limit(), rows, metric) for m, rows in groups.items()]
+
+
+def is_full(method: str) -> bool:
+    """Whether a method is `full` or a wrapper around it: the oracle, where it has all labels."""
+    return method.partition("+")[0] == "full"
 
 
 def limits(runs: pa.Table) -> list[Limit]:

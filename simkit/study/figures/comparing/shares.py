@@ -25,6 +25,7 @@ from simkit.study.figures.base import (
 )
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import Look, look
+from simkit.study.summary import is_full
 
 _WORDS = {"positives": "share of all present labels that is known", "labels": "share of all labels"}
 Row = dict[str, Any]
@@ -55,7 +56,7 @@ class LabelShares(Figure):
 
     def draw(self, table: pa.Table) -> Drawing:
         rows = table.to_pylist()
-        oracles = [row for row in rows if row["reference"]]
+        oracles = [row for row in rows if row["reference"] and is_full(row["method"])]
         bought = [row for row in rows if not row["reference"]]
         if not bought:
             raise BadInput("label-shares: the table holds references alone; compare schemes too")
