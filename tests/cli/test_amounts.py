@@ -11,8 +11,17 @@ from simkit.errors import BadInput
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1", 1), ("1.0", 1.0), ("500", 500), (" 7 ", 7), ("10,000", 10_000), ("2.5k", 2500),
-     ("1e-3", 0.001), ("50%", 0.5), ("1e-05", 1e-5)],  # fmt: skip
+    [
+        ("1", 1),
+        ("1.0", 1.0),
+        ("500", 500),
+        (" 7 ", 7),
+        ("10,000", 10_000),
+        ("2.5k", 2500),
+        ("1e-3", 0.001),
+        ("50%", 0.5),
+        ("1e-05", 1e-5),
+    ],
 )
 def test_whole_numbers_count_images(text: str, value: float) -> None:
     assert (images(text), type(images(text))) == (value, type(value))

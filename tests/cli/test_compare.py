@@ -125,7 +125,7 @@ def test_a_part_says_what_is_left(shell, monkeypatch) -> None:
     done = shell("compare", "grid.toml", "--part", "1/2", "--workers", 1)
     assert (done.code, done.out) == (
         0,
-        "part 1/2 has 5 runs in runs; bundles of the grid that are not there yet: 1; the part that "
+        "part 1/2 has 7 runs in runs; bundles of the grid that are not there yet: 1; the part that "
         "ends last writes tables and pictures, and so does the same command without --part, which "
         "finishes the rest\n",
     )
@@ -135,7 +135,7 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
     Path("grid.toml").write_text(GRID)
     done = shell("compare", "grid.toml", "--dry-run", "--workers", 2)
     assert done.code == 0 and re.fullmatch(
-        r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 2 with all labels\n"
+        r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 6 with all labels\n"
         r"1 bundle; with --part at most 1 part can have work\n"
         r"roughly 0:0\d:\d\d of work with 2 workers, by a calibration of \d+\.\d seconds, and half "
         r"a minute to start and to draw; about [\d,]+ MB in each\n",
@@ -186,11 +186,11 @@ def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None
 def test_what_failed_stays_on_disk(shell) -> None:
     Path("grid.toml").write_text(GRID.replace('"ignore"', '"full"'))
     done = shell("compare", "grid.toml", "--workers", 1)
-    assert done.code == 1 and "4 of 10 runs failed: no table, figure or sentence" in done.out
+    assert done.code == 1 and "4 of 12 runs failed: no table, figure or sentence" in done.out
     assert "wrote summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png" in done.out
     told = Path("runs/summary.md").read_text()
-    assert "# Failed\n\n4 of 10 runs failed" in told
+    assert "# Failed\n\n4 of 12 runs failed" in told
     assert told.count("full: method 'full' needs complete labels, but ") == 4
     shown = shell("show", "runs")
-    assert shown.out.startswith("6 of 10 runs: ") and "method 'full' needs complete" in shown.out
+    assert shown.out.startswith("8 of 12 runs: ") and "method 'full' needs complete" in shown.out
     assert len(shell("show", "runs", "--json").json["failures"]) == 4

@@ -128,7 +128,10 @@ BAD = {
     "out is a folder": (["--scheme", "fpc", "--out", "folder"], "folder"),
     "no format": (["--scheme", "fpc", "--out", "labels.xyz"], "labels.xyz"),
     "no prices": (["--scheme", "fpc", "--prices", "gogle"], "did you mean 'google'?"),
-    "negative budget": (["--scheme", "rpa", "--budget", "-5"], "--budget is '-5'; dollars, 0 or more"),
+    "negative budget": (
+        ["--scheme", "rpa", "--budget", "-5"],
+        "--budget is '-5'; dollars, 0 or more",
+    ),
     "images": (["--scheme", "rpa", "--images", "lots"], "--images is 'lots'"),
     "images share": (["--scheme", "rpa", "--images", "-0.5"], "images is '-0.5'"),
     "unknown option": (["--scheme", "fpc", "--colour", "red"], "--colour"),

@@ -46,13 +46,14 @@ def test_what_reached_most_on_the_validation_labels_is_what_is_compared(tuned, t
     grid, seen = tuned(), []
     result = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
     assert result.failures == ()
-    assert seen == [(0, 12), (9, 12), (9, 12), (12, 12)]
+    assert seen == [(0, 20), (15, 20), (15, 20), (20, 20)]
     bundles, found = worked(grid, tmp_path / "bundles")
     tried = found.done[bundles[0].key].table.to_pylist()
-    assert len(tried) == 3 * 3 and {row["draw"] for row in tried} == {-1}
+    assert len(tried) == 3 * 5 and {row["draw"] for row in tried} == {-1}
     assert all(row["tuned"] and row["tuned_runs"] is None for row in tried)
     for row in result.table.to_pylist():
-        own = [one for one in tried if one["method"] == row["method"]]
+        place = row["method"], row["reference"]
+        own = [one for one in tried if (one["method"], one["reference"]) == place]
         best = max(own, key=lambda one: one["curve"][-1])
         assert (row["method_spec"], row["lr"]) == (best["method_spec"], best["lr"])
         assert row["tuned"] == best["tuned"] and row["tuned_map"] == best["curve"][-1]
@@ -90,7 +91,7 @@ def test_a_tuned_comparison_goes_on_where_it_stopped(tuned, tmp_path):
     grid, seen = tuned(), []
 
     def stop(done, of):
-        if done == 9:
+        if done == 15:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -99,8 +100,8 @@ def test_a_tuned_comparison_goes_on_where_it_stopped(tuned, tmp_path):
     with pytest.raises(Exception, match="of which no runs are finished yet"):
         describe(tmp_path)
     compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
-    assert seen == [(9, 12), (9, 12), (12, 12)]
-    assert len(runs.table(tmp_path)) == 3
+    assert seen == [(15, 20), (15, 20), (20, 20)]
+    assert len(runs.table(tmp_path)) == 5
 
 
 def test_ties_take_the_first_and_failures_leave_the_rest(tuned, tmp_path):

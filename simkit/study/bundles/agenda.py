@@ -13,7 +13,7 @@ from simkit.annotate.simulate import how_many
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.study.bundles.affordable import check_limits
-from simkit.study.bundles.bundle import Bundle, Purchase, on_complete_labels, kind_of
+from simkit.study.bundles.bundle import Bundle, Purchase, kind_of, on_complete_labels
 from simkit.study.forecast.durations import seconds
 from simkit.study.grids.grid import Grid
 from simkit.study.grids.tuning import Setting

@@ -43,7 +43,7 @@ def test_what_is_finished_is_not_planned_again_and_nothing_is_written(small, tmp
     grid = small(budgets=[10])
     before = foretell(grid, out=tmp_path / "runs", workers=2)
     assert not (tmp_path / "runs").exists()
-    assert (before.runs, before.references, before.tuning) == (2 * 2 * 2, 2 * 2, 0)
+    assert (before.runs, before.references, before.tuning) == (2 * 2 * 2, 4 * 2, 0)
     assert (before.bundles, before.finished, before.workers) == (2, 0, 2)
     assert before.minutes == pytest.approx(60 * before.hours / 2) and before.hours > 0
     assert before.memory_mb > 100
@@ -63,7 +63,7 @@ def test_a_sweep_is_planned_and_what_it_chose_is_found_again(small, tmp_path):
     values = {"validation": "complete", "budgets": [60], "draws": 1, "methods": ["an", "ignore"]}
     grid = small(schemes=["fpc(per_class=10)"], tuning=tuning, **values)
     before = foretell(grid, out=tmp_path, workers=1)
-    assert (before.runs, before.references, before.tuning) == (2, 1, 6)
+    assert (before.runs, before.references, before.tuning) == (2, 3, 10)
     assert (before.bundles, before.finished) == (2, 0)
     planned = []
     compare(grid, out=tmp_path, workers=1, planned=planned.append)

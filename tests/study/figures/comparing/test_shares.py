@@ -1,7 +1,9 @@
+import pyarrow as pa
 import pytest
 
 from simkit.study import figures
-from simkit.study.analysis.comparing.shares import shares
+from simkit.study.analysis.comparing.shares import SHARES, shares
+from simkit.study.figures.base import label
 from simkit.study.figures.looks import look
 from tests.study.analysis.comparing.test_shares import table
 
@@ -24,6 +26,14 @@ def test_lines_rise_with_the_share_and_the_oracle_is_dashed():
     names = [text.get_text() for text in axes.child_axes[0].get_yticklabels()]
     assert sorted(names) == ["AN", "SE"]
     assert drawing.get_supxlabel() == "Bands: 95 % over 2 draws. Dashed: everything labelled."
+
+
+def test_other_methods_on_complete_labels_are_no_oracles():
+    rows = shares(table()).to_pylist()
+    others = [rows[-1] | {"method": name, "mean": 0.8} for name in ("an", "full+boostlu")]
+    (axes,) = drawn(pa.Table.from_pylist([*rows, *others], schema=SHARES)).axes
+    shown = [text.get_text() for text in axes.texts]
+    assert shown == ["Full labels: 90.0", f"{label('full+boostlu')}: 80.0"]
 
 
 def test_the_share_may_be_of_all_labels():
