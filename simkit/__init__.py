@@ -3,7 +3,7 @@
     >>> import simkit
     >>> scenes = simkit.data.open("scenes")
     >>> labels = simkit.simulate(scenes.truth["train"], "fpc(per_class=50)")
-    >>> simkit.cost(labels, simkit.prices("coco-tagging")).dollars
+    >>> simkit.cost(labels).dollars  # by the hour; simkit.prices has other price lists
 
 Names are loaded when they are first used: importing simkit loads neither torch nor nltk.
 """

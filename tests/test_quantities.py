@@ -49,7 +49,7 @@ def test_what_people_type(read, value, number) -> None:
 
 
 NOTHING = [True, np.True_, None, math.nan, math.inf, -1, -0.5, "", " ", "nan", "-5", "many",
-           "5 x", 10**400, "1e99", "2,5", "0,500", "2,00", "2.000.000", "1,000 000", [5], "５"]  # fmt: skip
+           "5 x", 10**400, "1e99", "2,5", "0,500", "2.000.000", "1,000 000", [5], "５"]  # fmt: skip
 
 
 @pytest.mark.parametrize("read", [dollars, count, share, score])

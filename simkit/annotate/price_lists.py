@@ -18,6 +18,7 @@ from simkit.labels.effort import QUESTIONS
 _SOURCES = ("workers_source", "wage_source", "setup_source", "qa_source")
 _HEAD = ("title", "workers", "wage", "setup", "setup_class", "qa", *_SOURCES)
 _RATE = ("per", "page", "seconds", "dollars", "source")
+DEFAULT = "hourly"  # of a bill and of a plan
 MOST = 10**9  # seconds, dollars, people, questions on a page: whatever stands in a list
 MOST_ASSURANCE = 5.0  # more is a percentage that was meant as one
 _LIKE = "like"  # another list, whose entries hold where a file has none of its own
@@ -25,8 +26,8 @@ _IMAGE = "image"  # the table of what loading an image costs
 
 
 def presets() -> list[str]:
-    """Names of the price lists that come with simkit."""
-    return sorted(_shipped())
+    """Names of the price lists that come with simkit, the default one first."""
+    return sorted(_shipped(), key=lambda name: (name != DEFAULT, name))
 
 
 def prices(name: str | PathLike[str]) -> Prices:

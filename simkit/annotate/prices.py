@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from simkit.annotate.price_lists import presets, prices
+from simkit.annotate.price_lists import DEFAULT, presets, prices
 from simkit.annotate.rates import Prices, Rate
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
@@ -66,14 +66,14 @@ class Cost:
         return {**vars(self), "lines": lines}
 
 
-def cost(labels: PartialLabels | Effort, prices: Prices | str) -> Cost:
+def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost:
     """What the questions behind these labels cost by this price list, or its name.
 
     One line for each kind of question; then, where the list has a price for them, "images" (an
     image is loaded for each kind of question about it, and for each look of a search), "quality
     assurance" (a share of what the questions cost) and "set-up" (once, if anything was asked).
-    More questions never cost less. Raises BadInput when the list has no price for a kind of
-    question that was asked.
+    More questions never cost less. Without a list it is "hourly". Raises BadInput when the list has
+    no price for a kind of question that was asked.
     """
     listed = _named(prices)
     effort = labels if isinstance(labels, Effort) else labels.effort

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from simkit import quantities
+from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 
 UNITS = ("question", "page", "image")
@@ -69,3 +71,34 @@ class Prices:
     def once_set_up(self) -> Prices:
         """The same list for what is bought later on: the set-up is paid already."""
         return replace(self, setup=0.0, setup_class=0.0)
+
+    def at_wage(self, wage: float) -> Prices:
+        """The same list at another wage.
+
+        Parameters
+        ----------
+        wage : float or str
+            Dollars an hour, as `simkit.quantities.dollars` reads them.
+
+        Returns
+        -------
+        Prices
+
+        Raises
+        ------
+        BadInput
+            For a wage of 0 or none at all, and where a price of the list is in dollars, which no
+            wage changes.
+        """
+        hourly = quantities.dollars(wage, "wage")
+        if not hourly:
+            raise BadInput(f"wage is {wage!r}; dollars an hour above 0 are expected, such as 15")
+        rates = {**self.rates, **({"image": self.image} if self.image else {})}
+        priced = [kind for kind, rate in rates.items() if rate.dollars is not None]
+        if priced:
+            raise BadInput(
+                f"price list {self.name!r} has prices in dollars, not in seconds "
+                f"({', '.join(priced)}), so a wage does not change it; leave the wage out, or take "
+                "a list of seconds such as hourly"
+            )
+        return replace(self, wage=hourly, wage_source="set by the user")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simkit.cli.quantities import DOLLARS, SCORE
 from simkit.cli.report import cost_table, counts_line, hours, print_json, table
 from simkit.errors import BadInput
 
@@ -20,16 +21,19 @@ SETS = ("validation set", "test set")
 EVENLY = ("rpa", "full-subset")  # schemes whose labels show each class as often as it occurs
 
 
-@click.command(
-    epilog="\b\nExample: simkit cost fpc.parquet --prices google --evaluation 1 --data scenes"
-)
+@click.command(epilog="\b\nExample: simkit cost fpc.parquet --wage 22 --evaluation 1 --data scenes")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--prices",
     "price_list",
-    default="coco-tagging",
+    default="hourly",
     show_default=True,
     help="A preset or a TOML file; see `simkit list prices`.",
+)
+@click.option(
+    "--wage",
+    type=DOLLARS,
+    help="Dollars an hour, in place of the price list's, where it counts seconds.",
 )
 @click.option(
     "--evaluation",
@@ -45,7 +49,7 @@ EVENLY = ("rpa", "full-subset")  # schemes whose labels show each class as often
 )
 @click.option(
     "--level",
-    type=float,
+    type=SCORE,
     default=0.5,
     show_default=True,
     metavar="AP",
@@ -55,6 +59,7 @@ EVENLY = ("rpa", "full-subset")  # schemes whose labels show each class as often
 def command(
     file: Path,
     price_list: str,
+    wage: float | None,
     evaluation: float | None,
     spec: str | None,
     level: float,
@@ -69,7 +74,7 @@ def command(
     from simkit.annotate.prices import cost, prices
     from simkit.labels import formats
 
-    chosen = prices(price_list)
+    chosen = prices(price_list) if wage is None else prices(price_list).at_wage(wage)
     labels = formats.for_path(file).read(file)
     if not labels.effort.kinds():
         raise BadInput(

@@ -94,11 +94,12 @@ def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> Non
     ]
     workers = price_list.workers if asked_workers is None else asked_workers
     people = "1 person" if workers == 1 else f"{workers} people"
+    wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
     total = ["total", "", hours(bill.seconds), f"{bill.dollars:,.2f}", ""]
     table(
         ["question", "asked", "hours", "$", "source of the price"],
         [*rows, total],
-        title=f"cost at {price_list.name} prices, {people} for each question",
+        title=f"cost at {price_list.name} prices{wage}, {people} for each question",
         words=(0, 4),
     )
     for text in cost_notes(bill):

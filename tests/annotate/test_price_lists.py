@@ -66,6 +66,27 @@ def test_presets_add_nothing_without_a_source(name):
     assert (listed.setup, listed.setup_class, listed.qa, listed.image) == (0, 0, 0, None)
 
 
+def test_another_wage_pays_the_same_seconds():
+    listed = prices("hourly").at_wage("$30")
+    assert (listed.wage, listed.wage_source) == (30, "set by the user")
+    asked = effort(verify=[0, 120])
+    ours, usual = cost(asked, listed), cost(asked, "hourly")
+    assert ours.seconds == usual.seconds == 120
+    assert ours.dollars == pytest.approx(1) and usual.dollars == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("name", ["google", "aws", "openimages"])
+def test_no_wage_changes_a_price_in_dollars(name):
+    with pytest.raises(BadInput, match=f"'{name}' has prices in dollars.*; leave the wage out"):
+        prices(name).at_wage(20)
+
+
+@pytest.mark.parametrize("wage", [0, -3, "2,5", None, True])
+def test_a_wage_is_above_0(wage):
+    with pytest.raises(BadInput, match=r"^wage is "):
+        prices("hourly").at_wage(wage)
+
+
 GOOD = '[verify]\nper = "question"\ndollars = 1\n'
 
 

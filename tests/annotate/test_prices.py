@@ -78,7 +78,16 @@ def test_every_preset_prices_every_question_and_names_its_source(name):
 
 
 def test_the_presets():
-    assert presets() == ["aws", "careful", "coco-tagging", "google", "openimages"]
+    assert presets() == ["hourly", "aws", "careful", "coco-tagging", "google", "openimages"]
+
+
+def test_by_the_hour_is_the_default():
+    # 2 images of 10 classes, 4 verified classes and a name: 20 x 0.3011 s + 4 s + 2.4 s.
+    asked = effort(sweep=np.bincount([10, 10]).tolist(), verify=[0, 4], name=[0, 1])
+    bill = cost(asked)
+    assert (bill.prices, bill.workers) == ("hourly", 1)
+    assert bill.seconds == pytest.approx(12.422)
+    assert bill.dollars == pytest.approx(12.422 * 15 / 3600)
 
 
 def test_time_is_unknown_as_soon_as_one_line_is():

@@ -36,7 +36,18 @@ def test_table_names_the_source(shell) -> None:
     shell("simulate", "--scheme", "rpa", "--data", SMALL)
     done = shell("cost", "rpa.parquet")
     assert done.code == 0
-    assert "verify" in done.out and "Lin et al., ECCV 2014" in done.out and "total" in done.out
+    assert "verify" in done.out and "Bearman et al., ECCV 2016" in done.out and "total" in done.out
+    assert "cost at hourly prices, $15 an hour, 1 person for each question" in done.out
+
+
+def test_a_wage_of_ones_own(shell) -> None:
+    made = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--json").json
+    done = shell("cost", "rpa.parquet", "--wage", "$36", "--json")
+    # A question takes a second, and a second costs a cent.
+    assert done.json["cost"]["dollars"] == pytest.approx(0.01 * made["effort"]["verify"])
+    assert done.json["prices"] == "hourly"
+    done = shell("cost", "rpa.parquet", "--wage", 20, "--prices", "google")
+    assert done.code == 2 and "'google' has prices in dollars" in done.err
 
 
 @pytest.mark.parametrize(
@@ -45,6 +56,8 @@ def test_table_names_the_source(shell) -> None:
         (["nowhere.parquet"], "nowhere.parquet does not exist"),
         (["rpa.parquet", "--prices", "googel"], "did you mean 'google'?"),
         (["labels.txt"], "labels.txt"),
+        (["rpa.parquet", "--wage", "12,5"], "--wage is '12,5'; dollars, 0 or more"),
+        (["rpa.parquet", "--level", "1"], "--level is '1'; a mAP above 0 and below 1"),
     ],
 )
 def test_bad_input(shell, arguments, message) -> None:

@@ -19,7 +19,9 @@ def test_names_and_titles(shell, what: str) -> None:
 
 
 def test_prices(shell) -> None:
-    names = {row["name"] for row in shell("list", "prices", "--json").json["prices"]}
+    rows = shell("list", "prices", "--json").json["prices"]
+    assert rows[0]["name"] == "hourly" and "the default of plan and cost" in rows[0]["title"]
+    names = {row["name"] for row in rows}
     assert names >= {"coco-tagging", "careful", "google", "aws", "openimages"}
 
 
