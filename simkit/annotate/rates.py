@@ -72,7 +72,7 @@ class Prices:
         """The same list for what is bought later on: the set-up is paid already."""
         return replace(self, setup=0.0, setup_class=0.0)
 
-    def at_wage(self, wage: float) -> Prices:
+    def at_wage(self, wage: float | str) -> Prices:
         """The same list at another wage.
 
         Parameters
