@@ -40,6 +40,7 @@ METHODS = ("an", "ll-r", "ll-r+boostlu")
 DRAWS = 3
 STEPS = (0.04, 0.08, 0.16, 0.32, 0.64)  # of the price of complete labels; the reference is all
 LEAST_STEPS = 3  # fewer are no curve
+APART = 1.2  # times as many dollars are another step
 ROOM = 1.25  # times the price of the smallest amount: on other images it may take more
 DEAR = 4.0  # times a label of complete ones: no choice of labels by chance is worth so much more
 
@@ -56,7 +57,6 @@ PLACES = 2_000_000  # and so many (image, class) places, which keeps it to secon
 RARE = 10  # training images that show a class, below which its AP says little
 PAIRED = 0.5  # times the half-width of one mAP: that of a difference, measured (evaluation_set)
 NEAR, FAR = 2.0, 11.0  # times the pilot: where curves usually hold, and beyond which they do not
-LEVEL = 0.5  # the AP whose estimate varies most
 UNKNOWN = 99.0  # points: too few test images to say anything
 
 
@@ -166,8 +166,10 @@ class PilotPlan:
             f"prices = {json.dumps(self.prices)}\ndraws = {DRAWS}"
             for budgets, names in alike.items()
         ]
-        more = "\nreference = false  # grid-1.toml has it"
-        texts = [grids[0], *(f"{text}{more}" for text in grids[1:])]
+        texts = [
+            grids[0],
+            *(f"{text}\nreference = false  # grid-1.toml has it" for text in grids[1:]),
+        ]
         return tuple(f"# grid-{place}.toml\n{text}" for place, text in enumerate(texts, 1))
 
     @property
@@ -202,9 +204,8 @@ class PilotPlan:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values: every field and property by its name."""
-        names = ("recommendation", "rest", "remaining", "times", "grids", "then")
-        values = {name: getattr(self, name) for name in names} | asdict(self)
-        return dict(json.loads(json.dumps(values)))
+        derived = ("recommendation", "rest", "remaining", "times", "grids", "then")
+        return dict(json.loads(json.dumps({n: getattr(self, n) for n in derived} | asdict(self))))
 
     def __repr__(self) -> str:
         return self.text()
@@ -316,7 +317,7 @@ def _described(data: Any, classes: Any, per_image: Any, seed: int) -> tuple[Trut
         )
     if data is not None:
         opened = datasets.open(data)
-        return opened.truth[opened.to_label], f"{opened.name}, {opened.to_label}"
+        return opened.truth[opened.to_label], f"the {opened.to_label} split of {opened.name}"
     count = quantities.count(classes, "classes")
     return like(count, per_image, seed=seed), (
         f"{count:,} made-up classes, of which an image shows {per_image:g} on average, with "
@@ -376,7 +377,7 @@ def half_width(truth: Truth, images: int) -> float:
     if not truth.counts.any():
         return UNKNOWN
     shares = shares_of(truth)
-    levels = np.full(len(shares), LEVEL)
+    levels = np.full(len(shares), 0.5)  # the AP whose estimate varies most
     return min(UNKNOWN, 100 * error(images, shares, levels, NormalDist().inv_cdf(0.975))[0])
 
 
@@ -402,8 +403,8 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
     if everything < THIRD * SMALLEST * each + set_up or (most < SMALLEST and everything <= budget):
         raise BadInput(
             f"images is {exist:,}, too few for a pilot, which takes at least {SMALLEST:,} of them "
-            f"and at most a third of all and {_percent(MOST_SHARE)} of the budget; label all completely, for "
-            f"${everything:,.2f}, or as many as the budget pays for"
+            f"and at most a third of all and {_percent(MOST_SHARE)} of the budget; label all "
+            f"completely, for ${everything:,.2f}, or as many as the budget pays for"
         )
     if most < SMALLEST:
         enough = math.ceil(SMALLEST * each / MOST_SHARE * (1 + 1e-9) + set_up)
@@ -459,8 +460,8 @@ class _Pool:
         first = bill.dollars / (count * self.each)
         shares = [share for share in STEPS if share >= ROOM * first]
         bought = [self._bought(scheme, share) for share in shares]
-        if bought and (end := bought[-1].cost.dollars / (count * self.each)) < STEPS[2]:
-            # All is asked before the third step.
+        end = bought[-1].cost.dollars / (count * self.each) if bought else 1.0
+        if end < APART * STEPS[1]:  # nothing is left to ask at the third step
             scaled = [end * share / STEPS[-1] for share in STEPS]
             shares = [share for share in scaled if share >= ROOM * first]
             bought = [self._bought(scheme, share) for share in shares]
@@ -543,11 +544,12 @@ def _up(budgets: Sequence[float], set_up: float) -> Iterator[float]:
 
 
 def _expect(plan: PilotPlan) -> str:
-    names = ", ".join(one.scheme for one in plan.steps)
-    what = f"{len(plan.steps)} ways to label ({names})" if plan.steps[1:] else "complete labels"
-    more = f" (the details say why not {len(plan.left_out)} others)" if plan.left_out else ""
+    names = [one.scheme for one in plan.steps]
+    what = f"{len(names)} ways to label ({', '.join(names)})" if names[1:] else "complete labels"
+    missing = ", ".join(scheme for scheme in SCHEMES if scheme not in names)
+    more = f"; the details say why not for {missing}" if missing else ""
     return (
-        f"The start of a curve for {what}{more} with each of {len(METHODS)} methods. mAP is known "
+        f"The start of a curve for {what} with each of {len(METHODS)} methods{more}. mAP is known "
         f"to about ±{plan.half_width:.1f} points on {plan.test_images:,} test images, and which of "
         f"two models is better where they differ by more than {PAIRED * plan.half_width:.1f}."
     )
