@@ -270,7 +270,8 @@ def plan_pilot(
     asked = listed.name if isinstance(prices, Prices) else prices
     truth, about = _described(data, classes, per_image, seed)
     L = truth.shape[1]
-    set_up, each = listed.setup + listed.setup_class * L, _complete(1, L, listed).dollars
+    set_up = listed.setup + listed.setup_class * L
+    each = _complete(MOST, L, listed).dollars / MOST  # a bill of one image is rounded too far
     train, test = _divided(money, each, set_up=set_up, exist=exist)
     bill = _complete(train + test, L, listed)
     hours = None if bill.seconds is None else bill.seconds / 3600
@@ -398,7 +399,7 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
     dollars. Its shares are of the budget without the set-up. Raises BadInput."""
     if not each:
         raise BadInput("complete labels cost nothing by this price list; label everything")
-    usual, most = (int(share * (budget - set_up) / each) for share in (SHARE, MOST_SHARE))
+    usual, most = (int(share * (budget - set_up) / each + 1e-6) for share in (SHARE, MOST_SHARE))
     everything = math.inf if exist is None else exist * each + set_up
     if everything < THIRD * SMALLEST * each + set_up or (most < SMALLEST and everything <= budget):
         raise BadInput(
@@ -408,10 +409,9 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
         )
     if most < SMALLEST:
         enough = math.ceil(SMALLEST * each / MOST_SHARE * (1 + 1e-9) + set_up)
-        besides = f" besides ${set_up:,.2f} of set-up" if set_up else ""
         raise BadInput(
             f"budget is ${budget:,.15g}; a pilot takes complete labels of {SMALLEST:,} images, at "
-            f"${each:,.2f} each, and at most {_percent(MOST_SHARE)} of the budget{besides}; raise "
+            f"${each:,.2f} each, and at most {_percent(MOST_SHARE)} of it after any set-up; raise "
             f"it to ${enough:,}, or plan with runs on a public data set like yours"
         )
     many = min(max(usual, SMALLEST), MOST, exist // THIRD if exist else MOST)
@@ -477,7 +477,7 @@ class _Pool:
             scheme,
             tuple(share * self.each * self.images for share in shares),
             tuple(round(many * self.images / count) for many in asked),
-            tuple(_labels(one) / many for one, many in zip(bought, asked, strict=True)),
+            tuple(one.labels.codes.nnz / many for one, many in zip(bought, asked, strict=True)),
         )
 
     def _bought(self, scheme: str, share: float) -> Bought:
@@ -489,15 +489,10 @@ class _Pool:
         dollars, asked = bought.cost.dollars, int(bought.labels.asked.sum())
         if scheme != "full-subset" and dollars >= asked * self.each * (1 - 1e-9):
             return "complete labels of the images that it asks about cost no more"
-        times = dollars * self.truth.shape[1] / (_labels(bought) * self.each)
+        times = dollars * self.truth.shape[1] / (bought.labels.codes.nnz * self.each)
         if schemes.make(scheme).amount == "keep" and times >= DEAR:
             return f"a label of it costs {times:.0f} times one of complete labels"
         return ""
-
-
-def _labels(bought: Bought) -> int:
-    counts = bought.labels.counts()
-    return counts["present"] + counts["absent"]
 
 
 # ---------------------------------------------------------------------------------------------
