@@ -64,8 +64,8 @@ UNKNOWN = 99.0  # points: too few test images to say anything
 class Steps:
     """What a scheme buys of the pilot's training images, step by step.
 
-    budgets  dollars, ascending, as a grid has them;  images  asked about;  labels  of each of
-    these, on average.
+    budgets  dollars of labels, ascending (a grid adds the set-up);  images  asked about;  labels
+    of each of these, on average.
     """
 
     scheme: str
