@@ -21,6 +21,9 @@ LEVELS = 20  # dollars at which every way is looked at
 SIZES = 5  # numbers of images of a project, where an option can spread over fewer
 UNSEEN = 1.3  # times fewer labels for each image than the pilot measured: not a candidate
 LOSS, RISK = 0.01, 0.1  # a cheaper order loses more than this mAP with at most this probability
+FIRST_ROUND = 0.1  # of the order, for each of two label options
+MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
+TEST_NOISE = 0.007  # standard deviation of a measured mAP
 CAUTIOUS = 0.2  # quantile that the best purchase has highest
 
 
@@ -162,7 +165,7 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         if grid is None:
             continue
         value = curves(pair, grid.present, grid.absent, grid.times)
-        seen = _seen(curves, pair, grid)
+        seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
         made += [grid.candidate(place, pair, value[:, place]) for place in np.flatnonzero(seen)]
     if not made:
         cheapest = min(_cheapest(curves, project), default=math.inf)
@@ -208,6 +211,61 @@ def choose(every: Sequence[Candidate], project: Project) -> Choice:
             rivals[one.option] = one
     ranked = sorted(rivals.values(), key=lambda one: -one.cautious)
     return Choice(chosen, best, tuple(ranked), tuple(every), reached)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A purchase that may change the decision before the whole order is made.
+
+    Attributes
+    ----------
+    candidate
+        What to buy, train and score first.
+    changes
+        Probability that another label option is chosen afterwards.
+    """
+
+    candidate: Candidate
+    changes: float
+
+
+def next_measurement(choice: Choice) -> Measurement | None:
+    """The cheapest purchase whose outcome changes the label option with some probability.
+
+    Its outcome predicts the final mAP of every option by linear regression over the samples; the
+    option changes where another one is then expected to be more than 1 point better. None where no
+    purchase of up to a quarter of the order has a probability of 15 % or more.
+    """
+    finals = np.stack([choice.chosen.map, *(rival.map for rival in choice.rivals)], axis=1)
+    options = {choice.chosen.pair, *(rival.pair for rival in choice.rivals[:3])}
+    limit = MEASURED_FOR * choice.chosen.dollars
+    affordable = [c for c in choice.every if c.pair in options and c.dollars <= limit]
+    noise = np.random.default_rng(0).normal(scale=TEST_NOISE, size=len(finals))
+    for candidate in sorted(affordable, key=lambda one: one.dollars):
+        outcome = candidate.map + noise
+        away = outcome - outcome.mean()
+        by_outcome = np.outer(away, away @ (finals - finals.mean(axis=0))) / (away @ away)
+        expected = finals.mean(axis=0) + by_outcome
+        changes = float((expected[:, 1:].max(axis=1, initial=0) > expected[:, 0] + LOSS).mean())
+        if changes >= TELLING and finals.shape[1] > 1:
+            return Measurement(candidate, changes)
+    return None
+
+
+def first_round(choice: Choice) -> tuple[Candidate, ...]:
+    """A first part of the two best label options, where the whole order lies too far ahead.
+
+    Empty where either cannot be bought for a tenth of the order.
+    """
+    ways = [choice.chosen, *choice.rivals[:1]]
+    limit = FIRST_ROUND * choice.chosen.dollars
+    parts = [
+        [one for one in choice.every if one.pair == way.pair and one.dollars <= limit]
+        for way in ways
+    ]
+    if len(ways) < 2 or not all(parts):
+        return ()
+    return tuple(max(part, key=lambda one: one.cautious) for part in parts)
 
 
 def _first_best(scores: Array, dollars: Sequence[float]) -> int:
@@ -309,6 +367,18 @@ def _seen(curves: Curves, pair: Pair, grid: _Grid) -> NDArray[np.bool_]:
     return UNSEEN * u >= curves.cell(pair).u[0]
 
 
+def _cheaper_than_complete(
+    curves: Curves, pair: Pair, grid: _Grid, project: Project
+) -> NDArray[np.bool_]:
+    """(M,) whether complete labels of the same images cost more."""
+    option = pair[0]
+    complete = curves.purchases.get(LabelOption(COMPLETE, option.habits))
+    if option.complete or complete is None:
+        return np.ones(len(grid.dollars), bool)
+    each = complete.dollars[-1] / curves.evidence.pool.images + project.image_price
+    return grid.dollars < 0.98 * (each * grid.images + project.set_up)
+
+
 def _cheapest(curves: Curves, project: Project) -> Iterator[float]:
     for pair, sizes in curves.evidence.cells.items():
         bought = curves.purchases.get(pair[0])
@@ -321,4 +391,3 @@ def _cheapest(curves: Curves, project: Project) -> Iterator[float]:
             yield float(bought.dollars[0]) + project.set_up
 
 
-__all__ = ["Candidate", "Choice", "Project", "candidates", "choose", "pairs"]

@@ -135,6 +135,8 @@ class Curves:
         rng = self._rng("draws")
         self.weights = rng.dirichlet(np.ones(evidence.draws), SAMPLES)
         self.chance = float((evidence.pool.present / evidence.pool.images).mean())
+        self._luck = rng.standard_normal(SAMPLES)
+        self.draw_noise = _draw_noise(evidence)
         self._full: dict[tuple[object, str], FullCurve] = {}
         self._cells: dict[Pair, CellCurve] = {}
         # One sample is one world: what no pilot tells is the same for all methods in it.
@@ -178,7 +180,7 @@ class Curves:
         option, _ = pair
         full = self.full(pair)
         if option.complete:
-            return full(times)
+            return self._as_scored(full(times))
         u = self.shares(pair, present, absent)
         if option.amount == "images":
             sizes = self.evidence.cells[pair]
@@ -194,7 +196,24 @@ class Curves:
         value = expit(here + self._alive(pair) * gain + self._moved(pair, u, times / start))
         # No sample exceeds complete labels of as many images, except by what was measured.
         value = np.minimum(value, full(times) + np.maximum(most - limit, 0))
-        return np.maximum(value, np.minimum(self.chance, most))
+        return self._as_scored(np.maximum(value, np.minimum(self.chance, most)))
+
+    def _as_scored(self, value: Array) -> Array:
+        """With the noise of a single draw and of a small test set, the same in all cells."""
+        angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
+        slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
+        angle = angle + (self.draw_noise / slope + self.evidence.test.spread) * self._luck[:, None]
+        return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
+
+    def at_size(self, pair: Pair, size: Size) -> Array:
+        """(R,) mAP of a measured size."""
+        times = np.ones(1)
+        present, absent = size.present[None], size.absent[None]
+        if pair[0].amount == "images":
+            times = np.array([size.amount / self.evidence.pool.images])
+            bought = self.purchases[pair[0]]
+            present, absent = bought.present[-1:], bought.absent[-1:]
+        return self(pair, present, absent, times)[:, 0]
 
     def _moved(self, pair: Pair, u: Array, more: Array) -> Array:
         """(R, M) error of shares moved to so many times as many images, logit mAP."""
@@ -292,6 +311,10 @@ class Curves:
         return CellCurve(u, scores, end, scale[np.arange(SAMPLES), chosen], chosen,
                          rng.standard_normal(SAMPLES))  # fmt: skip
 
+    def growth_measured(self, pair: Pair) -> bool:
+        """Whether completely labelled parts of the pool show what more images bring."""
+        return bool(self._complete_sizes(*pair))
+
     def reaches_complete(self, pair: Pair) -> bool:
         """Whether the largest purchase of the option is as good as complete labels."""
         option, method = pair
@@ -301,6 +324,17 @@ class Curves:
 
     def _rng(self, *names: str) -> np.random.Generator:
         return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
+
+
+def _draw_noise(evidence: Evidence) -> float:
+    """Standard deviation of mAP between draws, the median over the larger half of each curve."""
+    spreads = [
+        np.nanstd(size.scores, ddof=1)
+        for sizes in evidence.cells.values()
+        for size in sizes[len(sizes) // 2 :]
+        if (~np.isnan(size.scores)).sum() > 1
+    ]
+    return float(np.median(spreads)) if spreads else 0.0
 
 
 def reads_unknown_as_absent(method: str) -> bool:

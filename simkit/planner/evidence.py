@@ -174,7 +174,8 @@ class Evidence:
     draws
         Number of draws; arrays of scores have one entry for each.
     missing
-        One sentence about runs that are not finished or failed; empty if all are there.
+        Share of the planned runs that are not there, and one sentence about them; 0 and empty if
+        all are there.
     ids
         Content ids of the truth, the test split and the runs.
     trained_as
@@ -190,7 +191,7 @@ class Evidence:
     draws: int
     runs: int
     grid: Mapping[str, Any]
-    missing: str
+    missing: tuple[float, str]
     ids: Mapping[str, str]
     trained_as: Mapping[Pair, Mapping[str, Any]]
 
@@ -220,7 +221,7 @@ class Evidence:
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, draws=len(rows.draws), runs=len(rows), grid=read[0].grid,
-            missing="; ".join(filter(None, (_missing(one) for one in read))),
+            missing=max(_missing(one) for one in read),
             ids={**read[0].ids, "runs": rows.id}, trained_as=trained_as,
         )  # fmt: skip
 
@@ -303,21 +304,21 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
             )
 
 
-def _missing(one: _Folder) -> str:
-    """One sentence about runs that are not finished or failed."""
+def _missing(one: _Folder) -> tuple[float, str]:
+    """Share of the planned runs that are not finished or failed, and a sentence about them."""
     scored = len(one.table) - one.table["map"].null_count
     failed, planned = runs.failures(one.table), runs.planned(one.table)
-    under_way = Path(one.folder) / kept.PLAN
-    if not planned and under_way.is_file():
+    if not planned and (Path(one.folder) / kept.PLAN).is_file():
         keys = kept.under_way(Path(one.folder))["keys"]
         done = sum(kept.is_there(Path(one.folder) / "bundles", key) for key in keys)
         if done < len(keys):
-            return f"{one.folder} is unfinished: {done} of {len(keys)} bundles are there"
-    if scored < max(planned, len(one.table)) or failed:
-        lost = max(planned, len(one.table)) - scored or len(failed)
-        why = f", the first because: {failed[0].rstrip('.')}" if failed else ""
-        return f"{lost:,} runs of {one.folder} failed{why}"
-    return ""
+            share = 1 - done / len(keys)
+            return share, f"{one.folder} is unfinished: {done} of {len(keys)} bundles are there"
+    planned = max(planned, len(one.table))
+    if scored < planned:
+        why = f", the first because {failed[0].rstrip('.')}" if failed else ""
+        return 1 - scored / planned, f"{planned - scored:,} runs of {one.folder} failed{why}"
+    return 0.0, ""
 
 
 class _Rows:
