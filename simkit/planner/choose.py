@@ -351,7 +351,7 @@ def _by_amount(
     ones = np.ones(len(here.dollars))
     amounts = here.amounts * (times if bought.option.counted else 1.0)
     return (
-        here.dollars * times + paid, ones * images, ones * times, ones * times, amounts,
+        np.minimum(here.dollars * times + paid, project.dollars), ones * images, ones * times, ones * times, amounts,
         here.seconds, here.asked, here.present, here.absent,
     )  # fmt: skip
 

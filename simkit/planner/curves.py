@@ -136,7 +136,6 @@ class Curves:
         self.weights = rng.dirichlet(np.ones(evidence.draws), SAMPLES)
         self.chance = float((evidence.pool.present / evidence.pool.images).mean())
         self._luck = rng.standard_normal(SAMPLES)
-        self.draw_noise = _draw_noise(evidence)
         self._full: dict[tuple[object, str], FullCurve] = {}
         self._cells: dict[Pair, CellCurve] = {}
         # One sample is one world: what no pilot tells is the same for all methods in it.
@@ -180,7 +179,7 @@ class Curves:
         option, _ = pair
         full = self.full(pair)
         if option.complete:
-            return self._as_scored(full(times))
+            return self._as_scored(pair, full(times))
         u = self.shares(pair, present, absent)
         if option.amount == "images":
             sizes = self.evidence.cells[pair]
@@ -196,13 +195,16 @@ class Curves:
         value = expit(here + self._alive(pair) * gain + self._moved(pair, u, times / start))
         # No sample exceeds complete labels of as many images, except by what was measured.
         value = np.minimum(value, full(times) + np.maximum(most - limit, 0))
-        return self._as_scored(np.maximum(value, np.minimum(self.chance, most)))
+        return self._as_scored(pair, np.maximum(value, np.minimum(self.chance, most)))
 
-    def _as_scored(self, value: Array) -> Array:
-        """With the noise of a single draw and of a small test set, the same in all cells."""
+    def _as_scored(self, pair: Pair, value: Array) -> Array:
+        """With the noise of a single draw and of a small test set, the same luck in all cells."""
+        sizes = self.evidence.cells.get(pair) or self._complete_sizes(*pair)
+        spreads = [_spread(size.scores) for size in sizes[len(sizes) // 2 :]]
+        spread = float(np.median(spreads or [0.0]))
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
-        angle = angle + (self.draw_noise / slope + self.evidence.test.spread) * self._luck[:, None]
+        angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
         return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
 
     def at_size(self, pair: Pair, size: Size) -> Array:
@@ -326,15 +328,10 @@ class Curves:
         return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
 
 
-def _draw_noise(evidence: Evidence) -> float:
-    """Standard deviation of mAP between draws, the median over the larger half of each curve."""
-    spreads = [
-        np.nanstd(size.scores, ddof=1)
-        for sizes in evidence.cells.values()
-        for size in sizes[len(sizes) // 2 :]
-        if (~np.isnan(size.scores)).sum() > 1
-    ]
-    return float(np.median(spreads)) if spreads else 0.0
+def _spread(scores: Array) -> float:
+    """Standard deviation between draws; 0 for one."""
+    there = scores[~np.isnan(scores)]
+    return float(np.std(there, ddof=1)) if len(there) > 1 else 0.0
 
 
 def reads_unknown_as_absent(method: str) -> bool:

@@ -213,6 +213,12 @@ class Evidence:
         rows = _Rows.joined(read)
         pool, test = _opened(read[0], rows)
         cells, complete, trained_as = rows.grouped(pool, test)
+        share, sentence = max(_missing(one) for one in read)
+        if not complete and share:
+            raise BadInput(
+                f"{sentence}, and no run on complete labels among them, which every curve ends in; "
+                "the same `simkit compare` goes on with it"
+            )
         if not complete:
             raise BadInput(
                 f"{read[0].folder} has no run on complete labels, which every curve ends in; set "
@@ -221,7 +227,7 @@ class Evidence:
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
             complete=complete, draws=len(rows.draws), runs=len(rows), grid=read[0].grid,
-            missing=max(_missing(one) for one in read),
+            missing=(share, sentence),
             ids={**read[0].ids, "runs": rows.id}, trained_as=trained_as,
         )  # fmt: skip
 
@@ -461,7 +467,9 @@ def _opened(first: _Folder, rows: _Rows) -> tuple[Pool, TestSet]:
         pool = Pool(_stand_in(shares, rows.values[whole[0]]["images"], first.classes), scored,
                     opened=False)  # fmt: skip
     own = data is not None and "test" in data.truth and data.truth["test"].id == ids["test"]
-    test = TestSet.of(data, mean_ap, leaves, pool.truth.counts / pool.images) if own else TestSet()
+    test = TestSet()
+    if own and data is not None:
+        test = TestSet.of(data, mean_ap, leaves, pool.truth.counts / pool.images)
     return pool, test
 
 

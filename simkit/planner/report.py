@@ -125,6 +125,7 @@ def terminal(page: Page, *, width: int = 100, details: bool = False) -> str:
     str
         One screen, at most 40 lines for a usual page without its details.
     """
+    width = max(width, 20)
     wide = width if width >= PIPE else min(width, WIDEST)
     answers = [(name, text) for name, text, _ in _answers(page)]
     parts = [_folded(page.title, wide), _columns(answers, wide)]
@@ -193,7 +194,7 @@ def _printed(drawn: Any, width: int) -> str:
     from rich.console import Console
 
     out = StringIO()
-    Console(file=out, width=max(width, 20), color_system=None, force_jupyter=False).print(drawn)
+    Console(file=out, width=max(width, 4), color_system=None, force_jupyter=False).print(drawn)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
@@ -335,7 +336,7 @@ _PALE = (  # colours of Okabe and Ito for the lines, darker for words; dashes fo
     ("#999999", "#5a5a5a", (0, (1, 1))),
 )
 _FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-_LETTER, _ROW = 7.6, 16  # of 14-pixel text: a letter's width, a line's height
+_LETTER, _ROW = 8.4, 16  # of 14-pixel text: a letter's width, a line's height
 
 
 @dataclass(frozen=True)
@@ -354,7 +355,7 @@ class _Frame:
         return self.letters * _LETTER + 22
 
 
-_WIDE, _NARROW = _Frame(620, 384, letters=20), _Frame(358, 330, letters=12)
+_WIDE, _NARROW = _Frame(600, 372, letters=18), _Frame(358, 330, letters=11)
 
 
 @contextmanager
@@ -474,7 +475,7 @@ def _rulers(axes: Axes, chart: Chart) -> None:
     """Budget and target, and the name of the other axis."""
     place = axes.transAxes.inverted().transform(axes.transData.transform((chart.budget, 1)))[0]
     axes.axvline(chart.budget, color=_INK, lw=1, zorder=2, label="budget")
-    axes.annotate(f"budget {_short(chart.budget)}", (place, 1), xytext=(0, 3),
+    axes.annotate(f"budget ${chart.budget:,.0f}", (place, 1), xytext=(0, 3),
                   xycoords="axes fraction", textcoords="offset points",
                   ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
     axes.annotate("mAP on new images, points", (0, 1), xytext=(-30, 4 + _ROW), va="bottom",
@@ -503,6 +504,9 @@ def _name_choice(axes: Axes, chart: Chart, lines: list[Line]) -> None:
     text = _wrapped(_choice(chart), 24)
     wide, tall = 9.0 * max(map(_cells, text)), _ROW * len(text)
     inked = [np.empty((0, 2))]
+    if chart.target is not None:
+        left = axes.transData.transform((axes.get_xlim()[0], 100 * chart.target))
+        inked.append(left + np.mgrid[0:90:10, 0:_ROW:4].reshape(2, -1).T)
     for line in lines:
         ends = axes.transData.transform(
             [(d, 100 * v) for d, v in zip(line.dollars, line.median, strict=True)]

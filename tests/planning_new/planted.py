@@ -1,0 +1,143 @@
+"""Comparisons with planted scores: labels are simulated and nothing is trained.
+
+AP of a class is a known function of its present labels, of the share of all present labels that
+are known, and of the method, so that a test knows what every purchase of any project would give.
+"""
+
+import json
+import warnings
+from zlib import crc32
+
+import numpy as np
+
+from simkit import data as datasets
+from simkit.annotate.budget import amount_for
+from simkit.annotate.prices import cost, prices
+from simkit.annotate.schemes import spell
+from simkit.annotate.simulate import simulate
+from simkit.errors import BadInput
+from simkit.study import kept, runs
+from simkit.study.grids.grid import Grid
+
+CLASSES = 12
+LEAD = {"an": 0.0, "ll-r": 0.15, "ignore": 0.0}  # logit AP over AN
+SCHEMES = ("single-positive", "rpa", "fpc", "full-subset")
+PRICES = "openimages"
+
+
+def data(folder, images, *, test=3000, classes=CLASSES, seed=0):
+    """An npz data set whose classes are shown by 30 % to 3 % of the images; its spec."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    for split, count in (("train", images), ("test", test)):
+        rng = np.random.default_rng([seed, split == "test"])
+        present = rng.random((count, classes)) < np.geomspace(0.3, 0.03, classes)
+        present[present.sum(axis=1) == 0, 0] = True
+        rows, columns = np.nonzero(present)
+        files[split] = folder / f"{split}.npz"
+        np.savez(
+            files[split], indptr=np.searchsorted(rows, np.arange(count + 1)), indices=columns,
+            shape=present.shape, class_names=np.array([f"class {c}" for c in range(classes)]),
+            image_ids=np.array([f"{split} {i}" for i in range(count)]),
+        )  # fmt: skip
+    return f"npz:{files['train']},val={files['test']},test={files['test']}"
+
+
+def average_precision(labels, truth, method):
+    """(L,) planted AP: it grows with the logarithm of present labels; assume-negative methods lose
+    by missed positives, and `ignore` by missing absent labels."""
+    codes = labels.codes
+    present = np.bincount(codes.indices[codes.data > 0], minlength=truth.shape[1])
+    absent = np.bincount(codes.indices[codes.data < 0], minlength=truth.shape[1])
+    asked = max(1, int(labels.asked.sum()))
+    shown = truth.counts * asked / truth.shape[0]
+    missed = 1 - np.minimum(present / np.maximum(shown, 1), 1)
+    lost = 0.8 * missed if method != "ignore" else 1.5 * (absent < present)
+    score = -2.2 + 0.62 * np.log1p(present) - 0.03 * np.log1p(present) ** 2 - lost
+    return 1 / (1 + np.exp(-score - LEAD.get(method, 0.0) * (missed > 0.01)))
+
+
+def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04, 0.1, 0.25, 0.6),
+          draws=4, reference=True, noise=0.004, listed=PRICES, finished=1.0, **fields):  # fmt: skip
+    """Leave what `simkit compare` would leave; shares: of the price of complete labels. finished:
+    the share of the rows that are there; below 1 the comparison is under way."""
+    truth = datasets.open(spec).truth["train"]
+    whole = cost(simulate(truth, "full-subset"), prices(listed)).dollars
+    budgets = tuple(round(share * whole, 2) for share in shares)
+    grid = Grid.of({
+        "schemes": list(schemes), "methods": list(methods), "data": spec, "budgets": list(budgets),
+        "prices": listed, "draws": draws, "reference": reference, **fields,
+    })  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    rows, luck = [], np.random.default_rng(0).normal(0, 0.006, draws)
+    for draw in range(draws):
+        for labels, scheme, spelled, budget in _bought(truth, schemes, budgets, listed, grid, draw):
+            reference_run = scheme is None
+            for method in dict.fromkeys(["full", *methods]) if reference_run else methods:
+                ap = average_precision(labels, truth, "an" if method == "full" else method)
+                rng = np.random.default_rng(crc32(f"{scheme} {budget} {draw} {method}".encode()))
+                ap = np.clip(ap + luck[draw] + rng.normal(0, noise), 0.001, 0.999)
+                rows.append(_row(labels, truth, scheme or "full-subset", spelled, method, budget,
+                                 draw, ap, reference_run, listed))  # fmt: skip
+    if not reference:
+        rows = [row for row in rows if not row["reference"]]
+    classes = truth.classes
+    test = datasets.open(spec).truth["test"].id
+    rows = [row | {"truth_id": truth.id, "test_id": test} for row in rows]
+    if finished < 1:
+        keys = [f"{place:016x}" for place in range(10)]
+        kept.begin(folder, keys=keys, grid=grid.to_toml(), classes=classes,
+                   leaves=list(range(len(classes))))  # fmt: skip
+        (folder / "bundles").mkdir(exist_ok=True)
+        for place, key in enumerate(keys[: round(10 * finished)]):
+            part = runs.tidy(rows[place::10], classes=classes)
+            kept.save(kept.Kept(part), folder=folder / "bundles", key=key)
+        return folder
+    table = runs.with_failures(runs.tidy(rows, classes=classes), (), planned=len(rows))
+    runs.write(runs.writers(table), folder)
+    (folder / "grid.toml").write_text(grid.to_toml(), encoding="utf-8")
+    return folder
+
+
+def _bought(truth, schemes, budgets, listed, grid, draw):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        settings = {"habits": grid.habits, "draw": draw}
+        for scheme in schemes:
+            for budget in budgets:
+                try:
+                    made = amount_for(budget, truth, scheme, listed, **settings)
+                except BadInput:
+                    continue  # not even the smallest amount
+                yield made.labels, scheme, spell(made.scheme), budget
+        yield simulate(truth, "full-subset", **settings), None, "full-subset", None
+
+
+def _row(labels, truth, scheme, spelled, method, budget, draw, ap, reference, listed):
+    codes, L = labels.codes, truth.shape[1]
+    present, absent = (
+        np.bincount(codes.indices[codes.data == sign], minlength=L).tolist() for sign in (1, -1)
+    )
+    score = float(ap.mean())
+    values = dict.fromkeys(runs.SCHEMA.names) | {
+        "scheme": scheme, "scheme_spec": spelled, "method": method, "method_spec": method,
+        "reference": reference, "budget": budget, "draw": draw, "seed": 0,
+        "dollars": cost(labels, prices(listed)).dollars, "validation_dollars": 0.0,
+        "effort": json.dumps(labels.effort.to_json()), "images": int(labels.asked.sum()),
+        "present": sum(present), "absent": sum(absent), "unknown": 0,
+        "class_present": present, "class_absent": absent, "map": score, "map_all": score,
+        "map_o": score, "ap": ap.tolist(), "epochs": 10, "lr": 0.01, "trained": "head",
+        "select": "last", "validation": "none", "losses": [], "curve": [], "stack": 1,
+        "train_seconds": 0.1, "bundle_seconds": 1.0, "notes": [], "labels_id": labels.id,
+        "features_id": "features", "environment": json.dumps({"device": "cpu"}), "key": "key",
+    }  # fmt: skip
+    return values
+
+
+def project_map(folder, candidate):
+    """mAP that a purchase really gives on images of its own that are like the pilot's."""
+    truth = datasets.open(data(folder, candidate.images, seed=7)).truth["train"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = simulate(truth, candidate.option.with_amount(candidate.amount))
+    return float(average_precision(labels, truth, candidate.method).mean())

@@ -1,0 +1,230 @@
+"""What a plan recommends, on comparisons whose truth is known."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from simkit.annotate.habits import Habits
+from simkit.errors import BadInput
+from simkit.planner.plan import plan
+from tests.planning_new import planted
+
+POOL = 300
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory):
+    return planted.data(tmp_path_factory.mktemp("data"), POOL)
+
+
+@pytest.fixture(scope="module")
+def pilot(spec, tmp_path_factory):
+    return planted.write(tmp_path_factory.mktemp("pilot"), spec)
+
+
+def whole_price(made):
+    return next(p for o, p in made.curves.purchases.items() if o.complete).dollars[-1]
+
+
+def test_plans_never_order_what_is_behind(pilot):
+    """Complete labels of all images are affordable: a cheaper order must be shown to be as good."""
+    made = plan(pilot, "$2,000", images="10,000", prices="openimages")
+    everything = whole_price(made) * 10_000 / POOL
+    assert everything < 2000
+    complete = max(
+        (c for c in made.choice.every if c.option.complete), key=lambda c: (c.images, c.cautious)
+    )
+    assert complete.images == 10_000
+    loss = complete.map - made.chosen.map
+    assert (loss > 0.01).mean() <= 0.1
+    assert made.chosen.dollars <= complete.dollars + 0.01
+
+
+def test_orders_grow_with_the_budget(pilot):
+    made = [plan(pilot, money, images=10_000, prices="openimages") for money in (30, 120, 500)]
+    spent = [one.chosen.dollars for one in made]
+    reached = [one.chosen.median for one in made]
+    assert spent == sorted(spent) and len(set(spent)) == 3
+    assert reached == sorted(reached)
+    assert all(one.chosen.dollars <= money for one, money in zip(made, (30, 120, 500), strict=True))
+
+
+def test_a_curve_does_not_depend_on_the_other_ways_in_the_folder(spec, tmp_path):
+    alone = planted.write(tmp_path / "alone", spec, schemes=("full-subset",))
+    more = planted.write(tmp_path / "more", spec, schemes=("full-subset", "rpa"))
+
+    def complete(folder):
+        made = plan(folder, 200, images=3000, prices="openimages")
+        return [(c.dollars, c.median) for c in made.choice.every if c.option.complete]
+
+    np.testing.assert_allclose(complete(alone), complete(more), atol=0.002)
+
+
+def test_nothing_is_promised_above_complete_labels_of_the_same_images(pilot):
+    made = plan(pilot, 1000, images=POOL, prices="openimages")
+    ends = {m: np.nanmax(c.scores) for (_, m), c in made.evidence.complete.items()}
+    for one in made.choice.every:
+        measured = max(
+            (size.score for size in made.evidence.cells.get(one.pair, ())), default=0.0
+        )
+        assert one.median <= max(ends[one.method], measured) + 0.02
+
+
+def test_the_expected_map_holds_on_the_project(pilot, tmp_path):
+    """The planted truth of the order lies in its range, at ten times the pilot."""
+    for money in (25, 60, 150):
+        made = plan(pilot, money, images=3000, prices="openimages")
+        low, high = made.chosen.band
+        true = planted.project_map(tmp_path / str(money), made.chosen)
+        assert low <= true <= high
+
+
+def test_counted_amounts_say_which_classes_have_fewer(pilot):
+    made = plan(pilot, 1000, images=10_000, prices="openimages")
+    counted = [c for c in made.choice.every if c.option.counted]
+    one = max(counted, key=lambda c: c.dollars)
+    few = (one.present < 0.98 * one.amount).sum()
+    assert 0 < few <= planted.CLASSES
+    assert one.present.max() <= one.amount * 1.02
+    assert (one.present <= made.evidence.pool.present * one.times * 1.001).all()
+
+
+def test_people_who_never_err_are_not_asked_twice(spec, tmp_path):
+    one = planted.write(tmp_path / "one", spec)
+    eight = planted.write(tmp_path / "eight", spec, habits={"workers": 8})
+    made = plan([one, eight], 100, images=3000, prices="hourly")
+    assert {option.habits for option, _ in made.evidence.cells} == {Habits()}
+    assert "people (" not in made.text()
+
+
+def test_erring_people_and_price_lists_may_ask_for_several(spec, tmp_path):
+    erring = planted.write(tmp_path / "err", spec, habits={"workers": 3, "miss": 0.1})
+    assert "3 people" in plan(erring, 100, images=3000, prices="hourly").text(width=10_000)
+    perfect = planted.write(tmp_path / "list", spec)
+    text = plan(perfect, 5000, images=3000, prices="coco-tagging").text(width=10_000)
+    assert "8 people" in text
+
+
+def test_unfinished_comparisons_are_mentioned_and_not_trusted(spec, tmp_path):
+    folder = planted.write(tmp_path / "runs", spec, draws=5, finished=0.4)
+    made = plan(folder, 100, images=600, prices="openimages")
+    assert made.trust.grade == "low"
+    assert "4 of 10 bundles" in made.text(width=10_000)
+
+
+def test_the_bill_holds_the_pilot_and_its_test_images(pilot):
+    made = plan(pilot, 100, images=3000, prices="openimages")
+    before = {line.what: line.dollars for line in made.bill if line.before}
+    each = planted.CLASSES * 0.0058
+    assert sorted(before.values()) == pytest.approx([POOL * each, 3000 * each])
+    now = sum(line.dollars for line in made.bill if not line.before)
+    assert now == pytest.approx(sum(one.dollars for one in made.order))
+    assert now <= 100
+
+
+def test_far_projects_begin_with_a_first_round_of_two_ways(pilot):
+    made = plan(pilot, 500, images=10_000, prices="openimages")
+    assert made.trust.grade == "low" and made.chosen.times > 3
+    assert len({one.option for one in made.order}) == 2
+    assert sum(one.dollars for one in made.order) <= 0.25 * made.chosen.dollars
+
+
+def test_a_target_is_reached_by_the_cheapest_purchase(pilot):
+    made = plan(pilot, 2000, images=POOL * 2, target=42, confidence="90%", prices="openimages")
+    assert made.choice.reached and made.chosen.reaches(0.42) >= 0.9
+    for one in made.choice.every:
+        assert one.dollars >= made.chosen.dollars - 0.01 or one.reaches(0.42) < 0.9
+    none = plan(pilot, 2000, images=POOL * 2, target=0.99, prices="openimages")
+    assert none.choice.reached is False and "not reached" in none.text(width=10_000)
+
+
+def test_a_plan_fits_on_one_screen_and_its_json_holds_the_choice(pilot):
+    made = plan(pilot, "$2k", images="10k", prices="openimages", people=3, hours_a_week=30)
+    assert len(made.text(width=100).splitlines()) <= 40
+    values = made.to_json()
+    for key in ("way", "scheme", "method", "dollars", "median", "band90"):
+        assert key in values["chosen"]
+    low, high = values["chosen"]["band90"]
+    assert low <= values["chosen"]["median"] <= high
+    assert values["trust"]["grade"] in made.text()
+    assert len(values["trust"]["reasons"]) <= 3
+
+
+def test_the_same_seed_gives_the_same_plan(pilot):
+    one, two = (plan(pilot, 100, images=3000, prices="openimages") for _ in range(2))
+    assert one.to_json() == two.to_json() and one.html() == two.html()
+
+
+def test_hours_and_weeks_follow_the_wage_and_the_people(pilot):
+    slow = plan(pilot, 100, images=1000, people=1, hours_a_week=10)
+    dear = plan(pilot, 200, images=1000, wage="$30")
+    hours = sum(line.hours for line in slow.bill if not line.before)
+    assert slow.weeks == pytest.approx(hours / 10)
+    assert dear.chosen.dollars == pytest.approx(2 * slow.chosen.dollars, rel=0.02)
+    assert dear.chosen.median == pytest.approx(slow.chosen.median, abs=0.01)
+
+
+def test_image_prices_and_set_up_are_paid_from_the_budget(pilot, tmp_path):
+    listed = tmp_path / "ours.toml"
+    listed.write_text('like = "openimages"\nsetup = 20\nsetup_source = "ours"\n')
+    made = plan(pilot, 100, images=3000, prices=str(listed), image_price="0.02")
+    lines = {line.what: line.dollars for line in made.bill if not line.before}
+    assert lines["set-up"] == 20
+    assert sum(lines.values()) <= 100 and sum(lines.values()) == pytest.approx(made.chosen.dollars)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"budget": "2,5"}, "budget"),
+        ({"budget": 0.001}, "raise it to"),
+        ({"images": 0}, "images"),
+        ({"target": 150}, "target"),
+        ({"confidence": 7}, "confidence"),
+        ({"prices": "nobody"}, "price list"),
+    ],
+)
+def test_bad_input_names_the_field(pilot, change, says):
+    with pytest.raises(BadInput, match=says):
+        plan(pilot, **({"budget": 100, "images": 1000, "prices": "openimages"} | change))
+
+
+def test_folders_must_be_about_the_same_data_and_have_complete_labels(pilot, spec, tmp_path):
+    other = planted.write(
+        tmp_path / "other", planted.data(tmp_path / "data", 200, seed=5), schemes=("rpa",)
+    )
+    with pytest.raises(BadInput, match="different"):
+        plan([pilot, other], 100)
+    none = planted.write(tmp_path / "none", spec, schemes=("rpa",), reference=False)
+    with pytest.raises(BadInput, match="reference = true"):
+        plan(none, 100)
+
+
+def test_moved_data_lowers_trust_and_nothing_else_fails(tmp_path):
+    spec = planted.data(tmp_path / "data", 200)
+    folder = planted.write(tmp_path / "runs", spec)
+    before = plan(folder, 100, images=400, prices="openimages").chosen
+    for file in (tmp_path / "data").iterdir():
+        file.unlink()
+    from simkit.planner import evidence
+
+    evidence._data.cache_clear()
+    made = plan(folder, 100, images=400, prices="openimages")
+    assert made.trust.grade != "high" and "cannot be opened" in made.text(width=10_000)
+    assert made.chosen.median == pytest.approx(before.median, abs=0.05)
+
+
+def test_every_scheme_that_was_compared_can_be_planned(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        spec = planted.data(tmp_path / "data", 200)
+        folder = planted.write(
+            tmp_path / "runs", spec, methods=("an",), draws=2,
+            schemes=("single-positive", "rpa", "fpc", "fraction-of-positives", "federated",
+                     "proposals", "mixed", "full-subset"),
+        )  # fmt: skip
+        made = plan(folder, 100, images=1000, prices="openimages")
+    options = {re.match(r"[a-z-]+", str(c.option))[0] for c in made.choice.every}
+    assert {"rpa", "fpc", "federated", "single-positive", "full-subset"} <= options
