@@ -73,7 +73,7 @@ def folder_of(runs: Path, world: str, images: int) -> Path:
     return runs / world / str(images)
 
 
-def grid(world: World, images: int, folder: Path, *, draws: int) -> Grid:
+def grid(world: World, images: int, folder: Path) -> Grid:
     """The comparison of one pool."""
     source = _source(world, images, folder)
     data = simkit.data.open(source["data"])
@@ -81,6 +81,7 @@ def grid(world: World, images: int, folder: Path, *, draws: int) -> Grid:
     whole = cost(simulate(truth, "full-subset"), PRICES).dollars
     shares = OF_PILOTS if world.pools[images] else OF_PROJECTS
     budgets = tuple(round(share * whole, 2) for share in shares)
+    draws = 5 if world.pools[images] else 2
     return Grid(SCHEMES, METHODS, budgets=budgets, prices=PRICES, draws=draws, **source)
 
 
@@ -170,6 +171,18 @@ def chapters(names: list[str]) -> Iterator[tuple[World, int]]:
         yield WORLDS[name], images
 
 
+def compared(
+    made: Grid, world: World, images: int, folder: Path, *, workers: int | None = None
+) -> None:
+    """Run one pool's comparison, or what is missing of it."""
+    done = compare(made, out=folder, workers=workers)
+    for failure in done.failures:
+        print(f"failed: {failure}", file=sys.stderr)
+    best = max(row["map"] for row in done.table.select(["map"]).to_pylist())
+    print(f"{world.name} {images:,} images: {len(done.table):,} runs, best {best:.3f}",
+          file=sys.stderr, flush=True)  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("worlds", nargs="*", choices=[[], *WORLDS], default=[])
@@ -179,14 +192,7 @@ def main() -> None:
     warnings.simplefilter("ignore", UserWarning)  # they come again as notes of the comparison
     for world, images in chapters(wants.worlds or [*WORLDS]):
         folder = folder_of(wants.runs, world.name, images)
-        draws = 5 if world.pools[images] else 2
-        made = grid(world, images, folder, draws=draws)
-        done = compare(made, out=folder, workers=wants.workers)
-        for failure in done.failures:
-            print(f"failed: {failure}", file=sys.stderr)
-        best = max(row["map"] for row in done.table.select(["map"]).to_pylist())
-        print(f"{world.name} {images:,} images: {len(done.table):,} runs, best {best:.3f}",
-              flush=True)  # fmt: skip
+        compared(grid(world, images, folder), world, images, folder, workers=wants.workers)
 
 
 if __name__ == "__main__":
