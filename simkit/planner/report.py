@@ -1,13 +1,14 @@
 """A plan as one page: what to spend, what to expect, and how far to trust it.
 
-A `Page` holds sentences and numbers ready to be read. `terminal`, `html`, `fragment` (for notebooks)
-and `markdown` render it; the same page always gives the same bytes.
+A `Page` holds sentences and numbers ready to be read. `terminal`, `html`, `fragment` and `markdown`
+render it; the same page always gives the same bytes.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import textwrap
 import warnings
 from base64 import b64encode
 from collections.abc import Iterable
@@ -127,8 +128,7 @@ def terminal(page: Page, *, width: int = 100, details: bool = False) -> str:
     """
     width = max(width, 20)
     wide = width if width >= PIPE else min(width, WIDEST)
-    answers = [(name, text) for name, text, _ in _answers(page)]
-    parts = [_folded(page.title, wide), _columns(answers, wide)]
+    parts = [_folded(page.title, wide), _columns(_answers(page), wide)]
     parts += [_titled(table.title, _drawn(table, width)) for table in page.tables if table.rows]
     if not details:
         more = " (more: simkit plan ... --details)" if page.details or page.command else ""
@@ -209,14 +209,14 @@ def _clean(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _answers(page: Page) -> Iterator[tuple[str, str, str]]:
-    """Name and text of each answer, with what follows the word of trust where it is that answer."""
-    for name, text in page.answers:
-        if name.lower() != "trust" or not page.trust:
-            yield name, text, ""
-            continue
-        after = re.sub(rf"^{page.trust}\b[\s.,:;-]*", "", text, flags=re.IGNORECASE)
-        yield name, f"{page.trust}: {after}" if after else page.trust, after or " "
+def _answers(page: Page) -> list[tuple[str, str]]:
+    """The answers; that about trust begins with its word."""
+    return [
+        (name, f"{page.trust}: {text}")
+        if name.lower() == "trust" and not text.lower().startswith(page.trust)
+        else (name, text)
+        for name, text in page.answers
+    ]
 
 
 # ----------------------------------------------------------------------------------- in a browser
@@ -225,7 +225,7 @@ def _answers(page: Page) -> Iterator[tuple[str, str, str]]:
 def html(page: Page) -> str:
     """The page as one file of HTML that needs neither network nor script."""
     figures = [] if page.chart is None else [_inline(page.chart), _inline(page.chart, narrow=True)]
-    return _template().render(page=page, answers=list(_answers(page)), figures=figures, whole=True)
+    return _template().render(page=page, answers=_headed(page), figures=figures, whole=True)
 
 
 def fragment(page: Page) -> str:
@@ -235,8 +235,24 @@ def fragment(page: Page) -> str:
     dollar signs for a formula: the figure is a picture, and each dollar sign an element.
     """
     figures = [] if page.chart is None else [_picture(page.chart)]
-    text = _template().render(page=page, answers=list(_answers(page)), figures=figures, whole=False)
+    text = _template().render(page=page, answers=_headed(page), figures=figures, whole=False)
     return re.sub(r"\$(?=[^<>]*<)", "<span>$</span>", text)
+
+
+def _headed(page: Page) -> list[tuple[str, str, str, str]]:
+    """Name, class, head and rest of each answer: the head is the word of trust, or what the first
+    two answers say before their first stop."""
+    headed = []
+    for place, (name, text) in enumerate(_answers(page)):
+        kind, split = "", None
+        if name.lower() == "trust" and page.trust:
+            kind = f"trust {page.trust}"
+            split = re.match(rf"({page.trust})\b[\s.,:;-]*(.*)", text, re.IGNORECASE | re.DOTALL)
+        elif place < 2:
+            kind, split = "head", re.match(r"(.{4,}?[.:;])\s+(.*)", text, re.DOTALL)
+        head, rest = split.groups() if split else (text, "") if kind else ("", text)
+        headed.append((name, kind, head.rstrip(":;") if place < 2 else head, rest))
+    return headed
 
 
 @cache
@@ -296,16 +312,16 @@ def _alt(chart: Chart) -> str:
 def markdown(page: Page) -> str:
     """The page as Markdown, with tables in the pipe form."""
     parts = [f"# {_marked(page.title)}"]
-    parts.append("\n".join(f"- **{_marked(n)}:** {_marked(text)}" for n, text, _ in _answers(page)))
+    parts.append("\n".join(f"- **{_marked(n)}:** {_marked(text)}" for n, text in _answers(page)))
     for table in page.tables:
         parts += [f"**{_marked(table.title)}**", _piped(table)] if table.rows else []
     for section in page.details:
         parts += [f"## {_marked(section.title)}", *(_marked(text) for text in section.text)]
-        parts += ["\n".join(f"- {_marked(item)}" for item in section.items)] if section.items else []
+        parts += ["\n".join(f"- {_marked(item)}" for item in section.items)]
         parts += [_piped(section.table)] if section.table and section.table.rows else []
         parts += [_indented(section.code)] if section.code else []
     parts += [_indented(page.command)] if page.command else []
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def _piped(table: Table) -> str:
@@ -419,8 +435,9 @@ def _colours(lines: list[Line], place: int) -> tuple[str, str, Any]:
 def _limits(axes: Axes, chart: Chart, lines: list[Line], *, most: int) -> None:
     marks = [chart.chosen, *(mark for line in lines for mark in line.measured)]
     bands = [v for line in lines if line.chosen for v in (*line.low, *line.high)]
-    score = [100 * v for v in (*bands, *(mark.map for mark in marks), chart.target) if v is not None]
-    score += [100 * v for line in lines for v in line.median]
+    targets = [] if chart.target is None else [chart.target]
+    medians = [v for line in lines for v in line.median]
+    score = [100 * v for v in (*bands, *medians, *targets, *(mark.map for mark in marks))]
     dollars = [d for line in lines for d in line.dollars] + [mark.dollars for mark in marks]
     positive = [d for d in (*dollars, chart.budget) if d > 0] or [1.0]
     low, high = min(positive), max(positive)
@@ -432,7 +449,7 @@ def _limits(axes: Axes, chart: Chart, lines: list[Line], *, most: int) -> None:
     axes.set_xticks([], minor=True)
     room = max(0.06 * (max(score) - min(score)), 1.0)
     axes.set_ylim(max(0.0, min(score) - room), min(100.0, max(score) + room))
-    axes.yaxis.get_major_locator().set_params(nbins=6, integer=True)
+    axes.locator_params(axis="y", nbins=6, integer=True)
     axes.grid(axis="y", color="#e4e4e4", lw=1)
     axes.set_axisbelow(True)
     axes.spines[["top", "right", "left"]].set_visible(False)
@@ -502,7 +519,7 @@ def _name_choice(axes: Axes, chart: Chart, lines: list[Line]) -> None:
 
     x, y = axes.transData.transform((chart.chosen.dollars, 100 * chart.chosen.map))
     text = _wrapped(_choice(chart), 24)
-    wide, tall = 9.0 * max(map(_cells, text)), _ROW * len(text)
+    size = np.array((9.0 * max(map(_cells, text)), _ROW * len(text)))
     inked = [np.empty((0, 2))]
     if chart.target is not None:
         left = axes.transData.transform((axes.get_xlim()[0], 100 * chart.target))
@@ -516,14 +533,13 @@ def _name_choice(axes: Axes, chart: Chart, lines: list[Line]) -> None:
     points = np.concatenate(inked)
 
     def hidden(offset: tuple[int, int]) -> float:
-        low = np.array([x + offset[0] - (wide if offset[0] < 0 else 0),
-                        y + offset[1] - (tall if offset[1] < 0 else 0)])  # fmt: skip
-        high = low + (wide, tall)
+        low = np.array((x, y)) + offset - size * (np.array(offset) < 0)
+        high = low + size
         outside = np.any(low < axes.bbox.min) or np.any(high > axes.bbox.max)
         return 1000.0 * outside + np.all((points > low) & (points < high), axis=1).sum()
 
-    offsets = [(across, up) for away in (10, 24, 44) for up in (away, -away) for across in (-10, 10)]
-    across, up = min(offsets, key=hidden)
+    ups = (10, -10, 24, -24, 44, -44)
+    across, up = min(((across, up) for up in ups for across in (-10, 10)), key=hidden)
     axes.annotate("\n".join(text), (chart.chosen.dollars, 100 * chart.chosen.map),
                   xytext=(across, up), textcoords="offset points", weight="bold", color=_BLUE,
                   ha="right" if across < 0 else "left", va="top" if up < 0 else "bottom",
@@ -564,7 +580,8 @@ def _spread(wanted: list[float], sizes: list[float], frame: _Frame) -> list[floa
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    return _folded(text, width).splitlines()
+    text = _clean(text)
+    return textwrap.wrap(text, max(2, width * len(text) // max(1, _cells(text)))) or [""]
 
 
 def _shortened(name: list[str], letters: int) -> list[str]:
@@ -586,4 +603,5 @@ def _svg(chart: Chart, *, narrow: bool) -> tuple[str, str]:
     body = re.sub(r'<style.*?</style>| id="[\w.]+_\d+"', "", body, flags=re.DOTALL)
     body = re.sub(r'(id="|#)([mp][0-9a-f]{8,})', rf"\1{'n' if narrow else 'w'}\2", body)
     body = body.replace("'DejaVu Sans', sans-serif", _FONTS).replace("xlink:href", "href")
-    return f'<g style="stroke-linejoin:round">{body.replace("</svg>", "</g></svg>").strip()}', box[1]
+    body = body.replace("</svg>", "</g></svg>").strip()
+    return f'<g style="stroke-linejoin:round">{body}', box[1]

@@ -1,0 +1,124 @@
+"""`simkit plan`: which labels to buy for a budget, and which mAP to expect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simkit.cli.quantities import COUNT, DOLLARS, SCORE, SHARE
+from simkit.cli.report import print_json, progress, width
+from simkit.errors import BadInput, unknown
+from simkit.files import may_write, whole
+
+if TYPE_CHECKING:
+    from simkit.planner.pilot import PilotPlan
+    from simkit.planner.plan import Plan
+
+_WRITERS: dict[str, Callable[[Plan | PilotPlan], str]] = {
+    ".html": lambda plan: plan.html(),
+    ".md": lambda plan: plan.markdown(),
+    ".json": lambda plan: json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n",
+    ".txt": lambda plan: plan.text(width=100, details=True) + "\n",
+}
+_RUNS_ONLY = ("target", "confidence", "image_price")
+_PILOT_ONLY = ("data", "classes", "per_image")
+
+
+@click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[RUNS/]...")
+@click.option("--budget", type=DOLLARS, metavar="DOLLARS", help="What may be spent. Required.")
+@click.option("--images", type=COUNT, metavar="N", help="Unlabelled images. [default: enough]")
+@click.option("--target", type=SCORE, metavar="MAP", help="Buy the cheapest that reaches it: 60.")
+@click.option("--confidence", type=SHARE, metavar="SHARE",
+              help="Probability with which the target is reached. [default: 80%]")
+@click.option("--prices", metavar="NAME|FILE",
+              help="A price list of `simkit list prices`, or a TOML file. [default: hourly]")
+@click.option("--wage", type=DOLLARS, metavar="DOLLARS", help="For an hour of annotation.")
+@click.option("--image-price", type=DOLLARS, metavar="DOLLARS",
+              help="To obtain one image. [default: 0]")
+@click.option("--people", type=COUNT, metavar="N", help="Annotators, to say how long it takes.")
+@click.option("--hours-a-week", type=COUNT, metavar="N", help="Hours each of them works.")
+@click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
+@click.option("--data", metavar="DATA",
+              help="With --pilot: labelled data like yours, such as coco:train.json.")
+@click.option("--classes", type=COUNT, metavar="N", help="With --pilot and without --data.")
+@click.option("--per-image", type=float, metavar="X",
+              help="With --pilot and without --data: mean number of classes in an image.")
+@click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the plan as .html (one page), .md, .json or .txt.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For all random numbers.")
+def command(
+    folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, as_json: bool,
+    **options: Any,
+) -> None:
+    """Which labels to buy for a budget, and which mAP to expect.
+
+    Needs runs of `simkit compare` on a small, completely labelled pilot. Amounts are typed as
+    2000, 2,000, 2k, '$2,000', 5% or 0.05.
+
+    \b
+    No runs yet? Plan the pilot:
+      simkit plan --pilot --budget 2,000 --classes 80 --per-image 2.9
+    """  # fmt: skip
+    options = {name: value for name, value in options.items() if value is not None}
+    _check(folders, pilot, options)
+    if report is not None:
+        _check_ending(report)
+        may_write(report)
+    made = _pilot(options) if pilot else _plan(folders, options, quiet=as_json)
+    if report is not None:
+        with whole(report) as path:
+            path.write_text(_WRITERS[report.suffix.lower()](made), encoding="utf-8")
+    if as_json:
+        print_json(made.to_json())
+        return
+    click.echo(made.text(width=width(), details=details))
+    if report is not None:
+        click.echo(f"wrote {report}")
+
+
+def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> None:
+    if "budget" not in options:
+        raise BadInput("--budget is missing; say how many dollars there are, as in --budget 2,000")
+    if pilot and folders:
+        raise BadInput(
+            f"--pilot plans what to label before there are runs, and {folders[0]} holds runs; "
+            "leave one of the two out"
+        )
+    if not pilot and not folders:
+        raise BadInput(
+            "no folder of runs; name the one that `simkit compare` wrote, or add --pilot to plan "
+            "what to label first"
+        )
+    why = "is for plans from runs; leave it or --pilot out" if pilot else "needs --pilot; add it"
+    for name in _RUNS_ONLY if pilot else _PILOT_ONLY:
+        if name in options:
+            raise BadInput(f"--{name.replace('_', '-')} {why}")
+
+
+def _check_ending(report: Path) -> None:
+    if report.name.lower() in _WRITERS:
+        raise BadInput(
+            f"--report {report} has an ending and no name; name the file, as in plan{report.name}"
+        )
+    if report.suffix.lower() not in _WRITERS:
+        raise unknown("kind of report", report.suffix or report.name, _WRITERS)
+
+
+def _plan(folders: tuple[Path, ...], options: dict[str, Any], *, quiet: bool) -> Plan:
+    from simkit.planner.plan import plan
+
+    with progress("planning", quiet=quiet) as (advance,):
+        return plan(folders, options.pop("budget"), progress=advance, **options)
+
+
+def _pilot(options: dict[str, Any]) -> PilotPlan:
+    from simkit.planner.pilot import plan_pilot
+
+    return plan_pilot(options.pop("budget"), **options)
