@@ -129,14 +129,15 @@ def terminal(page: Page, *, width: int = 100, details: bool = False) -> str:
     width = max(width, 20)
     wide = width if width >= PIPE else min(width, WIDEST)
     parts = [_folded(page.title, wide), _columns(_answers(page), wide)]
-    parts += [_titled(table.title, _drawn(table, width)) for table in page.tables if table.rows]
+    tables = (table for table in page.tables if table.rows)
+    parts += [_titled(table.title, _drawn(table, width), wide) for table in tables]
     if not details:
         more = " (more: simkit plan ... --details)" if page.details or page.command else ""
         return "\n\n".join([*parts, more.strip()]).rstrip()
     for section in page.details:
-        parts.append(_titled(section.title, "\n\n".join(_section(section, width, wide))))
-    command = [_titled("Command", _indented(page.command))] if page.command else []
-    return "\n\n".join([*parts, *command])
+        parts.append(_titled(section.title, "\n\n".join(_section(section, width, wide)), wide))
+    parts += [_titled("Command", _indented(page.command), wide)] if page.command else []
+    return "\n\n".join(parts)
 
 
 def _section(section: Section, width: int, wide: int) -> Iterator[str]:
@@ -149,12 +150,12 @@ def _section(section: Section, width: int, wide: int) -> Iterator[str]:
         yield _indented(section.code)
 
 
-def _titled(title: str, text: str) -> str:
-    return f"{_clean(title)}\n{text}" if title else text
+def _titled(title: str, text: str, wide: int) -> str:
+    return f"{_folded(title, wide)}\n{text}" if title else text
 
 
 def _indented(code: str) -> str:
-    return "\n".join(f"    {_clean(line)}" for line in code.splitlines())
+    return textwrap.indent(_sound(code), "    ")
 
 
 def _drawn(table: Table, width: int) -> str:
@@ -207,6 +208,11 @@ def _cells(text: str) -> int:
 def _clean(text: str) -> str:
     """Without what a terminal or a file cannot show, such as escape codes in a class name."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _sound(text: str) -> str:
+    """The same for code, whose lines and spaces stay."""
+    return "\n".join("".join(filter(str.isprintable, line)) for line in text.splitlines())
 
 
 def _answers(page: Page) -> list[tuple[str, str]]:
@@ -276,10 +282,6 @@ def _template() -> jinja2.Template:
     return environment.from_string(source)
 
 
-def _sound(text: str) -> str:
-    return "\n".join("".join(c for c in line if c.isprintable()) for line in text.splitlines())
-
-
 def _inline(chart: Chart, *, narrow: bool = False) -> Any:
     from markupsafe import Markup, escape
 
@@ -319,9 +321,14 @@ def markdown(page: Page) -> str:
         parts += [f"## {_marked(section.title)}", *(_marked(text) for text in section.text)]
         parts += ["\n".join(f"- {_marked(item)}" for item in section.items)]
         parts += [_piped(section.table)] if section.table and section.table.rows else []
-        parts += [_indented(section.code)] if section.code else []
-    parts += [_indented(page.command)] if page.command else []
+        parts += [_fenced(section.code)] if section.code else []
+    parts += [_fenced(page.command)] if page.command else []
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _fenced(code: str) -> str:
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", code)), default=0))
+    return f"{fence}\n{_sound(code)}\n{fence}"
 
 
 def _piped(table: Table) -> str:
