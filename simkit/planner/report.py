@@ -525,7 +525,7 @@ def _name_choice(axes: Axes, chart: Chart, lines: list[Line]) -> None:
     import numpy as np
 
     x, y = axes.transData.transform((chart.chosen.dollars, 100 * chart.chosen.map))
-    text = _wrapped(_choice(chart), 24)
+    text = _shortened(_wrapped(_choice(chart), 20), 20)
     size = np.array((9.0 * max(map(_cells, text)), _ROW * len(text)))
     inked = [np.empty((0, 2))]
     if chart.target is not None:
