@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.planner.costs import Purchases
-from simkit.planner.curves import Curves
+from simkit.planner.curves import Curves, needs_absent
 from simkit.planner.evidence import COMPLETE, Evidence, LabelOption, Pair
 
 Array = NDArray[np.float64]
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 MOST_TIMES = 50.0  # the pilot's pool: beyond that nothing is promised
 LEVELS = 20  # dollars at which every way is looked at
 SIZES = 5  # numbers of images of a project, where an option can spread over fewer
-UNSEEN = 1.3  # times fewer labels for each image than the pilot measured: not a candidate
+UNSEEN = 5.0  # times fewer labels for each image than the pilot measured: not a candidate
 LOSS, RISK = 0.01, 0.1  # a cheaper order loses more than this mAP with at most this probability
 FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
@@ -166,6 +166,8 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
             continue
         value = curves(pair, grid.present, grid.absent, grid.times)
         seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
+        if needs_absent(pair[1]):
+            seen &= grid.absent.sum(axis=1) > 0
         made += [grid.candidate(place, pair, value[:, place]) for place in np.flatnonzero(seen)]
     if not made:
         cheapest = min(_cheapest(curves, project), default=math.inf)

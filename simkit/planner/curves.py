@@ -33,9 +33,11 @@ Array = NDArray[np.float64]
 
 SAMPLES = 400
 # Methods for which unknown and absent labels are the same: complete once all present are known.
+KNOWN_ALONE = ("ignore", "partial-bce")  # without absent labels these call everything present
 UNKNOWN_AS_ABSENT = ("an", "asl", "fe", "focal", "lsan")
 NOISE = 0.007  # mAP: how closely a family can describe a curve
 STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, about 1
+FEWER = 0.4  # standard deviation of the logarithm of the slope below the smallest size
 BRIDGE = 0.18  # standard deviation half-way between the pilot's end and complete labels, as a part
 NEARBY = 4.0  # times: sizes from which the slope at the end of the pilot is read
 SLOPE = 0.12  # relative error of that slope, besides the draws
@@ -75,16 +77,26 @@ class CellCurve:
     def __call__(self, u: Array) -> Array:
         """(R, M) mAP at the shares u (M,)."""
         u = np.clip(np.asarray(u, np.float64), 1e-9, 1.0)
-        log, last = np.log(u), np.log(min(float(self.u[-1]), 1.0))
-        part = np.clip((log - last) / max(-last, 1e-9), 0.0, 1.0)  # of the way to u = 1
-        value = self.end[:, None] - self.scale[:, None] * _shapes(u)[self.shape]
-        fitted = self.end[:, None] - self.scale[:, None] * _shapes(self.u)[self.shape]
-        missed = self.scores - fitted
-        value += np.stack([np.interp(log, np.log(self.u), row) for row in missed]) * (1 - part)
+        log, known = np.log(u), np.log(self.u)
+        part = np.clip((log - known[-1]) / max(-known[-1], 1e-9), 0.0, 1.0)  # of the way to u = 1
+        value = self._shape(u)
+        missed = self.scores - self._shape(self.u)
+        value += np.stack([np.interp(log, known, row) for row in missed]) * (1 - part)
         gap = self.end - self.scores[:, -1]
         value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
         most = np.maximum(self.end, self.scores.max(axis=1))[:, None]
-        return np.clip(value, EDGE, np.minimum(most, 1 - EDGE))
+        value = np.clip(value, EDGE, np.minimum(most, 1 - EDGE))
+        return np.where(log < known[0], self._below(log), value)
+
+    def _shape(self, u: Array) -> Array:
+        return self.end[:, None] - self.scale[:, None] * _shapes(u)[self.shape]
+
+    def _below(self, log: Array) -> Array:
+        """(R, M) with fewer labels than were measured: on at the slope of the smallest sizes."""
+        known, y = np.log(self.u), logit(np.clip(self.scores, EDGE, 1 - EDGE))
+        slope = (y[:, 1] - y[:, 0]) / (known[1] - known[0]) if len(known) > 1 else 0.5
+        slope = np.maximum(slope, 0.1) * np.exp(FEWER * self.wander)
+        return expit(y[:, :1] + slope[:, None] * np.minimum(log - known[0], 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +348,17 @@ def _spread(scores: Array) -> float:
 
 def reads_unknown_as_absent(method: str) -> bool:
     """Whether unknown and absent labels mean the same to a method, wrappers included."""
-    return method.partition("+")[0].partition("(")[0] in UNKNOWN_AS_ABSENT
+    return _base(method) in UNKNOWN_AS_ABSENT
+
+
+def needs_absent(method: str) -> bool:
+    """Whether a method learns nothing where no label is known to be absent."""
+    return _base(method) in KNOWN_ALONE
+
+
+def _base(method: str) -> str:
+    """Without wrappers and settings."""
+    return method.partition("+")[0].partition("(")[0].strip()
 
 
 def _mean_share(count: Array, whole: Array) -> Array:
