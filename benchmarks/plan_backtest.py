@@ -15,13 +15,14 @@ as complete labels at its largest amount, so that the pilot has measured where i
 (b) *Pilot and project.* Pilots of 150, 300 and 600 images predict every purchase of projects of 10
 and 30 times as many, whose shares of labels they have measured.
 
-Regret: the plan chooses a purchase for a budget, by each of several price lists. Between measured
-sizes mAP is interpolated along the logarithm of dollars; purchases that no run measured (parts of
-the images with another option than "more images", amounts beyond the largest size) are left out of
-the choice. Regret is how far mAP stays behind the best of all label options and methods within the
-budget. Two simple rules are held against it: complete labels of as many images as the budget buys,
-with the method that is best on them in the pilot; and the label option and method of the pilot's
-highest mAP.
+Regret: the plan chooses a purchase for a budget, by each of several price lists, and is compared
+with the best that was measured within the budget on all images of the pool or project. mAP is
+interpolated along the logarithm of dollars between measured sizes, and along that of images between
+the pools of a world, as a smaller one is the first part of a larger one. Purchases that no run
+measured are left out of the choice. The labels alone are judged by the best method on them, which
+can still be found out once they are bought. Two simple rules stand beside the plan: complete labels
+for the whole budget, with the method that is best on them in the pilot; and the label option and
+method of the pilot's highest mAP.
 """
 
 from __future__ import annotations
@@ -42,11 +43,11 @@ from plan_worlds import WORLDS, World, folder_of
 
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
-from simkit.planner.choose import UNSEEN, Candidate, Project, candidates, choose
-from simkit.planner.costs import Purchases, count
-from simkit.planner.curves import Curves
-from simkit.planner.evidence import COMPLETE, Evidence, LabelOption, Pair, Size
-from simkit.planner.test_set import TestSet
+from simkit.planning.choose import UNSEEN, Candidate, Project, candidates, choose
+from simkit.planning.costs import Purchases, count
+from simkit.planning.curves import Curves
+from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Size
+from simkit.planning.test_set import TestSet
 from simkit.study import runs
 
 LISTS = ("hourly", "coco-tagging", "careful", "google", "aws", "openimages")
@@ -109,6 +110,7 @@ class Decision:
     chosen: str
     best: str
     regret: float
+    labels: float  # regret of the best method on the chosen labels
     complete: float
     pilots_best: float
 
@@ -128,6 +130,7 @@ class Measured:
     images: int
     purchases: Mapping[LabelOption, Purchases]
     points: Mapping[Pair, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]
+    smaller: Sequence[Measured] = ()
 
     @staticmethod
     def of(evidence: Evidence, name: str, scale: TestSet | None = None) -> Measured:
@@ -149,17 +152,33 @@ class Measured:
                 points[option, "full"] = points[option, "an"]
         return Measured(images, bought, points)
 
-    def score(self, pair: Pair, dollars: float) -> float:
+    def score(self, pair: Pair, dollars: float, images: int | None = None) -> float:
+        """mAP of a purchase on so many images, or on as many as the option asks about."""
+        low, high, part = self._around(pair, images)
+        if high is not low and images:
+            below, above = (pool.score(pair, dollars * pool.images / images) for pool in (low, high))
+            return (1 - part) * below + part * above
         spent, scores = self.points[pair]
         return float(np.interp(np.log(dollars), np.log(spent), scores))
 
-    def covers(self, one: Candidate) -> bool:
-        """Whether runs measured such a purchase."""
-        spent, _ = self.points.get(one.pair, (np.array([np.inf]), None))
-        return bool(
-            (one.images == self.images or one.option.amount == "images")
-            and spent[0] / CLOSE <= one.dollars <= spent[-1] * CLOSE
-        )
+    def covers(self, pair: Pair, dollars: float, images: int) -> bool:
+        """Whether runs measured such a purchase, or two around it."""
+        low, high, _ = self._around(pair, images)
+        if high is not low:
+            return all(pool.covers(pair, dollars * pool.images / images, pool.images)
+                       for pool in (low, high))  # fmt: skip
+        spent, _ = self.points.get(pair, (np.array([np.inf]), None))
+        return bool(spent[0] / CLOSE <= dollars <= spent[-1] * CLOSE)
+
+    def _around(self, pair: Pair, images: int | None) -> tuple[Measured, Measured, float]:
+        """The pools with fewer and with more images, and the part of the way between them."""
+        pools = [*self.smaller, self]
+        if images is None or pair[0].amount == "images" or images >= self.images or not self.smaller:
+            return self, self, 1.0
+        sizes = np.log([pool.images for pool in pools])
+        place = float(np.interp(np.log(images), sizes, np.arange(len(pools))))
+        low = min(int(place), len(pools) - 2)
+        return pools[low], pools[low + 1], place - low
 
     def best(self, budget: float) -> tuple[float, Pair]:
         """The highest mAP within a budget."""
@@ -273,7 +292,7 @@ def decided(
     """What the plan chooses; nothing where it can judge no purchase that was measured."""
     pilot, project = curves.evidence, Project(dollars=budget, images=measured.images)
     try:
-        every = [one for one in candidates(curves, project) if measured.covers(one)]
+        every = [one for one in candidates(curves, project) if measured.covers(one.pair, one.dollars, one.images)]
     except BadInput:
         return
     if not every:
@@ -284,13 +303,17 @@ def decided(
     complete = (LabelOption(COMPLETE), max(ends, key=lambda method: ends[method]))
     largest = max(pilot.cells, key=lambda pair: pilot.cells[pair][-1].score)
 
-    def regret(pair: Pair, dollars: float) -> float:
-        return 100 * max(0.0, highest - measured.score(pair, dollars))
+    order = (chosen.pair, chosen.dollars, chosen.images)
+    methods = [m for option, m in measured.points if option == chosen.option]
+
+    def regret(pair: Pair, dollars: float, images: int | None = None) -> float:
+        return 100 * max(0.0, highest - measured.score(pair, dollars, images))
 
     yield Decision(
-        *where, f"{_named(chosen.pair)} for {chosen.dollars / budget:.0%} of the budget",
-        _named(best), regret(chosen.pair, chosen.dollars), regret(complete, budget),
-        regret(largest, budget),
+        *where, f"{_named(chosen.pair)} on {chosen.images:,} images for "
+        f"{chosen.dollars / budget:.0%} of the budget", _named(best),
+        regret(*order), min(regret((order[0][0], m), *order[1:]) for m in methods),
+        regret(complete, budget), regret(largest, budget),
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ _PUBLIC = {
     "compare": ("simkit.study.compare", "compare"),
     "Grid": ("simkit.study.grids.grid", "Grid"),
     "plan": ("simkit.planning.plan", "plan"),
-    "plan_pilot": ("simkit.planning.pilot.report", "plan_pilot"),
+    "plan_pilot": ("simkit.planning.pilot", "plan_pilot"),
     "Truth": ("simkit.labels.truth", "Truth"),
     "PartialLabels": ("simkit.labels.partial", "PartialLabels"),
     "Habits": ("simkit.annotate.habits", "Habits"),

@@ -1,4 +1,4 @@
-"""`simkit plan`: from dollars to a scheme, an amount, a method and an honest interval."""
+"""`simkit plan`: which labels to buy for a budget, and which mAP to expect."""
 
 from __future__ import annotations
 
@@ -9,164 +9,116 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simkit.cli.quantities import COUNT, DOLLARS, SCORE, SHARE
 from simkit.cli.report import print_json, progress, width
 from simkit.errors import BadInput, unknown
 from simkit.files import may_write, whole
 
 if TYPE_CHECKING:
-    from simkit.planning.told.planned import Plan
+    from simkit.planning.pilot import PilotPlan
+    from simkit.planning.plan import Plan
 
-_WRITERS: dict[str, Callable[[Plan], str]] = {
+_WRITERS: dict[str, Callable[[Plan | PilotPlan], str]] = {
     ".html": lambda plan: plan.html(),
     ".md": lambda plan: plan.markdown(),
     ".json": lambda plan: json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n",
-    ".txt": lambda plan: plan.text() + "\n",
+    ".txt": lambda plan: plan.text(width=100, details=True) + "\n",
 }
+_RUNS_ONLY = ("target", "confidence", "image_price")
+_PILOT_ONLY = ("data", "classes", "per_image")
 
 
-@click.command(epilog="Example: simkit plan runs/ --budget 5000 --report plan.html")
+@click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[RUNS/]...")
-@click.option("--budget", type=float, metavar="DOLLARS", help="For everything. Always needed.")
-@click.option("--images", type=int, metavar="N", help="How many exist. [default: enough]")
-@click.option("--target", type=float, metavar="MAP", help="mAP that is wanted: 0.6, or 60 points.")
-@click.option(
-    "--prices",
-    metavar="NAME|FILE",
-    help="A preset or a TOML file; see `simkit list prices`. [default: that of the runs]",
-)
-@click.option(
-    "--precision",
-    type=float,
-    metavar="POINTS",
-    help="Pay for a test set on which mAP is known to +- so many points (95 %). "
-    "[default: there is one]",
-)
-@click.option(
-    "--validation-images", type=int, default=0, metavar="N", help="To label completely besides."
-)
-@click.option(
-    "--image-price", type=float, default=0.0, metavar="DOLLARS", help="To obtain one image."
-)
-@click.option(
-    "--gpu-price", type=float, default=0.0, metavar="DOLLARS", help="An hour of a GPU costs."
-)
-@click.option("--gpu-hours", type=float, metavar="HOURS", help="[default: as the pilot took]")
-@click.option("--rounds", type=int, default=3, show_default=True, help="Purchases, one by one.")
-@click.option(
-    "--risk",
-    type=click.Choice(["robust", "expected"]),
-    default="robust",
-    show_default=True,
-    help="Make high what is reached four times in five, or the mean.",
-)
-@click.option(
-    "--report",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the plan as .html (one page), .md, .json or .txt.",
-)
-@click.option("--pilot", is_flag=True, help="Say which small pilot to label first.")
-@click.option(
-    "--data",
-    "spec",
-    metavar="DATA",
-    help="For --pilot: labelled data like yours, such as coco:train.json.",
-)
-@click.option("--classes", type=int, metavar="N", help="For --pilot without --data.")
-@click.option(
-    "--per-image",
-    type=float,
-    metavar="N",
-    help="For --pilot without --data: classes that an image shows on average.",
-)
-@click.option("--keys", is_flag=True, help="Say what the keys of --json mean, and nothing else.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of all resampling.")
+@click.option("--budget", type=DOLLARS, metavar="DOLLARS", help="What may be spent. Required.")
+@click.option("--images", type=COUNT, metavar="N", help="Unlabelled images. [default: enough]")
+@click.option("--target", type=SCORE, metavar="MAP", help="Buy the cheapest that reaches it: 60.")
+@click.option("--confidence", type=SHARE, metavar="SHARE",
+              help="Probability with which the target is reached. [default: 80%]")
+@click.option("--prices", metavar="NAME|FILE",
+              help="A price list of `simkit list prices`, or a TOML file. [default: hourly]")
+@click.option("--wage", type=DOLLARS, metavar="DOLLARS", help="For an hour of annotation.")
+@click.option("--image-price", type=DOLLARS, metavar="DOLLARS",
+              help="To obtain one image. [default: 0]")
+@click.option("--people", type=COUNT, metavar="N", help="Annotators, to say how long it takes.")
+@click.option("--hours-a-week", type=COUNT, metavar="N", help="Hours each of them works.")
+@click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
+@click.option("--data", metavar="DATA",
+              help="With --pilot: labelled data like yours, such as coco:train.json.")
+@click.option("--classes", type=COUNT, metavar="N", help="With --pilot and without --data.")
+@click.option("--per-image", type=float, metavar="X",
+              help="With --pilot and without --data: mean number of classes in an image.")
+@click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the plan as .html (one page), .md, .json or .txt.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-def command(folders: tuple[Path, ...], report: Path | None, as_json: bool, **given: Any) -> None:
-    """What to buy for a budget, and what mAP to expect: from the runs of `simkit compare`.
+@click.option("--seed", type=int, default=0, show_default=True, help="For all random numbers.")
+def command(
+    folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, as_json: bool,
+    **options: Any,
+) -> None:
+    """Which labels to buy for a budget, and which mAP to expect.
 
-    Fits a curve over dollars for each scheme and method, prices everything, recommends a purchase
-    in rounds, and says how sure that is. Runs need three budgets at least, better five, each about
-    twice the one before.
+    Needs runs of `simkit compare` on a small, completely labelled pilot. Amounts are typed as
+    2000, 2,000, 2k, '$2,000', 5% or 0.05.
 
     \b
-    No runs yet? Which pilot to label first:
-      simkit plan --pilot --budget 5000 --classes 80 --per-image 2.9
+    No runs yet? Plan the pilot:
+      simkit plan --pilot --budget 2,000 --classes 80 --per-image 2.9
     """  # fmt: skip
-    if given.pop("keys"):
-        from simkit.planning.told.keys import told
-
-        click.echo(told(width=width()))
-        return
-    if given["budget"] is None:
-        raise BadInput("--budget is missing; say how many dollars there are, such as --budget 5000")
+    options = {name: value for name, value in options.items() if value is not None}
+    _check(folders, pilot, options)
     if report is not None:
-        if report.suffix.lower() not in _WRITERS:
-            raise _no_writer(report)
+        _check_ending(report)
         may_write(report)
-    made = _pilot(folders, given) if given["pilot"] else _plan(folders, given, quiet=as_json)
+    made = _pilot(options) if pilot else _plan(folders, options, quiet=as_json)
     if report is not None:
         with whole(report) as path:
             path.write_text(_WRITERS[report.suffix.lower()](made), encoding="utf-8")
     if as_json:
         print_json(made.to_json())
         return
-    click.echo(made.text(width=width()))
+    click.echo(made.text(width=width(), details=details))
     if report is not None:
-        click.echo(f"\nwrote {report}")
+        click.echo(f"wrote {report}")
 
 
-def _no_writer(report: Path) -> BadInput:
-    if report.name.lower() in _WRITERS:
-        return BadInput(
-            f"--report is {str(report)!r}, an ending without a name; give the file a name too, as "
-            f"in plan{report.name}"
-        )
-    return unknown("kind of report", report.suffix or report.name, _WRITERS)
-
-
-_OF_PILOT = ("spec", "classes", "per_image")
-_OF_PLAN = ("target", "precision", "validation_images", "image_price", "gpu_price", "gpu_hours")
-
-
-def _plan(folders: tuple[Path, ...], given: dict[str, Any], *, quiet: bool) -> Plan:
-    from simkit.planning.plan import plan
-
-    if not folders:
+def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> None:
+    if "budget" not in options:
+        raise BadInput("--budget is missing; say how many dollars there are, as in --budget 2,000")
+    if pilot and folders:
         raise BadInput(
-            "no folder of runs is given; name what `simkit compare` wrote to, or ask with --pilot "
+            f"--pilot plans what to label before there are runs, and {folders[0]} holds runs; "
+            "leave one of the two out"
+        )
+    if not pilot and not folders:
+        raise BadInput(
+            "no folder of runs; name the one that `simkit compare` wrote, or add --pilot to plan "
             "what to label first"
         )
-    _refuse(given, _OF_PILOT, "is about a pilot; add --pilot or leave it out")
-    rest = {key: value for key, value in given.items() if key not in (*_OF_PILOT, "pilot")}
-    with progress("fitting curves", quiet=quiet) as (advance,):
-        return plan(folders, progress=advance, **rest)
+    why = "is for plans from runs; leave it or --pilot out" if pilot else "needs --pilot; add it"
+    for name in _RUNS_ONLY if pilot else _PILOT_ONLY:
+        if name in options:
+            raise BadInput(f"--{name.replace('_', '-')} {why}")
 
 
-def _refuse(given: dict[str, Any], names: tuple[str, ...], why: str) -> None:
-    for name in names:
-        if given[name] not in (None, 0, 0.0):
-            flag = "data" if name == "spec" else name.replace("_", "-")
-            raise BadInput(f"--{flag} {why}")
-
-
-def _pilot(folders: tuple[Path, ...], given: dict[str, Any]) -> Any:
-    from simkit.planning.pilot.report import plan_pilot
-
-    if folders:
+def _check_ending(report: Path) -> None:
+    if report.name.lower() in _WRITERS:
         raise BadInput(
-            f"--pilot is for when there are no runs yet; leave {folders[0]} or --pilot out"
+            f"--report {report} has an ending and no name; name the file, as in plan{report.name}"
         )
-    _refuse(given, _OF_PLAN, "is about a plan from runs; leave it out with --pilot")
-    for name, usual in (("rounds", 3), ("risk", "robust")):
-        if given[name] != usual:
-            raise BadInput(f"--{name} is about a plan from runs; leave it out with --pilot")
-    return plan_pilot(
-        given["budget"],
-        prices=given["prices"] or "coco-tagging",
-        data=given["spec"],
-        classes=given["classes"],
-        per_image=given["per_image"],
-        images=given["images"],
-        seed=given["seed"],
-    )
+    if report.suffix.lower() not in _WRITERS:
+        raise unknown("kind of report", report.suffix or report.name, _WRITERS)
+
+
+def _plan(folders: tuple[Path, ...], options: dict[str, Any], *, quiet: bool) -> Plan:
+    from simkit.planning.plan import plan
+
+    with progress("planning", quiet=quiet) as (advance,):
+        return plan(folders, options.pop("budget"), progress=advance, **options)
+
+
+def _pilot(options: dict[str, Any]) -> PilotPlan:
+    from simkit.planning.pilot import plan_pilot
+
+    return plan_pilot(options.pop("budget"), **options)

@@ -1,166 +1,304 @@
-"""From comparisons and a budget to a plan: fit, choose, check, and say how sure it is."""
+"""From comparisons and a budget to a plan."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
+from simkit import quantities
+from simkit.annotate import schemes
 from simkit.annotate.prices import Prices
+from simkit.annotate.prices import prices as price_list
 from simkit.errors import BadInput
-from simkit.planning.assembled import Ground, assembled
-from simkit.planning.changed import Note
-from simkit.planning.choosing.candidates import How, Pair, candidates
-from simkit.planning.choosing.choice import choose
-from simkit.planning.choosing.followed import check_wide, followed
-from simkit.planning.choosing.retested import retested
-from simkit.planning.curves.fit import Curve, fit
-from simkit.planning.evidence import together
-from simkit.planning.evidence.evidence import Evidence
-from simkit.planning.evidence.tested import Tested
-from simkit.planning.money import bill as money
-from simkit.planning.money.project import Project
-from simkit.planning.told import telling
-from simkit.planning.told.planned import Plan
+from simkit.history import versions
+from simkit.planning import answers, report
+from simkit.planning.backtest import Backtest, backtest
+from simkit.planning.choose import (
+    Candidate,
+    Choice,
+    Measurement,
+    Project,
+    candidates,
+    choose,
+    first_round,
+    next_measurement,
+)
+from simkit.planning.costs import Purchases, count
+from simkit.planning.curves import Curves
+from simkit.planning.evidence import COMPLETE, Evidence, LabelOption
+from simkit.planning.report import Page
+from simkit.planning.trust import Trust
 
 Folder = str | PathLike[str]
 
-CHANGES = 5  # of the assumptions, as sensitivity.py lists them: steps on the way to a plan
 
-__all__ = ["Plan", "plan"]
+@dataclass(frozen=True)
+class BillLine:
+    """One line of the bill; hours are None where the price list does not know them.
+
+    `before`: already paid, with the pilot.
+    """
+
+    what: str
+    dollars: float
+    hours: float | None
+    before: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What to buy for a budget, what to expect, and how far to trust it.
+
+    Attributes
+    ----------
+    choice
+        The chosen purchase and all others.
+    order
+        What to order now: the chosen purchase, or a first round of the two best label options.
+    trust
+        How far to trust the plan.
+    measurement
+        The cheapest purchase that may change the decision; None: none is likely to.
+    bill
+        Of the order and of the pilot before it.
+    weeks
+        Of work for the people who are there; None where nobody says how many.
+    """
+
+    project: Project
+    evidence: Evidence
+    curves: Curves
+    choice: Choice
+    order: tuple[Candidate, ...]
+    trust: Trust
+    backtest: Backtest | None
+    measurement: Measurement | None
+    prices: Prices
+    bill: tuple[BillLine, ...]
+    unpriced: tuple[str, ...]
+    week_hours: float | None
+    command: str
+
+    @property
+    def chosen(self) -> Candidate:
+        return self.choice.chosen
+
+    @property
+    def weeks(self) -> float | None:
+        hours = [line.hours for line in self.bill if not line.before]
+        if self.week_hours is None or any(one is None for one in hours):
+            return None
+        return math.fsum(one for one in hours if one is not None) / self.week_hours
+
+    @cached_property
+    def page(self) -> Page:
+        """What people read."""
+        return answers.page(self)
+
+    def text(self, *, width: int = 100, details: bool = False) -> str:
+        """For a terminal of so many columns."""
+        return report.terminal(self.page, width=width, details=details)
+
+    def html(self) -> str:
+        """One self-contained page."""
+        return report.html(self.page)
+
+    def markdown(self) -> str:
+        """As Markdown."""
+        return report.markdown(self.page)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return report.fragment(self.page)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values; mAP from 0 to 1 on new images."""
+        measurement = self.measurement and {
+            **_values(self.measurement.candidate), "changes": self.measurement.changes,
+        }  # fmt: skip
+        target = self.project.target and {
+            "map": self.project.target, "confidence": self.project.confidence,
+            "probability": self.chosen.reaches(self.project.target), "reached": self.choice.reached,
+        }  # fmt: skip
+        values = {
+            "budget": self.project.dollars, "images": self.project.images, "target": target,
+            "chosen": _values(self.chosen), "order": [_values(one) for one in self.order],
+            "rivals": [_values(one) for one in self.choice.rivals],
+            "trust": {"grade": self.trust.grade, "reasons": list(self.trust.reasons)},
+            "next_measurement": measurement, "bill": [vars(line) for line in self.bill],
+            "weeks": self.weeks, "prices": self.prices.name, "wage": self.prices.wage,
+            "backtest": self.backtest and vars(self.backtest), "unpriced": list(self.unpriced),
+            "trained_as": self.evidence.trained_as.get(self.chosen.pair),
+            "folders": list(self.evidence.folders), "ids": dict(self.evidence.ids),
+            "command": self.command, "versions": versions(),
+        }  # fmt: skip
+        return dict(json.loads(json.dumps(values)))
+
+
+def _values(one: Candidate) -> dict[str, Any]:
+    return {
+        "way": str(one.option), "scheme": schemes.spell(one.option.with_amount(one.amount)),
+        "method": one.method, "dollars": round(one.dollars, 2), "images": one.images,
+        "asked": round(one.asked), "amount": one.amount,
+        "hours": None if math.isnan(one.seconds) else one.seconds / 3600,
+        "present": round(float(one.present.sum())), "absent": round(float(one.absent.sum())),
+        "times_the_pilot": one.times, "median": one.median, "band90": list(one.band),
+    }  # fmt: skip
 
 
 def plan(
     folders: Folder | Sequence[Folder],
-    budget: float,
+    budget: float | str,
     *,
-    images: int | None = None,
-    target: float | None = None,
-    prices: Prices | str | None = None,
-    precision: float | None = None,
-    validation_images: int = 0,
-    image_price: float = 0.0,
-    gpu_price: float = 0.0,
-    gpu_hours: float | None = None,
-    rounds: int = 3,
-    risk: How = "robust",
+    images: int | str | None = None,
+    target: float | str | None = None,
+    confidence: float | str = 0.8,
+    prices: Prices | str = "hourly",
+    wage: float | str | None = None,
+    image_price: float | str = 0.0,
+    people: int | str | None = None,
+    hours_a_week: int | str | None = None,
     seed: int = 0,
-    resamples: int = 200,
     progress: Callable[[float, int], None] = lambda done, total: None,
 ) -> Plan:
-    """What to buy for `budget` dollars, by the runs of one or several comparisons.
+    """What labels to buy for a budget, by the runs of one or several comparisons.
 
-    folders    that `simkit compare` wrote, all about the same data.
-    images     that exist; None: enough.  target  mAP that is wanted: 0.6, or 60 points.
-    prices     a list, its name or its TOML file; None: the one the labels were bought by.
-    precision  points to which mAP is to be known on a test set that has to be labelled; None: there
-               is one.  validation_images  to label completely besides.
-    image_price  dollars to obtain an image;  gpu_price  dollars an hour, for gpu_hours, or as long
-               as the pilot took.
-    rounds     purchases into which the labels are divided;  risk  robust (20 % quantile of mAP as
-               high as possible) or expected (its mean, and the chance of the target).
-    seed       of all resampling: the same seed gives the same plan;  resamples  of each pilot, 20
-               or more; each gives a sample for every family of curves.
-    progress   called with (steps done, all steps).
+    Parameters
+    ----------
+    folders : path or sequence of paths
+        That `simkit compare` wrote, all about the same data.
+    budget : number or str
+        Dollars for what is still to be bought, such as 2000 or "$2,000".
+    images : int or str, optional
+        Images that exist beside the pilot's. Default: as many as wanted.
+    target : number or str, optional
+        mAP that is wanted, 0.6 or 60: the cheapest purchase that reaches it is chosen.
+    confidence : number or str
+        Probability with which the target is to be reached.
+    prices : Prices or str
+        A price list, its name or its TOML file.
+    wage : number or str, optional
+        Dollars an hour, for a price list that knows times.
+    image_price : number or str
+        Dollars to obtain one image.
+    people, hours_a_week : int or str, optional
+        How many people label, and for how many hours a week each, to say how many weeks it takes.
+    seed : int
+        Of all samples: the same seed gives the same plan.
+    progress : callable
+        Gets (steps done, all steps).
 
-    The plan shows itself: `text`, `html`, `markdown`, and in a notebook. `to_json` gives plain
-    values, whose keys `simkit plan --keys` explains.
+    Returns
+    -------
+    Plan
 
-    Raises BadInput for what is no comparison and for budgets that pay for no labels.
+    Raises
+    ------
+    BadInput
+        For folders without finished runs or about different data, and for a budget that pays for
+        nothing the pilot can judge.
     """
-    evidence = Evidence.of(*(places := _places(folders)))
+    listed = _listed(prices, wage)
+    money = quantities.dollars(budget, "budget")
+    places = [folders] if isinstance(folders, str | PathLike) else list(folders)
+    evidence = Evidence.of(*places)
+    progress(1, 5)
+    once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     project = Project(
-        budget=budget, images=images, target=target, prices=_prices(prices, evidence),  # type: ignore[arg-type]
-        image_price=image_price, precision=precision, validation_images=validation_images,
-        gpu_price=gpu_price, gpu_hours=gpu_hours, rounds=rounds,
+        dollars=money,
+        images=None if images is None else quantities.count(images, "images"),
+        target=None if target is None else quantities.score(target, "target"),
+        confidence=quantities.share(confidence, "confidence"),
+        image_price=quantities.dollars(image_price, "image_price"), set_up=once,
     )  # fmt: skip
-    _check_hours(project)
-    money.left(project, evidence)  # says so before long work where the budget pays for no labels
-    steps = _Steps(progress, len(evidence.pairs) + CHANGES)
-    fits, unfit = fitted(evidence, project, resamples=resamples, seed=seed, note=steps)
-    tested, on_test = Tested.of(evidence), followed(fits, evidence, project)
-    curves = retested(on_test, tested)
-    found = candidates(curves, evidence, project)
-    how: dict[str, Any] = {"rounds": rounds, "risk": risk, "seed": seed}
-    return assembled(
-        Ground(evidence, project, curves, tuple(found), choose(found, risk), tested, on_test),
-        resamples=resamples, unfit=unfit, note=steps, **how,
-        command=telling.command(places, project, prices=prices, **how),
+    purchases, unpriced = _counted(evidence, listed)
+    progress(2, 5)
+    curves = Curves(evidence, purchases, seed=seed)
+    choice = choose(candidates(curves, project), project)
+    progress(3, 5)
+    test = backtest(evidence, purchases, seed=seed)
+    trust = Trust.of(choice.chosen, curves, test)
+    order = (first_round(choice) if trust.far else ()) or (choice.chosen,)
+    progress(4, 5)
+    week = _week(people, hours_a_week)
+    made = Plan(
+        project=project, evidence=evidence, curves=curves, choice=choice, order=order, trust=trust,
+        backtest=test, measurement=next_measurement(choice), prices=listed,
+        bill=tuple(_bill(order, project, evidence, purchases)), unpriced=unpriced, week_hours=week,
+        command=report.command(
+            *map(str, places), budget=money, images=project.images,
+            target=project.target, confidence=confidence if target else None,
+            prices=prices if isinstance(prices, str) else listed.name, wage=wage,
+            image_price=image_price or None, people=people, hours_a_week=hours_a_week,
+            seed=seed or None,
+        ),
     )  # fmt: skip
+    progress(5, 5)
+    return made
 
 
-def _check_hours(project: Project) -> None:
-    if project.gpu_hours and not project.gpu_price:
-        raise BadInput(
-            f"gpu_hours is {project.gpu_hours:g} and gpu_price is not given; hours cost nothing "
-            "without the price of one, so give gpu_price (--gpu-price) or leave gpu_hours out"
-        )
+def _listed(prices: Prices | str, wage: float | str | None) -> Prices:
+    listed = prices if isinstance(prices, Prices) else price_list(prices)
+    return listed if wage is None else listed.at_wage(quantities.dollars(wage, "wage"))
 
 
-def _places(folders: Any) -> list[Folder]:
-    if isinstance(folders, str | PathLike):
-        return [folders]
-    places = list(folders) if isinstance(folders, Sequence) else []
-    if not places or not all(isinstance(place, str | PathLike) for place in places):
-        raise BadInput(
-            f"folders is {folders!r}; the folder that `simkit compare` wrote to is expected, or a "
-            "list of several"
-        )
-    return places
+def _week(people: int | str | None, hours_a_week: int | str | None) -> float | None:
+    """Hours of work a week; None where neither is known."""
+    if people is None and hours_a_week is None:
+        return None
+    return float(
+        quantities.count(1 if people is None else people, "people")
+        * quantities.count(40 if hours_a_week is None else hours_a_week, "hours_a_week")
+    )
 
 
-class _Steps:
-    """Counts what is done and passes it on."""
-
-    def __init__(self, progress: Callable[[float, int], None], total: int) -> None:
-        self.progress, self.total, self.done = progress, total, 0
-
-    def __call__(self) -> None:
-        self.done += 1
-        self.progress(min(self.done, self.total), self.total)
-
-
-def fitted(
-    evidence: Evidence,
-    project: Project,
-    *,
-    resamples: int = 200,
-    seed: int = 0,
-    note: Note = lambda: None,
-) -> tuple[dict[Pair, Curve], list[str]]:
-    """A curve for every way with every method, and a sentence for each that has none.
-
-    note is called after each.
-    Raises BadInput, with the first of these sentences, where there is no curve at all, and where
-    none rises.
-    """
-    curves: dict[Pair, Curve] = {}
-    unfit: list[str] = []
-    every = {pair: evidence.points(*pair, project.prices) for pair in evidence.pairs}
-    peers = together.peers(every, evidence, project.prices)
-    for (way, method), points in every.items():
-        note()
-        if points is None:
-            continue  # evidence.unpriced says why
+def _counted(
+    evidence: Evidence, prices: Prices
+) -> tuple[dict[LabelOption, Purchases], tuple[str, ...]]:
+    """Purchases of every option, and a sentence for each that the list cannot price."""
+    habits = dict.fromkeys(option.habits for option, _ in evidence.cells)
+    habits |= dict.fromkeys(key[0] for key in evidence.complete)
+    options = dict.fromkeys([
+        *(LabelOption(COMPLETE, one) for one in habits), *(option for option, _ in evidence.cells),
+    ])  # fmt: skip
+    purchases, unpriced = {}, []
+    for option in options:
         try:
-            check_wide(points)
-            curves[way, method] = fit(points, peers=peers, resamples=resamples, seed=seed)
+            purchases[option] = count(option, evidence.pool, prices)
         except BadInput as error:
-            unfit.append(f"{way} with {method}: {error}")
-    if not curves:
-        raise BadInput((unfit or evidence.unpriced(project.prices) or ["no curve"])[0])
-    if not any(curve.points.rises for curve in curves.values()):
-        (way, method), curve = next(iter(curves.items()))
-        raise BadInput(f"no curve rises; {way} with {method}: {curve.points.still()}")
-    return curves, unfit
+            unpriced.append(f"{option}: {error}")
+    if not any(option.complete for option in purchases):
+        raise BadInput(unpriced[0])
+    return purchases, tuple(unpriced)
 
 
-def _prices(given: Prices | str | None, evidence: Evidence) -> Prices | str:
-    if given is not None:
-        return given
-    if len(evidence.prices) > 1:
-        raise BadInput(
-            f"the runs were bought by several price lists ({', '.join(evidence.prices)}); say "
-            "which one the plan is for with prices"
-        )
-    return evidence.prices[0]
+def _bill(
+    order: Sequence[Candidate], project: Project, evidence: Evidence, purchases: Any
+) -> list[BillLine]:
+    def hours(seconds: float) -> float | None:
+        return None if math.isnan(seconds) else seconds / 3600
+
+    lines = []
+    for number, one in enumerate(order, 1):
+        images = one.images * project.image_price
+        what = "labels" if len(order) == 1 else f"round 1, {'ab'[number - 1]}: labels"
+        lines.append(BillLine(what, one.dollars - images - project.set_up, hours(one.seconds)))
+        if images:
+            lines.append(BillLine(f"{one.images:,} images", images, 0.0))
+    if project.set_up:
+        lines.append(BillLine("set-up", project.set_up, 0.0))
+    pilot = next(one for option, one in purchases.items() if option.complete)
+    each, pool = (pilot.dollars[-1], pilot.seconds[-1]), evidence.pool.images
+    lines.append(BillLine(f"pilot: {pool:,} complete images", float(each[0]), hours(each[1]), True))
+    if tests := evidence.test.images:
+        part = tests / pool
+        what = f"pilot: {tests:,} test images"
+        lines.append(BillLine(what, float(each[0] * part), hours(each[1] * part), True))
+    return lines

@@ -1,0 +1,327 @@
+"""A plan in words: the page that people read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simkit.annotate import schemes
+from simkit.history import versions
+from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
+from simkit.planning.evidence import Pair
+from simkit.planning.report import Chart, Line, Mark, Page, Section, Table
+
+if TYPE_CHECKING:
+    from simkit.planning.plan import Plan
+
+RUNNERS_UP = 3
+DRAWN = 3  # runners-up in the figure
+
+
+def page(plan: Plan) -> Page:
+    """The plan as a page: the answer first, the rest folded."""
+    wanted = "" if plan.project.target is None else f", {100 * plan.project.target:g} mAP wanted"
+    return Page(
+        title=f"What to label for {dollars(plan.project.dollars)}{_exist(plan)}{wanted}",
+        answers=(
+            ("Spend", " ".join(_spend(plan))), ("Expect", " ".join(_expect(plan))),
+            ("Range", _range(plan)), ("Trust", _trust(plan)), ("Next step", _next(plan)),
+        ),
+        tables=(_runners_up(plan), _bill(plan)),
+        details=tuple(_details(plan)),
+        chart=_chart(plan), command=plan.command, trust=plan.trust.grade,
+    )  # fmt: skip
+
+
+def dollars(value: float) -> str:
+    """Cents below $100, whole dollars above."""
+    return f"${value:,.2f}" if abs(value) < 100 and value != round(value) else f"${value:,.0f}"
+
+
+def points(value: float) -> str:
+    """mAP in points."""
+    return f"{100 * value:.1f}"
+
+
+def _exist(plan: Plan) -> str:
+    images = plan.project.images
+    return "" if images is None else f", with {images:,} images"
+
+
+def described(one: Candidate) -> str:
+    """What is bought, in numbers that people can carry out."""
+    option, part, images = one.option, one.option.with_amount(one.amount), f"{one.images:,} images"
+    if option.complete:
+        return f"complete labels of {images}"
+    if option.amount == "images":
+        return f"{part.name} labels of {images}"
+    if option.counted:
+        most = f"{round(one.amount):,} labelled images of each class"
+        return f"up to {most}, among {images} ({part.name})"
+    return f"{100 * getattr(part, option.amount):.3g} % by {part.name}, of {images}"
+
+
+def _fewer(one: Candidate) -> str:
+    """How many classes have fewer images than a counted amount."""
+    if not one.option.counted:
+        return ""
+    few, classes = int((one.present < 0.98 * one.amount).sum()), len(one.present)
+    return f" {few} of {classes} classes have fewer: label all of these." if few else ""
+
+
+def _machine(one: Candidate) -> str:
+    part = one.option.part
+    if getattr(part, "search", "") != "proposals":
+        return ""
+    return (
+        f" A model has to propose candidates, {part.precision:.0%} of them right"  # type: ignore[attr-defined]
+        " (assumed; running it is not in the bill)."
+    )
+
+
+def _people(plan: Plan) -> str:
+    workers = plan.chosen.option.habits.workers or plan.prices.workers
+    if workers == 1:
+        return ""
+    why = "as people err" if plan.chosen.option.habits.workers else f"by {plan.prices.name}"
+    return f" Each question is answered by {workers} people ({why})."
+
+
+def _spend(plan: Plan) -> Iterator[str]:
+    now = math.fsum(line.dollars for line in plan.bill if not line.before)
+    if len(plan.order) == 1:
+        yield f"{dollars(now)} on {described(plan.chosen)}.{_fewer(plan.chosen)}"
+    else:
+        a, b = plan.order
+        yield (
+            f"{dollars(now)} on a first round: {dollars(a.dollars)} on {described(a)}, and "
+            f"{dollars(b.dollars)} on {described(b)}. Not yet the whole "
+            f"{dollars(plan.chosen.dollars)} on {described(plan.chosen)}."
+        )
+    yield (_machine(plan.chosen) + _people(plan)).strip()
+    hours = [line.hours for line in plan.bill if not line.before]
+    if hours and all(one is not None for one in hours):
+        total = math.fsum(one for one in hours if one is not None)
+        weeks = "" if plan.weeks is None else f", {_weeks(plan.weeks)} for your people"
+        yield f"{total:,.3g} hours of work{weeks}."
+
+
+def _weeks(weeks: float) -> str:
+    return f"{weeks:.1f} weeks" if weeks >= 0.1 else "less than 0.1 weeks"
+
+
+def _expect(plan: Plan) -> Iterator[str]:
+    one = plan.chosen
+    whole = f" once the whole {dollars(one.dollars)} are spent" if len(plan.order) > 1 else ""
+    yield f"{points(one.median)} mAP on new images, trained with {one.method}{whole}."
+    target = plan.project.target
+    if target is not None:
+        chance, wanted = one.reaches(target), points(target)
+        if plan.choice.reached:
+            yield f"{wanted} is reached with {chance:.0%} probability; nothing cheaper does."
+        else:
+            least = f"{plan.project.confidence:.0%} probability"
+            yield f"{wanted} is not reached with {least}: {chance:.0%} is the most."
+    left = plan.project.dollars - one.dollars
+    if target is None and left > 0.02 * plan.project.dollars:
+        best = plan.choice.best
+        loses = float((best.map - one.map > LOSS).mean())
+        if best.dollars > 1.02 * one.dollars:
+            yield (
+                f"The other {dollars(left)} would buy at most {points(best.median)} "
+                f"({loses:.0%} probability that they bring more than 1 point)."
+            )
+        else:
+            most = MOST_TIMES * plan.evidence.pool.images
+            end = "More money buys nothing more here"
+            if (plan.project.images or math.inf) > most:
+                end = f"Nothing is promised beyond {most:,.0f} images, 50 times the pilot's"
+            yield f"{end}: {dollars(left)} are left."
+
+
+def _range(plan: Plan) -> str:
+    low, high = plan.chosen.band
+    return f"{points(low)} to {points(high)} mAP, nine times in ten."
+
+
+def _trust(plan: Plan) -> str:
+    reasons = "; ".join(plan.trust.reasons)
+    return f"{plan.trust.grade}, because {reasons}." if reasons else f"{plan.trust.grade}."
+
+
+def _next(plan: Plan) -> str:
+    share, _ = plan.evidence.missing
+    if share > 0.05:
+        return "Finish the comparison (`simkit compare` goes on where it stopped), then plan again."
+    if plan.evidence.stand_in_backbone:
+        return "Compare again with a backbone for photographs, which costs no labels."
+    if len(plan.order) > 1:
+        return "Label the first round, add it to the training images, compare and plan again."
+    measurement = plan.measurement
+    if measurement is None:
+        return "Order it: no smaller purchase is likely to change this decision."
+    one = measurement.candidate
+    return (
+        f"The smallest purchase that may change this decision: {dollars(one.dollars)} on "
+        f"{described(one)}, trained with {one.method} ({measurement.changes:.0%} probability)."
+    )
+
+
+def _runners_up(plan: Plan) -> Table:
+    rows = []
+    for one in plan.choice.rivals[:RUNNERS_UP]:
+        low, high = one.band
+        better = float((one.map > plan.chosen.map).mean())
+        rows.append((
+            described(one), one.method, dollars(one.dollars), points(one.median),
+            f"{points(low)} to {points(high)}", f"{better:.0%}",
+        ))  # fmt: skip
+    columns = ("runners-up", "method", "$", "mAP", "range", "P(better)")
+    return Table("Instead", columns, tuple(rows), (2, 3, 4, 5))
+
+
+def _bill(plan: Plan) -> Table:
+    lines = [*plan.bill]
+    rows = [
+        (line.what + (" (paid before)" if line.before else ""), _hours([line.hours]),
+         dollars(line.dollars))
+        for line in lines
+    ]  # fmt: skip
+    whole = math.fsum(line.dollars for line in lines)
+    rows.append(("total", _hours([line.hours for line in lines]), dollars(whole)))
+    if all(row[1] == "" for row in rows):
+        return Table("Bill", ("what", "$"), tuple((row[0], row[2]) for row in rows), (1,))
+    return Table("Bill", ("what", "hours", "$"), tuple(rows), (1, 2))
+
+
+def _hours(values: list[float | None]) -> str:
+    """Their sum; empty where one is not known."""
+    if None in values:
+        return ""
+    return f"{math.fsum(one for one in values if one is not None):,.1f}"
+
+
+def _details(plan: Plan) -> Iterator[Section]:
+    one = plan.chosen
+    trained = plan.evidence.trained_as.get(one.pair)
+    spelled = schemes.spell(one.option.with_amount(one.amount))
+    yield Section(
+        "The order",
+        items=tuple(filter(None, (
+            f"Scheme: {spelled}, about {round(one.asked):,} images asked",
+            f"Labels: about {one.present.sum():,.0f} present and {one.absent.sum():,.0f} absent of "
+            f"the {len(one.present)} classes that mAP averages",
+            f"Training as in the comparison: {trained['method']}, learning rate {trained['lr']:g}, "
+            f"{trained['epochs']} epochs" if trained else "",
+        ))),
+    )  # fmt: skip
+    yield Section("Other amounts", table=_amounts(plan))
+    if plan.unpriced:
+        yield Section("Not considered", items=plan.unpriced)
+    yield Section("How the range was tested", text=(_tested(plan),))
+    yield Section("Assumptions", items=tuple(_assumptions(plan)))
+    source = plan.prices
+    yield Section(
+        f"Prices: {source.name}",
+        items=tuple(
+            f"{kind}: {rate.seconds or rate.dollars:g} {'s' if rate.seconds else '$'} per "
+            f"{rate.per} ({rate.source})"
+            for kind, rate in source.rates.items()
+        ) + ((f"wage: ${source.wage:g} an hour ({source.wage_source})",) if source.wage else ()),
+    )  # fmt: skip
+    ids = ", ".join(f"{name} {value}" for name, value in plan.evidence.ids.items())
+    made = ", ".join(f"{name} {value}" for name, value in versions().items())
+    yield Section("How this was made", (f"{plan.evidence.runs:,} runs; {ids}; {made}.",))
+
+
+def _amounts(plan: Plan) -> Table:
+    """The best purchase of the chosen option and method for less money."""
+    rows = [
+        (dollars(one.dollars), described(one), points(one.median),
+         f"{points(one.band[0])} to {points(one.band[1])}")
+        for one in _frontier(plan, plan.chosen.pair)[::2]
+    ]  # fmt: skip
+    return Table("", ("$", "purchase", "mAP", "range"), tuple(rows), (0, 2, 3))
+
+
+def _tested(plan: Plan) -> str:
+    test = plan.backtest
+    if test is None:
+        return "No curve has three sizes, so no size could be held out and predicted."
+    return (
+        f"The largest size of each of {test.cells} curves was predicted from the smaller ones: "
+        f"{test.held:.0%} of them lie in their 90 % range, the median error is "
+        f"{points(test.error)} points."
+    )
+
+
+def _assumptions(plan: Plan) -> Iterator[str]:
+    one = plan.chosen
+    yield "The images are like the pilot's, and so are the people who answer"
+    if one.times > 1:
+        yield (
+            "Beyond the pilot's images, complete labels go on gaining at a rate that falls as in "
+            "other data, and a label option keeps its distance to them (in logit mAP)"
+        )
+    if not one.option.complete and not plan.curves.reaches_complete(one.pair):
+        yield (
+            f"{one.option} with {one.method} never reaches complete labels; its curve is assumed "
+            "to end anywhere between its largest size and theirs"
+        )
+    if plan.evidence.test.small:
+        yield "Measured mAP was corrected for the few test images, on which it is too high"
+    if plan.project.images is None:
+        yield "There are as many images as the budget pays for, up to 50 times the pilot's"
+
+
+def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
+    """The best purchase of a label option and method for ever more dollars."""
+    own = sorted((c for c in plan.choice.every if c.pair == pair), key=lambda c: c.dollars)
+    best: list[Candidate] = []
+    for one in own:
+        if not best or one.median > best[-1].median:
+            best.append(one)
+    if best and best[-1].dollars < own[-1].dollars:
+        best.append(own[-1])
+    return best
+
+
+def _chart(plan: Plan) -> Chart:
+    chosen = plan.chosen
+    pairs = list(dict.fromkeys(
+        [chosen.pair, *(one.pair for one in plan.choice.rivals[:DRAWN])]
+    ))  # fmt: skip
+    lines = tuple(_line(plan, pair) for pair in pairs)
+    return Chart(
+        lines=tuple(line for line in lines if line.dollars),
+        chosen=Mark(chosen.dollars, chosen.median),
+        budget=plan.project.dollars, target=plan.project.target,
+        alt=(
+            f"mAP over dollars of {len(lines)} label options; the chosen purchase costs "
+            f"{dollars(chosen.dollars)} and is expected to give {points(chosen.median)} mAP"
+        ),
+        note="Dots: measured in the pilot. Band: nine times in ten.",
+    )  # fmt: skip
+
+
+def _line(plan: Plan, pair: Pair) -> Line:
+    option, method = pair
+    best = _frontier(plan, pair)
+    bands = np.array([one.band for one in best]).reshape(-1, 2)
+    marks: tuple[Mark, ...] = ()
+    if option.amount == "images" and best:  # others were measured on the pilot's images alone
+        each = (best[0].dollars - plan.project.set_up) / best[0].images
+        marks = tuple(
+            Mark(size.amount * each + plan.project.set_up, size.score)
+            for size in plan.evidence.cells.get(pair, ())
+            if size.amount * each <= best[-1].dollars
+        )
+    name = "complete labels" if option.complete else option
+    return Line(
+        label=f"{name}, {method}", dollars=tuple(one.dollars for one in best),
+        median=tuple(one.median for one in best), low=tuple(bands[:, 0]), high=tuple(bands[:, 1]),
+        measured=marks, chosen=pair == plan.chosen.pair,
+    )  # fmt: skip

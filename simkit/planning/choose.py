@@ -1,0 +1,393 @@
+"""Which purchase to make: every way within the budget, and a choice that is never dominated."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput
+from simkit.planning.costs import Purchases
+from simkit.planning.curves import Curves, needs_absent
+from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair
+
+Array = NDArray[np.float64]
+
+MOST_TIMES = 50.0  # the pilot's pool: beyond that nothing is promised
+LEVELS = 20  # dollars at which every way is looked at
+SIZES = 5  # numbers of images of a project, where an option can spread over fewer
+UNSEEN = 5.0  # times fewer labels for each image than the pilot measured: not a candidate
+LOSS, RISK = 0.01, 0.1  # a cheaper order loses more than this mAP with at most this probability
+FIRST_ROUND = 0.1  # of the order, for each of two label options
+MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
+TEST_NOISE = 0.007  # standard deviation of a measured mAP
+CAUTIOUS = 0.2  # quantile that the best purchase has highest
+
+
+@dataclass(frozen=True)
+class Project:
+    """What a plan is for.
+
+    Attributes
+    ----------
+    dollars
+        For labels, images and set-up of this order.
+    images
+        That exist beside the pilot; None: as many as wanted.
+    target
+        mAP from 0 to 1 that is to be reached with probability `confidence`; None: the best mAP.
+    image_price, set_up
+        Dollars for one image, and once.
+    """
+
+    dollars: float
+    images: int | None = None
+    target: float | None = None
+    confidence: float = 0.8
+    image_price: float = 0.0
+    set_up: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One purchase and what it leads to.
+
+    Attributes
+    ----------
+    dollars
+        Labels, images and set-up together.
+    images
+        Of the project that the option may ask about.
+    times
+        `images` as times the pilot's pool.
+    amount
+        Of the scheme on that many images; `images` where that is the amount.
+    seconds
+        Of people's work; nan where the price list does not know them.
+    asked
+        Images about which at least one question is asked.
+    present, absent
+        (L',) labels of each scored class that become known.
+    map
+        (R,) mAP on new images in each sample.
+    """
+
+    option: LabelOption
+    method: str
+    dollars: float
+    images: int
+    times: float
+    amount: float
+    seconds: float
+    asked: float
+    present: Array
+    absent: Array
+    map: Array
+
+    @property
+    def pair(self) -> Pair:
+        return self.option, self.method
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.map))
+
+    @property
+    def cautious(self) -> float:
+        """The 20 % quantile."""
+        return float(np.quantile(self.map, CAUTIOUS))
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """90 % of the samples lie between these."""
+        low, high = np.quantile(self.map, [0.05, 0.95])
+        return float(low), float(high)
+
+    def reaches(self, target: float) -> float:
+        """Probability that mAP reaches a target."""
+        return float((self.map >= target).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The chosen purchase among all candidates.
+
+    Attributes
+    ----------
+    chosen
+        The cheapest that is as good as the best, or that reaches the target.
+    best
+        The one with the highest cautious mAP, whatever it costs within the budget.
+    rivals
+        The best purchase of every other label option, best first.
+    every
+        All candidates.
+    reached
+        Whether some candidate reaches the target with the wanted probability; None: no target.
+    """
+
+    chosen: Candidate
+    best: Candidate
+    rivals: tuple[Candidate, ...]
+    every: tuple[Candidate, ...]
+    reached: bool | None = None
+
+
+def pairs(evidence: Evidence, purchases: Mapping[LabelOption, Purchases]) -> list[Pair]:
+    """Label options and methods that can be bought: measured ones, and complete labels always."""
+    measured = [p for p in evidence.cells if p[0] in purchases and not p[0].complete]
+    complete = [
+        (LabelOption(COMPLETE, habits), method)
+        for habits, method in evidence.complete
+        if LabelOption(COMPLETE, habits) in purchases
+    ]
+    return [*complete, *measured]
+
+
+def candidates(curves: Curves, project: Project) -> list[Candidate]:
+    """Every way within the budget, on a grid of dollars and numbers of images.
+
+    Raises
+    ------
+    BadInput
+        If the budget pays for nothing that the pilot measured.
+    """
+    made: list[Candidate] = []
+    grids: dict[LabelOption, _Grid | None] = {}
+    for pair in pairs(curves.evidence, curves.purchases):
+        option = pair[0]
+        if option not in grids:
+            grids[option] = _grid(curves.purchases[option], curves.evidence.pool.images, project)
+        grid = grids[option]
+        if grid is None:
+            continue
+        value = curves(pair, grid.present, grid.absent, grid.times)
+        seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
+        if needs_absent(pair[1]):
+            seen &= grid.absent.sum(axis=1) > 0
+        made += [grid.candidate(k, pair, value[:, k]) for k in np.flatnonzero(seen).tolist()]
+    if not made:
+        cheapest = min(_cheapest(curves, project), default=math.inf)
+        raise BadInput(
+            f"the budget of ${project.dollars:,.2f} pays for no labels that the pilot can judge; "
+            f"raise it to ${cheapest:,.2f}"
+        )
+    return made
+
+
+def choose(every: Sequence[Candidate], project: Project) -> Choice:
+    """The cheapest purchase that is shown to be as good as the best one.
+
+    Without a target the best has the highest 20 % quantile, and a cheaper one is chosen only where
+    P(it loses more than 1 point) is at most 10 %, by paired samples: not knowing is no tie. With a
+    target it is the cheapest that reaches it with the wanted probability.
+    """
+    order = sorted(range(len(every)), key=lambda k: (every[k].dollars, k))
+    cautious = np.array([one.cautious for one in every])
+    best = every[_first_best(cautious, [one.dollars for one in every])]
+    chosen, reached = best, None
+    if project.target is not None:
+        able = [k for k in order if every[k].reaches(project.target) >= project.confidence]
+        reached = bool(able)
+        if able:
+            chosen = every[able[0]]
+            same = [every[k] for k in able if every[k].dollars <= 1.001 * chosen.dollars]
+            chosen = max(same, key=lambda one: one.cautious)
+        else:
+            chosen = max(every, key=lambda one: (one.reaches(project.target or 0), one.cautious))
+    else:
+        for k in order:
+            if float((best.map - every[k].map > LOSS).mean()) <= RISK:
+                same = [one for one in every if abs(one.dollars - every[k].dollars) < 0.005]
+                able_too = [o for o in same if (best.map - o.map > LOSS).mean() <= RISK]
+                chosen = max(able_too, key=lambda one: round(one.cautious, 4))
+                break
+    rivals: dict[LabelOption, Candidate] = {}
+    for one in every:
+        if one.option == chosen.option or one.dollars > project.dollars + 1e-6:
+            continue
+        if one.option not in rivals or one.cautious > rivals[one.option].cautious + 1e-9:
+            rivals[one.option] = one
+    ranked = sorted(rivals.values(), key=lambda one: -one.cautious)
+    return Choice(chosen, best, tuple(ranked), tuple(every), reached)
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A purchase that may change the decision before the whole order is made.
+
+    Attributes
+    ----------
+    candidate
+        What to buy, train and score first.
+    changes
+        Probability that another label option is chosen afterwards.
+    """
+
+    candidate: Candidate
+    changes: float
+
+
+def next_measurement(choice: Choice) -> Measurement | None:
+    """The cheapest purchase whose outcome changes the label option with some probability.
+
+    Its outcome predicts the final mAP of every option by linear regression over the samples; the
+    option changes where another one is then expected to be more than 1 point better. None where no
+    purchase of up to a quarter of the order has a probability of 15 % or more.
+    """
+    finals = np.stack([choice.chosen.map, *(rival.map for rival in choice.rivals)], axis=1)
+    options = {choice.chosen.pair, *(rival.pair for rival in choice.rivals[:3])}
+    limit = MEASURED_FOR * choice.chosen.dollars
+    affordable = [c for c in choice.every if c.pair in options and c.dollars <= limit]
+    noise = np.random.default_rng(0).normal(scale=TEST_NOISE, size=len(finals))
+    for candidate in sorted(affordable, key=lambda one: one.dollars):
+        outcome = candidate.map + noise
+        away = outcome - outcome.mean()
+        by_outcome = np.outer(away, away @ (finals - finals.mean(axis=0))) / (away @ away)
+        expected = finals.mean(axis=0) + by_outcome
+        changes = float((expected[:, 1:].max(axis=1, initial=0) > expected[:, 0] + LOSS).mean())
+        if changes >= TELLING and finals.shape[1] > 1:
+            return Measurement(candidate, changes)
+    return None
+
+
+def first_round(choice: Choice) -> tuple[Candidate, ...]:
+    """A first part of the two best label options, where the whole order lies too far ahead.
+
+    Empty where either cannot be bought for a tenth of the order.
+    """
+    ways = [choice.chosen, *choice.rivals[:1]]
+    limit = FIRST_ROUND * choice.chosen.dollars
+    parts = [
+        [one for one in choice.every if one.pair == way.pair and one.dollars <= limit]
+        for way in ways
+    ]
+    if len(ways) < 2 or not all(parts):
+        return ()
+    return tuple(max(part, key=lambda one: one.cautious) for part in parts)
+
+
+def _first_best(scores: Array, dollars: Sequence[float]) -> int:
+    """The highest score; the cheapest of equal ones, and the first of these."""
+    top = np.flatnonzero(scores >= scores.max() - 1e-9)
+    return min(top.tolist(), key=lambda k: (dollars[k], k))
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """Purchases of one option: (M,) columns, as `Candidate` has them."""
+
+    dollars: Array
+    images: Array
+    times: Array
+    pool_times: Array  # by which pool counts become those of the purchase
+    amounts: Array
+    seconds: Array
+    asked: Array
+    present: Array
+    absent: Array
+
+    def candidate(self, place: int, pair: Pair, value: Array) -> Candidate:
+        by = self.pool_times[place]
+        return Candidate(
+            *pair, float(self.dollars[place]), int(self.images[place]), float(self.times[place]),
+            float(self.amounts[place]), float(self.seconds[place] * by),
+            float(self.asked[place] * by), self.present[place] * by, self.absent[place] * by, value,
+        )  # fmt: skip
+
+
+def _grid(bought: Purchases, pool: int, project: Project) -> _Grid | None:
+    """Every number of images and dollars that the budget pays for; None: nothing."""
+    rows = [_all_images(bought, pool, project)] if bought.option.amount == "images" else [
+        part for images in _sizes(pool, project)
+        if (part := _by_amount(bought, pool, images, project)) is not None
+    ]  # fmt: skip
+    made = [row for row in rows if row is not None]
+    if not made:
+        return None
+    return _Grid(*(np.concatenate(column) for column in zip(*made, strict=True)))
+
+
+def _most_images(pool: int, project: Project) -> int:
+    return min(project.images or int(MOST_TIMES * pool), int(MOST_TIMES * pool))
+
+
+def _sizes(pool: int, project: Project) -> Iterator[int]:
+    """Numbers of images over which an option that asks about parts of images can spread."""
+    most = _most_images(pool, project)
+    yield from dict.fromkeys(
+        np.unique(np.geomspace(min(pool, most), most, SIZES).round().astype(int)).tolist()
+    )
+
+
+def _all_images(bought: Purchases, pool: int, project: Project) -> tuple[Array, ...] | None:
+    """An option that buys more images."""
+    each = bought.dollars[-1] / pool + project.image_price
+    most = min(_most_images(pool, project), int((project.dollars - project.set_up) / each + 1e-9))
+    if most < 1:
+        return None
+    least = max(1, min(pool // 50, most))
+    images = np.unique(np.geomspace(least, most, 2 * LEVELS).round())
+    times, ones = images / pool, np.ones(len(images))
+    counts = (np.outer(ones, part[-1]) for part in (bought.present, bought.absent))
+    return (
+        images * each + project.set_up, images, times, times, images, ones * bought.seconds[-1],
+        ones * bought.asked[-1], *counts,
+    )  # fmt: skip
+
+
+def _by_amount(
+    bought: Purchases, pool: int, images: int, project: Project
+) -> tuple[Array, ...] | None:
+    """An option that asks more about so many images."""
+    times = images / pool
+    paid = project.set_up + images * project.image_price
+    left = (project.dollars - paid) / times
+    if left < bought.dollars[0]:
+        return None
+    most = min(left, float(bought.dollars[-1]))
+    here = bought.at(np.geomspace(bought.dollars[0], most, LEVELS))
+    ones = np.ones(len(here.dollars))
+    amounts = here.amounts * (times if bought.option.counted else 1.0)
+    total = np.minimum(here.dollars * times + paid, project.dollars)
+    return (
+        total, ones * images, ones * times, ones * times, amounts, here.seconds, here.asked, here.present, here.absent,
+    )  # fmt: skip
+
+
+def _seen(curves: Curves, pair: Pair, grid: _Grid) -> NDArray[np.bool_]:
+    """(M,) whether the pilot measured as few labels for each image."""
+    option = pair[0]
+    if option.amount == "images":
+        measured = curves.evidence.cells.get(pair, ())
+        least = min((size.amount for size in measured), default=1.0)
+        return grid.images * UNSEEN >= min(least, curves.evidence.pool.images)
+    u = curves.shares(pair, grid.present, grid.absent)
+    return UNSEEN * u >= curves.cell(pair).u[0]
+
+
+def _cheaper_than_complete(
+    curves: Curves, pair: Pair, grid: _Grid, project: Project
+) -> NDArray[np.bool_]:
+    """(M,) whether complete labels of the same images cost more."""
+    option = pair[0]
+    complete = curves.purchases.get(LabelOption(COMPLETE, option.habits))
+    if option.complete or complete is None:
+        return np.ones(len(grid.dollars), bool)
+    each = complete.dollars[-1] / curves.evidence.pool.images + project.image_price
+    return grid.dollars < 0.98 * (each * grid.images + project.set_up)
+
+
+def _cheapest(curves: Curves, project: Project) -> Iterator[float]:
+    for pair, sizes in curves.evidence.cells.items():
+        bought = curves.purchases.get(pair[0])
+        if bought is None:
+            continue
+        if pair[0].amount == "images":
+            each = bought.dollars[-1] / curves.evidence.pool.images + project.image_price
+            yield sizes[0].amount * each + project.set_up
+        else:
+            yield float(bought.dollars[0]) + project.set_up

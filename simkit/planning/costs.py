@@ -1,0 +1,162 @@
+"""What any purchase costs and reveals: counted by simulation on the pilot's images."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.annotate.prices import Cost, Prices, cost
+from simkit.annotate.schemes.base import largest
+from simkit.annotate.simulate import simulate
+from simkit.labels.partial import PartialLabels
+from simkit.planning.evidence import COMPLETE, LabelOption, Pool
+
+Array = NDArray[np.float64]
+
+COUNTED = 2_000_000  # (image, class) places that are simulated; more are taken to be alike
+STEPS = 16  # amounts of each label option
+
+
+@dataclass(frozen=True, eq=False)
+class Bought:
+    """(M, ...) columns of `Purchases` between its amounts."""
+
+    dollars: Array
+    amounts: Array
+    seconds: Array
+    asked: Array
+    present: Array
+    absent: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Purchases:
+    """What growing amounts of a label option cost and reveal in the pilot's pool.
+
+    All arrays ascend with the amount. A pool of t times as many images takes t times the dollars
+    for the same shares, and t times the amount where that is a count for each class.
+
+    Attributes
+    ----------
+    amounts
+        (K,) of the scheme; the number of images where that is the amount.
+    dollars, seconds
+        (K,) of people's work without set-up; seconds are nan where the list does not know them.
+    asked
+        (K,) images about which at least one question is asked.
+    present, absent
+        (K, L') labels of each scored class that become known.
+    complete
+        ((L',), (L',)) the same of complete labels by the same people.
+    """
+
+    option: LabelOption
+    amounts: Array
+    dollars: Array
+    seconds: Array
+    asked: Array
+    present: Array
+    absent: Array
+    complete: tuple[Array, Array]
+
+    def at(self, dollars: Array) -> Bought:
+        """What so many dollars (M,) buy in the pool; no more than the largest amount."""
+        place = np.interp(dollars, self.dollars, np.arange(len(self.dollars)))
+        low = np.minimum(place.astype(int), max(len(self.dollars) - 2, 0))
+        high, part = np.minimum(low + 1, len(self.dollars) - 1), place - low
+
+        def between(values: Array) -> Array:
+            share = part.reshape(-1, *[1] * (values.ndim - 1))
+            return values[low] * (1 - share) + values[high] * share
+
+        names = ("dollars", "amounts", "seconds", "asked", "present", "absent")
+        return Bought(*(between(getattr(self, name)) for name in names))
+
+    @property
+    def ends_present(self) -> bool:
+        """Whether the largest amount reveals all present labels."""
+        return bool((self.present[-1] >= 0.999 * self.complete[0]).all())
+
+    @property
+    def ends_complete(self) -> bool:
+        """Whether the largest amount reveals all labels."""
+        return self.ends_present and bool((self.absent[-1] >= 0.99 * self.complete[1]).all())
+
+
+def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
+    """Simulate and price growing amounts of a label option on the pilot's pool.
+
+    Raises
+    ------
+    BadInput
+        If the price list has no price for a question that the scheme asks.
+    """
+    images = min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
+    counter = _Counter(option, pool, prices.once_set_up(), images)
+    rows = [counter(amount) for amount in counter.amounts()]
+    rows = [row for place, row in enumerate(rows) if not place or row[1] > rows[place - 1][1]]
+    columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]
+    return Purchases(option, *columns, counter.complete())  # type: ignore[call-arg, arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class _Counter:
+    option: LabelOption
+    pool: Pool
+    prices: Prices
+    images: int
+
+    @property
+    def times(self) -> float:
+        return self.pool.images / self.images
+
+    def amounts(self) -> Iterator[float]:
+        """From the smallest that asks anything to the largest, in the pool's own numbers."""
+        part = self.option.part
+        if part.amount is None:
+            yield float(self.pool.images)
+            return
+        most = float(largest(part, self.images, self.pool.truth.shape[1]))
+        share = not self.option.counted
+        if not share:
+            most = min(most, float(max(self.pool.truth.counts.max(), 1) * 8))
+        least = max(2e-3 * most, 1 / self.images) if share else 1.0
+        steps = np.geomspace(least, most, STEPS)
+        steps = steps if share else np.unique(np.round(steps))
+        yield from (steps if share else steps * self.times).tolist()
+
+    def complete(self) -> tuple[Array, Array]:
+        labels = self._simulate(LabelOption(COMPLETE, self.option.habits), self.images)
+        return self._counts(labels)
+
+    def __call__(self, amount: float) -> tuple[float, float, float, float, Array, Array]:
+        """Amount, dollars, seconds, asked images, present and absent labels."""
+        labels = self._simulate(self.option, amount)
+        bill: Cost = cost(labels, self.prices)
+        seconds = math.nan if bill.seconds is None else bill.seconds * self.times
+        asked = float(labels.asked.sum()) * self.times
+        return amount, bill.dollars * self.times, seconds, asked, *self._counts(labels)
+
+    def _simulate(self, option: LabelOption, amount: float) -> PartialLabels:
+        scheme = option.with_amount(amount / self.times if option.counted else amount)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # images that show no class
+            boxes = self.pool.boxes if scheme.needs_boxes else None
+            return simulate(
+                self.pool.truth, scheme, images=self.images, boxes=boxes,
+                hierarchy=self.pool.hierarchy if scheme.needs_hierarchy else None,
+                habits=option.habits,
+            )  # fmt: skip
+
+    def _counts(self, labels: PartialLabels) -> tuple[Array, Array]:
+        codes, L = labels.codes, labels.shape[1]
+        place, known = codes.indices, codes.data
+        return tuple(  # type: ignore[return-value]
+            np.bincount(place[known == sign], minlength=L)[self.pool.scored] * self.times
+            for sign in (1, -1)
+        )

@@ -1,0 +1,381 @@
+"""Curves of mAP over the labels that are known, with samples of what the pilot leaves open.
+
+Three steps, each a function of counts and not of dollars:
+
+1. *Complete labels* (`FullCurve`). mAP of n completely labelled images: through the measured sizes
+   up to the pilot's pool, beyond it logit mAP = logit C + s (1 - x**-g) / g with x = n / n0, the
+   measured slope s at the end of the pilot and a decay g that the pilot cannot tell.
+2. *A label option in the pilot's pool* (`CellCurve`). u is the share of labels that a method can
+   use. At u = 1 the labels are complete, and mAP is C of the same method. Every family is
+   C - a z(u) with z(1) = 0, so that a has a closed form; shapes z are weighted by their fit.
+3. *The same shares of a larger pool* (`Curves.__call__`). In logit mAP the distance between an
+   option and complete labels of the same images stays as it is, with an error that grows as fewer
+   labels are known. An option that gains nothing from more images in the pilot gains nothing
+   beyond it.
+
+The constants below come from benchmarks/plan_backtest.py, which says how well they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from simkit.chance import Chance
+from simkit.planning.costs import Purchases
+from simkit.planning.evidence import Evidence, LabelOption, Pair, Size
+
+Array = NDArray[np.float64]
+
+SAMPLES = 400
+# Methods for which unknown and absent labels are the same: complete once all present are known.
+KNOWN_ALONE = ("ignore", "partial-bce")  # without absent labels these call everything present
+UNKNOWN_AS_ABSENT = ("an", "asl", "fe", "focal", "lsan")
+NOISE = 0.007  # mAP: how closely a family can describe a curve
+STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, about 1
+FEWER = 0.4  # standard deviation of the logarithm of the slope below the smallest size
+BRIDGE = 0.18  # standard deviation half-way between the pilot's end and complete labels, as a part
+NEARBY = 4.0  # times: sizes from which the slope at the end of the pilot is read
+SLOPE = 0.12  # relative error of that slope, besides the draws
+DECAY = 0.4, 0.2, 0.32  # of the slope: mean at mAP 0.5, its change by logit mAP, standard deviation
+MOVED = 0.07, 0.2  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
+ALIVE = 0.3  # of the gain of complete labels: an option that gains less in the pilot lags behind
+EDGE = 1e-4  # of mAP, so that logits stay finite
+
+
+@dataclass(frozen=True, eq=False)
+class CellCurve:
+    """mAP of one label option and method in the pilot's pool, by the share u of usable labels.
+
+    Attributes
+    ----------
+    u
+        (K,) measured shares, ascending.
+    scores
+        (R, K) mAP there.
+    end
+        (R,) mAP at u = 1.
+    scale
+        (R,) a of the sampled shape.
+    shape
+        (R,) place of the sampled shape in `SHAPES`.
+    wander
+        (R,) standard normal, of the bridge between the last size and the end.
+    """
+
+    u: Array
+    scores: Array
+    end: Array
+    scale: Array
+    shape: NDArray[np.int64]
+    wander: Array
+
+    def __call__(self, u: Array) -> Array:
+        """(R, M) mAP at the shares u (M,)."""
+        u = np.clip(np.asarray(u, np.float64), 1e-9, 1.0)
+        log, known = np.log(u), np.log(self.u)
+        part = np.clip((log - known[-1]) / max(-known[-1], 1e-9), 0.0, 1.0)  # of the way to u = 1
+        value = self._shape(u)
+        missed = self.scores - self._shape(self.u)
+        value += np.stack([np.interp(log, known, row) for row in missed]) * (1 - part)
+        gap = self.end - self.scores[:, -1]
+        value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
+        most = np.maximum(self.end, self.scores.max(axis=1))[:, None]
+        value = np.clip(value, EDGE, np.minimum(most, 1 - EDGE))
+        return np.where(log < known[0], self._below(log), value)
+
+    def _shape(self, u: Array) -> Array:
+        return self.end[:, None] - self.scale[:, None] * _shapes(u)[self.shape]
+
+    def _below(self, log: Array) -> Array:
+        """(R, M) with fewer labels than were measured: on at the slope of the smallest sizes."""
+        known, y = np.log(self.u), logit(np.clip(self.scores, EDGE, 1 - EDGE))
+        slope = (y[:, 1] - y[:, 0]) / (known[1] - known[0]) if len(known) > 1 else 0.5
+        slope = np.maximum(slope, 0.1) * np.exp(FEWER * self.wander)
+        return expit(y[:, :1] + slope[:, None] * np.minimum(log - known[0], 0))
+
+
+@dataclass(frozen=True, eq=False)
+class FullCurve:
+    """mAP of complete labels with one method, (R, ...) for every sample.
+
+    Attributes
+    ----------
+    end
+        (R,) mAP of the whole pool.
+    within
+        The curve of parts of the pool, by the share of its images.
+    slope, decay
+        (R,) of logit mAP by log n at the pool's size, and how it falls beyond.
+    """
+
+    end: Array
+    within: CellCurve
+    slope: Array
+    decay: Array
+
+    def logit(self, times: Array) -> Array:
+        """(R, M) logit mAP of so many times the pool's images (M,)."""
+        x = np.log(np.maximum(times, 1e-9))
+        g = np.where(np.abs(self.decay) < 1e-3, 1e-3, self.decay)[:, None]
+        beyond = self.slope[:, None] * -np.expm1(-g * np.maximum(x, 0)) / g
+        return logit(self.within(np.minimum(times, 1.0))) + beyond
+
+    def __call__(self, times: Array) -> Array:
+        return expit(self.logit(times))
+
+
+class Curves:
+    """All curves of a comparison: samples that share draws, so that differences are paired.
+
+    Parameters
+    ----------
+    evidence
+        What was measured.
+    purchases
+        By label option: counts of present and absent labels in the pilot's pool.
+    """
+
+    def __init__(
+        self, evidence: Evidence, purchases: Mapping[LabelOption, Purchases], *, seed: int = 0
+    ) -> None:
+        self.evidence, self.purchases, self.seed = evidence, purchases, seed
+        rng = self._rng("draws")
+        self.weights = rng.dirichlet(np.ones(evidence.draws), SAMPLES)
+        self.chance = float((evidence.pool.present / evidence.pool.images).mean())
+        self._luck = rng.standard_normal(SAMPLES)
+        self._full: dict[tuple[object, str], FullCurve] = {}
+        self._cells: dict[Pair, CellCurve] = {}
+        # One sample is one world: what no pilot tells is the same for all methods in it.
+        self._decay, self._slope = rng.standard_normal(SAMPLES), rng.standard_normal(SAMPLES)
+        self._moves = rng.standard_normal(SAMPLES)
+
+    def full(self, pair: Pair) -> FullCurve:
+        """The curve of complete labels by the same people with the same method."""
+        option, method = pair
+        key = (option.habits, method)
+        if key not in self._full:
+            self._full[key] = self._fit_full(option, method)
+        return self._full[key]
+
+    def cell(self, pair: Pair) -> CellCurve:
+        """The curve of a measured label option and method in the pilot's pool."""
+        if pair not in self._cells:
+            self._cells[pair] = self._fit_cell(pair)
+        return self._cells[pair]
+
+    def shares(self, pair: Pair, present: Array, absent: Array) -> Array:
+        """(M,) share of labels that the method can use; present, absent (M, L') in the pool."""
+        option, method = pair
+        whole = self.purchases[option].complete
+        p = _mean_share(present, whole[0])
+        if reads_unknown_as_absent(method):
+            return p
+        return np.sqrt(p * _mean_share(absent, whole[1]))
+
+    def __call__(self, pair: Pair, present: Array, absent: Array, times: Array) -> Array:
+        """(R, M) mAP on new images.
+
+        Parameters
+        ----------
+        present, absent
+            (M, L') labels that the purchase reveals in the pilot's pool; of the whole pool where
+            the number of images is the amount.
+        times
+            (M,) images of the project as times the pool; the same shares of them are known.
+        """
+        option, _ = pair
+        full = self.full(pair)
+        if option.complete:
+            return self._as_scored(pair, full(times))
+        u = self.shares(pair, present, absent)
+        if option.amount == "images":
+            sizes = self.evidence.cells[pair]
+            log = np.log([size.amount / self.evidence.pool.images for size in sizes])
+            scores = logit(np.clip(self._scores(sizes), EDGE, 1 - EDGE))
+            here = np.stack([np.interp(np.log(times), log, row) for row in scores])
+            start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
+            limit = full(np.exp(log[-1:]))
+        else:
+            most = self.cell(pair)(u)
+            here, start, limit = logit(most), np.ones_like(times), full.end[:, None]
+        gain = full.logit(times) - full.logit(start)
+        value = expit(here + self._alive(pair) * gain + self._moved(pair, u, times / start))
+        # No sample exceeds complete labels of as many images, except by what was measured.
+        value = np.minimum(value, full(times) + np.maximum(most - limit, 0))
+        return self._as_scored(pair, np.maximum(value, np.minimum(self.chance, most)))
+
+    def _as_scored(self, pair: Pair, value: Array) -> Array:
+        """With the noise of a single draw and of a small test set, the same luck in all cells."""
+        sizes = self.evidence.cells.get(pair) or self._complete_sizes(*pair)
+        spreads = [_spread(size.scores) for size in sizes[len(sizes) // 2 :]]
+        spread = float(np.median(spreads or [0.0]))
+        angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
+        slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
+        angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
+        return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
+
+    def at_size(self, pair: Pair, size: Size) -> Array:
+        """(R,) mAP of a measured size."""
+        times = np.ones(1)
+        present, absent = size.present[None], size.absent[None]
+        if pair[0].amount == "images":
+            times = np.array([size.amount / self.evidence.pool.images])
+            bought = self.purchases[pair[0]]
+            present, absent = bought.present[-1:], bought.absent[-1:]
+        return self(pair, present, absent, times)[:, 0]
+
+    def _moved(self, pair: Pair, u: Array, more: Array) -> Array:
+        """(R, M) error of shares moved to so many times as many images, logit mAP."""
+        least, without = MOVED
+        far = np.sqrt(np.abs(np.log(more)) / np.log(10))
+        own = self._rng("moved", *map(str, pair)).standard_normal((SAMPLES, 1))
+        return (least + without * (1 - u)) * far * (own + self._moves[:, None]) / np.sqrt(2)
+
+    def _alive(self, pair: Pair) -> Array:
+        """(R, 1) part of the gain of complete labels from more images that the option shares."""
+        sizes = self.evidence.cells[pair]
+        if pair[0].amount != "images" or len(sizes) < 3:
+            return np.ones((SAMPLES, 1))
+        first, last = sizes[len(sizes) // 2 - 1], sizes[-1]
+        at = np.array([first.amount, last.amount]) / self.evidence.pool.images
+        gain = np.maximum(np.diff(self.full(pair).logit(at)), 0.05)
+        scores = logit(np.clip(self._scores([first, last]), EDGE, 1 - EDGE))
+        return np.clip(np.diff(scores) / gain / ALIVE, 0.0, 1.0)
+
+    def _scores(self, sizes: list[Size] | tuple[Size, ...]) -> Array:
+        """(R, K) means over reweighted draws."""
+        table = np.stack([size.scores for size in sizes], axis=1)
+        there = ~np.isnan(table)
+        total = self.weights @ there
+        mean = self.weights @ np.nan_to_num(table)
+        return np.where(total > 0, mean / np.maximum(total, 1e-12), np.nanmean(table, axis=0))
+
+    def _fit_full(self, option: LabelOption, method: str) -> FullCurve:
+        complete = self.evidence.complete_labels(option, method)
+        end = self._scores([Size(0, complete.ap, complete.ap, complete.scores)])[:, 0]
+        end, pool = np.clip(end, EDGE, 1 - EDGE), self.evidence.pool.images
+        sizes = [s for s in self._complete_sizes(option, method) if s.amount < 0.98 * pool]
+        shares = np.array([size.amount / pool for size in sizes])
+        scores = self._scores(sizes) if sizes else np.zeros((SAMPLES, 0))
+        near = shares > 1 / NEARBY
+        slope = 0.5 * np.exp(0.5 * self._slope)  # of usual learning curves
+        if near.any():
+            log = np.append(np.log(shares[near]), 0.0)
+            y = logit(np.clip(np.column_stack([scores[:, near], end]), EDGE, 1 - EDGE))
+            weight = np.exp(log) / np.exp(log).sum()
+            away = log - weight @ log
+            slope = y @ (weight * away) / (weight @ away**2) * (1 + SLOPE * self._slope)
+        mean, by_level, spread = DECAY
+        decay = mean + by_level * logit(end) + spread * self._decay
+        if not sizes:  # a straight line in the logarithm of images
+            shares = np.array([0.25])
+            scores = expit(logit(end) + np.log(0.25) * slope)[:, None]
+        within = self._fit(shares, scores, end, ("complete", method))
+        return FullCurve(end, within, np.maximum(slope, 0.0), decay)
+
+    def _complete_sizes(self, option: LabelOption, method: str) -> tuple[Size, ...]:
+        """Completely labelled parts of the pool; those of the method with the nearest mAP on all
+        of it, shifted to the same end, where this one was not trained on parts."""
+        cells, evidence = self.evidence.cells, self.evidence
+        parts = {
+            pair[1]: cells[pair]
+            for pair in cells
+            if pair[0].complete and pair[0].habits == option.habits
+        }
+        if method in parts or not parts:
+            return parts.get(method, ())
+        end = np.nanmean(evidence.complete_labels(option, method).scores)
+        ends = {m: np.nanmean(evidence.complete_labels(option, m).scores) for m in parts}
+        near = min(ends, key=lambda other: abs(ends[other] - end))
+        shift = logit(np.clip(end, EDGE, 1 - EDGE)) - logit(np.clip(ends[near], EDGE, 1 - EDGE))
+        return tuple(
+            replace(s, scores=expit(logit(np.clip(s.scores, EDGE, 1 - EDGE)) + shift))
+            for s in parts[near]
+        )
+
+    def _fit_cell(self, pair: Pair) -> CellCurve:
+        sizes = self.evidence.cells[pair]
+        present, absent = (np.stack([getattr(s, n) for s in sizes]) for n in ("present", "absent"))
+        scores, end = self._scores(sizes), self.full(pair).end
+        if not self.reaches_complete(pair):
+            rng = self._rng("end", str(pair[0]), pair[1])
+            end = scores[:, -1] + rng.random(SAMPLES) * (end - scores[:, -1])
+        return self._fit(self.shares(pair, present, absent), scores, end, map(str, pair))
+
+    def _fit(self, u: Array, scores: Array, end: Array, names: Iterable[str]) -> CellCurve:
+        """Sample shapes by how well they fit; u (K,), scores (R, K), end (R,)."""
+        order = np.argsort(u, kind="stable")
+        order = order[np.append(np.diff(u[order]) > 1e-6, True)]  # one score for each share
+        u, scores = np.clip(u[order], 1e-6, 1.0), scores[:, order]
+        z = _shapes(u)  # (G, K)
+        weight = u / u.sum()
+        gap = end[:, None] - scores
+        power = np.maximum((z**2) @ weight, 1e-12)
+        scale = (gap * weight) @ z.T / power  # (R, G)
+        loss = (gap**2) @ weight[:, None] - scale**2 * power
+        loss = len(u) * np.maximum(loss, 0) / NOISE**2 + _PENALTY
+        # Sampled in proportion to exp(-loss / 2), by the largest of perturbed logarithms.
+        rng = self._rng("shape", *names)
+        chosen = np.argmax(-loss / 2 + rng.gumbel(size=loss.shape), axis=1)
+        return CellCurve(u, scores, end, scale[np.arange(SAMPLES), chosen], chosen,
+                         rng.standard_normal(SAMPLES))  # fmt: skip
+
+    def growth_measured(self, pair: Pair) -> bool:
+        """Whether completely labelled parts of the pool show what more images bring."""
+        return bool(self._complete_sizes(*pair))
+
+    def reaches_complete(self, pair: Pair) -> bool:
+        """Whether the largest purchase of the option is as good as complete labels."""
+        option, method = pair
+        return self.purchases[option].ends_complete or (
+            self.purchases[option].ends_present and reads_unknown_as_absent(method)
+        )
+
+    def _rng(self, *names: str) -> np.random.Generator:
+        return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
+
+
+def _spread(scores: Array) -> float:
+    """Standard deviation between draws; 0 for one."""
+    there = scores[~np.isnan(scores)]
+    return float(np.std(there, ddof=1)) if len(there) > 1 else 0.0
+
+
+def reads_unknown_as_absent(method: str) -> bool:
+    """Whether unknown and absent labels mean the same to a method, wrappers included."""
+    return _base(method) in UNKNOWN_AS_ABSENT
+
+
+def needs_absent(method: str) -> bool:
+    """Whether a method learns nothing where no label is known to be absent."""
+    return _base(method) in KNOWN_ALONE
+
+
+def _base(method: str) -> str:
+    """Without wrappers and settings."""
+    return method.partition("+")[0].partition("(")[0].strip()
+
+
+def _mean_share(count: Array, whole: Array) -> Array:
+    """(M,) mean over classes of count (M, L) / whole (L,)."""
+    there = whole > 0
+    return np.minimum(count[:, there] / whole[there], 1.0).mean(axis=1)
+
+
+_EXPONENTS = np.geomspace(0.3, 3.0, 9)
+_HILL = np.array([(b, d) for b in np.geomspace(0.003, 1.0, 6) for d in (0.6, 1.0, 1.6)])
+_PENALTY = np.concatenate(
+    [(np.log(_EXPONENTS) / STEEP) ** 2] * 2 + [(np.log(_HILL[:, 1]) / STEEP) ** 2 + 1]
+)
+
+
+def _shapes(u: Array) -> Array:
+    """(G, M) every z(u): (1 - u)**c, (-ln u)**c, and a slow start 1 - (1 + b) u**d / (u**d + b)."""
+    c = _EXPONENTS[:, None]
+    b, d = _HILL[:, :1], _HILL[:, 1:]
+    return np.concatenate([(1 - u) ** c, (-np.log(u)) ** c, 1 - (1 + b) * u**d / (u**d + b)])

@@ -1,0 +1,609 @@
+"""The pilot: which images to label completely before there are any runs, and what that will tell.
+
+Complete labels hold the answers to whatever a scheme would ask about an image, so one purchase
+serves every scheme: a comparison simulates each of them on the same images and bills it for its
+own questions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from simkit import data as datasets
+from simkit import quantities
+from simkit.annotate import schemes
+from simkit.annotate.budget import Bought, amount_for, least
+from simkit.annotate.evaluation import error, shares_of
+from simkit.annotate.prices import Cost, Prices, cost
+from simkit.annotate.prices import prices as price_list
+from simkit.chance import Chance, below
+from simkit.errors import BadInput
+from simkit.history import versions
+from simkit.labels.effort import Effort
+from simkit.labels.truth import Truth
+from simkit.planning import report
+from simkit.planning.report import Page, Section, Table, command
+
+SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
+METHODS = ("an", "ll-r", "ll-r+boostlu")
+DRAWS = 3
+STEPS = (0.04, 0.08, 0.16, 0.32, 0.64)  # of the price of complete labels; the reference is all
+LEAST_STEPS = 3  # fewer are no curve
+APART = 1.2  # times as many dollars are another step
+ROOM = 1.25  # times the price of the smallest amount: on other images it may take more
+DEAR = 4.0  # times a label of complete ones: no choice of labels by chance is worth so much more
+
+SHARE, MOST_SHARE = 0.15, 0.2  # of the budget: usual, and where that buys too few images
+TEST = 0.25  # of the pilot's images are test images
+LEAST = 160  # training images: the smallest step then has 6
+MOST = 8_000  # images: mAP on 2,000 is known well enough, and 6,000 begin a curve
+THIRD = 3  # at most one of so many images that exist, as the rest is what the plan is about
+SMALLEST = math.ceil(LEAST / (1 - TEST))  # pilot, in images
+MOST_SHOWN = 0.9  # of made-up images show a class, at most
+
+SIMULATED = 1500  # images that schemes are priced on; more cost the same for each
+PLACES = 2_000_000  # and so many (image, class) places, which keeps it to seconds
+RARE = 10  # training images that show a class, below which its AP says little
+PAIRED = 0.5  # times the half-width of one mAP: that of a difference, measured (evaluation_set)
+NEAR, FAR = 2.0, 11.0  # times the pilot: where curves usually hold, and beyond which they do not
+UNKNOWN = 99.0  # points: too few test images to say anything
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a scheme buys of the pilot's training images, step by step.
+
+    budgets  dollars of labels, ascending (a grid adds the set-up);  images  asked about;  labels
+    of each of these, on average.
+    """
+
+    scheme: str
+    budgets: tuple[float, ...]
+    images: tuple[int, ...]
+    labels: tuple[float, ...]
+
+
+_DATA = """\
+data = "YOURS"  # such as "coco:train=train.json,val=test.json,test=test.json,images=pictures"
+# backbone = "resnet50"  # the network that looks at your pictures; see `simkit list backbones`
+# weights = "imagenet"  # or a file of weights for it"""  # val is there so that train stays whole
+
+
+@dataclass(frozen=True, repr=False)
+class PilotPlan:
+    """Which images to label before there are any runs.
+
+    images, test_images  to label completely, to train on and to measure by.
+    dollars_per_image  of one of them;  dollars  of all;  share  of the budget that this is.
+    hours        of all people; None: the prices do not say;  weeks  None: no people are named.
+    set_up       dollars besides, once for the project.
+    half_width   points to which mAP is known on the test images, 19 times in 20.
+    rare         classes that fewer than 10 training images are expected to show.
+    steps        of the schemes to compare;  left_out  a sentence for each of the others.
+    exist        images there are; None: enough.
+    about        what schemes were simulated on;  command  that asks for this again.
+    """
+
+    budget: float
+    prices: str
+    wage: float | None
+    classes: int
+    images: int
+    test_images: int
+    dollars_per_image: float
+    dollars: float
+    share: float
+    hours: float | None
+    weeks: float | None
+    set_up: float
+    half_width: float
+    rare: int
+    steps: tuple[Steps, ...]
+    left_out: tuple[str, ...]
+    exist: int | None
+    about: str
+    command: str
+
+    @property
+    def remaining(self) -> int | None:
+        """Images that the pilot leaves to the plan; None: enough."""
+        return None if self.exist is None else self.exist - self.images - self.test_images
+
+    @property
+    def rest(self) -> float:
+        """Dollars, in whole cents, for the plan that follows, which bills the set-up: no more than
+        complete labels of all remaining images cost."""
+        left = self.budget - self.dollars
+        if self.remaining is not None:
+            left = min(left, self.remaining * self.dollars_per_image + self.set_up)
+        return math.floor(100 * left + 1e-6) / 100
+
+    @property
+    def times(self) -> float:
+        """How many times the labels of the training images the rest pays for."""
+        return (self.rest - self.set_up) / (self.images * self.dollars_per_image)
+
+    @property
+    def recommendation(self) -> str:
+        """In a sentence: what to label first, and for how much."""
+        text = (
+            f"abel {self.images:,} images completely to train on and {self.test_images:,} to "
+            f"measure by, for ${self.dollars:,.2f} ({_percent(self.share)} of the budget)"
+        )
+        text += f" and ${self.set_up:,.2f} of set-up" if self.set_up else ""
+        text += f" at the prices of {self.prices}."
+        everything = (self.exist or math.inf) * self.dollars_per_image + self.set_up
+        if everything > self.budget:
+            return f"L{text}"
+        return (
+            f"Label everything: complete labels of all {self.exist:,} images cost "
+            f"${everything:,.2f}, and the budget pays for them. To see first whether less money "
+            f"would do, l{text}"
+        )
+
+    @property
+    def grids(self) -> tuple[str, ...]:
+        """For `simkit compare`, as TOML: one for all schemes that have the same budgets."""
+        alike: dict[tuple[float, ...], list[str]] = {}
+        for one in self.steps:
+            alike.setdefault(tuple(_up(one.budgets, self.set_up)), []).append(one.scheme)
+        notes = ["each with the set-up"] if self.set_up else []
+        notes += [f"at the usual wage of {self.prices}"] if self.wage is not None else []
+        grids = [
+            f"{_DATA}\nschemes = {json.dumps(names)}\nmethods = {json.dumps(METHODS)}\n"
+            f"budgets = {json.dumps(budgets)}{'  # ' if notes else ''}{', '.join(notes)}\n"
+            f"prices = {json.dumps(self.prices)}\ndraws = {DRAWS}"
+            for budgets, names in alike.items()
+        ]
+        texts = [
+            grids[0],
+            *(f"{text}\nreference = false  # grid-1.toml has it" for text in grids[1:]),
+        ]
+        return tuple(f"# grid-{place}.toml\n{text}" for place, text in enumerate(texts, 1))
+
+    @property
+    def then(self) -> tuple[str, ...]:
+        """Commands that compare by the grids and plan with the rest of the budget."""
+        places = range(1, len(self.grids) + 1)
+        folders = [f"runs/{place}" for place in places] if len(places) > 1 else ["runs/"]
+        compared = [
+            f"simkit compare grid-{place}.toml --out {folder}"
+            for place, folder in zip(places, folders, strict=True)
+        ]
+        rest, images = f"{self.rest:.2f}", self.remaining
+        plan = command(*folders, budget=rest, images=images, prices=self.prices, wage=self.wage)
+        return (*compared, plan)
+
+    @property
+    def page(self) -> Page:
+        """As answers and details."""
+        return _page(self)
+
+    def text(self, *, width: int = 100, details: bool = False) -> str:
+        """For a terminal of so many columns."""
+        return report.terminal(self.page, width=width, details=details)
+
+    def html(self) -> str:
+        """As one page that needs nothing from elsewhere."""
+        return report.html(self.page)
+
+    def markdown(self) -> str:
+        """As a Markdown document."""
+        return report.markdown(self.page)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values: every field and property by its name."""
+        derived = ("recommendation", "rest", "remaining", "times", "grids", "then")
+        return dict(json.loads(json.dumps({n: getattr(self, n) for n in derived} | asdict(self))))
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return report.fragment(self.page)
+
+
+def plan_pilot(
+    budget: float | str,
+    *,
+    prices: Prices | str = "hourly",
+    wage: float | str | None = None,
+    data: str | None = None,
+    classes: int | str | None = None,
+    per_image: float | None = None,
+    images: int | str | None = None,
+    people: int | str | None = None,
+    hours_a_week: int | str | None = None,
+    seed: int = 0,
+) -> PilotPlan:
+    """Which images to label first, where there is a budget and there are no runs yet.
+
+    Parameters
+    ----------
+    budget : number or str
+        Dollars for everything, such as 5000 or "$5,000".
+    prices : Prices or str
+        A price list, its name or its TOML file.
+    wage : number or str, optional
+        Dollars an hour, for a price list that knows times.
+    data : str, optional
+        A labelled data set like the user's, as `simkit.data.open` takes it; without one, `classes`
+        and `per_image` describe it.
+    classes : int or str, optional
+        How many classes there are.
+    per_image : float, optional
+        How many of them an image shows on average.
+    images : int or str, optional
+        How many images exist, such as 10000 or "10k". Default: enough.
+    people, hours_a_week : int or str, optional
+        How many people label, and for how many hours a week each, to say how many weeks it takes.
+        Where one is left out: 1 person, 40 hours.
+    seed : int
+        Of what is simulated.
+
+    Returns
+    -------
+    PilotPlan
+
+    Raises
+    ------
+    BadInput
+        Where neither data nor classes are given, or both; where all images can be labelled and are
+        too few for a pilot; and for a budget that is too small, with one that would do.
+    """
+    money = quantities.dollars(budget, "budget")
+    exist = None if images is None else quantities.count(images, "images")
+    paid = None if wage is None else quantities.dollars(wage, "wage")
+    usual = prices if isinstance(prices, Prices) else price_list(prices)
+    listed = usual if paid is None else usual.at_wage(paid)
+    asked = listed.name if isinstance(prices, Prices) else prices
+    truth, about = _described(data, classes, per_image, seed)
+    L = truth.shape[1]
+    set_up = listed.setup + listed.setup_class * L
+    each = _complete(MOST, L, listed).dollars / MOST  # a bill of one image is rounded too far
+    train, test = _divided(money, each, set_up=set_up, exist=exist)
+    bill = _complete(train + test, L, listed)
+    hours = None if bill.seconds is None else bill.seconds / 3600
+    week = quantities.count(1 if people is None else people, "people")
+    week *= quantities.count(40 if hours_a_week is None else hours_a_week, "hours_a_week")
+    weeks = None if hours is None or people is hours_a_week is None else hours / week
+    # At the usual wage, as a comparison buys by the list itself.
+    steps, left_out = _all_steps(truth, usual, train, seed)
+    return PilotPlan(
+        budget=money, prices=asked, wage=paid, classes=L, images=train, test_images=test,
+        dollars_per_image=each, dollars=bill.dollars, share=bill.dollars / money, hours=hours,
+        weeks=weeks, set_up=set_up, half_width=half_width(truth, test),
+        rare=int((truth.counts * train < RARE * truth.shape[0]).sum()),
+        steps=steps, left_out=left_out, exist=exist, about=about,
+        command=command(
+            "--pilot", budget=money, data=data, classes=classes, per_image=per_image, images=exist,
+            prices=asked, wage=paid, people=people, hours_a_week=hours_a_week, seed=seed or None,
+        ),
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------------
+# Data like the user's
+
+
+def _described(data: Any, classes: Any, per_image: Any, seed: int) -> tuple[Truth, str]:
+    """A truth like the user's, and what it is in words."""
+    named = [value is not None for value in (data, classes, per_image)]
+    if named not in ([True, False, False], [False, True, True]):
+        raise BadInput(
+            "a pilot is planned for data like yours; give either data (a labelled data set), or "
+            "classes and per_image (how many of them an image shows on average), such as "
+            "--classes 80 --per-image 2.9"
+        )
+    if data is not None:
+        opened = datasets.open(data)
+        return opened.truth[opened.to_label], f"the {opened.to_label} split of {opened.name}"
+    count = quantities.count(classes, "classes")
+    return like(count, per_image, seed=seed), (
+        f"{count:,} made-up classes, of which an image shows {per_image:g} on average, with "
+        "frequencies that fall as one over the rank; yours may be rarer or more frequent"
+    )
+
+
+def like(classes: int, per_image: float, *, images: int = SIMULATED, seed: int = 0) -> Truth:
+    """A made-up truth of images that show `per_image` of so many classes on average.
+
+    The share of images that show the class of rank r is in proportion to 1 / r, at most 0.9, and
+    classes occur independently: what schemes cost depends on how often classes occur, and little
+    on which occur together.
+
+    Parameters
+    ----------
+    classes, images, seed : int
+    per_image : float
+
+    Returns
+    -------
+    Truth
+        (images, classes).
+
+    Raises
+    ------
+    BadInput
+        For fewer than two classes, and where so many of them cannot be in an image.
+    """
+    number = isinstance(per_image, int | float) and not isinstance(per_image, bool)
+    if classes < 2 or not number or not 0 < per_image <= MOST_SHOWN * classes:
+        raise BadInput(
+            f"classes is {classes:,} and per_image {per_image!r}; 2 classes or more are expected, "
+            f"and of those an image shows on average more than 0 and up to {MOST_SHOWN:.0%}"
+        )
+    chance, rows = Chance.seeded(seed).of("stand-in"), np.arange(images)
+    frequencies = _frequencies(classes, per_image)
+    shown = [below(chance(rows, c), share) for c, share in enumerate(frequencies)]
+    return Truth.of(np.stack(shown, axis=1))
+
+
+def _frequencies(classes: int, per_image: float) -> NDArray[np.float64]:
+    """(L,) shares of images that show each class, descending, their sum `per_image`."""
+    tail = 1 / np.arange(1.0, classes + 1)  # Zipf's exponent, an assumption
+
+    def over(scale: float) -> float:
+        return float(np.minimum(MOST_SHOWN, scale * tail).sum()) - per_image
+
+    most = MOST_SHOWN * classes
+    scale = most if over(most) <= 0 else brentq(over, 0.0, most)
+    return np.asarray(np.minimum(MOST_SHOWN, scale * tail))
+
+
+def half_width(truth: Truth, images: int) -> float:
+    """Points to which mAP is known on so many random images like these, 19 times in 20; 99 where
+    they are too few to say anything. The formula is that of `simkit.evaluation_set`."""
+    if not truth.counts.any():
+        return UNKNOWN
+    shares = shares_of(truth)
+    levels = np.full(len(shares), 0.5)  # the AP whose estimate varies most
+    return min(UNKNOWN, 100 * error(images, shares, levels, NormalDist().inv_cdf(0.975))[0])
+
+
+# ---------------------------------------------------------------------------------------------
+# How many images
+
+
+def _complete(images: int, classes: int, prices: Prices) -> Cost:
+    """The bill of complete labels, without the set-up."""
+    histogram = np.zeros(classes + 1, np.int64)
+    histogram[classes] = images
+    effort = Effort({"sweep": histogram}, np.zeros(classes, np.int64), None)
+    return cost(effort, prices.once_set_up())
+
+
+def _divided(budget: float, each: float, *, set_up: float, exist: int | None) -> tuple[int, int]:
+    """How many images a pilot trains on and measures by, where complete labels of one cost `each`
+    dollars. Its shares are of the budget without the set-up. Raises BadInput."""
+    if not each:
+        raise BadInput("complete labels cost nothing by this price list; label everything")
+    usual, most = (int(share * (budget - set_up) / each + 1e-6) for share in (SHARE, MOST_SHARE))
+    everything = math.inf if exist is None else exist * each + set_up
+    if everything < THIRD * SMALLEST * each + set_up or (most < SMALLEST and everything <= budget):
+        raise BadInput(
+            f"images is {exist:,}, too few for a pilot, which takes at least {SMALLEST:,} of them "
+            f"and at most a third of all and {_percent(MOST_SHARE)} of the budget; label all "
+            f"completely, for ${everything:,.2f}, or as many as the budget pays for"
+        )
+    if most < SMALLEST:
+        enough = math.ceil(SMALLEST * each / MOST_SHARE * (1 + 1e-9) + set_up)
+        raise BadInput(
+            f"budget is ${budget:,.15g}; a pilot takes complete labels of {SMALLEST:,} images, at "
+            f"${each:,.2f} each, and at most {_percent(MOST_SHARE)} of it after any set-up; raise "
+            f"it to ${enough:,}, or plan with runs on a public data set like yours"
+        )
+    many = min(max(usual, SMALLEST), MOST, exist // THIRD if exist else MOST)
+    test = round(TEST * many)
+    return many - test, test
+
+
+# ---------------------------------------------------------------------------------------------
+# The steps of every scheme
+
+
+def _all_steps(
+    truth: Truth, prices: Prices, images: int, seed: int
+) -> tuple[tuple[Steps, ...], tuple[str, ...]]:
+    """Of every scheme that has any, and a sentence for each that is left out."""
+    N, L = truth.shape
+    seen = truth.select(np.arange(min(N, images, SIMULATED, max(LEAST, PLACES // L))))
+    pool = _Pool(seen, prices.once_set_up(), _complete(1, L, prices).dollars, images, seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of empty images, and of money that is not spent
+        made = [pool.steps(scheme) for scheme in SCHEMES]
+    steps = tuple(one for one in made if isinstance(one, Steps))
+    return steps, tuple(f"{one}." for one in made if isinstance(one, str))
+
+
+@dataclass(frozen=True, eq=False)
+class _Pool:
+    """Images on which schemes are simulated, billed as if there were `images`.
+
+    prices  without the set-up;  each  dollars for complete labels of an image.
+    """
+
+    truth: Truth
+    prices: Prices
+    each: float
+    images: int
+    seed: int
+
+    def steps(self, scheme: str) -> Steps | str:
+        """What a scheme buys, or why it is left out."""
+        count = self.truth.shape[0]
+        try:
+            bill = least(self.truth, scheme, self.prices, seed=self.seed)
+        except BadInput as error:
+            return f"{scheme} is left out: {error}"
+        first = bill.dollars / (count * self.each)
+        shares = [share for share in STEPS if share >= ROOM * first]
+        bought = [self._bought(scheme, share) for share in shares]
+        end = bought[-1].cost.dollars / (count * self.each) if bought else 1.0
+        if end < APART * STEPS[1]:  # nothing is left to ask at the third step
+            scaled = [end * share / STEPS[-1] for share in STEPS]
+            shares = [share for share in scaled if share >= ROOM * first]
+            bought = [self._bought(scheme, share) for share in shares]
+        if len({one.cost.dollars for one in bought}) < LEAST_STEPS:
+            return (
+                f"{scheme} is left out: its smallest amount costs {_percent(first)} of complete "
+                f"labels of these images, so that fewer than {LEAST_STEPS} steps can be bought"
+            )
+        if why := self._pointless(scheme, bought[len(bought) // 2]):
+            return f"{scheme} is left out: by these prices {why}"
+        asked = [int(one.labels.asked.sum()) for one in bought]
+        return Steps(
+            scheme,
+            tuple(share * self.each * self.images for share in shares),
+            tuple(round(many * self.images / count) for many in asked),
+            tuple(one.labels.codes.nnz / many for one, many in zip(bought, asked, strict=True)),
+        )
+
+    def _bought(self, scheme: str, share: float) -> Bought:
+        dollars = share * self.truth.shape[0] * self.each * (1 + 1e-9)  # its price is enough for it
+        return amount_for(dollars, self.truth, scheme, self.prices, seed=self.seed)
+
+    def _pointless(self, scheme: str, bought: Bought) -> str:
+        """Why a scheme cannot be worth its price; "" where it can."""
+        dollars, asked = bought.cost.dollars, int(bought.labels.asked.sum())
+        if scheme != "full-subset" and dollars >= asked * self.each * (1 - 1e-9):
+            return "complete labels of the images that it asks about cost no more"
+        times = dollars * self.truth.shape[1] / (bought.labels.codes.nnz * self.each)
+        if schemes.make(scheme).amount == "keep" and times >= DEAR:
+            return f"a label of it costs {times:.0f} times one of complete labels"
+        return ""
+
+
+# ---------------------------------------------------------------------------------------------
+# The page
+
+
+def _page(plan: PilotPlan) -> Page:
+    time = "" if plan.hours is None else f" This takes {_figures(plan.hours)} hours of work"
+    time += "" if plan.weeks is None else f", {_figures(plan.weeks)} weeks"
+    package = ", ".join(f"{name} {version}" for name, version in versions().items())
+    return Page(
+        f"The pilot to label first for ${plan.budget:,.15g}: {plan.classes:,} classes",
+        (
+            ("Spend", f"{plan.recommendation}{time}{'.' if time else ''}"),
+            ("Expect", _expect(plan)),
+            ("Range", _range(plan)),
+            ("Trust", _trust(plan)),
+            ("Next step", _next(plan)),
+        ),
+        (),
+        (
+            Section("Why this pilot", items=tuple(_reasons(plan))),
+            _bought(plan),
+            Section("Grids and commands", code="\n\n".join([*plan.grids, "\n".join(plan.then)])),
+            Section("How this was made", (f"Simulated on {plan.about}.", f"{package}.")),
+        ),
+        command=plan.command,
+    )
+
+
+def _percent(share: float) -> str:
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def _figures(number: float) -> str:
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"
+
+
+def _up(budgets: Sequence[float], set_up: float) -> Iterator[float]:
+    """Dollars with the set-up, rounded up so that they buy what they are for."""
+    for dollars in budgets:
+        digits = 100 if dollars >= 1 else 10_000
+        yield math.ceil(digits * (dollars + set_up) - 1e-6) / digits
+
+
+def _expect(plan: PilotPlan) -> str:
+    names = [one.scheme for one in plan.steps]
+    what = f"{len(names)} ways to label ({', '.join(names)})" if names[1:] else "complete labels"
+    missing = ", ".join(scheme for scheme in SCHEMES if scheme not in names)
+    more = f"; the details say why not for {missing}" if missing else ""
+    return (
+        f"The start of a curve for {what} with each of {len(METHODS)} methods{more}. mAP is known "
+        f"to about ±{plan.half_width:.1f} points on {plan.test_images:,} test images, and which of "
+        f"two models is better where they differ by more than {PAIRED * plan.half_width:.1f}."
+    )
+
+
+def _range(plan: PilotPlan) -> str:
+    means = "so buy in rounds and plan again after each"
+    if plan.times <= NEAR:
+        means = "where curves usually hold"
+    elif plan.times > FAR:
+        means = "too far for a number: buy its first round, compare again, plan the rest"
+    return (
+        f"${plan.rest:,.2f} are left for the plan afterwards. It is for {_figures(plan.times)} "
+        f"times the labels that the pilot trains on, {means}."
+    )
+
+
+def _trust(plan: PilotPlan) -> str:
+    text = (
+        "How many images to label follows from the prices alone. What they will tell, and what "
+        f"schemes can buy, is simulated on {plan.about}."
+    )
+    if plan.rare:
+        text += (
+            f" {plan.rare:,} of {plan.classes:,} classes are expected in fewer than {RARE} of the "
+            "images to train on: the pilot says little about these."
+        )
+    return text
+
+
+def _next(plan: PilotPlan) -> str:
+    pool = "all that you have" if plan.exist is None else f"your {plan.exist:,}"
+    return (
+        f"Pick {plan.images + plan.test_images:,} images at random from {pool} and label every "
+        f"class of each. Make {plan.test_images:,} of them, at random, the test split and the "
+        f"others the training split. Put your data into the grid{'s' if plan.grids[1:] else ''} "
+        f"(in the details), and run: {'; '.join(plan.then)}"
+    )
+
+
+def _reasons(plan: PilotPlan) -> Iterator[str]:
+    yield (
+        f"A pilot takes {_percent(SHARE)} of the budget (up to {_percent(MOST_SHARE)} where that "
+        f"buys fewer than {SMALLEST:,} images), but at most a third of the images that exist, and "
+        f"{MOST:,}: with these a curve begins and mAP is known well. A quarter are test images."
+    )
+    yield (
+        "Complete labels hold the answers to whatever a scheme would ask: every scheme is "
+        f"simulated on the same {plan.images:,} images and priced as if its labels had been "
+        f"bought. {DRAWS} draws of each step take other parts of the same labels, at no cost."
+    )
+    if plan.set_up:
+        yield (
+            f"The set-up (${plan.set_up:,.2f}) is paid once. The plan bills it, so that the "
+            f"${plan.rest:,.2f} still hold it, as every budget of the grids does."
+        )
+    yield from plan.left_out
+
+
+def _bought(plan: PilotPlan) -> Section:
+    rows = tuple(
+        (one.scheme, ", ".join(f"{count:,}" for count in one.images),
+         ", ".join(_figures(count) for count in one.labels))
+        for one in plan.steps
+    )  # fmt: skip
+    shares = ", ".join(f"{100 * share:g}" for share in STEPS)
+    text = (
+        f"Steps are {shares} % of the price of complete labels, as far as these pay for the "
+        "smallest amount of a scheme. A scheme that has asked everything for much less has "
+        "smaller steps, up to there. The reference is all labels."
+    )
+    table = Table("", ("scheme", "images asked about", "labels of each"), rows)
+    return Section("What each scheme buys of the images to train on", (text,), table=table)
