@@ -1,26 +1,26 @@
 """Do a plan's predictions hold, and is what it recommends a good buy?
 
-    SIMKIT_DATA=... python benchmarks/plan_backtest.py --runs FOLDER   # hours, of which judging minutes
+    SIMKIT_DATA=... python benchmarks/plan_backtest.py --runs FOLDER    # hours; judging, 15 minutes
     python benchmarks/plan_backtest.py --runs FOLDER --worlds scenes --no-compare
-    python benchmarks/plan_backtest.py --quick --json                  # a minute; does it work?
+    python benchmarks/plan_backtest.py --quick --json                   # a minute; does it work?
 
-FOLDER holds the comparisons of plan_worlds.py, which says what its worlds are; missing ones are made
-first. Every pilot's complete labels are those of its own images: nothing larger is known to it.
+FOLDER holds the comparisons of plan_worlds.py, which says what its worlds are; missing ones are
+made first. A pilot's complete labels are those of its own images: nothing larger is known to it.
 
-(a) *Same pool, end known.* A pilot has complete labels of a pool and the first 3 to 7 sizes of every
-label option and method. The sizes that cost 2, 5 and 10 times as much as its largest are predicted.
-A prediction holds if the mean over draws lies in its 90 % band. An option "with an end" is as good
-as complete labels at its largest amount, so that the pilot has measured where its curve ends.
+(a) *Same pool, end known.* A pilot has complete labels of a pool and the first 3 to 7 sizes of
+every label option and method. The sizes that cost 2, 5 and 10 times as much as its largest are
+predicted. A prediction holds if the mean over draws lies in its 90 % band. An option "with an end"
+is as good as complete labels at its largest amount: the pilot has measured where its curve ends.
 
 (b) *Pilot and project.* Pilots of 150, 300 and 600 images predict every purchase of projects of 10
-and 30 times as many, whose shares of labels they have measured.
+and 30 times as many whose shares of labels a plan would judge.
 
 Regret: the plan chooses a purchase for a budget, by each of several price lists, and is compared
 with the best that was measured within the budget on all images of the pool or project. mAP is
 interpolated along the logarithm of dollars between measured sizes, and along that of images between
 the pools of a world, as a smaller one is the first part of a larger one. Purchases that no run
 measured are left out of the choice. The labels alone are judged by the best method on them, which
-can still be found out once they are bought. Two simple rules stand beside the plan: complete labels
+can still be chosen once they are bought. Two simple rules stand beside the plan: complete labels
 for the whole budget, with the method that is best on them in the pilot; and the label option and
 method of the pilot's highest mAP.
 """
@@ -33,6 +33,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ from plan_worlds import WORLDS, World, folder_of
 
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
-from simkit.planning.choose import UNSEEN, Candidate, Project, candidates, choose
+from simkit.planning.choose import UNSEEN, Project, candidates, choose
 from simkit.planning.costs import Purchases, count
-from simkit.planning.curves import Curves
+from simkit.planning.curves import Curves, needs_absent
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Size
 from simkit.planning.test_set import TestSet
 from simkit.study import runs
@@ -57,31 +58,29 @@ KNOWN = range(3, 8)  # sizes of a pilot in (a)
 NEAR = 0.15  # of log dollars: a size counts as one 2, 5 or 10 times as large
 CLOSE = 1.1  # times the largest or smallest measured dollars: counts as measured
 HELD = 0.85  # share of means within their bands
-LEVEL = 0.5  # mAP of a pilot's largest size from which bands are to be narrow
-WIDEST = {
-    True: (6.5, 7.0, 8.0),
-    False: (14.0, 17.0, 18.0),
-}  # points at FACTORS; from LEVEL on, below
+LEVEL = 0.5  # mAP of a pilot's largest size from which on bands are to be narrow
+WIDEST = {True: (6.5, 7.0, 8.0), False: (14.0, 17.0, 18.0)}  # points at FACTORS, by from LEVEL on
 POINTS = {"a": 1.5, "b": 3.0}  # regret that is still good
 GOOD = {"a": 0.9, "b": 0.8}  # share of choices with such a regret
 GOOD_BY_LIST = 0.8
 TABLE = "table.parquet"
 QUICK = World("scenes", (120,), ((120, 10),))
+Labelled = Callable[[Any], str]
 
 
 @dataclass(frozen=True)
 class Prediction:
     """A measured purchase and its predicted 90 % band; mAP in points.
 
-    `times` is the factor of dollars in (a), of images in (b); `end` the mAP of the pilot's largest
-    size of the same option and method; `kind` in (a) whether the option has an end.
+    `times` is the factor of dollars in (a), of images in (b); `end` the pilot's largest mAP with
+    the same option and method; `kind` in (a) whether the option has an end.
     """
 
     test: str
     world: str
     pool: str
     times: int
-    pair: str
+    pair: Pair
     kind: str
     end: float
     measured: float
@@ -100,7 +99,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Decision:
-    """A choice for a budget, and how far it and simple rules stay behind the best, in points."""
+    """A choice for a budget; how far it and simple rules stay behind the best, in points."""
 
     test: str
     world: str
@@ -110,7 +109,7 @@ class Decision:
     chosen: str
     best: str
     regret: float
-    labels: float  # regret of the best method on the chosen labels
+    labels: float
     complete: float
     pilots_best: float
 
@@ -121,10 +120,10 @@ class Measured:
 
     Attributes
     ----------
-    purchases
-        Of every label option in the pool.
     points
         Dollars, ascending, and mAP from 0 to 1.
+    smaller
+        Pools that are first parts of this one, ascending.
     """
 
     images: int
@@ -134,30 +133,27 @@ class Measured:
 
     @staticmethod
     def of(evidence: Evidence, name: str, scale: TestSet | None = None) -> Measured:
-        """Priced by a list; with the bias of another test set where `scale` is it."""
-        listed, images = prices(name), evidence.pool.images
-        options = dict.fromkeys(option for option, _ in evidence.cells)
-        bought = {option: count(option, evidence.pool, listed) for option in options}
-        curves, points = Curves(evidence, bought), {}
+        """By a price list; corrected for the test set of a pilot where `scale` is that."""
+        bought, points = purchases(evidence, name), {}
+        curves = Curves(evidence, bought)
         for pair, sizes in evidence.cells.items():
-            dollars = [dollars_of(size, bought[pair[0]], images) for size in sizes]
+            dollars = [dollars_of(size, bought[pair[0]], evidence.pool.images) for size in sizes]
             scores = [size.score for size in sizes]
             if pair[0].complete or curves.reaches_complete(pair):
                 dollars.append(float(bought[pair[0]].dollars[-1]))
                 scores.append(float(np.nanmean(evidence.complete_labels(*pair).scores)))
             rises = np.append(True, np.diff(np.maximum.accumulate(dollars)) > 1e-9)
             points[pair] = (np.array(dollars)[rises], rescaled(scores, evidence, scale)[rises])
-        for option in options:  # "full" is "an" where no label is unknown
-            if option.complete and (option, "an") in points:
-                points[option, "full"] = points[option, "an"]
-        return Measured(images, bought, points)
+            if pair == (LabelOption(COMPLETE), "an"):  # the same where no label is unknown
+                points[pair[0], "full"] = points[pair]
+        return Measured(evidence.pool.images, bought, points)
 
     def score(self, pair: Pair, dollars: float, images: int | None = None) -> float:
-        """mAP of a purchase on so many images, or on as many as the option asks about."""
+        """mAP of a purchase on so many images; None: on as many as the option can ask about."""
         low, high, part = self._around(pair, images)
-        if high is not low and images:
-            below, above = (pool.score(pair, dollars * pool.images / images) for pool in (low, high))
-            return (1 - part) * below + part * above
+        if images and high is not low:
+            pools = ((low, 1 - part), (high, part))
+            return sum(w * pool.score(pair, dollars * pool.images / images) for pool, w in pools)
         spent, scores = self.points[pair]
         return float(np.interp(np.log(dollars), np.log(spent), scores))
 
@@ -165,16 +161,16 @@ class Measured:
         """Whether runs measured such a purchase, or two around it."""
         low, high, _ = self._around(pair, images)
         if high is not low:
-            return all(pool.covers(pair, dollars * pool.images / images, pool.images)
-                       for pool in (low, high))  # fmt: skip
+            pools = (low, high)
+            return all(p.covers(pair, dollars * p.images / images, p.images) for p in pools)
         spent, _ = self.points.get(pair, (np.array([np.inf]), None))
         return bool(spent[0] / CLOSE <= dollars <= spent[-1] * CLOSE)
 
     def _around(self, pair: Pair, images: int | None) -> tuple[Measured, Measured, float]:
         """The pools with fewer and with more images, and the part of the way between them."""
-        pools = [*self.smaller, self]
-        if images is None or pair[0].amount == "images" or images >= self.images or not self.smaller:
+        if not images or pair[0].amount == "images" or images >= self.images or not self.smaller:
             return self, self, 1.0
+        pools = [*self.smaller, self]
         sizes = np.log([pool.images for pool in pools])
         place = float(np.interp(np.log(images), sizes, np.arange(len(pools))))
         low = min(int(place), len(pools) - 2)
@@ -190,6 +186,12 @@ class Measured:
         return max(ways, key=lambda way: way[0])
 
 
+@cache
+def purchases(evidence: Evidence, name: str) -> dict[LabelOption, Purchases]:
+    options = dict.fromkeys(option for option, _ in evidence.cells)
+    return {option: count(option, evidence.pool, prices(name)) for option in options}
+
+
 def dollars_of(size: Size, bought: Purchases, images: int) -> float:
     """The price of a measured size."""
     if bought.option.amount == "images":
@@ -198,7 +200,7 @@ def dollars_of(size: Size, bought: Purchases, images: int) -> float:
 
 
 def rescaled(scores: Sequence[float], evidence: Evidence, scale: TestSet | None) -> Any:
-    """mAP as the test set of a pilot corrects it, from as the project's own corrects it."""
+    """mAP as corrected for the test set of `scale`, not for that of the evidence."""
     if scale is None or not evidence.test.small:
         return np.array(scores)
     raw = np.interp(scores, evidence.test.on_many, evidence.test.on_few)
@@ -216,22 +218,22 @@ def shorter(evidence: Evidence) -> Iterator[Evidence]:
 
 
 def same_pool(world: str, evidence: Evidence) -> Iterator[Prediction]:
-    bought = Measured.of(evidence, plan_worlds.PRICES).purchases
+    bought, images = purchases(evidence, plan_worlds.PRICES), evidence.pool.images
     for known in shorter(evidence):
         curves = Curves(known, bought)
         for pair, sizes in known.cells.items():
             longer = evidence.cells[pair]
-            dollars = [dollars_of(s, bought[pair[0]], evidence.pool.images) for s in longer]
+            if needs_absent(pair[1]) and not longer[-1].absent.any():
+                continue
+            dollars = [dollars_of(size, bought[pair[0]], images) for size in longer]
             for factor in FACTORS:
                 away = np.abs(np.log(np.array(dollars) / (factor * dollars[len(sizes) - 1])))
                 k = int(away.argmin())
                 if away[k] < NEAR and k >= len(sizes):
                     kind = "with an end" if curves.reaches_complete(pair) else "without an end"
-                    band = np.quantile(curves.at_size(pair, longer[k]), [0.05, 0.5, 0.95])
-                    yield Prediction(
-                        "a", world, f"{evidence.pool.images:,}", factor, _named(pair), kind,
-                        sizes[-1].score, 100 * longer[k].score, *(100 * band).tolist(),
-                    )  # fmt: skip
+                    band = 100 * np.quantile(curves.at_size(pair, longer[k]), [0.05, 0.5, 0.95])
+                    yield Prediction("a", world, f"{images:,}", factor, pair, kind, sizes[-1].score,
+                                     100 * longer[k].score, *band.tolist())  # fmt: skip
 
 
 def same_pool_choices(world: str, evidence: Evidence) -> Iterator[Decision]:
@@ -239,8 +241,10 @@ def same_pool_choices(world: str, evidence: Evidence) -> Iterator[Decision]:
     for name in LISTS:
         measured = Measured.of(evidence, name)
         for known in shorter(evidence):
-            ends = [dollars_of(s[-1], measured.purchases[p[0]], images)
-                    for p, s in known.cells.items()]  # fmt: skip
+            ends = [
+                dollars_of(sizes[-1], measured.purchases[pair[0]], images)
+                for pair, sizes in known.cells.items()
+            ]
             curves = Curves(known, measured.purchases)
             for factor in FACTORS:
                 where = ("a", world, f"{images:,}", name, f"{factor}x")
@@ -251,7 +255,7 @@ def same_pool_choices(world: str, evidence: Evidence) -> Iterator[Decision]:
 
 
 def beyond(world: str, pilot: Evidence, project: Evidence) -> Iterator[Prediction]:
-    bought = Measured.of(pilot, plan_worlds.PRICES).purchases
+    bought = purchases(pilot, plan_worlds.PRICES)
     measured = Measured.of(project, plan_worlds.PRICES, pilot.test)
     curves, times = Curves(pilot, bought), project.pool.images / pilot.pool.images
     pools = f"{pilot.pool.images:,} to {project.pool.images:,}"
@@ -259,27 +263,29 @@ def beyond(world: str, pilot: Evidence, project: Evidence) -> Iterator[Predictio
         if pair[1] == "full":
             continue
         for spent, score in zip(dollars.tolist(), scores.tolist(), strict=True):
-            part = bought[pair[0]].at(np.array([spent / times]))
-            at = np.array([times])
+            part, at = bought[pair[0]].at(np.array([spent / times])), np.array([times])
             kind = "more labels"
             if pair[0].amount == "images":
                 kind = "complete labels" if pair[0].complete else "more images"
                 at = at * spent / measured.purchases[pair[0]].dollars[-1]
             elif UNSEEN * curves.shares(pair, part.present, part.absent) < curves.cell(pair).u[0]:
                 continue
+            if needs_absent(pair[1]) and not part.absent.any():
+                continue
             values = curves(pair, part.present, part.absent, at)[:, 0]
             band = (100 * np.quantile(values, [0.05, 0.5, 0.95])).tolist()
             end = pilot.cells[pair][-1].score
-            yield Prediction(
-                "b", world, pools, round(times), _named(pair), kind, end, 100 * score, *band
-            )
+            yield Prediction("b", world, pools, round(times), pair, kind, end, 100 * score, *band)
 
 
-def beyond_choices(world: str, pilot: Evidence, project: Evidence) -> Iterator[Decision]:
+def beyond_choices(
+    world: str, pilot: Evidence, project: Evidence, smaller: Sequence[Evidence]
+) -> Iterator[Decision]:
     pools = f"{pilot.pool.images:,} to {project.pool.images:,}"
     for name in LISTS:
-        measured = Measured.of(project, name, pilot.test)
-        curves = Curves(pilot, Measured.of(pilot, name).purchases)
+        parts = [Measured.of(part, name, pilot.test) for part in smaller]
+        measured = replace(Measured.of(project, name, pilot.test), smaller=parts)
+        curves = Curves(pilot, purchases(pilot, name))
         whole = float(measured.purchases[LabelOption(COMPLETE)].dollars[-1])
         for share in SHARES:
             where = ("b", world, pools, name, f"{100 * share:.0f} %")
@@ -292,161 +298,156 @@ def decided(
     """What the plan chooses; nothing where it can judge no purchase that was measured."""
     pilot, project = curves.evidence, Project(dollars=budget, images=measured.images)
     try:
-        every = [one for one in candidates(curves, project) if measured.covers(one.pair, one.dollars, one.images)]
+        every = candidates(curves, project)
     except BadInput:
         return
+    every = [one for one in every if measured.covers(one.pair, one.dollars, one.images)]
     if not every:
         return
-    chosen = choose(every, project).chosen
+    one = choose(every, project).chosen
     highest, best = measured.best(budget)
-    ends = {method: float(np.nanmean(one.scores)) for (_, method), one in pilot.complete.items()}
-    complete = (LabelOption(COMPLETE), max(ends, key=lambda method: ends[method]))
-    largest = max(pilot.cells, key=lambda pair: pilot.cells[pair][-1].score)
-
-    order = (chosen.pair, chosen.dollars, chosen.images)
-    methods = [m for option, m in measured.points if option == chosen.option]
 
     def regret(pair: Pair, dollars: float, images: int | None = None) -> float:
         return 100 * max(0.0, highest - measured.score(pair, dollars, images))
 
+    methods = [method for option, method in measured.points if option == one.option]
+    ends = {method: float(np.nanmean(end.scores)) for (_, method), end in pilot.complete.items()}
+    largest = max(pilot.cells, key=lambda pair: pilot.cells[pair][-1].score)
     yield Decision(
-        *where, f"{_named(chosen.pair)} on {chosen.images:,} images for "
-        f"{chosen.dollars / budget:.0%} of the budget", _named(best),
-        regret(*order), min(regret((order[0][0], m), *order[1:]) for m in methods),
-        regret(complete, budget), regret(largest, budget),
-    )  # fmt: skip
+        *where,
+        f"{named(one.pair)} on {one.images:,} images for {one.dollars / budget:.0%} of the budget",
+        named(best),
+        regret(one.pair, one.dollars, one.images),
+        min(regret((one.option, method), one.dollars, one.images) for method in methods),
+        regret((LabelOption(COMPLETE), max(ends, key=lambda method: ends[method])), budget),
+        regret(largest, budget),
+    )
 
 
-def _named(pair: Pair) -> str:
+def named(pair: Pair) -> str:
     return f"{pair[0]} with {pair[1]}"
 
 
 # ------------------------------------------------------------------------------------- tables
 
 
-def groups(
-    every: Sequence[Any], *names: str | Callable[[Any], str]
-) -> Iterator[tuple[str, list[Any]]]:
+def groups(every: Sequence[Any], *labels: Labelled | str) -> Iterator[tuple[str, list[Any]]]:
     """Items with equal attributes or values, in the order of their first."""
     made: dict[str, list[Any]] = {}
     for one in every:
-        parts = [str(getattr(one, n)) if isinstance(n, str) else n(one) for n in names]
+        parts = [str(getattr(one, n)) if isinstance(n, str) else n(one) for n in labels]
         made.setdefault(", ".join(parts), []).append(one)
     yield from made.items()
 
 
-def predicted(title: str, every: Sequence[Prediction], *names: str | Callable[[Any], str]) -> None:
-    heads = ("predictions", "means held", "width, points", "median error", "predicted - measured")
+def predicted(title: str, every: Sequence[Prediction], *labels: Labelled | str) -> None:
+    heads = ("predictions", "held", "width, points", "median error", "predicted - measured")
     rows = []
-    for name, part in groups(every, *names):
+    for name, part in groups(every, *labels):
         errors = np.array([one.median - one.measured for one in part])
-        rows.append([
-            name, f"{len(part):,}", f"{np.mean([one.held for one in part]):.0%}",
-            f"{np.mean([one.width for one in part]):.1f}", f"{np.median(abs(errors)):.2f}",
-            f"{errors.mean():+.1f}",
-        ])  # fmt: skip
+        rows.append((name, f"{len(part):,}", f"{mean(part, 'held'):.0%}",
+                     f"{mean(part, 'width'):.1f}", f"{np.median(abs(errors)):.2f}",
+                     f"{errors.mean():+.1f}"))  # fmt: skip
     print()
     measuring.table((title, *heads), rows)
 
 
-def chosen(title: str, every: Sequence[Decision], *names: str) -> None:
-    """Regret of the plan and of the two simple rules."""
-    if not every:
-        return
-    points = POINTS[every[0].test]
-    heads = (title, "choices", f"within {points:g} points", "median", "90 %", "worst",
-             "complete labels: within, 90 %", "the pilot's best: within, 90 %")  # fmt: skip
+def regrets(title: str, every: Sequence[Decision], *labels: Labelled | str) -> None:
+    """Shares of choices with little regret, and the 90 % quantile of regret, of each rule."""
+    rules = {"the plan": "regret", "its labels alone": "labels", "complete labels": "complete",
+             "the pilot's best": "pilots_best"}  # fmt: skip
     rows = []
-    for name, part in [*groups(every, *names), ("all", list(every))]:
-        columns = [[getattr(one, n) for one in part] for n in ("regret", "complete", "pilots_best")]
-        within = [f"{np.mean(np.array(column) <= points):.0%}" for column in columns]
-        high = [f"{np.quantile(column, 0.9):.1f}" for column in columns]
-        rows.append([
-            name, f"{len(part):,}", within[0], f"{np.median(columns[0]):.2f}", high[0],
-            f"{max(columns[0]):.1f}", f"{within[1]}, {high[1]}", f"{within[2]}, {high[2]}",
-        ])  # fmt: skip
+    for name, part in [*groups(every, *labels), ("all", list(every))]:
+        cells = []
+        for rule in rules.values():
+            values = [getattr(one, rule) for one in part]
+            cells.append(f"{good(part, rule):.0%}, {np.quantile(values, 0.9):.1f}")
+        rows.append((name, f"{len(part):,}", f"{np.median([one.regret for one in part]):.2f}",
+                     f"{max(one.regret for one in part):.1f}", *cells))  # fmt: skip
     print()
-    measuring.table(heads, rows)
+    points = POINTS[every[0].test]
+    heads = [f"{rule}: within {points:g}, 90 %" for rule in rules]
+    measuring.table((title, "choices", "median", "worst", *heads), rows)
 
 
 def worst(every: Sequence[Decision], most: int = 8) -> None:
-    """The largest regrets, one of each pool and way."""
-    ranked = sorted(every, key=lambda one: -one.regret)
-    first = {(one.world, one.pool, one.chosen.split(" for ")[0]): one for one in reversed(ranked)}
-    print("\nThe largest regrets, the worst of each pool and way:\n")
-    for one in sorted(first.values(), key=lambda one: -one.regret)[:most]:
-        print(f"- {one.world} {one.pool}, {one.prices}, {one.budget}: {one.chosen}; {one.best} was "
-              f"{one.regret:.1f} points better")  # fmt: skip
+    ranked = sorted(every, key=lambda one: one.regret)
+    last = {(one.world, one.pool, one.chosen.split(" on ")[0]): one for one in ranked}
+    print("\nThe largest regrets, one for each pool, option and method:\n")
+    for one in sorted(last.values(), key=lambda one: -one.regret)[:most]:
+        where = f"{one.world} {one.pool}, {one.prices}, {one.budget}"
+        behind = f"{one.regret:.1f} points better, the labels alone {one.labels:.1f} behind"
+        print(f"- {where}: {one.chosen}; {one.best} was {behind}")
+
+
+def mean(part: Sequence[Any], name: str) -> float:
+    return float(np.mean([getattr(one, name) for one in part]))
+
+
+def good(part: Sequence[Decision], rule: str = "regret") -> float:
+    """Share of choices with little regret."""
+    return float(np.mean([getattr(one, rule) <= POINTS[one.test] for one in part]))
 
 
 def judged(every: Sequence[Prediction], decisions: Sequence[Decision]) -> dict[str, bool]:
     """The criteria, each with what was measured, overall and by world, and whether it is met."""
     met: dict[str, bool] = {}
 
-    def judge(what: str, part: Sequence[Any], value: Callable[[Sequence[Any]], float],
-              fine: Callable[[float], bool], form: str) -> None:  # fmt: skip
+    def judge(what: str, part: Sequence[Any], value: Labelled | Any, bar: float, form: str) -> None:
         if part:
             worlds = ", ".join(f"{name} {value(own):{form}}" for name, own in groups(part, "world"))
-            met[f"{what}: {value(part):{form}} ({worlds})"] = fine(value(part))
+            sign = -1 if form == ".1f" else 1  # widths are to be small
+            met[f"{what}: {value(part):{form}} ({worlds})"] = sign * value(part) >= sign * bar
 
-    def held(part: Sequence[Prediction]) -> float:
-        return float(np.mean([one.held for one in part]))
-
-    def width(part: Sequence[Prediction]) -> float:
-        return float(np.mean([one.width for one in part]))
-
-    def good(part: Sequence[Decision]) -> float:
-        return float(np.mean([one.regret <= POINTS[one.test] for one in part]))
-
-    ended = [one for one in every if one.test == "a" and one.kind == "with an end"]
     for place, factor in enumerate(FACTORS):
-        at = [one for one in ended if one.times == factor]
-        judge(f"(a) {HELD:.0%} of means held at {factor}x", at, held, lambda x: x >= HELD, ".0%")
+        at = [p for p in every if p.kind == "with an end" and p.times == factor]
+        judge(f"(a) {HELD:.0%} held at {factor}x", at, lambda x: mean(x, "held"), HELD, ".0%")
         for high, limits in WIDEST.items():
             part = [one for one in at if (one.end >= LEVEL) == high]
-            what = f"(a) bands at {factor}x, pilot {_level(high)}, at most {limits[place]:g} points wide"
-            judge(what, part, width, lambda x, most=limits[place]: x <= most, ".1f")  # type: ignore[misc]
-    far = [one for one in every if one.test == "b"]
-    for times in dict.fromkeys(one.times for one in far):
-        part = [one for one in far if one.times == times]
-        judge(f"(b) {HELD:.0%} of means held at {times}x", part, held, lambda x: x >= HELD, ".0%")
+            what = f"(a) width at {factor}x, pilot {level(high)}, at most {limits[place]:g} points"
+            judge(what, part, lambda x: mean(x, "width"), limits[place], ".1f")
+    for times in sorted({one.times for one in every if one.test == "b"}):
+        part = [one for one in every if one.test == "b" and one.times == times]
+        judge(f"(b) {HELD:.0%} held at {times}x", part, lambda x: mean(x, "held"), HELD, ".0%")
     for test, points in POINTS.items():
-        own = [one for one in decisions if one.test == test]
-        what = f"({test}) regret within {points:g} points in {GOOD[test]:.0%} of choices"
-        judge(what, own, good, lambda x, least=GOOD[test]: x >= least, ".0%")  # type: ignore[misc]
-        for name, part in groups(own, "prices") if test == "a" else ():
-            what = f"(a) regret within {points:g} points in {GOOD_BY_LIST:.0%} by {name}"
-            judge(what, part, good, lambda x: x >= GOOD_BY_LIST, ".0%")
+        chosen = [one for one in decisions if one.test == test]
+        what = f"({test}) regret within {points:g} points in"
+        judge(f"{what} {GOOD[test]:.0%}", chosen, good, GOOD[test], ".0%")
+        for name, part in groups(chosen, "prices") if test == "a" else ():
+            judge(f"{what} {GOOD_BY_LIST:.0%} by {name}", part, good, GOOD_BY_LIST, ".0%")
     return met
 
 
-def _level(high: bool) -> str:
+def level(high: bool) -> str:
     return f"from {LEVEL:g} mAP on" if high else f"below {LEVEL:g} mAP"
 
 
 def report(every: Sequence[Prediction], decisions: Sequence[Decision]) -> dict[str, bool]:
     """Print all tables; the criteria and whether they are met."""
-    same = sorted(
-        (p for p in every if p.test == "a"), key=lambda p: (p.kind, p.times, p.end < LEVEL)
-    )
-    far = sorted((p for p in every if p.test == "b"), key=lambda p: (p.times, p.kind))
-    own = [one for one in decisions if one.test == "a"]
-    other = [one for one in decisions if one.test == "b"]
-    print("## (a) Same pool, end known")
-    predicted("option, times the pilot's dollars", same, "kind",
-              lambda p: f"{p.times}x", lambda p: f"pilot {_level(p.end >= LEVEL)}")  # fmt: skip
-    predicted("world", same, "world", "kind", lambda p: f"{p.times}x")
-    chosen("price list", own, "prices")
-    chosen("times the pilot's dollars", own, "budget")
-    chosen("world", own, "world")
-    worst(own)
-    print("\n## (b) Pilot and project")
-    predicted("times the pilot's images", far, lambda p: f"{p.times}x", "kind")
-    predicted("world, images", far, "world", "pool")
-    chosen("price list", other, "prices")
-    chosen("part of the price of complete labels", other, "budget")
-    chosen("world, images", other, "world", "pool")
-    worst(other)
+
+    def times(one: Prediction) -> str:
+        return f"{one.times}x"
+
+    ranked = sorted(every, key=lambda p: (p.kind, p.times, p.end < LEVEL))
+    for test, title in (("a", "Same pool, end known"), ("b", "Pilot and project")):
+        print(f"\n## ({test}) {title}")
+        part = [one for one in ranked if one.test == test]
+        if test == "a":
+            predicted("option, times the pilot's dollars", part, "kind", times,
+                      lambda p: f"pilot {level(p.end >= LEVEL)}")  # fmt: skip
+            predicted("world", part, "world", "kind", times)
+        else:
+            predicted("what, times the pilot's images", part, "kind", times)
+            predicted("world, images", part, "world", "pool")
+        predicted("option", part, lambda p: str(p.pair[0]))
+        predicted("method", part, lambda p: p.pair[1])
+        chosen = [one for one in decisions if one.test == test]
+        if chosen:
+            regrets("price list", chosen, "prices")
+            budget = "times the pilot's dollars" if test == "a" else "part of complete labels"
+            regrets(f"budget, {budget}", chosen, "budget")
+            regrets("world", chosen, "world", *(["pool"] if test == "b" else []))
+            worst(chosen)
     met = judged(every, decisions)
     print("\n## What is expected\n")
     for what, fine in met.items():
@@ -458,15 +459,15 @@ def report(every: Sequence[Prediction], decisions: Sequence[Decision]) -> dict[s
 
 
 def opened(folder: Path) -> Evidence:
-    """The runs of a pool; none on complete labels may be of more images than it has."""
+    """The runs of a pool; none on complete labels may be of other images."""
     evidence, table = Evidence.of(folder), runs.table(folder)
-    whole = table.filter(table["reference"])["images"].to_pylist()
-    assert set(whole) == {evidence.pool.images}, f"{folder}: complete labels of other images"
+    whole = set(table.filter(table["reference"])["images"].to_pylist())
+    assert whole == {evidence.pool.images}, f"{folder}: a reference of {whole} images"
     return evidence
 
 
 def compared(worlds: Sequence[World], folder: Path, *, quick: bool, workers: int | None) -> None:
-    """Run the comparisons that are missing; few sizes and ways where only `quick` is asked for."""
+    """Run the comparisons that are missing; with `quick` few sizes, options and methods."""
     for world in worlds:
         for images, pilot in world.pools.items():
             pool = folder_of(folder, world.name, images)
@@ -481,7 +482,7 @@ def compared(worlds: Sequence[World], folder: Path, *, quick: bool, workers: int
 
 def judged_world(world: World, folder: Path) -> Iterator[Prediction | Decision]:
     """Both tests in the pools that are there."""
-    folders = {images: folder_of(folder, world.name, images) for images in world.pools}
+    folders = {images: folder_of(folder, world.name, images) for images in sorted(world.pools)}
     pools = {n: opened(pool) for n, pool in folders.items() if (pool / TABLE).is_file()}
     for images, evidence in pools.items():
         if not world.pools[images]:
@@ -489,8 +490,10 @@ def judged_world(world: World, folder: Path) -> Iterator[Prediction | Decision]:
             yield from same_pool_choices(world.name, evidence)
     for pilot, times in world.projects:
         if {pilot, pilot * times} <= pools.keys():
-            yield from beyond(world.name, pools[pilot], pools[pilot * times])
-            yield from beyond_choices(world.name, pools[pilot], pools[pilot * times])
+            both = (pools[pilot], pools[pilot * times])
+            yield from beyond(world.name, *both)
+            smaller = [pool for images, pool in pools.items() if images < pilot * times]
+            yield from beyond_choices(world.name, *both, smaller)
 
 
 def main() -> None:
@@ -510,12 +513,11 @@ def main() -> None:
         folder = Path(spare) if wants.quick else wants.runs
         if wants.quick or not wants.no_compare:
             compared(worlds, folder, quick=wants.quick, workers=wants.workers)
-        made = [one for world in worlds for one in judged_world(world, folder)]
-    every = [one for one in made if isinstance(one, Prediction)]
-    decisions = [one for one in made if isinstance(one, Decision)]
-    sizes = {world.name: [sum(one.world == world.name for one in part) for part in (every, decisions)]
-             for world in worlds}  # fmt: skip
+        made = {world.name: list(judged_world(world, folder)) for world in worlds}
+    every = [one for part in made.values() for one in part if isinstance(one, Prediction)]
+    decisions = [one for part in made.values() for one in part if isinstance(one, Decision)]
     met = report(every, decisions)
+    sizes = {name: len(part) for name, part in made.items()}
     measuring.finish("plan_backtest", as_json=wants.json, equal=True, ratios={}, sizes=sizes,
                      met=met)  # fmt: skip
 
