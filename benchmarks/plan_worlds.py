@@ -1,4 +1,4 @@
-"""The comparisons behind plan_backtest.py: pilots and projects on drawings, photographs, real labels.
+"""The comparisons behind plan_backtest.py: pilots and projects on three kinds of images.
 
     python benchmarks/plan_worlds.py --runs FOLDER [scenes] [coco] [mirflickr] [photographs]
 
@@ -7,10 +7,10 @@ Each world has pools of images, from which all smaller pools take the first imag
 schemes spend eight (pilots: five) shares of what its complete labels cost, and five methods learn
 from each purchase and from the complete labels. The same command goes on where it was stopped.
 
-`scenes` are the drawings that ship with simkit; photographs the VOC 2012 animals of SIMKIT_DATA with
-their features. Of `coco` (COCO 2014 validation) and `mirflickr` the labels are real and the features
-are made: each class has a direction, each present label adds it with a strength of its own, classes
-that often occur together have directions in common, and noise is added.
+`scenes` are the drawings that ship with simkit; photographs the VOC 2012 animals of SIMKIT_DATA
+with their features. Of `coco` (COCO 2014 validation) and `mirflickr` the labels are real and the
+features are made: each class has a direction, each present label adds it with a strength of its
+own, classes that often occur together have directions in common, and noise is added.
 """
 
 from __future__ import annotations
