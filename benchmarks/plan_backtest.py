@@ -142,7 +142,7 @@ class Measured:
             if pair[0].complete or curves.reaches_complete(pair):
                 dollars.append(float(bought[pair[0]].dollars[-1]))
                 scores.append(float(np.nanmean(evidence.complete_labels(*pair).scores)))
-            rises = np.append(True, np.diff(np.maximum.accumulate(dollars)) > 1e-9)
+            rises = np.append(np.diff(np.maximum.accumulate(dollars)) > 1e-9, True)
             points[pair] = (np.array(dollars)[rises], rescaled(scores, evidence, scale)[rises])
             if pair == (LabelOption(COMPLETE), "an"):  # the same where no label is unknown
                 points[pair[0], "full"] = points[pair]
