@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from simkit.planning.plan import Plan
 
 RUNNERS_UP = 3
+MAYBE = 0.1  # probability from which on another method is worth a training
+_SPELLED = {
+    "boostlu": "BoostLU",
+    "full": "Full labels",
+    "focal": "Focal",
+    "latent-noise": "Latent noise",
+}
+STEPS = 16  # purchases along a line
 DRAWN = 3  # runners-up in the figure
 
 
@@ -61,7 +70,17 @@ def described(one: Candidate) -> str:
     if option.counted:
         most = f"{round(one.amount):,} labelled images of each class"
         return f"up to {most}, among {images} ({part.name})"
-    return f"{100 * getattr(part, option.amount):.3g} % by {part.name}, of {images}"
+    return f"{part.name} ({option.amount}={getattr(part, option.amount):.3g}) on {images}"
+
+
+def named(method: str) -> str:
+    """A method as papers write it: LL-R, Ignore, AN+BoostLU; settings stay as typed."""
+    parts = []
+    for part in re.split(r"\+(?![^(]*\))", method):
+        name, bracket, settings = part.partition("(")
+        shown = _SPELLED.get(name) or (name.upper() if len(name) < 6 else name.capitalize())
+        parts.append(shown + bracket + settings)
+    return "+".join(parts)
 
 
 def _fewer(one: Candidate) -> str:
@@ -116,7 +135,9 @@ def _weeks(weeks: float) -> str:
 def _expect(plan: Plan) -> Iterator[str]:
     one = plan.chosen
     whole = f" once the whole {dollars(one.dollars)} are spent" if len(plan.order) > 1 else ""
-    yield f"{points(one.median)} mAP on new images, trained with {one.method}{whole}."
+    yield f"{points(one.median)} mAP on new images, trained with {named(one.method)}{whole}."
+    if others := _other_methods(plan):
+        yield f"Train {' and '.join(others)} on the same labels as well: either may be better."
     target = plan.project.target
     if target is not None:
         chance, wanted = one.reaches(target), points(target)
@@ -140,6 +161,22 @@ def _expect(plan: Plan) -> Iterator[str]:
             if (plan.project.images or math.inf) > most:
                 end = f"Nothing is promised beyond {most:,.0f} images, 50 times the pilot's"
             yield f"{end}: {dollars(left)} are left."
+
+
+def _other_methods(plan: Plan) -> list[str]:
+    """Methods that may beat the chosen one on the labels of the order, most likely ones first."""
+    one = plan.chosen
+    better = {
+        other.method: float((other.map > one.map + LOSS / 2).mean())
+        for other in plan.choice.every
+        if other.option == one.option and other.method not in (one.method, "full")
+        and other.images == one.images and abs(other.dollars - one.dollars) < 0.005
+    }  # fmt: skip
+    # On complete labels many methods are one and the same.
+    same = {float(plan.curves.full((one.option, m)).end.mean()): m for m in better}
+    distinct = same.values() if one.option.complete else better
+    likely = sorted(distinct, key=lambda method: -better[method])
+    return [named(method) for method in likely if better[method] >= MAYBE][:2]
 
 
 def _range(plan: Plan) -> str:
@@ -166,7 +203,8 @@ def _next(plan: Plan) -> str:
     one = measurement.candidate
     return (
         f"The smallest purchase that may change this decision: {dollars(one.dollars)} on "
-        f"{described(one)}, trained with {one.method} ({measurement.changes:.0%} probability)."
+        f"{described(one)}, trained with {named(one.method)} ({measurement.changes:.0%} "
+        "probability)."
     )
 
 
@@ -176,22 +214,26 @@ def _runners_up(plan: Plan) -> Table:
         low, high = one.band
         better = float((one.map > plan.chosen.map).mean())
         rows.append((
-            described(one), one.method, dollars(one.dollars), points(one.median),
+            described(one), named(one.method), dollars(one.dollars), points(one.median),
             f"{points(low)} to {points(high)}", f"{better:.0%}",
         ))  # fmt: skip
     columns = ("runners-up", "method", "$", "mAP", "range", "P(better)")
     return Table("Instead", columns, tuple(rows), (2, 3, 4, 5))
 
 
+def _cents(value: float) -> str:
+    return f"${value:,.2f}"
+
+
 def _bill(plan: Plan) -> Table:
     lines = [*plan.bill]
     rows = [
         (line.what + (" (paid before)" if line.before else ""), _hours([line.hours]),
-         dollars(line.dollars))
+         _cents(line.dollars))
         for line in lines
     ]  # fmt: skip
     whole = math.fsum(line.dollars for line in lines)
-    rows.append(("total", _hours([line.hours for line in lines]), dollars(whole)))
+    rows.append(("total", _hours([line.hours for line in lines]), _cents(whole)))
     if all(row[1] == "" for row in rows):
         return Table("Bill", ("what", "$"), tuple((row[0], row[2]) for row in rows), (1,))
     return Table("Bill", ("what", "hours", "$"), tuple(rows), (1, 2))
@@ -268,8 +310,8 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         )
     if not one.option.complete and not plan.curves.reaches_complete(one.pair):
         yield (
-            f"{one.option} with {one.method} never reaches complete labels; its curve is assumed "
-            "to end anywhere between its largest size and theirs"
+            f"{one.option} with {named(one.method)} never reaches complete labels; its curve is "
+            "assumed to end anywhere between its largest size and theirs"
         )
     if plan.evidence.test.small:
         yield "Measured mAP was corrected for the few test images, on which it is too high"
@@ -279,14 +321,17 @@ def _assumptions(plan: Plan) -> Iterator[str]:
 
 def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
     """The best purchase of a label option and method for ever more dollars."""
-    own = sorted((c for c in plan.choice.every if c.pair == pair), key=lambda c: c.dollars)
-    best: list[Candidate] = []
-    for one in own:
-        if not best or one.median > best[-1].median:
-            best.append(one)
-    if best and best[-1].dollars < own[-1].dollars:
-        best.append(own[-1])
-    return best
+    own = [one for one in plan.choice.every if one.pair == pair]
+    if not own:
+        return []
+    least, most = (limit(one.dollars for one in own) for limit in (min, max))
+    levels = np.geomspace(least, most, STEPS) * (1 + 1e-9)
+    best = [max((c for c in own if c.dollars <= level), key=_reach) for level in levels]
+    return list({one.dollars: one for one in best}.values())
+
+
+def _reach(one: Candidate) -> float:
+    return one.cautious
 
 
 def _chart(plan: Plan) -> Chart:
@@ -321,7 +366,7 @@ def _line(plan: Plan, pair: Pair) -> Line:
         )
     name = "complete labels" if option.complete else option
     return Line(
-        label=f"{name}, {method}", dollars=tuple(one.dollars for one in best),
+        label=f"{name}, {named(method)}", dollars=tuple(one.dollars for one in best),
         median=tuple(one.median for one in best), low=tuple(bands[:, 0]), high=tuple(bands[:, 1]),
         measured=marks, chosen=pair == plan.chosen.pair,
     )  # fmt: skip

@@ -23,6 +23,7 @@ UNSEEN = 5.0  # times fewer labels for each image than the pilot measured: not a
 LOSS, RISK = 0.01, 0.1  # a cheaper order loses more than this mAP with at most this probability
 FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
+CORRELATED = 0.3  # outcome and final gain, at least: less is chance in the samples
 TEST_NOISE = 0.007  # standard deviation of a measured mAP
 CAUTIOUS = 0.2  # quantile that the best purchase has highest
 
@@ -232,24 +233,31 @@ class Measurement:
 
 
 def next_measurement(choice: Choice) -> Measurement | None:
-    """The cheapest purchase whose outcome changes the label option with some probability.
+    """The cheapest purchase whose outcome probably changes the label option.
 
-    Its outcome predicts the final mAP of every option by linear regression over the samples; the
-    option changes where another one is then expected to be more than 1 point better. None where no
+    The outcome of a smaller purchase of the chosen option or of one of the next two predicts, by
+    linear regression over the samples, how much better than the choice each of these two finally
+    is. The option changes where one is then expected to be more than 1 point better. None where no
     purchase of up to a quarter of the order has a probability of 15 % or more.
     """
-    finals = np.stack([choice.chosen.map, *(rival.map for rival in choice.rivals)], axis=1)
-    options = {choice.chosen.pair, *(rival.pair for rival in choice.rivals[:3])}
+    rivals = choice.rivals[:2]
+    gains = np.stack([rival.map - choice.chosen.map for rival in rivals] or [choice.best.map * 0])
     limit = MEASURED_FOR * choice.chosen.dollars
-    affordable = [c for c in choice.every if c.pair in options and c.dollars <= limit]
-    noise = np.random.default_rng(0).normal(scale=TEST_NOISE, size=len(finals))
-    for candidate in sorted(affordable, key=lambda one: one.dollars):
+    noise = np.random.default_rng(0).normal(scale=TEST_NOISE, size=gains.shape[1])
+    for candidate in sorted(choice.every, key=lambda one: one.dollars):
+        options = {one.pair for one in (choice.chosen, *rivals)}
+        if candidate.times <= 1 or candidate.pair not in options:
+            continue  # the pilot has measured it
+        if candidate.dollars > limit:
+            return None
         outcome = candidate.map + noise
-        away = outcome - outcome.mean()
-        by_outcome = np.outer(away, away @ (finals - finals.mean(axis=0))) / (away @ away)
-        expected = finals.mean(axis=0) + by_outcome
-        changes = float((expected[:, 1:].max(axis=1, initial=0) > expected[:, 0] + LOSS).mean())
-        if changes >= TELLING and finals.shape[1] > 1:
+        away = (outcome - outcome.mean()) / max(outcome.std(), 1e-9)
+        spread, mean = gains.std(axis=1), gains.mean(axis=1)
+        known = ((gains - mean[:, None]) @ away) / len(away)  # covariance with the outcome
+        telling = np.abs(known) > CORRELATED * spread
+        expected = mean[:, None] + np.outer(np.where(telling, known, 0.0), away)
+        changes = float((expected.max(axis=0) > LOSS).mean())
+        if changes >= TELLING and telling.any():
             return Measurement(candidate, changes)
     return None
 
@@ -354,7 +362,8 @@ def _by_amount(
     amounts = here.amounts * (times if bought.option.counted else 1.0)
     total = np.minimum(here.dollars * times + paid, project.dollars)
     return (
-        total, ones * images, ones * times, ones * times, amounts, here.seconds, here.asked, here.present, here.absent,
+        total, ones * images, ones * times, ones * times, amounts, here.seconds, here.asked,
+        here.present, here.absent,
     )  # fmt: skip
 
 

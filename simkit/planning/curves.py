@@ -40,9 +40,9 @@ STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, abou
 FEWER = 0.4  # standard deviation of the logarithm of the slope below the smallest size
 BRIDGE = 0.18  # standard deviation half-way between the pilot's end and complete labels, as a part
 NEARBY = 4.0  # times: sizes from which the slope at the end of the pilot is read
-SLOPE = 0.12  # relative error of that slope, besides the draws
+SLOPE = 0.16  # relative error of that slope, besides the draws
 DECAY = 0.4, 0.2, 0.32  # of the slope: mean at mAP 0.5, its change by logit mAP, standard deviation
-MOVED = 0.07, 0.2  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
+MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
 ALIVE = 0.3  # of the gain of complete labels: an option that gains less in the pilot lags behind
 EDGE = 1e-4  # of mAP, so that logits stay finite
 

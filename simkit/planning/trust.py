@@ -9,6 +9,7 @@ from typing import Literal
 from simkit.planning.backtest import Backtest
 from simkit.planning.choose import Candidate
 from simkit.planning.curves import Curves
+from simkit.planning.evidence import Evidence
 
 Grade = Literal["high", "medium", "low"]
 
@@ -27,71 +28,56 @@ class Trust:
     @staticmethod
     def of(chosen: Candidate, curves: Curves, test: Backtest | None) -> Trust:
         """Of a purchase that curves recommend."""
-        reasons = sorted(_reasons(chosen, curves, test), key=lambda reason: -reason[0])
-        worst = max((weight for weight, _ in reasons), default=0)
+        rows = [*_of_evidence(curves.evidence), *_of_order(chosen, curves, test)]
+        reasons = sorted((row for row in rows if row[0]), key=lambda row: -row[0])
         grades: tuple[Grade, ...] = ("high", "medium", "low")
         return Trust(
-            grades[worst], tuple(text for _, text in reasons)[:MOST_REASONS],
-            chosen.times > FURTHER,
-        )  # fmt: skip
+            grade=grades[max((weight for weight, _ in reasons), default=0)],
+            reasons=tuple(text for _, text in reasons)[:MOST_REASONS],
+            far=chosen.times > FURTHER,
+        )
 
 
-def _reasons(
-    chosen: Candidate, curves: Curves, backtest: Backtest | None
-) -> Iterator[tuple[int, str]]:
-    """(1 or 2, why trust is medium or low)."""
-    evidence, test = curves.evidence, curves.evidence.test
+Row = tuple[int, str]  # how serious it is, 0 to 2, and a sentence
+
+
+def _of_evidence(evidence: Evidence) -> Iterator[Row]:
+    """What is wrong with the runs themselves."""
     share, sentence = evidence.missing
-    if sentence:
-        yield 2 if share > 0.05 else 1, sentence
-    if evidence.stand_in_backbone:
-        yield (
-            2,
-            (
-                "the features come from scenes-net, a small network trained on drawings; compare again "
-                "with a backbone for photographs"
-            ),
-        )
-    if chosen.times > FAR:
-        yield (
-            2 if chosen.times > FURTHER else 1,
-            (
-                f"{chosen.images:,} images are {chosen.times:.2g} times the pilot's "
-                f"{evidence.pool.images:,}"
-            ),
-        )
-    if test.images is not None and test.small:
-        yield (
-            2 if test.half_width >= 5 else 1,
-            (
-                f"on the pilot's {test.images:,} test images mAP is known to ±{test.half_width:.1f} "
-                "points only"
-            ),
-        )
-    if evidence.draws < 3:
-        draws = "1 draw" if evidence.draws == 1 else f"{evidence.draws} draws"
-        yield 2 if evidence.draws == 1 else 1, f"every size was measured in {draws} only"
-    if chosen.times > FAR and not curves.growth_measured(chosen.pair):
-        yield (
-            2,
-            (
-                "complete labels of fewer images were not compared, so the gain from more images is "
-                "an assumption; add full-subset to the schemes"
-            ),
-        )
-    if backtest is not None and not backtest.passed:
-        yield (
-            1,
-            (f"of {backtest.cells} curves only {backtest.held:.0%} predict their own largest size"),
-        )
-    if not evidence.pool.opened:
-        yield (
-            1,
-            (
-                f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from "
-                "class frequencies alone"
-            ),
-        )
+    yield int(share > 0) + int(share > 0.05), sentence
+    text = (
+        "the features come from scenes-net, a small network trained on drawings; compare again "
+        "with a backbone for photographs"
+    )
+    yield 2 * evidence.stand_in_backbone, text
+    test = evidence.test
+    text = (
+        f"on the pilot's {test.images or 0:,} test images mAP is known to ±{test.half_width:.1f} "
+        "points only"
+    )
+    small = test.images is not None and test.small
+    yield int(small) + int(small and test.half_width >= 5), text
+    text = "every size was measured in " + ("1 draw" if evidence.draws == 1 else "2 draws")
+    yield max(3 - evidence.draws, 0), text
+    text = (
+        f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from class "
+        "frequencies alone"
+    )
+    yield int(not evidence.pool.opened), text
+
+
+def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> Iterator[Row]:
+    """How far the order lies beyond what was measured."""
+    times, pool = chosen.times, curves.evidence.pool.images
+    text = f"{chosen.images:,} images are {times:.2g} times the pilot's {pool:,}"
+    yield int(times > FAR) + int(times > FURTHER), text
+    text = (
+        "complete labels of fewer images were not compared, so the gain from more images is an "
+        "assumption; add full-subset to the schemes"
+    )
+    yield 2 * (times > FAR and not curves.growth_measured(chosen.pair)), text
+    if backtest is not None:
+        text = f"of {backtest.cells} curves {backtest.held:.0%} predict their own largest size"
+        yield int(not backtest.passed), text
     low, high = chosen.band
-    if high - low > 0.1:
-        yield 1, f"the range is {100 * (high - low):.0f} points wide"
+    yield int(high - low > 0.1), f"the range is {100 * (high - low):.0f} points wide"
