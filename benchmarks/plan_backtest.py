@@ -65,7 +65,7 @@ GOOD = {"a": 0.9, "b": 0.8}  # share of choices with such a regret
 GOOD_BY_LIST = 0.8
 TABLE = "table.parquet"
 QUICK = World("scenes", (120,), ((120, 10),))
-Labelled = Callable[[Any], str]
+Labelled, Mean = Callable[[Any], str], Callable[[Any], float]
 
 
 @dataclass(frozen=True)
@@ -393,7 +393,7 @@ def judged(every: Sequence[Prediction], decisions: Sequence[Decision]) -> dict[s
     """The criteria, each with what was measured, overall and by world, and whether it is met."""
     met: dict[str, bool] = {}
 
-    def judge(what: str, part: Sequence[Any], value: Labelled | Any, bar: float, form: str) -> None:
+    def judge(what: str, part: Sequence[Any], value: Mean, bar: float, form: str) -> None:
         if part:
             worlds = ", ".join(f"{name} {value(own):{form}}" for name, own in groups(part, "world"))
             sign = -1 if form == ".1f" else 1  # widths are to be small
