@@ -65,7 +65,8 @@ GOOD = {"a": 0.9, "b": 0.8}  # share of choices with such a regret
 GOOD_BY_LIST = 0.8
 TABLE = "table.parquet"
 QUICK = World("scenes", (120,), ((120, 10),))
-Labelled, Mean = Callable[[Any], str], Callable[[Any], float]
+Labelled = Callable[[Any], str]
+Mean = Callable[[Any], float]
 
 
 @dataclass(frozen=True)
