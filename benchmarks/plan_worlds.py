@@ -40,6 +40,7 @@ METHODS = ("an", "ignore", "lsan", "ll-r", "csl")
 PRICES = "coco-tagging"
 OF_PILOTS = (0.04, 0.08, 0.16, 0.32, 0.64)  # shares of the price of complete labels
 OF_PROJECTS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.4, 0.8)
+ENOUGH = 1500  # images on which 12 epochs are enough; smaller pools get as many steps
 PILOTS, TIMES = (150, 300, 600), (10, 30)
 LABELS = {"coco": "coco2014_val", "mirflickr": "mirflickr25k"}
 DIMENSIONS, STRENGTH, SPREAD = 96, 3.4, 0.6  # of made features; of classes, of their present labels
@@ -90,7 +91,8 @@ def _source(world: World, images: int, folder: Path) -> dict[str, Any]:
     if world.name == "scenes":
         return {"data": f"scenes:images={images}", "train": demo().train}
     rate = 0.01 if world.name == "photographs" else 0.03
-    train = Settings(epochs=12, batch_size=32, lr=rate, schedule="cosine")
+    epochs = min(60, max(12, 12 * ENOUGH // images))
+    train = Settings(epochs=epochs, batch_size=32, lr=rate, schedule="cosine")
     if world.name == "photographs":
         return {**_photographs(images, folder), "train": train}
     return {**_made(LABELS[world.name], images, folder), "train": train}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +21,12 @@ MOST_TIMES = 50.0  # the pilot's pool: beyond that nothing is promised
 LEVELS = 20  # dollars at which every way is looked at
 SIZES = 5  # numbers of images of a project, where an option can spread over fewer
 UNSEEN = 5.0  # times fewer labels for each image than the pilot measured: not a candidate
-LOSS, RISK = 0.01, 0.1  # a cheaper order loses more than this mAP with at most this probability
+LOSS, RISK = 0.01, 0.05  # a cheaper order loses more than this mAP with at most this probability
 FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
 CORRELATED = 0.3  # outcome and final gain, at least: less is chance in the samples
 TEST_NOISE = 0.007  # standard deviation of a measured mAP
-CAUTIOUS = 0.2  # quantile that the best purchase has highest
+CAUTIOUS = 0.35  # quantile that the best purchase has highest
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,13 @@ class Candidate:
     def pair(self) -> Pair:
         return self.option, self.method
 
-    @property
+    @cached_property
     def median(self) -> float:
         return float(np.median(self.map))
 
-    @property
+    @cached_property
     def cautious(self) -> float:
-        """The 20 % quantile."""
+        """A quantile below the median, by which purchases are compared."""
         return float(np.quantile(self.map, CAUTIOUS))
 
     @property
@@ -165,7 +166,7 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         grid = grids[option]
         if grid is None:
             continue
-        value = curves(pair, grid.present, grid.absent, grid.times)
+        value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
         seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
         if needs_absent(pair[1]):
             seen &= grid.absent.sum(axis=1) > 0
@@ -182,8 +183,8 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
 def choose(every: Sequence[Candidate], project: Project) -> Choice:
     """The cheapest purchase that is shown to be as good as the best one.
 
-    Without a target the best has the highest 20 % quantile, and a cheaper one is chosen only where
-    P(it loses more than 1 point) is at most 10 %, by paired samples: not knowing is no tie. With a
+    Without a target the best has the highest cautious mAP, and a cheaper one is chosen only where
+    P(it loses more than 1 point) is at most 5 %, by paired samples: not knowing is no tie. With a
     target it is the cheapest that reaches it with the wanted probability.
     """
     order = sorted(range(len(every)), key=lambda k: (every[k].dollars, k))

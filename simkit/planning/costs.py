@@ -99,7 +99,9 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     images = min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
     counter = _Counter(option, pool, prices.once_set_up(), images)
     rows = [counter(amount) for amount in counter.amounts()]
-    rows = [row for place, row in enumerate(rows) if not place or row[1] > rows[place - 1][1]]
+    # Of amounts at one price (all questions about an image may share it) the largest counts.
+    rows = [row for row, after in zip(rows, [*rows[1:], None], strict=True)
+            if after is None or after[1] > row[1]]  # fmt: skip
     columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]
     return Purchases(option, *columns, counter.complete())  # type: ignore[call-arg, arg-type]
 

@@ -8,10 +8,11 @@ Three steps, each a function of counts and not of dollars:
 2. *A label option in the pilot's pool* (`CellCurve`). u is the share of labels that a method can
    use. At u = 1 the labels are complete, and mAP is C of the same method. Every family is
    C - a z(u) with z(1) = 0, so that a has a closed form; shapes z are weighted by their fit.
-3. *The same shares of a larger pool* (`Curves.__call__`). In logit mAP the distance between an
-   option and complete labels of the same images stays as it is, with an error that grows as fewer
-   labels are known. An option that gains nothing from more images in the pilot gains nothing
-   beyond it.
+3. *The same shares of a larger pool* (`Curves.__call__`). Two rules bound what was measured: the
+   distance of an option to complete labels of the same images stays as it is in logit mAP, or its
+   labels stay worth the same part of the images, completely labelled. Every sample mixes them by a
+   weight from 0 to 1, with an error that grows as fewer labels are known. An option that gains
+   nothing from more images in the pilot gains nothing beyond it.
 
 The constants below come from benchmarks/plan_backtest.py, which says how well they hold.
 """
@@ -38,12 +39,15 @@ UNKNOWN_AS_ABSENT = ("an", "asl", "fe", "focal", "lsan")
 NOISE = 0.007  # mAP: how closely a family can describe a curve
 STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, about 1
 FEWER = 0.4  # standard deviation of the logarithm of the slope below the smallest size
-BRIDGE = 0.18  # standard deviation half-way between the pilot's end and complete labels, as a part
+BRIDGE = 0.15  # standard deviation half-way between the pilot's end and complete labels, as a part
+STRAIGHT = 0.5  # of the samples go straight on in logit mAP
 NEARBY = 4.0  # times: sizes from which the slope at the end of the pilot is read
 SLOPE = 0.16  # relative error of that slope, besides the draws
 DECAY = 0.4, 0.2, 0.32  # of the slope: mean at mAP 0.5, its change by logit mAP, standard deviation
 MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
 ALIVE = 0.3  # of the gain of complete labels: an option that gains less in the pilot lags behind
+OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
+PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
 EDGE = 1e-4  # of mAP, so that logits stay finite
 
 
@@ -63,6 +67,8 @@ class CellCurve:
         (R,) a of the sampled shape.
     shape
         (R,) place of the sampled shape in `SHAPES`.
+    straight
+        (R,) whether logit mAP is a straight line in log u beyond the largest size instead.
     wander
         (R,) standard normal, of the bridge between the last size and the end.
     """
@@ -72,6 +78,7 @@ class CellCurve:
     end: Array
     scale: Array
     shape: NDArray[np.int64]
+    straight: NDArray[np.bool_]
     wander: Array
 
     def __call__(self, u: Array) -> Array:
@@ -81,7 +88,12 @@ class CellCurve:
         part = np.clip((log - known[-1]) / max(-known[-1], 1e-9), 0.0, 1.0)  # of the way to u = 1
         value = self._shape(u)
         missed = self.scores - self._shape(self.u)
-        value += np.stack([np.interp(log, known, row) for row in missed]) * (1 - part)
+        value += _between(log, known, missed) * (1 - part)
+        last, end = (
+            logit(np.clip(x, EDGE, 1 - EDGE))[:, None] for x in (self.scores[:, -1], self.end)
+        )
+        line = expit(last + (end - last) * part)
+        value = np.where(self.straight[:, None] & (part > 0), line, value)
         gap = self.end - self.scores[:, -1]
         value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
         most = np.maximum(self.end, self.scores.max(axis=1))[:, None]
@@ -120,10 +132,26 @@ class FullCurve:
 
     def logit(self, times: Array) -> Array:
         """(R, M) logit mAP of so many times the pool's images (M,)."""
-        x = np.log(np.maximum(times, 1e-9))
+        within = logit(self.within(np.minimum(times, 1.0)))
+        return within + self._beyond(np.log(np.maximum(times, 1.0))[None])
+
+    def enlarged(self, here: Array, times: Array) -> Array:
+        """(R, M) logit mAP of labels that are worth the same part of so many times the images.
+
+        here: (R, M) logit mAP in the pool; above complete labels the distance is kept.
+        """
+        log, curve = np.log(PARTS), np.maximum.accumulate(self.logit(PARTS), axis=1)
+        curve = curve + 1e-9 * np.arange(len(log))  # strictly ascending
+        part = np.stack([np.interp(y, row, log) for y, row in zip(here, curve, strict=True)])
+        at = part + np.log(times)
+        inside = np.stack([np.interp(x, log, row) for x, row in zip(at, curve, strict=True)])
+        outside = np.maximum(here - curve[:, -1:], 0) + np.minimum(here - curve[:, :1], 0)
+        return inside + self._beyond(np.maximum(at, 0)) + outside
+
+    def _beyond(self, log: Array) -> Array:
+        """(R, M) gain of logit mAP beyond the pool, by the logarithm of times, 0 or more."""
         g = np.where(np.abs(self.decay) < 1e-3, 1e-3, self.decay)[:, None]
-        beyond = self.slope[:, None] * -np.expm1(-g * np.maximum(x, 0)) / g
-        return logit(self.within(np.minimum(times, 1.0))) + beyond
+        return self.slope[:, None] * -np.expm1(-g * log) / g
 
     def __call__(self, times: Array) -> Array:
         return expit(self.logit(times))
@@ -152,7 +180,7 @@ class Curves:
         self._cells: dict[Pair, CellCurve] = {}
         # One sample is one world: what no pilot tells is the same for all methods in it.
         self._decay, self._slope = rng.standard_normal(SAMPLES), rng.standard_normal(SAMPLES)
-        self._moves = rng.standard_normal(SAMPLES)
+        self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
 
     def full(self, pair: Pair) -> FullCurve:
         """The curve of complete labels by the same people with the same method."""
@@ -178,7 +206,7 @@ class Curves:
         return np.sqrt(p * _mean_share(absent, whole[1]))
 
     def __call__(self, pair: Pair, present: Array, absent: Array, times: Array) -> Array:
-        """(R, M) mAP on new images.
+        """(R, M) mean mAP on new images.
 
         Parameters
         ----------
@@ -191,36 +219,39 @@ class Curves:
         option, _ = pair
         full = self.full(pair)
         if option.complete:
-            return self._as_scored(pair, full(times))
+            return full(times)
         u = self.shares(pair, present, absent)
         if option.amount == "images":
             sizes = self.evidence.cells[pair]
             log = np.log([size.amount / self.evidence.pool.images for size in sizes])
             scores = logit(np.clip(self._scores(sizes), EDGE, 1 - EDGE))
-            here = np.stack([np.interp(np.log(times), log, row) for row in scores])
+            here = _between(np.log(times), log, scores)
             start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
             limit = full(np.exp(log[-1:]))
+            gain = self._alive(pair) * (full.logit(times) - full.logit(start))
         else:
             most = self.cell(pair)(u)
             here, start, limit = logit(most), np.ones_like(times), full.end[:, None]
-        gain = full.logit(times) - full.logit(start)
-        value = expit(here + self._alive(pair) * gain + self._moved(pair, u, times / start))
+            gain = (1 - self._mix) * (full.logit(times) - full.logit(start))
+            gain += self._mix * (full.enlarged(here, times) - here)
+        value = expit(here + gain + self._moved(pair, u, times / start))
         # No sample exceeds complete labels of as many images, except by what was measured.
         value = np.minimum(value, full(times) + np.maximum(most - limit, 0))
-        return self._as_scored(pair, np.maximum(value, np.minimum(self.chance, most)))
+        return np.maximum(value, np.minimum(self.chance, most))
 
-    def _as_scored(self, pair: Pair, value: Array) -> Array:
-        """With the noise of a single draw and of a small test set, the same luck in all cells."""
+    def as_scored(self, pair: Pair, value: Array) -> Array:
+        """(R, M) mAP of a single purchase, with the noise of its draw, of its images and of a small
+        test set; in a sample the luck is the same for all purchases."""
         sizes = self.evidence.cells.get(pair) or self._complete_sizes(*pair)
         spreads = [_spread(size.scores) for size in sizes[len(sizes) // 2 :]]
-        spread = float(np.median(spreads or [0.0]))
+        spread = np.hypot(float(np.median(spreads or [0.0])), OTHER_IMAGES)
         angle = np.arcsin(np.sqrt(np.clip(value, 0, 1)))
         slope = np.maximum(np.sin(2 * angle), 0.1)  # of mAP by the angle
         angle = angle + (spread / slope + self.evidence.test.spread) * self._luck[:, None]
         return np.asarray(np.sin(np.clip(angle, 0, np.pi / 2)) ** 2)
 
     def at_size(self, pair: Pair, size: Size) -> Array:
-        """(R,) mAP of a measured size."""
+        """(R,) mean mAP of a measured size."""
         times = np.ones(1)
         present, absent = size.present[None], size.absent[None]
         if pair[0].amount == "images":
@@ -322,8 +353,10 @@ class Curves:
         # Sampled in proportion to exp(-loss / 2), by the largest of perturbed logarithms.
         rng = self._rng("shape", *names)
         chosen = np.argmax(-loss / 2 + rng.gumbel(size=loss.shape), axis=1)
-        return CellCurve(u, scores, end, scale[np.arange(SAMPLES), chosen], chosen,
-                         rng.standard_normal(SAMPLES))  # fmt: skip
+        return CellCurve(
+            u, scores, end, scale[np.arange(SAMPLES), chosen], chosen,
+            rng.random(SAMPLES) < STRAIGHT, rng.standard_normal(SAMPLES),
+        )  # fmt: skip
 
     def growth_measured(self, pair: Pair) -> bool:
         """Whether completely labelled parts of the pool show what more images bring."""
@@ -338,6 +371,16 @@ class Curves:
 
     def _rng(self, *names: str) -> np.random.Generator:
         return np.random.default_rng(Chance.seeded(self.seed).of("plan", *names).seed())
+
+
+def _between(x: Array, at: Array, rows: Array) -> Array:
+    """(R, M) every row (K,) of values at `at`, in straight lines; constant outside."""
+    if len(at) == 1:
+        return np.repeat(rows, len(x), axis=1)
+    high = np.clip(np.searchsorted(at, x), 1, len(at) - 1)
+    step = np.maximum(at[high] - at[high - 1], 1e-12)
+    part = np.clip((x - at[high - 1]) / step, 0.0, 1.0)
+    return rows[:, high - 1] * (1 - part) + rows[:, high] * part
 
 
 def _spread(scores: Array) -> float:
