@@ -88,7 +88,8 @@ def test_a_plan_takes_ten_lines(scratch: None) -> None:
     expected, least, most, measured = (float(number) / 100 for number in said.groups())
     assert [plan.chosen.median, low, high] == pytest.approx([expected, least, most], abs=0.02)
     assert low < measured < high
-    assert plan.chosen.option.complete and plan.trust.grade == "low" and len(plan.order) == 2
+    assert plan.chosen.option.part.name == "fpc" and plan.choice.rivals[0].option.complete
+    assert plan.trust.grade == "low" and len(plan.order) == 2
 
 
 def test_a_scheme_and_a_method_are_added_and_found(scratch: None) -> None:
