@@ -273,7 +273,7 @@ def beyond(world: str, pilot: Evidence, project: Evidence) -> Iterator[Predictio
                 continue
             if needs_absent(pair[1]) and not part.absent.any():
                 continue
-            values = curves(pair, part.present, part.absent, at)[:, 0]
+            values = curves.as_scored(pair, curves(pair, part.present, part.absent, at))[:, 0]
             band = (100 * np.quantile(values, [0.05, 0.5, 0.95])).tolist()
             end = pilot.cells[pair][-1].score
             yield Prediction("b", world, pools, round(times), pair, kind, end, 100 * score, *band)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +20,14 @@ MOST_TIMES = 50.0  # the pilot's pool: beyond that nothing is promised
 LEVELS = 20  # dollars at which every way is looked at
 SIZES = 5  # numbers of images of a project, where an option can spread over fewer
 UNSEEN = 5.0  # times fewer labels for each image than the pilot measured: not a candidate
+UNLIMITED = 1e15  # dollars
 LOSS, RISK = 0.01, 0.05  # a cheaper order loses more than this mAP with at most this probability
+SMALL_ORDER = 100.0  # dollars: below that a first round is not worth the trouble
 FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
+LEAST_MEASURED = 0.02  # of the order
 CORRELATED = 0.3  # outcome and final gain, at least: less is chance in the samples
 TEST_NOISE = 0.007  # standard deviation of a measured mAP
-CAUTIOUS = 0.35  # quantile that the best purchase has highest
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,8 @@ class Candidate:
         (L',) labels of each scored class that become known.
     map
         (R,) mAP on new images in each sample.
+    median
+        Of `map`: what is expected.
     """
 
     option: LabelOption
@@ -88,19 +91,15 @@ class Candidate:
     present: Array
     absent: Array
     map: Array
+    median: float
+
+    def __repr__(self) -> str:
+        scheme = self.option.with_amount(self.amount)
+        return f"<Candidate {scheme!r}, {self.method}: ${self.dollars:,.2f}, {self.median:.3f} mAP>"
 
     @property
     def pair(self) -> Pair:
         return self.option, self.method
-
-    @cached_property
-    def median(self) -> float:
-        return float(np.median(self.map))
-
-    @cached_property
-    def cautious(self) -> float:
-        """A quantile below the median, by which purchases are compared."""
-        return float(np.quantile(self.map, CAUTIOUS))
 
     @property
     def band(self) -> tuple[float, float]:
@@ -122,9 +121,10 @@ class Choice:
     chosen
         The cheapest that is as good as the best, or that reaches the target.
     best
-        The one with the highest cautious mAP, whatever it costs within the budget.
+        The one with the highest expected mAP within the budget.
     rivals
-        The best purchase of every other label option, best first.
+        The best purchase of every other label option, best first; with a target that is reached
+        the cheapest that reaches it, cheapest first.
     every
         All candidates.
     reached
@@ -167,54 +167,70 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
         if grid is None:
             continue
         value = curves.as_scored(pair, curves(pair, grid.present, grid.absent, grid.times))
+        medians = np.median(value, axis=0).tolist()
         seen = _seen(curves, pair, grid) & _cheaper_than_complete(curves, pair, grid, project)
         if needs_absent(pair[1]):
             seen &= grid.absent.sum(axis=1) > 0
-        made += [grid.candidate(k, pair, value[:, k]) for k in np.flatnonzero(seen).tolist()]
-    if not made:
-        cheapest = min(_cheapest(curves, project), default=math.inf)
+        if pair[0].counted:
+            seen &= grid.amounts >= 1
+        made += [
+            grid.candidate(k, pair, value[:, k], medians[k]) for k in np.flatnonzero(seen).tolist()
+        ]
+    if not made and project.dollars < UNLIMITED:
+        least = min(one.dollars for one in candidates(curves, replace(project, dollars=UNLIMITED)))
         raise BadInput(
             f"the budget of ${project.dollars:,.2f} pays for no labels that the pilot can judge; "
-            f"raise it to ${cheapest:,.2f}"
+            f"raise it to ${math.ceil(100 * least) / 100:,.2f}"
         )
+    if not made:
+        raise BadInput("the pilot can judge no label option at these prices; compare more schemes")
     return made
 
 
 def choose(every: Sequence[Candidate], project: Project) -> Choice:
     """The cheapest purchase that is shown to be as good as the best one.
 
-    Without a target the best has the highest cautious mAP, and a cheaper one is chosen only where
-    P(it loses more than 1 point) is at most 5 %, by paired samples: not knowing is no tie. With a
-    target it is the cheapest that reaches it with the wanted probability.
+    Without a target the best has the highest expected mAP. A cheaper one is chosen only where it
+    loses more than 1 point with a probability of at most 5 %, by paired samples, against the best
+    and against the best complete labels: not knowing is no tie. With a target the choice is the
+    cheapest that reaches it with the wanted probability.
     """
-    order = sorted(range(len(every)), key=lambda k: (every[k].dollars, k))
-    cautious = np.array([one.cautious for one in every])
-    best = every[_first_best(cautious, [one.dollars for one in every])]
-    chosen, reached = best, None
+    order = sorted(every, key=lambda one: (one.dollars, -one.median))
+    best = max(every, key=lambda one: (one.median, -one.dollars))
+    chosen, reached, able = best, None, list(order)
     if project.target is not None:
-        able = [k for k in order if every[k].reaches(project.target) >= project.confidence]
+        able = [one for one in order if one.reaches(project.target) >= project.confidence]
         reached = bool(able)
-        if able:
-            chosen = every[able[0]]
-            same = [every[k] for k in able if every[k].dollars <= 1.001 * chosen.dollars]
-            chosen = max(same, key=lambda one: one.cautious)
-        else:
-            chosen = max(every, key=lambda one: (one.reaches(project.target or 0), one.cautious))
+        likely = max(order, key=lambda one: (one.reaches(project.target or 0), one.median))
+        chosen = able[0] if able else likely
     else:
-        for k in order:
-            if float((best.map - every[k].map > LOSS).mean()) <= RISK:
-                same = [one for one in every if abs(one.dollars - every[k].dollars) < 0.005]
-                able_too = [o for o in same if (best.map - o.map > LOSS).mean() <= RISK]
-                chosen = max(able_too, key=lambda one: round(one.cautious, 4))
-                break
+        complete = [one for one in every if one.option.complete]
+        references = [best, max(complete, key=lambda one: one.median, default=best)]
+        good = (one for one in order if all(_loses(one, other) <= RISK for other in references))
+        chosen = next(good, best)
+        equal = [one for one in order if abs(one.dollars - chosen.dollars) < 0.005]
+        chosen = max(equal, key=lambda one: round(one.median, 4))
+    return Choice(chosen, best, _rivals(able or order, chosen, reached), tuple(every), reached)
+
+
+def _loses(one: Candidate, other: Candidate) -> float:
+    """Probability that `other` is more than 1 point better."""
+    return float((other.map - one.map > LOSS).mean())
+
+
+def _rivals(
+    order: Sequence[Candidate], chosen: Candidate, reached: bool | None
+) -> tuple[Candidate, ...]:
+    """The best purchase of every other option; the cheapest where a target is reached."""
     rivals: dict[LabelOption, Candidate] = {}
-    for one in every:
-        if one.option == chosen.option or one.dollars > project.dollars + 1e-6:
+    for one in order:
+        if one.option == chosen.option:
             continue
-        if one.option not in rivals or one.cautious > rivals[one.option].cautious + 1e-9:
+        before = rivals.get(one.option)
+        if before is None or (not reached and one.median > before.median + 1e-9):
             rivals[one.option] = one
-    ranked = sorted(rivals.values(), key=lambda one: -one.cautious)
-    return Choice(chosen, best, tuple(ranked), tuple(every), reached)
+    ranked = rivals.values()
+    return tuple(sorted(ranked, key=lambda one: one.dollars if reached else -one.median))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,16 +255,19 @@ def next_measurement(choice: Choice) -> Measurement | None:
     The outcome of a smaller purchase of the chosen option or of one of the next two predicts, by
     linear regression over the samples, how much better than the choice each of these two finally
     is. The option changes where one is then expected to be more than 1 point better. None where no
-    purchase of up to a quarter of the order has a probability of 15 % or more.
+    purchase of up to a quarter of the order has a probability of 15 % or more, and for targets.
     """
+    if choice.reached is not None:
+        return None
     rivals = choice.rivals[:2]
     gains = np.stack([rival.map - choice.chosen.map for rival in rivals] or [choice.best.map * 0])
     limit = MEASURED_FOR * choice.chosen.dollars
     noise = np.random.default_rng(0).normal(scale=TEST_NOISE, size=gains.shape[1])
     for candidate in sorted(choice.every, key=lambda one: one.dollars):
         options = {one.pair for one in (choice.chosen, *rivals)}
-        if candidate.times <= 1 or candidate.pair not in options:
-            continue  # the pilot has measured it
+        small = candidate.times <= 1 or candidate.dollars < LEAST_MEASURED * choice.chosen.dollars
+        if small or candidate.pair not in options:
+            continue  # the pilot has measured it, or it is too little to tell
         if candidate.dollars > limit:
             return None
         outcome = candidate.map + noise
@@ -266,23 +285,19 @@ def next_measurement(choice: Choice) -> Measurement | None:
 def first_round(choice: Choice) -> tuple[Candidate, ...]:
     """A first part of the two best label options, where the whole order lies too far ahead.
 
-    Empty where either cannot be bought for a tenth of the order.
+    Empty for a small order, and where either cannot be bought for a tenth of the order.
     """
     ways = [choice.chosen, *choice.rivals[:1]]
     limit = FIRST_ROUND * choice.chosen.dollars
+    if choice.chosen.dollars < SMALL_ORDER:
+        return ()
     parts = [
         [one for one in choice.every if one.pair == way.pair and one.dollars <= limit]
         for way in ways
     ]
     if len(ways) < 2 or not all(parts):
         return ()
-    return tuple(max(part, key=lambda one: one.cautious) for part in parts)
-
-
-def _first_best(scores: Array, dollars: Sequence[float]) -> int:
-    """The highest score; the cheapest of equal ones, and the first of these."""
-    top = np.flatnonzero(scores >= scores.max() - 1e-9)
-    return min(top.tolist(), key=lambda k: (dollars[k], k))
+    return tuple(max(part, key=lambda one: one.median) for part in parts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,12 +314,13 @@ class _Grid:
     present: Array
     absent: Array
 
-    def candidate(self, place: int, pair: Pair, value: Array) -> Candidate:
+    def candidate(self, place: int, pair: Pair, value: Array, median: float) -> Candidate:
         by = self.pool_times[place]
         return Candidate(
             *pair, float(self.dollars[place]), int(self.images[place]), float(self.times[place]),
             float(self.amounts[place]), float(self.seconds[place] * by),
             float(self.asked[place] * by), self.present[place] * by, self.absent[place] * by, value,
+            median,
         )  # fmt: skip
 
 
@@ -335,11 +351,14 @@ def _sizes(pool: int, project: Project) -> Iterator[int]:
 def _all_images(bought: Purchases, pool: int, project: Project) -> tuple[Array, ...] | None:
     """An option that buys more images."""
     each = bought.dollars[-1] / pool + project.image_price
-    most = min(_most_images(pool, project), int((project.dollars - project.set_up) / each + 1e-9))
+    exist = _most_images(pool, project)
+    most = int(min(exist, (project.dollars - project.set_up) / each + 1e-9))
     if most < 1:
         return None
-    least = max(1, min(pool // 50, most))
-    images = np.unique(np.geomspace(least, most, 2 * LEVELS).round())
+    least = max(1, min(pool // 50, exist))
+    # The same numbers whatever the budget, so that more money never buys less; then all it buys.
+    images = np.unique(np.append(np.geomspace(least, exist, 3 * LEVELS).round(), most))
+    images = images[images <= most]
     times, ones = images / pool, np.ones(len(images))
     counts = (np.outer(ones, part[-1]) for part in (bought.present, bought.absent))
     return (
@@ -358,7 +377,8 @@ def _by_amount(
     if left < bought.dollars[0]:
         return None
     most = min(left, float(bought.dollars[-1]))
-    here = bought.at(np.geomspace(bought.dollars[0], most, LEVELS))
+    levels = np.geomspace(bought.dollars[0], bought.dollars[-1], LEVELS)
+    here = bought.at(np.append(levels[levels < most], most))
     ones = np.ones(len(here.dollars))
     amounts = here.amounts * (times if bought.option.counted else 1.0)
     total = np.minimum(here.dollars * times + paid, project.dollars)
@@ -389,15 +409,3 @@ def _cheaper_than_complete(
         return np.ones(len(grid.dollars), bool)
     each = complete.dollars[-1] / curves.evidence.pool.images + project.image_price
     return grid.dollars < 0.98 * (each * grid.images + project.set_up)
-
-
-def _cheapest(curves: Curves, project: Project) -> Iterator[float]:
-    for pair, sizes in curves.evidence.cells.items():
-        bought = curves.purchases.get(pair[0])
-        if bought is None:
-            continue
-        if pair[0].amount == "images":
-            each = bought.dollars[-1] / curves.evidence.pool.images + project.image_price
-            yield sizes[0].amount * each + project.set_up
-        else:
-            yield float(bought.dollars[0]) + project.set_up

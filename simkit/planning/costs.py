@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.schemes.base import largest
 from simkit.annotate.simulate import simulate
+from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.planning.evidence import COMPLETE, LabelOption, Pool
 
 Array = NDArray[np.float64]
 
 COUNTED = 2_000_000  # (image, class) places that are simulated; more are taken to be alike
+NOTHING = 1e-6  # dollars
 STEPS = 16  # amounts of each label option
 
 
@@ -94,7 +96,7 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     Raises
     ------
     BadInput
-        If the price list has no price for a question that the scheme asks.
+        If the price list has no price for a question that the scheme asks, or asks nothing.
     """
     images = min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
     counter = _Counter(option, pool, prices.once_set_up(), images)
@@ -102,6 +104,11 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     # Of amounts at one price (all questions about an image may share it) the largest counts.
     rows = [row for row, after in zip(rows, [*rows[1:], None], strict=True)
             if after is None or after[1] > row[1]]  # fmt: skip
+    if rows[0][1] <= NOTHING:
+        raise BadInput(
+            f"price list {prices.name!r} asks nothing for what {option.scheme} asks; give it "
+            "prices above 0"
+        )
     columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]
     return Purchases(option, *columns, counter.complete())  # type: ignore[call-arg, arg-type]
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ KNOWN_ALONE = ("ignore", "partial-bce")  # without absent labels these call ever
 UNKNOWN_AS_ABSENT = ("an", "asl", "fe", "focal", "lsan")
 NOISE = 0.007  # mAP: how closely a family can describe a curve
 STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, about 1
-FEWER = 0.4  # standard deviation of the logarithm of the slope below the smallest size
+FEWER = 1.3, 0.5  # how much steeper curves are below the smallest size; and its log error
 BRIDGE = 0.15  # standard deviation half-way between the pilot's end and complete labels, as a part
 STRAIGHT = 0.5  # of the samples go straight on in logit mAP
 NEARBY = 4.0  # times: sizes from which the slope at the end of the pilot is read
@@ -98,7 +99,8 @@ class CellCurve:
         value += (BRIDGE * self.wander * gap)[:, None] * np.sqrt(4 * part * (1 - part))
         most = np.maximum(self.end, self.scores.max(axis=1))[:, None]
         value = np.clip(value, EDGE, np.minimum(most, 1 - EDGE))
-        return np.where(log < known[0], self._below(log), value)
+        below = log < known[0]
+        return np.where(below, self._below(log), value) if below.any() else value
 
     def _shape(self, u: Array) -> Array:
         return self.end[:, None] - self.scale[:, None] * _shapes(u)[self.shape]
@@ -107,7 +109,8 @@ class CellCurve:
         """(R, M) with fewer labels than were measured: on at the slope of the smallest sizes."""
         known, y = np.log(self.u), logit(np.clip(self.scores, EDGE, 1 - EDGE))
         slope = (y[:, 1] - y[:, 0]) / (known[1] - known[0]) if len(known) > 1 else 0.5
-        slope = np.maximum(slope, 0.1) * np.exp(FEWER * self.wander)
+        steeper, error = FEWER
+        slope = np.maximum(slope, 0.1) * steeper * np.exp(error * self.wander)
         return expit(y[:, :1] + slope[:, None] * np.minimum(log - known[0], 0))
 
 
@@ -140,13 +143,23 @@ class FullCurve:
 
         here: (R, M) logit mAP in the pool; above complete labels the distance is kept.
         """
-        log, curve = np.log(PARTS), np.maximum.accumulate(self.logit(PARTS), axis=1)
-        curve = curve + 1e-9 * np.arange(len(log))  # strictly ascending
-        part = np.stack([np.interp(y, row, log) for y, row in zip(here, curve, strict=True)])
-        at = part + np.log(times)
-        inside = np.stack([np.interp(x, log, row) for x, row in zip(at, curve, strict=True)])
+        log, curve = np.log(PARTS), self._parts
+        high = np.clip((curve[:, None, :] < here[:, :, None]).sum(axis=2), 1, len(log) - 1)
+        below, above = (np.take_along_axis(curve, place, axis=1) for place in (high - 1, high))
+        step = log[1] - log[0]
+        part = log[high - 1] + step * np.clip((here - below) / (above - below), 0.0, 1.0)
+        at = np.minimum((part + np.log(times) - log[0]) / step, len(log) - 1.0)  # in steps
+        low = np.clip(at.astype(int), 0, len(log) - 2)
+        low_value, high_value = (np.take_along_axis(curve, k, axis=1) for k in (low, low + 1))
+        inside = low_value + (high_value - low_value) * np.clip(at - low, 0.0, 1.0)
         outside = np.maximum(here - curve[:, -1:], 0) + np.minimum(here - curve[:, :1], 0)
-        return inside + self._beyond(np.maximum(at, 0)) + outside
+        return inside + self._beyond(np.maximum(part + np.log(times), 0)) + outside
+
+    @cached_property
+    def _parts(self) -> Array:
+        """(R, G) logit mAP of parts of the pool, strictly ascending."""
+        ascending = np.maximum.accumulate(self.logit(PARTS), axis=1)
+        return ascending + 1e-9 * np.arange(len(PARTS))
 
     def _beyond(self, log: Array) -> Array:
         """(R, M) gain of logit mAP beyond the pool, by the logarithm of times, 0 or more."""
@@ -219,7 +232,7 @@ class Curves:
         option, _ = pair
         full = self.full(pair)
         if option.complete:
-            return full(times)
+            return np.maximum(full(times), np.minimum(self.chance, full.end[:, None]))
         u = self.shares(pair, present, absent)
         if option.amount == "images":
             sizes = self.evidence.cells[pair]
@@ -302,7 +315,7 @@ class Curves:
             away = log - weight @ log
             slope = y @ (weight * away) / (weight @ away**2) * (1 + SLOPE * self._slope)
         mean, by_level, spread = DECAY
-        decay = mean + by_level * logit(end) + spread * self._decay
+        decay = np.maximum(mean + by_level * logit(end) + spread * self._decay, 0.0)
         if not sizes:  # a straight line in the logarithm of images
             shares = np.array([0.25])
             scores = expit(logit(end) + np.log(0.25) * slope)[:, None]
@@ -357,6 +370,16 @@ class Curves:
             u, scores, end, scale[np.arange(SAMPLES), chosen], chosen,
             rng.random(SAMPLES) < STRAIGHT, rng.standard_normal(SAMPLES),
         )  # fmt: skip
+
+    def fewer_than_measured(self, pair: Pair, present: Array, absent: Array, times: float) -> float:
+        """How many times as many usable labels for each image the smallest measured size had.
+
+        present, absent: (L',) labels on so many times the pool's images.
+        """
+        if pair[0].amount == "images":
+            return 0.0
+        u = self.shares(pair, present[None] / times, absent[None] / times)[0]
+        return float(self.cell(pair).u[0] / max(u, 1e-9))
 
     def growth_measured(self, pair: Pair) -> bool:
         """Whether completely labelled parts of the pool show what more images bring."""

@@ -274,10 +274,39 @@ def _read(folder: Folder) -> _Folder:
                 f"the table in {folder} has runs of different data ({name} differs); compare each "
                 "data set in a folder of its own"
             )
-    scores = table["map"].to_numpy()
-    for score in scores[~((scores >= 0) & (scores <= 1) | np.isnan(scores))][:1]:
-        raise BadInput(f"{folder}: map is {score:g}; a mean AP from 0 to 1 is expected")
+    _check_columns(table, str(folder))
     return _Folder(str(folder), table, _grid(Path(folder)))
+
+
+_WHOLE = ("scheme", "scheme_spec", "method", "images", "draw", "labels_id", "class_present",
+          "class_absent")  # fmt: skip
+
+
+def _check_columns(table: pa.Table, folder: str) -> None:
+    """Raise BadInput for columns of another type, gaps, and numbers out of range."""
+    for name in _COLUMNS:
+        if table[name].type != runs.SCHEMA.field(name).type:
+            raise BadInput(
+                f"the table in {folder} has {name} as {table[name].type}; "
+                f"{runs.SCHEMA.field(name).type} is expected, so compare again"
+            )
+    scored = table.filter(pa.compute.is_valid(table["map"]))
+    for name in _WHOLE:
+        if scored[name].null_count:
+            raise BadInput(f"the table in {folder} lacks {name} in some runs; compare again")
+    for name, most in (("map", 1.0), ("ap", 1.0), ("class_present", None), ("class_absent", None)):
+        values = scored[name].combine_chunks()
+        values = values if name == "map" else values.flatten()
+        limits = pa.compute.min_max(pa.compute.drop_null(values)).as_py()
+        low, high = limits["min"], limits["max"]
+        wrong = low is not None and (low < 0 or (most is not None and not high <= most))
+        nan = name == "map" and pa.compute.any(pa.compute.is_nan(values)).as_py()
+        if wrong or nan:
+            raise BadInput(
+                f"the table in {folder} has {name} {'nan' if nan else low if low < 0 else high}; "
+                f"{'a mean AP from 0 to 1' if most else 'a count of 0 or more'} is expected, so "
+                "compare again"
+            )
 
 
 def _grid(folder: Path) -> dict[str, Any]:
@@ -285,9 +314,20 @@ def _grid(folder: Path) -> dict[str, Any]:
     path = folder / "grid.toml"
     try:
         text = path.read_text("utf-8") if path.is_file() else kept.under_way(folder)["grid"]
-        return tomllib.loads(text)
+        grid = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"{path} cannot be read ({error}); compare again into this folder") from None
+    kinds: dict[str, Any] = {
+        "data": str,
+        "prices": str,
+        "images": (int, float),
+        "habits": dict,
+        "backbone": str,
+    }
+    for name, kind in kinds.items():
+        if name in grid and not isinstance(grid[name], kind):
+            raise BadInput(f"{path}: {name} is {grid[name]!r}; compare again into this folder")
+    return grid
 
 
 def _check_alike(one: _Folder, other: _Folder) -> None:
@@ -353,7 +393,10 @@ class _Rows:
             )
             columns = [_matrix(table[n], L) for n in ("class_present", "class_absent", "ap")]
             for place, row in enumerate(plain.to_pylist()):
-                row["option"] = LabelOption.of(row["scheme"], habits)
+                try:
+                    row["option"] = LabelOption.of(row["scheme"], habits)
+                except BadInput as error:
+                    raise BadInput(f"the table in {one.folder}: {error}") from None
                 row["size"] = _nominal(row, one.grid)
                 row["seed"] = int(row["seed"] or 0)
                 key = (row["option"], row["method"], row["reference"], row["size"], row["seed"],
@@ -367,7 +410,12 @@ class _Rows:
                 f"{folders[0].folder} holds no finished runs; name the folder that `simkit "
                 "compare` wrote to"
             )
-        return _Rows(values, *(np.array(column) for column in zip(*arrays, strict=True)))
+        # In an order of their own, so that sums do not depend on the order of folders and rows.
+        names = ("method", "reference", "size", "seed", "draw")
+        text = [str([str(row["option"]), *(row[name] for name in names)]) for row in values]
+        order = sorted(range(len(values)), key=text.__getitem__)
+        sides = (np.array(side)[order] for side in zip(*arrays, strict=True))
+        return _Rows([values[place] for place in order], *sides)
 
     def grouped(
         self, pool: Pool, test: TestSet
@@ -404,7 +452,7 @@ class _Rows:
             return Size(amount, present, absent, scores(places))
 
         cells = {
-            (option, method): tuple(size(option, places) for places in sizes.values())
+            (option, method): tuple(size(option, places) for places in self._merged(option, sizes))
             for (option, method), sizes in groups.items()
         }
         largest = {pair: self.values[[*sizes.values()][-1][0]] for pair, sizes in groups.items()}
@@ -417,6 +465,14 @@ class _Rows:
             for key, places in complete.items()
         }
         return cells, ends, trained
+
+    def _merged(self, option: LabelOption, sizes: dict[object, list[int]]) -> list[list[int]]:
+        """Places by size; sizes of one amount, which budgets beyond all labels have, are one."""
+        merged: dict[float, list[int]] = {}
+        for places in sizes.values():
+            amount = float(np.mean([_amount(option, self.values[place]) for place in places]))
+            merged.setdefault(round(amount, 9), []).extend(places)
+        return list(merged.values())
 
 
 def _matrix(column: pa.ChunkedArray, width: int) -> Array:

@@ -478,7 +478,7 @@ class _Pool:
         dollars, asked = bought.cost.dollars, int(bought.labels.asked.sum())
         if scheme != "full-subset" and dollars >= asked * self.each * (1 - 1e-9):
             return "complete labels of the images that it asks about cost no more"
-        times = dollars * self.truth.shape[1] / (bought.labels.codes.nnz * self.each)
+        times = dollars * self.truth.shape[1] / (max(bought.labels.codes.nnz, 1) * self.each)
         if schemes.make(scheme).amount == "keep" and times >= DEAR:
             return f"a label of it costs {times:.0f} times one of complete labels"
         return ""
@@ -545,10 +545,15 @@ def _range(plan: PilotPlan) -> str:
         means = "where curves usually hold"
     elif plan.times > FAR:
         means = "too far for a number: buy its first round, compare again, plan the rest"
-    return (
-        f"${plan.rest:,.2f} are left for the plan afterwards. It is for {_figures(plan.times)} "
-        f"times the labels that the pilot trains on, {means}."
-    )
+    left = f"${plan.rest:,.2f} are left for the plan afterwards."
+    unused = plan.budget - plan.dollars - plan.rest
+    if unused > 1:
+        left = (
+            f"Complete labels of the other {plan.remaining:,} images cost ${plan.rest:,.2f}, so "
+            f"${unused:,.2f} of the budget are not needed."
+        )
+    times = f"{_figures(plan.times)} times the labels that the pilot trains on"
+    return f"{left} The plan is about up to {times}, {means}."
 
 
 def _trust(plan: PilotPlan) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 from simkit import quantities
 from simkit.annotate import schemes
@@ -41,13 +41,13 @@ Folder = str | PathLike[str]
 class BillLine:
     """One line of the bill; hours are None where the price list does not know them.
 
-    `before`: already paid, with the pilot.
+    when: "now", "later" (after a new plan) or "before" (with the pilot).
     """
 
     what: str
     dollars: float
     hours: float | None
-    before: bool = False
+    when: Literal["now", "later", "before"] = "now"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class Plan:
 
     @property
     def weeks(self) -> float | None:
-        hours = [line.hours for line in self.bill if not line.before]
+        hours = [line.hours for line in self.bill if line.when == "now"]
         if self.week_hours is None or any(one is None for one in hours):
             return None
         return math.fsum(one for one in hours if one is not None) / self.week_hours
@@ -231,7 +231,8 @@ def plan(
     made = Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order, trust=trust,
         backtest=test, measurement=next_measurement(choice), prices=listed,
-        bill=tuple(_bill(order, project, evidence, purchases)), unpriced=unpriced, week_hours=week,
+        bill=tuple(_bill(order, choice.chosen, curves, project)), unpriced=unpriced,
+        week_hours=week,
         command=report.command(
             *map(str, places), budget=money, images=project.images,
             target=project.target, confidence=confidence if target else None,
@@ -280,25 +281,33 @@ def _counted(
 
 
 def _bill(
-    order: Sequence[Candidate], project: Project, evidence: Evidence, purchases: Any
+    order: Sequence[Candidate], chosen: Candidate, curves: Curves, project: Project
 ) -> list[BillLine]:
-    def hours(seconds: float) -> float | None:
-        return None if math.isnan(seconds) else seconds / 3600
-
-    lines = []
-    for number, one in enumerate(order, 1):
-        images = one.images * project.image_price
-        what = "labels" if len(order) == 1 else f"round 1, {'ab'[number - 1]}: labels"
-        lines.append(BillLine(what, one.dollars - images - project.set_up, hours(one.seconds)))
-        if images:
-            lines.append(BillLine(f"{one.images:,} images", images, 0.0))
+    lines, evidence = [], curves.evidence
+    for letter, one in zip("ab", order, strict=False):
+        paid = one.images * project.image_price
+        what = "labels" if len(order) == 1 else f"round 1, {letter}: labels"
+        labels = one.dollars - paid - project.set_up
+        lines.append(BillLine(what, labels, _hours(one.seconds)))
+        if paid:
+            lines.append(BillLine(f"{one.images:,} images", paid, 0.0))
     if project.set_up:
         lines.append(BillLine("set-up", project.set_up, 0.0))
-    pilot = next(one for option, one in purchases.items() if option.complete)
-    each, pool = (pilot.dollars[-1], pilot.seconds[-1]), evidence.pool.images
-    lines.append(BillLine(f"pilot: {pool:,} complete images", float(each[0]), hours(each[1]), True))
-    if tests := evidence.test.images:
-        part = tests / pool
-        what = f"pilot: {tests:,} test images"
-        lines.append(BillLine(what, float(each[0] * part), hours(each[1] * part), True))
+    if len(order) > 1:
+        a = order[0]
+        rest = _hours(chosen.seconds - a.seconds)
+        what = "later rounds, by a new plan"
+        lines.append(BillLine(what, chosen.dollars - a.dollars, rest, "later"))
+    pilot = next(one for option, one in curves.purchases.items() if option.complete)
+    pool, tests = evidence.pool.images, evidence.test.images
+    for images, kind in ((pool, "complete"), (tests or 0, "test")):
+        share, what = images / pool, f"pilot: {images:,} {kind} images"
+        if not images:
+            continue
+        hours = _hours(pilot.seconds[-1] * share)
+        lines.append(BillLine(what, float(pilot.dollars[-1]) * share, hours, "before"))
     return lines
+
+
+def _hours(seconds: float) -> float | None:
+    return None if math.isnan(seconds) else float(seconds) / 3600

@@ -14,6 +14,7 @@ from simkit.planning.evidence import Evidence
 Grade = Literal["high", "medium", "low"]
 
 FAR, FURTHER = 1.5, 3.0  # times the pilot's pool: trust is medium, and low
+FEWER = 1.3  # times as many labels for each image in the smallest size: trust is low
 MOST_REASONS = 3
 
 
@@ -79,5 +80,11 @@ def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> I
     if backtest is not None:
         text = f"of {backtest.cells} curves {backtest.held:.0%} predict their own largest size"
         yield int(not backtest.passed), text
+    fewer = curves.fewer_than_measured(chosen.pair, chosen.present, chosen.absent, times)
+    text = (
+        f"the pilot measured no purchase with so few labels for each image; its smallest had "
+        f"{fewer:.2g} times as many"
+    )
+    yield 2 * (fewer > FEWER), text
     low, high = chosen.band
     yield int(high - low > 0.1), f"the range is {100 * (high - low):.0f} points wide"
