@@ -205,6 +205,9 @@ def _next(plan: Plan) -> str:
         return "Finish the comparison (`simkit compare` goes on where it stopped), then plan again."
     if plan.evidence.stand_in_backbone:
         return "Compare again with a backbone for photographs, which costs no labels."
+    if plan.trust.sparse:
+        scheme = plan.chosen.option
+        return f"Compare smaller budgets of {scheme}, which costs no labels, and plan again."
     test = _test_images(plan)
     if len(plan.order) > 1:
         return f"Label the first round, add it to the pilot, compare and plan again.{test}"

@@ -20,11 +20,22 @@ MOST_REASONS = 3
 
 @dataclass(frozen=True)
 class Trust:
-    """A grade, its reasons (most serious first), and whether the order is far beyond the pilot."""
+    """How far a plan can be trusted.
+
+    Attributes
+    ----------
+    reasons
+        Sentences, most serious first.
+    far
+        Whether the order is far beyond the pilot's images.
+    sparse
+        Whether it has fewer labels for each image than any measured size.
+    """
 
     grade: Grade
     reasons: tuple[str, ...]
     far: bool
+    sparse: bool
 
     @staticmethod
     def of(chosen: Candidate, curves: Curves, test: Backtest | None) -> Trust:
@@ -36,6 +47,7 @@ class Trust:
             grade=grades[max((weight for weight, _ in reasons), default=0)],
             reasons=tuple(text for _, text in reasons)[:MOST_REASONS],
             far=chosen.times > FURTHER,
+            sparse=_fewer(chosen, curves) > FEWER,
         )
 
 
@@ -80,7 +92,7 @@ def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> I
     if backtest is not None:
         text = f"of {backtest.cells} curves {backtest.held:.0%} predict their own largest size"
         yield int(not backtest.passed), text
-    fewer = curves.fewer_than_measured(chosen.pair, chosen.present, chosen.absent, times)
+    fewer = _fewer(chosen, curves)
     text = (
         f"the pilot measured no purchase with so few labels for each image; its smallest had "
         f"{fewer:.2g} times as many"
@@ -88,3 +100,7 @@ def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> I
     yield 2 * (fewer > FEWER), text
     low, high = chosen.band
     yield int(high - low > 0.1), f"the range is {100 * (high - low):.0f} points wide"
+
+
+def _fewer(one: Candidate, curves: Curves) -> float:
+    return curves.fewer_than_measured(one.pair, one.present, one.absent, one.times)
