@@ -30,37 +30,37 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 
 @click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[RUNS/]...")
-@click.option("--budget", type=DOLLARS, metavar="DOLLARS", help="What may be spent. Required.")
+@click.option("--budget", type=DOLLARS, metavar="DOLLARS", help="Money to spend. Required.")
 @click.option("--images", type=COUNT, metavar="N", help="Unlabelled images. [default: enough]")
-@click.option("--target", type=SCORE, metavar="MAP", help="Buy the cheapest that reaches it: 60.")
+@click.option("--target", type=SCORE, metavar="MAP", help="mAP to reach at least cost, as in 60.")
 @click.option("--confidence", type=SHARE, metavar="SHARE",
-              help="Probability with which the target is reached. [default: 80%]")
+              help="Required probability of reaching the target. [default: 80%]")
 @click.option("--prices", metavar="NAME|FILE",
               help="A price list of `simkit list prices`, or a TOML file. [default: hourly]")
-@click.option("--wage", type=DOLLARS, metavar="DOLLARS", help="For an hour of annotation.")
+@click.option("--wage", type=DOLLARS, metavar="DOLLARS", help="Pay for an hour of annotation.")
 @click.option("--image-price", type=DOLLARS, metavar="DOLLARS",
-              help="To obtain one image. [default: 0]")
-@click.option("--people", type=COUNT, metavar="N", help="Annotators, to say how long it takes.")
-@click.option("--hours-a-week", type=COUNT, metavar="N", help="Hours each of them works.")
+              help="Price of obtaining one image. [default: 0]")
+@click.option("--people", type=COUNT, metavar="N", help="Number of annotators, to count weeks.")
+@click.option("--hours-a-week", type=COUNT, metavar="N", help="Working hours of each annotator.")
 @click.option("--pilot", is_flag=True, help="Without runs: say which images to label first.")
 @click.option("--data", metavar="DATA",
               help="With --pilot: labelled data like yours, such as coco:train.json.")
 @click.option("--classes", type=COUNT, metavar="N", help="With --pilot and without --data.")
 @click.option("--per-image", type=float, metavar="X",
-              help="With --pilot and without --data: mean number of classes in an image.")
+              help="With --pilot and without --data: mean number of classes per image.")
 @click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="FILE",
               help="Write the plan as .html (one page), .md, .json or .txt.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@click.option("--seed", type=int, default=0, show_default=True, help="For all random numbers.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all random numbers.")
 def command(
     folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, as_json: bool,
     **options: Any,
 ) -> None:
     """Which labels to buy for a budget, and which mAP to expect.
 
-    Needs runs of `simkit compare` on a small, completely labelled pilot. Amounts are typed as
-    2000, 2,000, 2k, '$2,000', 5% or 0.05.
+    Needs runs of `simkit compare` on a small, completely labelled pilot. Amounts may be typed
+    as 2000, 2,000, 2k, '$2,000', 5% or 0.05.
 
     \b
     No runs yet? Plan the pilot:
@@ -85,7 +85,7 @@ def command(
 
 def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> None:
     if "budget" not in options:
-        raise BadInput("--budget is missing; say how many dollars there are, as in --budget 2,000")
+        raise BadInput("--budget is missing; say how many dollars there are, such as --budget 2,000")
     if pilot and folders:
         raise BadInput(
             f"--pilot plans what to label before there are runs, and {folders[0]} holds runs; "

@@ -1,8 +1,7 @@
-"""The pilot: which images to label completely before there are any runs, and what that will tell.
+"""The pilot: which images to label completely before there are any runs, and their precision.
 
-Complete labels hold the answers to whatever a scheme would ask about an image, so one purchase
-serves every scheme: a comparison simulates each of them on the same images and bills it for its
-own questions.
+Complete labels answer any question that a scheme asks about an image, so one purchase serves every
+scheme: a comparison simulates each of them on the same images and bills it for its own questions.
 """
 
 from __future__ import annotations
@@ -38,24 +37,24 @@ SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
 METHODS = ("an", "ll-r", "ll-r+boostlu")
 DRAWS = 3
 STEPS = (0.04, 0.08, 0.16, 0.32, 0.64)  # of the price of complete labels; the reference is all
-LEAST_STEPS = 3  # fewer are no curve
-APART = 1.2  # times as many dollars are another step
+LEAST_STEPS = 3  # fewer make no curve
+APART = 1.2  # ratio of dollars from which on a step counts as another one
 ROOM = 1.25  # times the price of the smallest amount: on other images it may take more
-DEAR = 4.0  # times a label of complete ones: no choice of labels by chance is worth so much more
+DEAR = 4.0  # times the price of a label of complete ones: no random label is worth so much more
 
 SHARE, MOST_SHARE = 0.15, 0.2  # of the budget: usual, and where that buys too few images
 TEST = 0.25  # of the pilot's images are test images
 LEAST = 160  # training images: the smallest step then has 6
-MOST = 8_000  # images: mAP on 2,000 is known well enough, and 6,000 begin a curve
-THIRD = 3  # at most one of so many images that exist, as the rest is what the plan is about
+MOST = 8_000  # images: 2,000 measure mAP well enough, and 6,000 start a curve
+THIRD = 3  # at most one in so many of the existing images: the plan needs the rest
 SMALLEST = math.ceil(LEAST / (1 - TEST))  # pilot, in images
 MOST_SHOWN = 0.9  # of made-up images show a class, at most
 
-SIMULATED = 1500  # images that schemes are priced on; more cost the same for each
-PLACES = 2_000_000  # and so many (image, class) places, which keeps it to seconds
-RARE = 10  # training images that show a class, below which its AP says little
-PAIRED = 0.5  # times the half-width of one mAP: that of a difference, measured (evaluation_set)
-NEAR, FAR = 2.0, 11.0  # times the pilot: where curves usually hold, and beyond which they do not
+SIMULATED = 1500  # images on which schemes are priced; prices per image hardly depend on it
+PLACES = 2_000_000  # (image, class) places at most, so that it takes seconds
+RARE = 10  # positive training images of a class, below which its AP says little
+PAIRED = 0.5  # half-width of a paired difference over that of one mAP, measured (evaluation_set)
+NEAR, FAR = 2.0, 11.0  # times the pilot: curves usually hold up to NEAR, and not beyond FAR
 UNKNOWN = 99.0  # points: too few test images to say anything
 
 
@@ -121,8 +120,8 @@ class PilotPlan:
 
     @property
     def rest(self) -> float:
-        """Dollars, in whole cents, for the plan that follows, which bills the set-up: no more than
-        complete labels of all remaining images cost."""
+        """Dollars, in whole cents, for the plan that follows, set-up included: at most the price of
+        complete labels of all remaining images."""
         left = self.budget - self.dollars
         if self.remaining is not None:
             left = min(left, self.remaining * self.dollars_per_image + self.set_up)
@@ -130,18 +129,18 @@ class PilotPlan:
 
     @property
     def times(self) -> float:
-        """How many times the labels of the training images the rest pays for."""
+        """Completely labelled images that the rest pays for, as times the training images."""
         return (self.rest - self.set_up) / (self.images * self.dollars_per_image)
 
     @property
     def recommendation(self) -> str:
         """In a sentence: what to label first, and for how much."""
         text = (
-            f"abel {self.images:,} images completely to train on and {self.test_images:,} to "
-            f"measure by, for ${self.dollars:,.2f} ({_percent(self.share)} of the budget)"
+            f"abel {self.images:,} images completely for training and {self.test_images:,} for "
+            f"testing, for ${self.dollars:,.2f} ({_percent(self.share)} of the budget)"
         )
         text += f" and ${self.set_up:,.2f} of set-up" if self.set_up else ""
-        text += f" at the prices of {self.prices}."
+        text += f" by the price list {self.prices}."
         everything = (self.exist or math.inf) * self.dollars_per_image + self.set_up
         if everything > self.budget:
             return f"L{text}"
@@ -153,7 +152,7 @@ class PilotPlan:
 
     @property
     def grids(self) -> tuple[str, ...]:
-        """For `simkit compare`, as TOML: one for all schemes that have the same budgets."""
+        """For `simkit compare`, as TOML: one grid for all schemes with the same budgets."""
         alike: dict[tuple[float, ...], list[str]] = {}
         for one in self.steps:
             alike.setdefault(tuple(_up(one.budgets, self.set_up)), []).append(one.scheme)
@@ -194,7 +193,7 @@ class PilotPlan:
         return report.terminal(self.page, width=width, details=details)
 
     def html(self) -> str:
-        """As one page that needs nothing from elsewhere."""
+        """As one self-contained page."""
         return report.html(self.page)
 
     def markdown(self) -> str:
@@ -297,7 +296,7 @@ def plan_pilot(
 
 
 def _described(data: Any, classes: Any, per_image: Any, seed: int) -> tuple[Truth, str]:
-    """A truth like the user's, and what it is in words."""
+    """Ground truth like the user's, and its description."""
     named = [value is not None for value in (data, classes, per_image)]
     if named not in ([True, False, False], [False, True, True]):
         raise BadInput(
@@ -310,17 +309,17 @@ def _described(data: Any, classes: Any, per_image: Any, seed: int) -> tuple[Trut
         return opened.truth[opened.to_label], f"the {opened.to_label} split of {opened.name}"
     count = quantities.count(classes, "classes")
     return like(count, per_image, seed=seed), (
-        f"{count:,} made-up classes, of which an image shows {per_image:g} on average, with "
-        "frequencies that fall as one over the rank; yours may be rarer or more frequent"
+        f"{count:,} made-up classes, {per_image:g} per image on average, with frequencies in "
+        "proportion to 1 / rank; yours may be rarer or more frequent"
     )
 
 
 def like(classes: int, per_image: float, *, images: int = SIMULATED, seed: int = 0) -> Truth:
-    """A made-up truth of images that show `per_image` of so many classes on average.
+    """Made-up ground truth of images that show `per_image` of so many classes on average.
 
     The share of images that show the class of rank r is in proportion to 1 / r, at most 0.9, and
-    classes occur independently: what schemes cost depends on how often classes occur, and little
-    on which occur together.
+    classes occur independently: the cost of schemes depends on the frequency of classes, and
+    little on their co-occurrence.
 
     Parameters
     ----------
@@ -529,42 +528,43 @@ def _up(budgets: Sequence[float], set_up: float) -> Iterator[float]:
 
 def _expect(plan: PilotPlan) -> str:
     names = [one.scheme for one in plan.steps]
-    what = f"{len(names)} ways to label ({', '.join(names)})" if names[1:] else "complete labels"
+    what = f"each of {len(names)} schemes ({', '.join(names)})" if names[1:] else "complete labels"
     missing = ", ".join(scheme for scheme in SCHEMES if scheme not in names)
-    more = f"; the details say why not for {missing}" if missing else ""
+    more = f"; the details say why {missing} is left out" if missing else ""
     return (
-        f"The start of a curve for {what} with each of {len(METHODS)} methods{more}. mAP is known "
-        f"to about ±{plan.half_width:.1f} points on {plan.test_images:,} test images, and which of "
-        f"two models is better where they differ by more than {PAIRED * plan.half_width:.1f}."
+        f"The start of a curve for {what} with each of {len(METHODS)} methods{more}. On "
+        f"{plan.test_images:,} test images mAP is known to about ±{plan.half_width:.1f} points; "
+        "two models can be told apart where they differ by more than "
+        f"{PAIRED * plan.half_width:.1f}."
     )
 
 
 def _range(plan: PilotPlan) -> str:
     means = "so buy in rounds and plan again after each"
     if plan.times <= NEAR:
-        means = "where curves usually hold"
+        means = "a distance at which curves usually hold"
     elif plan.times > FAR:
-        means = "too far for a number: buy its first round, compare again, plan the rest"
-    left = f"${plan.rest:,.2f} are left for the plan afterwards."
+        means = "too far to predict: buy a first round, compare again, and plan the rest"
+    left = f"${plan.rest:,.2f} is left for the plan afterwards."
     unused = plan.budget - plan.dollars - plan.rest
     if unused > 1:
         left = (
             f"Complete labels of the other {plan.remaining:,} images cost ${plan.rest:,.2f}, so "
-            f"${unused:,.2f} of the budget are not needed."
+            f"${unused:,.2f} of the budget is not needed."
         )
-    times = f"{_figures(plan.times)} times the labels that the pilot trains on"
-    return f"{left} The plan is about up to {times}, {means}."
+    times = f"{_figures(plan.times)} times the labels of the pilot's training images"
+    return f"{left} The plan covers up to {times}, {means}."
 
 
 def _trust(plan: PilotPlan) -> str:
     text = (
-        "How many images to label follows from the prices alone. What they will tell, and what "
-        f"schemes can buy, is simulated on {plan.about}."
+        "The number of images follows from budget and prices alone. The precision of mAP and the "
+        f"purchases of each scheme are simulated on {plan.about}."
     )
     if plan.rare:
         text += (
-            f" {plan.rare:,} of {plan.classes:,} classes are expected in fewer than {RARE} of the "
-            "images to train on: the pilot says little about these."
+            f" {plan.rare:,} of {plan.classes:,} classes are expected in fewer than {RARE} "
+            "training images: the pilot says little about these."
         )
     return text
 
@@ -574,7 +574,7 @@ def _next(plan: PilotPlan) -> str:
     return (
         f"Pick {plan.images + plan.test_images:,} images at random from {pool} and label every "
         f"class of each. Make {plan.test_images:,} of them, at random, the test split and the "
-        f"others the training split. Put your data into the grid{'s' if plan.grids[1:] else ''} "
+        f"others the training split. Enter your data in the grid{'s' if plan.grids[1:] else ''} "
         f"(in the details), and run: {'; '.join(plan.then)}"
     )
 
@@ -583,17 +583,17 @@ def _reasons(plan: PilotPlan) -> Iterator[str]:
     yield (
         f"A pilot takes {_percent(SHARE)} of the budget (up to {_percent(MOST_SHARE)} where that "
         f"buys fewer than {SMALLEST:,} images), but at most a third of the images that exist, and "
-        f"{MOST:,}: with these a curve begins and mAP is known well. A quarter are test images."
+        f"{MOST:,}: enough to start a curve and to measure mAP well. A quarter are test images."
     )
     yield (
-        "Complete labels hold the answers to whatever a scheme would ask: every scheme is "
-        f"simulated on the same {plan.images:,} images and priced as if its labels had been "
-        f"bought. {DRAWS} draws of each step take other parts of the same labels, at no cost."
+        "Complete labels answer any question that a scheme asks: every scheme is simulated on the "
+        f"same {plan.images:,} images and priced as if its labels had been bought. The {DRAWS} "
+        "draws of each step take different parts of the same labels, at no extra cost."
     )
     if plan.set_up:
         yield (
-            f"The set-up (${plan.set_up:,.2f}) is paid once. The plan bills it, so that the "
-            f"${plan.rest:,.2f} still hold it, as every budget of the grids does."
+            f"The set-up (${plan.set_up:,.2f}) is paid once, with the plan: the "
+            f"${plan.rest:,.2f} left for it include the set-up, as does every budget of the grids."
         )
     yield from plan.left_out
 
@@ -606,9 +606,9 @@ def _bought(plan: PilotPlan) -> Section:
     )  # fmt: skip
     shares = ", ".join(f"{100 * share:g}" for share in STEPS)
     text = (
-        f"Steps are {shares} % of the price of complete labels, as far as these pay for the "
-        "smallest amount of a scheme. A scheme that has asked everything for much less has "
-        "smaller steps, up to there. The reference is all labels."
+        f"Steps are {shares} % of the price of complete labels, without those that do not pay for "
+        "the smallest amount of a scheme. A scheme whose questions run out for much less has "
+        "smaller steps, up to that price. The reference is complete labels."
     )
-    table = Table("", ("scheme", "images asked about", "labels of each"), rows)
-    return Section("What each scheme buys of the images to train on", (text,), table=table)
+    table = Table("", ("scheme", "images asked about", "labels per image"), rows)
+    return Section("What each scheme buys on the training images", (text,), table=table)

@@ -1,16 +1,16 @@
 """mAP on few test images is too high: what the same models have on new images, and how certain.
 
-Two effects raise it. A class is scored only where a test image shows it, and rare, hard classes are
-often shown by none. And among 15 images one shows a class that in general one of 50 shows, so
-fewer others can be ranked before it.
+Two effects raise it. A class is scored only where a test image shows it, and often none shows the
+rare, hard ones. And a class that one in 50 images shows has a prevalence of 1 in 15 where one of 15
+test images shows it, so fewer negatives can be ranked before its positive.
 
 Both follow from the binormal model of equal variance (Green and Swets, Signal Detection Theory,
 1966): scores of images that show a class are normal, those of the others too, and d standard
-deviations apart. AP of n among N images then has a known distribution for every d. The d of the
-classes are normal about a line in the logarithm of their frequency; expectation and maximisation
-(Dempster, Laird and Rubin, JRSS B 1977) fit line, variance and each class's d to the measured AP.
-The AP of a class that few images show is far from normal; its distribution is drawn. Of worse or
-better models all classes are shifted by one amount. This derivation is ours.
+deviations apart. The AP of n positives among N images then has a known distribution for every d.
+The d of the classes are normal about a line in the logarithm of their frequency; expectation
+maximisation (Dempster, Laird and Rubin, JRSS B 1977) fits line, variance and each class's d to the
+measured AP. The AP of a class that few images show is far from normal; its distribution is drawn.
+For worse or better models the d of all classes shift by one amount. This derivation is ours.
 
 Measured: with six test sets of `scenes` of 15, 40 and 100 images each, mAP was 20, 10 and 4 points
 above that of 2,000 images; after the correction it was 1 to 2, 1 and 1 below, with a standard
@@ -42,19 +42,19 @@ NEGLIGIBLE = 2.0  # points: a test set that is off by less counts as all images
 WRONG = 0.25
 STEP = 0.2  # of d
 APART = np.arange(-5.0, 9.0 + STEP / 2, STEP)  # values of d; below 0 worse than chance
-BY = np.arange(-14.0, 9.0 + STEP / 2, STEP)  # and by how much all classes may be worse or better
+BY = np.arange(-14.0, 9.0 + STEP / 2, STEP)  # shifts of d of all classes: worse or better models
 AS_MEASURED = int(np.argmin(np.abs(BY)))
-USUAL = 1.5, 1.0  # mean and variance of d that one class more is taken to have
-SLOPE = 4.0  # as of so many classes e times as frequent as the mean that have the same d
+USUAL = 1.5, 1.0  # prior mean and variance of d, with the weight of one class
+SLOPE = 4.0  # weight of the prior slope 0, in classes e times as frequent as the mean
 ROUNDS = 200  # of expectation and maximisation
 DRAWN = 12  # positives up to which the distribution of AP is drawn, and normal from there on
-DRAWS, BLUR = 400, 0.04  # of it; and the kernel's standard deviation
+DRAWS, BLUR = 400, 0.04  # of that distribution; standard deviation of the kernel
 NARROW = 1e-4  # variance of an AP, at least
 ODD = 1e-6  # likelihood of an AP that no draw comes near
-APARTNESS = 1e-6  # of two mAP that are not the same
+APARTNESS = 1e-6  # smallest difference of two mAP
 _RANKS = (np.arange(48) + 0.5) / 48  # shares of images with the class that are scored higher
 _NODES, _PARTS = np.polynomial.legendre.leggauss(40)
-_T = 1 - ((_NODES + 1) / 2) ** 4  # dense near 1, where all happens for many images
+_T = 1 - ((_NODES + 1) / 2) ** 4  # dense near 1, where the integrand varies for many images
 _DT = _PARTS / 2 * 4 * ((_NODES + 1) / 2) ** 3
 
 
@@ -165,18 +165,18 @@ def _mean_on_few(d: float, shown: int, images: int) -> float:
 def _corrected(
     ap: Array, shown: NDArray[np.int64], images: int, shares: Array
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """mAP on so many images and on many, both rising from 0, of models better and worse by degrees.
+    """mAP on so many images and on many, both rising from 0, of ever better models.
 
-    From (0, 0) to (1, 1), and that on many never above that on few. Where 1 was measured, as it
-    always is on one image, it becomes what such classes have on many. The same on both where no
-    class is scored, or none known.
+    From (0, 0) to (1, 1); mAP on many images never exceeds that on few. A measured 1, as always on
+    one image, becomes the mAP of such classes on many. Equal where no class is scored, or the
+    frequency of none is known.
 
-    ap      (L,) that were measured, of some such models; not read where no image shows a class.
-    shown   (L,) of the images show each class.  shares  (L,) of many; mAP on many is the mean over
-    the classes of which one is known.
+    ap      (L,) measured, of some such models; not read where no image shows a class.
+    shown   (L,) images that show each class.  shares  (L,) the same as shares of many images; mAP
+    on many is the mean over the classes whose share is above 0.
     """
-    scored, known = shown > 0, shares > 0
-    if not scored.any() or not known.any():
+    scored, occurring = shown > 0, shares > 0
+    if not scored.any() or not occurring.any():
         return (0.0, 1.0), (0.0, 1.0)
     by_count = {
         n: np.array([_mean_on_few(d, n, images) for d in APART.tolist()])
@@ -184,11 +184,11 @@ def _corrected(
     }
     here = np.stack([by_count[n] for n in shown[scored].tolist()])
     above = _above(APART[:, None], _RANKS)
-    there = np.stack([_many(above, share) for share in shares[known].tolist()])
+    there = np.stack([_many(above, share) for share in shares[occurring].tolist()])
     rarity = np.log(np.maximum(shares, 1 / (images * len(shares))))
     part = _apart(_likely(ap[scored], shown[scored], images, by_count), rarity, scored)
-    on_few, on_many = _by_degrees(part[scored], here), _by_degrees(part[known], there)
-    # Of those that were measured, `part` says what is luck.
+    on_few, on_many = _by_degrees(part[scored], here), _by_degrees(part[occurring], there)
+    # Where none is shifted, mAP on few images is the measured one; the rest of `part` is chance.
     measured = float(ap[scored].mean())
     on_few = np.interp(on_few, (0.0, on_few[AS_MEASURED], 1.0), (0.0, measured, 1.0))
     top = 1.0 if measured < 1 - APARTNESS else min(1.0, float(on_many[AS_MEASURED]))
@@ -210,37 +210,38 @@ def _rising(
 
 
 def _by_degrees(part: Array, ap: Array) -> Array:
-    """(B,) mean over the classes of what they have at other distances, one of `BY` each; a class
-    does not fall below chance, but where it is there already. part, ap (C, G)."""
-    found = []
+    """(B,) mean AP of the classes with all distances shifted, by one of `BY` each; no class falls
+    below chance that was not there before. part, ap (C, G)."""
+    means = []
     for by in BY.tolist():
         other = np.clip(APART + by, np.minimum(APART, 0.0), APART[-1])
         low = np.clip(((other - APART[0]) / STEP).astype(int), 0, len(APART) - 2)
         over = (other - APART[low]) / STEP
-        found.append((part * ((1 - over) * ap[:, low] + over * ap[:, low + 1])).sum(1).mean())
-    return np.array(found)
+        means.append((part * ((1 - over) * ap[:, low] + over * ap[:, low + 1])).sum(1).mean())
+    return np.array(means)
 
 
 def _apart(likely: Array, rarity: Array, scored: NDArray[np.bool_]) -> Array:
-    """(L, G) how much each class takes part in each distance; likely (C, G): the AP of those that
-    are scored there.  rarity (L,) logarithm of shares."""
+    """(L, G) probability of each distance for each class; likely (C, G): likelihood of the scored
+    classes.  rarity (L,) logarithm of shares."""
     at = np.stack([np.ones(len(rarity)), rarity - rarity[scored].mean()], axis=1)
     at[:, 1] = np.clip(at[:, 1], at[scored, 1].min(), at[scored, 1].max())
     line, variance = np.array([USUAL[0], 0.0]), USUAL[1]
-    own = at[scored]
+    design = at[scored]
     for _ in range(ROUNDS):
         weights = _normal(at @ line, variance)
         part = likely * weights[scored]
         part /= part.sum(axis=1, keepdims=True)
-        means = part @ APART
+        middles = part @ APART
         line = np.linalg.solve(
-            own.T @ own + np.diag([1.0, SLOPE]), own.T @ means + np.array([USUAL[0], 0.0])
+            design.T @ design + np.diag([1.0, SLOPE]),
+            design.T @ middles + np.array([USUAL[0], 0.0]),
         )
-        off = APART - (own @ line)[:, None]
+        off = APART - (design @ line)[:, None]
         variance = float((part * off**2).sum() + USUAL[1]) / (len(part) + 1)
-    found = _normal(at @ line, variance)
-    found[scored] = part
-    return found
+    posterior = _normal(at @ line, variance)
+    posterior[scored] = part
+    return posterior
 
 
 def _normal(mean: Array, variance: float) -> Array:
@@ -251,18 +252,18 @@ def _normal(mean: Array, variance: float) -> Array:
 
 
 def _likely(ap: Array, shown: NDArray[np.int64], images: int, by_count: dict[int, Array]) -> Array:
-    """(C, G) likelihood of each class's AP at each distance, but for a factor of each class."""
-    found = np.empty((len(ap), len(APART)))
+    """(C, G) likelihood of each class's AP at each distance, up to a factor of each class."""
+    likelihood = np.empty((len(ap), len(APART)))
     for n, mean in by_count.items():
         these = shown == n
         if n <= DRAWN:
             off = ap[these][:, None, None] - _drawn(n, images)
-            found[these] = np.exp(-(off**2) / (2 * BLUR**2)).mean(axis=2) + ODD
+            likelihood[these] = np.exp(-(off**2) / (2 * BLUR**2)).mean(axis=2) + ODD
         else:
             variance = np.maximum(mean * (1 - mean), NARROW) / n + NARROW
             log = -((ap[these][:, None] - mean) ** 2) / (2 * variance) - 0.5 * np.log(variance)
-            found[these] = np.exp(log - log.max(axis=1, keepdims=True)) + ODD
-    return found
+            likelihood[these] = np.exp(log - log.max(axis=1, keepdims=True)) + ODD
+    return likelihood
 
 
 def _drawn(shown: int, images: int) -> Array:
@@ -281,9 +282,10 @@ def _drawn(shown: int, images: int) -> Array:
 
 
 def _many(above: Array, share: float) -> Array:
-    """(...) `many` where such shares (..., 48) of the others are higher than each of `_RANKS`."""
-    found = share * _RANKS
-    return np.asarray((found / (found + (1 - share) * above)).mean(axis=-1))
+    """(...) AP on many images of a class of this share, where such shares (..., 48) of the other
+    images are scored higher than each of `_RANKS`."""
+    positives = share * _RANKS
+    return np.asarray((positives / (positives + (1 - share) * above)).mean(axis=-1))
 
 
 def _above(d: float | Array, ranks: Array) -> Array:
