@@ -65,7 +65,7 @@ def test_unknown_command(shell) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     {
-        "cost": "FILE is missing; write for example `simkit cost fpc.parquet --prices google "
+        "cost": "FILE is missing; write for example `simkit cost fpc.parquet --wage 22 "
         "--evaluation 1 --data scenes`, and `simkit cost --help` has all options",
         "train --labels x": "--method is missing; write for example `simkit train --method "
         "ll-r+boostlu --labels fpc.parquet`, and `simkit train --help` has all options",
@@ -74,8 +74,8 @@ def test_unknown_command(shell) -> None:
         "simulate --help` has all options",
         "simulate --scheme fpc --out": "--out requires an argument; `simkit simulate --help` has "
         "all options",
-        "simulate --scheme fpc --budget x": "--budget: 'x' is not a number; `simkit simulate "
-        "--help` has all options",
+        "simulate --scheme fpc --budget x": "--budget is 'x'; dollars, 0 or more, are expected: "
+        "write 2000, 2,000 or 2k",
         "compare --workers x": "--workers: 'x' is not a whole number; `simkit compare --help` has "
         "all options",
         "simulate --shceme fpc": "no option of simulate is called '--shceme'; did you mean "
