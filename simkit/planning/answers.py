@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, 19 times in 20
-MAYBE = 0.1  # probability from which on another method is worth a training
+MAYBE = 0.1  # probability from which on another method is worth training
 _SPELLED = {
     "boostlu": "BoostLU",
     "full": "Full labels",
@@ -90,7 +90,7 @@ def named(method: str) -> str:
 
 
 def _fewer(one: Candidate) -> str:
-    """How many classes have fewer images than a counted amount."""
+    """A sentence about classes with fewer images than a counted amount."""
     if not one.option.counted:
         return ""
     few, classes = int((one.present < 0.98 * one.amount).sum()), len(one.present)
@@ -99,8 +99,8 @@ def _fewer(one: Candidate) -> str:
     )
     if not few:
         return absent
-    are = "class occurs" if few == 1 else "classes occur"
-    return f" {few} of {classes} {are} in fewer: find all of these.{absent}"
+    are = "class has" if few == 1 else "classes have"
+    return f" {few} of {classes} {are} fewer: find all of their images.{absent}"
 
 
 def _machine(one: Candidate) -> str:
@@ -117,7 +117,7 @@ def _people(plan: Plan) -> str:
     workers = plan.chosen.option.habits.workers or plan.prices.workers
     if workers == 1:
         return ""
-    why = "as people err" if plan.chosen.option.habits.workers else f"by {plan.prices.name}"
+    why = "as annotators err" if plan.chosen.option.habits.workers else f"by {plan.prices.name}"
     return f" Each question is answered by {workers} people ({why})."
 
 
@@ -128,8 +128,8 @@ def _spend(plan: Plan) -> Iterator[str]:
     else:
         a, b = plan.order
         yield (
-            f"{dollars(now)} on a first round: {dollars(a.dollars)} on {described(a)}, and "
-            f"{dollars(b.dollars)} on {described(b)}. Not yet the whole "
+            f"{dollars(now)} on a first round: (a) {dollars(a.dollars)} on {described(a)}, and (b) "
+            f"{dollars(b.dollars)} on {described(b)}. The whole order would be "
             f"{dollars(plan.chosen.dollars)} on {described(plan.chosen)}."
         )
     yield (_machine(plan.chosen) + _people(plan)).strip()
@@ -145,15 +145,15 @@ def _spend(plan: Plan) -> Iterator[str]:
 
 def _expect(plan: Plan) -> Iterator[str]:
     one = plan.chosen
-    whole = f" once the whole {dollars(one.dollars)} are spent" if len(plan.order) > 1 else ""
+    whole = f" once the whole {dollars(one.dollars)} is spent" if len(plan.order) > 1 else ""
     yield f"{points(one.median)} mAP on new images, trained with {named(one.method)}{whole}."
     if others := _other_methods(plan):
-        yield f"Train {' and '.join(others)} on the same labels as well: one of them may be better."
+        yield f"Train {' and '.join(others)} on the same labels as well; it may be better."
     target = plan.project.target
     if target is not None:
         chance, wanted = one.reaches(target), points(target)
         if plan.choice.reached:
-            yield f"{wanted} is reached with {chance:.0%} probability, at the lowest price."
+            yield f"{wanted} is reached with {chance:.0%} probability, at the lowest such price."
         else:
             yield f"The best chance of reaching {wanted} is {chance:.0%}."
     left = plan.project.dollars - one.dollars
@@ -162,15 +162,15 @@ def _expect(plan: Plan) -> Iterator[str]:
         gains = float((best.map - one.map > LOSS).mean())
         if best.dollars > 1.02 * one.dollars:
             yield (
-                f"The most that the budget buys costs {dollars(best.dollars)} and is expected to "
-                f"give {points(best.median)}: more than 1 point more with {gains:.0%} probability."
+                f"The best purchase within the budget costs {dollars(best.dollars)}, with "
+                f"{points(best.median)} expected: more than 1 point better with {gains:.0%} probability."
             )
         else:
             most = MOST_TIMES * plan.evidence.pool.images
-            end = "More money buys nothing more here"
+            end = "More money buys nothing better"
             if (plan.project.images or math.inf) > most:
-                end = f"Nothing is promised beyond {most:,.0f} images, 50 times the pilot's"
-            yield f"{end}: {dollars(left)} are left."
+                end = f"The pilot predicts nothing beyond {most:,.0f} images, 50 times its own"
+            yield f"{end}: {dollars(left)} is left."
 
 
 def _other_methods(plan: Plan) -> list[str]:
@@ -191,7 +191,7 @@ def _other_methods(plan: Plan) -> list[str]:
 
 def _range(plan: Plan) -> str:
     low, high = plan.chosen.band
-    return f"{points(low)} to {points(high)} mAP, nine times in ten."
+    return f"{points(low)} to {points(high)} mAP (90% interval)."
 
 
 def _trust(plan: Plan) -> str:
@@ -214,6 +214,8 @@ def _next(plan: Plan) -> str:
     if test:
         return test.strip()
     measurement = plan.measurement
+    if plan.choice.reached is not None:
+        return "Order it." if plan.choice.reached else "Raise the budget or lower the target."
     if measurement is None:
         return "Order it: no smaller purchase is likely to change this decision."
     one = measurement.candidate
@@ -244,8 +246,8 @@ def _runners_up(plan: Plan) -> Table:
             described(one), named(one.method), dollars(one.dollars), points(one.median),
             f"{points(low)} to {points(high)}", f"{better:.0%}",
         ))  # fmt: skip
-    columns = ("runners-up", "method", "$", "mAP", "range", "P(better)")
-    return Table("Instead", columns, tuple(rows), (2, 3, 4, 5))
+    columns = ("purchase", "method", "$", "mAP", "range", "P(better)")
+    return Table("Runners-up", columns, tuple(rows), (2, 3, 4, 5))
 
 
 def _cents(value: float) -> str:
@@ -262,8 +264,8 @@ def _bill(plan: Plan) -> Table:
     whole = math.fsum(line.dollars for line in lines)
     rows.append(("total", _hours([line.hours for line in lines]), _cents(whole)))
     if all(row[1] == "" for row in rows):
-        return Table("Bill", ("what", "$"), tuple((row[0], row[2]) for row in rows), (1,))
-    return Table("Bill", ("what", "hours", "$"), tuple(rows), (1, 2))
+        return Table("Bill", ("item", "$"), tuple((row[0], row[2]) for row in rows), (1,))
+    return Table("Bill", ("item", "hours", "$"), tuple(rows), (1, 2))
 
 
 def _hours(values: list[float | None]) -> str:
@@ -280,7 +282,7 @@ def _details(plan: Plan) -> Iterator[Section]:
     yield Section(
         "The order",
         items=tuple(filter(None, (
-            f"Scheme: {spelled}, about {round(one.asked):,} images asked",
+            f"Scheme: {spelled}, about {round(one.asked):,} images asked about",
             f"Labels: about {one.present.sum():,.0f} present and {one.absent.sum():,.0f} absent of "
             f"the {len(one.present)} classes that mAP averages",
             f"Training as in the comparison: {trained['method']}, learning rate {trained['lr']:g}, "
@@ -323,19 +325,20 @@ def _tested(plan: Plan) -> str:
         return "No curve has three sizes, so no size could be held out and predicted."
     return (
         f"The largest size of each of {test.cells} curves was predicted from the smaller ones: "
-        f"{test.held:.0%} of them lie in their 90 % range, the median error is "
+        f"{test.held:.0%} fall within their 90% interval; the median error is "
         f"{points(test.error)} points."
     )
 
 
 def _assumptions(plan: Plan) -> Iterator[str]:
     one = plan.chosen
-    yield "The images are like the pilot's, and so are the people who answer"
-    yield "The model is trained on the order alone; the pilot's own labels come on top"
+    yield "Images and annotators are like the pilot's"
+    yield "The model is trained on the order alone; the pilot's labels would add to it"
     if one.times > 1:
         yield (
-            "Beyond the pilot's images, complete labels go on gaining at a rate that falls as in "
-            "other data, and a label option keeps its distance to them (in logit mAP)"
+            "Beyond the pilot's images, the curve of complete labels flattens as in other data; a "
+            "scheme keeps its distance to it (in logit mAP), its worth in completely labelled "
+            "images, or something between"
         )
     if not one.option.complete and not plan.curves.reaches_complete(one.pair):
         yield (
@@ -343,7 +346,7 @@ def _assumptions(plan: Plan) -> Iterator[str]:
             "assumed to end anywhere between its largest size and theirs"
         )
     if plan.evidence.test.small:
-        yield "Measured mAP was corrected for the few test images, on which it is too high"
+        yield "Measured mAP was corrected for the bias of few test images"
     if plan.project.images is None:
         yield "There are as many images as the budget pays for, up to 50 times the pilot's"
 
@@ -355,11 +358,11 @@ def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
         return []
     least, most = (limit(one.dollars for one in own) for limit in (min, max))
     levels = np.geomspace(least, most, STEPS) * (1 + 1e-9)
-    best = [max((c for c in own if c.dollars <= level), key=_reach) for level in levels]
+    best = [max((c for c in own if c.dollars <= level), key=_median) for level in levels]
     return list({one.dollars: one for one in best}.values())
 
 
-def _reach(one: Candidate) -> float:
+def _median(one: Candidate) -> float:
     return one.median
 
 
@@ -377,7 +380,7 @@ def _chart(plan: Plan) -> Chart:
             f"mAP over dollars of {len(lines)} label options; the chosen purchase costs "
             f"{dollars(chosen.dollars)} and is expected to give {points(chosen.median)} mAP"
         ),
-        note="Dots: measured in the pilot. Band: nine times in ten.",
+        note="Dots: measured in the pilot. Band: 90% interval.",
     )  # fmt: skip
 
 

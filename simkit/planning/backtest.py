@@ -1,4 +1,4 @@
-"""Would the pilot have predicted its own largest sizes?"""
+"""Backtest: the pilot's largest sizes, predicted from its smaller ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Backtest:
 
     @property
     def passed(self) -> bool:
-        """Whether about as many bands held as should."""
+        """Whether coverage is close to nominal."""
         return self.held >= 0.75
 
 

@@ -1,4 +1,4 @@
-"""Which purchase to make: every way within the budget, and a choice that is never dominated."""
+"""Which purchase to make: all candidates within the budget, and the choice among them."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair
 
 Array = NDArray[np.float64]
 
-MOST_TIMES = 50.0  # the pilot's pool: beyond that nothing is promised
-LEVELS = 20  # dollars at which every way is looked at
+MOST_TIMES = 50.0  # times the pilot's pool: nothing is predicted beyond
+LEVELS = 20  # amounts of money per option and number of images
 SIZES = 5  # numbers of images of a project, where an option can spread over fewer
-UNSEEN = 5.0  # times fewer labels for each image than the pilot measured: not a candidate
+UNSEEN = 5.0  # times as sparse as any measured size: no candidate beyond
 UNLIMITED = 1e15  # dollars
 LOSS, RISK = 0.01, 0.05  # a cheaper order loses more than this mAP with at most this probability
-SMALL_ORDER = 100.0  # dollars: below that a first round is not worth the trouble
+SMALL_ORDER = 100.0  # dollars: below that a first round is not worth its effort
 FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
 LEAST_MEASURED = 0.02  # of the order
-CORRELATED = 0.3  # outcome and final gain, at least: less is chance in the samples
+CORRELATED = 0.3  # least correlation of outcome and final gain; less is sampling noise
 TEST_NOISE = 0.007  # standard deviation of a measured mAP
 
 
@@ -150,7 +150,7 @@ def pairs(evidence: Evidence, purchases: Mapping[LabelOption, Purchases]) -> lis
 
 
 def candidates(curves: Curves, project: Project) -> list[Candidate]:
-    """Every way within the budget, on a grid of dollars and numbers of images.
+    """All purchases within the budget, on a grid of dollars and numbers of images.
 
     Raises
     ------
@@ -188,29 +188,33 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
 
 
 def choose(every: Sequence[Candidate], project: Project) -> Choice:
-    """The cheapest purchase that is shown to be as good as the best one.
+    """The cheapest purchase that is as good as the best one.
 
     Without a target the best has the highest expected mAP. A cheaper one is chosen only where it
     loses more than 1 point with a probability of at most 5 %, by paired samples, against the best
-    and against the best complete labels: not knowing is no tie. With a target the choice is the
+    and against the best complete labels: uncertainty is no tie. With a target the choice is the
     cheapest that reaches it with the wanted probability.
     """
     order = sorted(every, key=lambda one: (one.dollars, -one.median))
     best = max(every, key=lambda one: (one.median, -one.dollars))
-    chosen, reached, able = best, None, list(order)
+    chosen, reached, sufficient = best, None, list(order)
     if project.target is not None:
-        able = [one for one in order if one.reaches(project.target) >= project.confidence]
-        reached = bool(able)
+        sufficient = [one for one in order if one.reaches(project.target) >= project.confidence]
+        reached = bool(sufficient)
         likely = max(order, key=lambda one: (one.reaches(project.target or 0), one.median))
-        chosen = able[0] if able else likely
+        chosen = sufficient[0] if sufficient else likely
     else:
         complete = [one for one in every if one.option.complete]
         references = [best, max(complete, key=lambda one: one.median, default=best)]
-        good = (one for one in order if all(_loses(one, other) <= RISK for other in references))
-        chosen = next(good, best)
+        acceptable = (
+            one for one in order if all(_loses(one, other) <= RISK for other in references)
+        )
+        chosen = next(acceptable, best)
         equal = [one for one in order if abs(one.dollars - chosen.dollars) < 0.005]
         chosen = max(equal, key=lambda one: round(one.median, 4))
-    return Choice(chosen, best, _rivals(able or order, chosen, reached), tuple(every), reached)
+    return Choice(
+        chosen, best, _rivals(sufficient or order, chosen, reached), tuple(every), reached
+    )
 
 
 def _loses(one: Candidate, other: Candidate) -> float:
@@ -271,11 +275,11 @@ def next_measurement(choice: Choice) -> Measurement | None:
         if candidate.dollars > limit:
             return None
         outcome = candidate.map + noise
-        away = (outcome - outcome.mean()) / max(outcome.std(), 1e-9)
+        outcome = (outcome - outcome.mean()) / max(outcome.std(), 1e-9)
         spread, mean = gains.std(axis=1), gains.mean(axis=1)
-        known = ((gains - mean[:, None]) @ away) / len(away)  # covariance with the outcome
-        telling = np.abs(known) > CORRELATED * spread
-        expected = mean[:, None] + np.outer(np.where(telling, known, 0.0), away)
+        covariance = ((gains - mean[:, None]) @ outcome) / len(outcome)
+        telling = np.abs(covariance) > CORRELATED * spread
+        expected = mean[:, None] + np.outer(np.where(telling, covariance, 0.0), outcome)
         changes = float((expected.max(axis=0) > LOSS).mean())
         if changes >= TELLING and telling.any():
             return Measurement(candidate, changes)
@@ -356,7 +360,7 @@ def _all_images(bought: Purchases, pool: int, project: Project) -> tuple[Array, 
     if most < 1:
         return None
     least = max(1, min(pool // 50, exist))
-    # The same numbers whatever the budget, so that more money never buys less; then all it buys.
+    # The same grid for every budget, so that more money never removes a candidate.
     images = np.unique(np.append(np.geomspace(least, exist, 3 * LEVELS).round(), most))
     images = images[images <= most]
     times, ones = images / pool, np.ones(len(images))

@@ -1,4 +1,4 @@
-"""What any purchase costs and reveals: counted by simulation on the pilot's images."""
+"""Price and labels of any purchase, counted by simulation on the pilot's images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from simkit.planning.evidence import COMPLETE, LabelOption, Pool
 
 Array = NDArray[np.float64]
 
-COUNTED = 2_000_000  # (image, class) places that are simulated; more are taken to be alike
+COUNTED = (
+    2_000_000  # (image, class) places that are simulated; the rest is extrapolated in proportion
+)
 NOTHING = 1e-6  # dollars
 STEPS = 16  # amounts of each label option
 
@@ -96,7 +98,7 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     Raises
     ------
     BadInput
-        If the price list has no price for a question that the scheme asks, or asks nothing.
+        If the price list has no price for a question that the scheme asks, or charges nothing.
     """
     images = min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
     counter = _Counter(option, pool, prices.once_set_up(), images)
@@ -106,8 +108,8 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
             if after is None or after[1] > row[1]]  # fmt: skip
     if rows[0][1] <= NOTHING:
         raise BadInput(
-            f"price list {prices.name!r} asks nothing for what {option.scheme} asks; give it "
-            "prices above 0"
+            f"price list {prices.name!r} charges nothing for the questions of {option.scheme}; "
+            "give it prices above 0"
         )
     columns = [np.array(column, np.float64) for column in zip(*rows, strict=True)]
     return Purchases(option, *columns, counter.complete())  # type: ignore[call-arg, arg-type]

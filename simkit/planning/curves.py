@@ -4,17 +4,17 @@ Three steps, each a function of counts and not of dollars:
 
 1. *Complete labels* (`FullCurve`). mAP of n completely labelled images: through the measured sizes
    up to the pilot's pool, beyond it logit mAP = logit C + s (1 - x**-g) / g with x = n / n0, the
-   measured slope s at the end of the pilot and a decay g that the pilot cannot tell.
+   measured slope s at the end of the pilot and a decay g that the pilot cannot measure.
 2. *A label option in the pilot's pool* (`CellCurve`). u is the share of labels that a method can
    use. At u = 1 the labels are complete, and mAP is C of the same method. Every family is
    C - a z(u) with z(1) = 0, so that a has a closed form; shapes z are weighted by their fit.
-3. *The same shares of a larger pool* (`Curves.__call__`). Two rules bound what was measured: the
+3. *The same shares of a larger pool* (`Curves.__call__`). Two rules bound the extrapolation: the
    distance of an option to complete labels of the same images stays as it is in logit mAP, or its
    labels stay worth the same part of the images, completely labelled. Every sample mixes them by a
    weight from 0 to 1, with an error that grows as fewer labels are known. An option that gains
    nothing from more images in the pilot gains nothing beyond it.
 
-The constants below come from benchmarks/plan_backtest.py, which says how well they hold.
+The constants below come from benchmarks/plan_backtest.py, which measures how well they hold.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from simkit.planning.evidence import Evidence, LabelOption, Pair, Size
 Array = NDArray[np.float64]
 
 SAMPLES = 400
+KNOWN_ALONE = ("ignore", "partial-bce")  # without absent labels these predict everything present
 # Methods for which unknown and absent labels are the same: complete once all present are known.
-KNOWN_ALONE = ("ignore", "partial-bce")  # without absent labels these call everything present
 UNKNOWN_AS_ABSENT = ("an", "asl", "fe", "focal", "lsan")
 NOISE = 0.007  # mAP: how closely a family can describe a curve
 STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, about 1
@@ -46,7 +46,9 @@ NEARBY = 4.0  # times: sizes from which the slope at the end of the pilot is rea
 SLOPE = 0.16  # relative error of that slope, besides the draws
 DECAY = 0.4, 0.2, 0.32  # of the slope: mean at mAP 0.5, its change by logit mAP, standard deviation
 MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
-ALIVE = 0.3  # of the gain of complete labels: an option that gains less in the pilot lags behind
+SHARED_GAIN = (
+    0.3  # of the gain of complete labels: an option that gains less in the pilot lags behind
+)
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
 PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
 EDGE = 1e-4  # of mAP, so that logits stay finite
@@ -191,7 +193,7 @@ class Curves:
         self._luck = rng.standard_normal(SAMPLES)
         self._full: dict[tuple[object, str], FullCurve] = {}
         self._cells: dict[Pair, CellCurve] = {}
-        # One sample is one world: what no pilot tells is the same for all methods in it.
+        # Within a sample, whatever no pilot can measure is the same for all methods.
         self._decay, self._slope = rng.standard_normal(SAMPLES), rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
 
@@ -241,14 +243,14 @@ class Curves:
             here = _between(np.log(times), log, scores)
             start, most = np.minimum(times, np.exp(log[-1])), expit(scores[:, -1:])
             limit = full(np.exp(log[-1:]))
-            gain = self._alive(pair) * (full.logit(times) - full.logit(start))
+            gain = self._shared_gain(pair) * (full.logit(times) - full.logit(start))
         else:
             most = self.cell(pair)(u)
             here, start, limit = logit(most), np.ones_like(times), full.end[:, None]
             gain = (1 - self._mix) * (full.logit(times) - full.logit(start))
             gain += self._mix * (full.enlarged(here, times) - here)
         value = expit(here + gain + self._moved(pair, u, times / start))
-        # No sample exceeds complete labels of as many images, except by what was measured.
+        # No sample exceeds complete labels of as many images, except by a measured lead.
         value = np.minimum(value, full(times) + np.maximum(most - limit, 0))
         return np.maximum(value, np.minimum(self.chance, most))
 
@@ -280,7 +282,7 @@ class Curves:
         own = self._rng("moved", *map(str, pair)).standard_normal((SAMPLES, 1))
         return (least + without * (1 - u)) * far * (own + self._moves[:, None]) / np.sqrt(2)
 
-    def _alive(self, pair: Pair) -> Array:
+    def _shared_gain(self, pair: Pair) -> Array:
         """(R, 1) part of the gain of complete labels from more images that the option shares."""
         sizes = self.evidence.cells[pair]
         if pair[0].amount != "images" or len(sizes) < 3:
@@ -289,7 +291,7 @@ class Curves:
         at = np.array([first.amount, last.amount]) / self.evidence.pool.images
         gain = np.maximum(np.diff(self.full(pair).logit(at)), 0.05)
         scores = logit(np.clip(self._scores([first, last]), EDGE, 1 - EDGE))
-        return np.clip(np.diff(scores) / gain / ALIVE, 0.0, 1.0)
+        return np.clip(np.diff(scores) / gain / SHARED_GAIN, 0.0, 1.0)
 
     def _scores(self, sizes: list[Size] | tuple[Size, ...]) -> Array:
         """(R, K) means over reweighted draws."""

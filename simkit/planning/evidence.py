@@ -168,7 +168,7 @@ class Evidence:
     cells
         Measured sizes, fewest labels first, by label option and method.
     complete
-        What complete labels of the pool gave, by habits and method.
+        mAP and AP on complete labels of the pool, by habits and method.
     draws
         Number of draws; arrays of scores have one entry for each.
     missing
@@ -214,12 +214,12 @@ class Evidence:
         share, sentence = max(_missing(one) for one in read)
         if not complete and share:
             raise BadInput(
-                f"{sentence}, and no run on complete labels among them, which every curve ends in; "
-                "the same `simkit compare` goes on with it"
+                f"{sentence}, and none of the finished runs is on complete labels, where every "
+                "curve ends; run the same `simkit compare` again to resume"
             )
         if not complete:
             raise BadInput(
-                f"{read[0].folder} has no run on complete labels, which every curve ends in; set "
+                f"{read[0].folder} has no run on complete labels, where every curve ends; set "
                 "reference = true in its grid and compare again (finished runs are kept)"
             )
         return Evidence(
@@ -230,7 +230,7 @@ class Evidence:
         )  # fmt: skip
 
     def complete_labels(self, option: LabelOption, method: str) -> Complete:
-        """What complete labels by the same people give with this method, else with `full`."""
+        """Scores on complete labels by the same people with this method, else with `full`."""
         for habits in (option.habits, Habits()):
             for name in (method, "full"):
                 if (habits, name) in self.complete:
@@ -410,7 +410,7 @@ class _Rows:
                 f"{folders[0].folder} holds no finished runs; name the folder that `simkit "
                 "compare` wrote to"
             )
-        # In an order of their own, so that sums do not depend on the order of folders and rows.
+        # Sorted, so that sums do not depend on the order of folders and rows.
         names = ("method", "reference", "size", "seed", "draw")
         text = [str([str(row["option"]), *(row[name] for name in names)]) for row in values]
         order = sorted(range(len(values)), key=text.__getitem__)
@@ -483,7 +483,7 @@ def _matrix(column: pa.ChunkedArray, width: int) -> Array:
 
 
 def _nominal(row: Mapping[str, Any], grid: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What two runs of the same intended size have in common."""
+    """Key that runs of the same intended size share."""
     limits, images = (row["budget"], row["budget_hours"]), str(grid.get("images", 1.0))
     if limits != (None, None):
         return (grid.get("prices"), images, *limits)

@@ -52,7 +52,7 @@ class BillLine:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What to buy for a budget, what to expect, and how far to trust it.
+    """The purchase for a budget, its expected mAP, and how far to trust it.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Plan:
     bill
         Of the order and of the pilot before it.
     weeks
-        Of work for the people who are there; None where nobody says how many.
+        Of work for the annotators; None where their number is not set.
     """
 
     project: Project
@@ -179,7 +179,7 @@ def plan(
     images : int or str, optional
         Images that exist beside the pilot's. Default: as many as wanted.
     target : number or str, optional
-        mAP that is wanted, 0.6 or 60: the cheapest purchase that reaches it is chosen.
+        Target mAP, 0.6 or 60: the cheapest purchase that reaches it is chosen.
     confidence : number or str
         Probability with which the target is to be reached.
     prices : Prices or str
@@ -218,7 +218,7 @@ def plan(
         confidence=quantities.share(confidence, "confidence"),
         image_price=quantities.dollars(image_price, "image_price"), set_up=once,
     )  # fmt: skip
-    purchases, unpriced = _counted(evidence, listed)
+    purchases, unpriced = _priced(evidence, listed)
     progress(2, 5)
     curves = Curves(evidence, purchases, seed=seed)
     choice = choose(candidates(curves, project), project)
@@ -251,7 +251,7 @@ def _listed(prices: Prices | str, wage: float | str | None) -> Prices:
 
 
 def _week(people: int | str | None, hours_a_week: int | str | None) -> float | None:
-    """Hours of work a week; None where neither is known."""
+    """Hours of work a week; None where neither is set."""
     if people is None and hours_a_week is None:
         return None
     return float(
@@ -260,7 +260,7 @@ def _week(people: int | str | None, hours_a_week: int | str | None) -> float | N
     )
 
 
-def _counted(
+def _priced(
     evidence: Evidence, prices: Prices
 ) -> tuple[dict[LabelOption, Purchases], tuple[str, ...]]:
     """Purchases of every option, and a sentence for each that the list cannot price."""

@@ -39,7 +39,7 @@ class Trust:
 
     @staticmethod
     def of(chosen: Candidate, curves: Curves, test: Backtest | None) -> Trust:
-        """Of a purchase that curves recommend."""
+        """Trust in a purchase chosen by these curves."""
         rows = [*_of_evidence(curves.evidence), *_of_order(chosen, curves, test)]
         reasons = sorted((row for row in rows if row[0]), key=lambda row: -row[0])
         grades: tuple[Grade, ...] = ("high", "medium", "low")
@@ -65,12 +65,12 @@ def _of_evidence(evidence: Evidence) -> Iterator[Row]:
     yield 2 * evidence.stand_in_backbone, text
     test = evidence.test
     text = (
-        f"on the pilot's {test.images or 0:,} test images mAP is known to ±{test.half_width:.1f} "
-        "points only"
+        f"mAP is known only to ±{test.half_width:.1f} points on the pilot's "
+        f"{test.images or 0:,} test images"
     )
     small = test.images is not None and test.small
     yield int(small) + int(small and test.half_width >= 5), text
-    text = "every size was measured in " + ("1 draw" if evidence.draws == 1 else "2 draws")
+    text = "every size was measured with " + ("1 draw" if evidence.draws == 1 else "2 draws")
     yield max(3 - evidence.draws, 0), text
     text = (
         f"the data {evidence.grid.get('data')} cannot be opened here, so counts come from class "
@@ -85,16 +85,16 @@ def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> I
     text = f"{chosen.images:,} images are {times:.2g} times the pilot's {pool:,}"
     yield int(times > FAR) + int(times > FURTHER), text
     text = (
-        "complete labels of fewer images were not compared, so the gain from more images is an "
-        "assumption; add full-subset to the schemes"
+        "the gain from more images is assumed, as complete labels of fewer images were not "
+        "compared; add full-subset to the schemes"
     )
     yield 2 * (times > FAR and not curves.growth_measured(chosen.pair)), text
     if backtest is not None:
-        text = f"of {backtest.cells} curves {backtest.held:.0%} predict their own largest size"
+        text = f"only {backtest.held:.0%} of {backtest.cells} curves predict their own largest size"
         yield int(not backtest.passed), text
     fewer = _fewer(chosen, curves)
     text = (
-        f"the pilot measured no purchase with so few labels for each image; its smallest had "
+        "the order has fewer labels per image than any that the pilot measured; the smallest had "
         f"{fewer:.2g} times as many"
     )
     yield 2 * (fewer > FEWER), text
