@@ -163,7 +163,8 @@ def _expect(plan: Plan) -> Iterator[str]:
         if best.dollars > 1.02 * one.dollars:
             yield (
                 f"The best purchase within the budget costs {dollars(best.dollars)}, with "
-                f"{points(best.median)} expected: more than 1 point better with {gains:.0%} probability."
+                f"{points(best.median)} expected: more than 1 point better with {gains:.0%} "
+                "probability."
             )
         else:
             most = MOST_TIMES * plan.evidence.pool.images
