@@ -85,7 +85,7 @@ def command(
 
 def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> None:
     if "budget" not in options:
-        raise BadInput("--budget is missing; say how many dollars there are, such as --budget 2,000")
+        raise BadInput("--budget is missing; say how many dollars, such as --budget 2,000")
     if pilot and folders:
         raise BadInput(
             f"--pilot plans what to label before there are runs, and {folders[0]} holds runs; "
