@@ -373,7 +373,7 @@ if ours and not quick:
 # | What does an answer cost? | 0.58 cents, taken over: complete labels of 168 pictures are \$40 | Soft Exposure, section 1: \$6.5 million for 9.6 thousand labels of 116 thousand images |
 # | Ignore or AN, where classes are asked about at random? | Ignore, by 5 points where a third is known | Ben-Baruch et al., CVPR 2022, Fig. 6 (a): Ignore, throughout |
 # | And where one thing is named? | AN, by 9 points | not asked of Ignore on single positives in these five |
-# | Few pictures fully or many weakly? | for \$400 a tie, says a plan with low trust: ten times its pilot, a range of 30 points, and RPA better with a probability of 56 % | Kim et al., CVPR 2022, Fig. 6, compare them at equal numbers of images, not of dollars |
+# | Few pictures fully or many weakly? | for \$400 a tie, says a plan with low trust: ten times its pilot, a range of 28 points, and RPA better with a probability of 55 % | Kim et al., CVPR 2022, Fig. 6, compare them at equal numbers of images, not of dollars |
 # | How do people err? | found from 34,000 votes to within 3 points, without an expert | not asked: their labels are taken to be right |
 #
 # Where papers and this folder can be compared, they agree. The rest is about money and people, which the
