@@ -387,16 +387,15 @@ class _Rows:
             table = one.table.filter(pa.compute.is_valid(one.table["map"]))
             table = table.filter(pa.compute.not_equal(table["draw"], runs.SWEEP))
             habits = _habits(one.grid, one.folder)
-            L = len(one.classes)
+            L, options = len(one.classes), dict[str, LabelOption]()
             plain = table.drop_columns(["class_present", "class_absent", "ap"]).select(
                 [name for name in _COLUMNS if name not in ("class_present", "class_absent", "ap")]
             )
             columns = [_matrix(table[n], L) for n in ("class_present", "class_absent", "ap")]
             for place, row in enumerate(plain.to_pylist()):
-                try:
-                    row["option"] = LabelOption.of(row["scheme"], habits)
-                except BadInput as error:
-                    raise BadInput(f"the table in {one.folder}: {error}") from None
+                if row["scheme"] not in options:
+                    options[row["scheme"]] = _option(row["scheme"], habits, one.folder)
+                row["option"] = options[row["scheme"]]
                 row["size"] = _nominal(row, one.grid)
                 row["seed"] = int(row["seed"] or 0)
                 key = (row["option"], row["method"], row["reference"], row["size"], row["seed"],
@@ -412,7 +411,8 @@ class _Rows:
             )
         # Sorted, so that sums do not depend on the order of folders and rows.
         names = ("method", "reference", "size", "seed", "draw")
-        text = [str([str(row["option"]), *(row[name] for name in names)]) for row in values]
+        spelled = {id(row["option"]): str(row["option"]) for row in values}
+        text = [str([spelled[id(row["option"])], *(row[name] for name in names)]) for row in values]
         order = sorted(range(len(values)), key=text.__getitem__)
         sides = (np.array(side)[order] for side in zip(*arrays, strict=True))
         return _Rows([values[place] for place in order], *sides)
@@ -494,6 +494,13 @@ def _amount(option: LabelOption, row: Mapping[str, Any]) -> float:
     if option.part.amount is None:
         return float(row["images"])
     return float(getattr(_made(row["scheme_spec"]), option.part.amount))
+
+
+def _option(spec: str, habits: Habits, folder: str) -> LabelOption:
+    try:
+        return LabelOption.of(spec, habits)
+    except BadInput as error:
+        raise BadInput(f"the table in {folder}: {error}") from None
 
 
 def _habits(grid: Mapping[str, Any], where: str) -> Habits:
