@@ -18,9 +18,10 @@
 # a small pilot, a plan, the purchase, and a test of the plan. The pictures are `scenes`, whose labels are
 # all known, so we can also buy what the plan advises against.
 #
-# * **The choice was good:** complete labels of 2,230 images for 145 dollars give 91.4 mAP. The best runner-up,
-#   FPC for 173 dollars, gives 91.9: a regret of half a point.
-# * **All four ranges held,** of the choice and of the runners-up. The medians were too low, by 1 to 5 points.
+# * **The choice was right:** FPC for 170 dollars gives 91.9 mAP. Complete labels for the same money are level
+#   (91.8), as the plan says; the other schemes give 84.6 and 80.0.
+# * **All four ranges held.** The medians were too low: by a point for these two, and by 25 for single positives,
+#   whose range was 54 points wide.
 # * **The price list decides:** paid by the answer, FPC is 10 points ahead of complete labels; paid by the look
 #   at a picture, complete labels are ahead.
 #
@@ -95,7 +96,7 @@ simkit.figures.make("cost-curve")(pilot.table)
 # Within the pilot, FPC is far ahead of the others for the same money: a model proposes candidates, half of
 # them right, and people confirm them, so that present labels of every class come first. RPA asks about one
 # class at a time, at one second each, while complete labels take a third of that per class. Naming one class
-# of every image ends at 3.59 dollars. All end in complete labels of the pilot: 63.8 mAP, and 69.6 with
+# of every image ends at 3.44 dollars. All end in complete labels of the pilot: 63.7 mAP, and 69.3 with
 # BoostLU.
 #
 # ## The plan
@@ -109,11 +110,10 @@ plan = simkit.plan("pilot", left, images=images)
 display(plan)
 
 # %% [markdown]
-# FPC leads in the pilot. For the whole project the plan sees it level with complete labels: FPC is better with
-# a probability of 68 %, by 0.8 points in the median, but its range is wider and it costs 25 dollars more. So the
-# plan chooses complete labels. Trust is low, as the order is for more than six times the pilot's images.
-# Therefore the plan does not order it yet, but a first round of 27 dollars: a part of both, whose outcome tells
-# which to go on with.
+# FPC leads in the pilot, and the plan chooses it for the whole project, though only just: complete labels for
+# the same money are better with a probability of 40 %. Trust is low, as the order is for sixteen times the
+# pilot's images. So the plan does not order it yet, but a first round of 29 dollars: a part of both, whose
+# outcome tells which to go on with.
 #
 # ## The purchase
 #
@@ -165,10 +165,10 @@ print(f"bought minus planned: {', '.join(f'{x:+.1f}' for x in means - table['pla
 print(f"regret: the best of them is {regret:.1f} points above the choice")
 
 # %% [markdown]
-# All four ranges hold. FPC is half a point above the choice, for 27 dollars more: the 68 % pointed the right way,
-# and the caution of the plan cost that half point. The medians are too low, by a point for these two, by 5 for
-# RPA and by 3 for single positives, whose wide ranges say so: a name for each of 5,541 pictures is sixteen times
-# what the pilot measured, and what more of such labels teach is an assumption.
+# All four ranges hold, and FPC and complete labels are level, as the plan says. The medians are too low: by a
+# point for these two, by 5 for RPA, and by 25 for single positives. In the pilot, with one name for each of 344
+# pictures, LL-R with BoostLU is behind AN. With sixteen times as many it gives 80.0 mAP for a third of the money.
+# The pilot cannot tell how far such labels lead, and a range of 54 points says so.
 #
 # Four ranges that hold are one test, not twenty: draws differ by 3 points at most, and all stand against one pilot.
 #
@@ -188,7 +188,7 @@ more = replace(
 )
 larger = simkit.compare(more, out="larger", workers=workers)
 again = simkit.plan("larger", left, images=images)
-print(again.text().partition("\n\nInstead")[0])
+print(again.text().split("\n\n")[1])
 
 # %%
 widths = []
@@ -200,13 +200,11 @@ for name, one in (("pilot", plan), ("three times", again)):
         print(f"{100 * way.median:.1f} mAP, {low:.1f} to {high:.1f}, {high - low:.0f} points wide")
 
 # %% [markdown]
-# The range of the choice is 6 points wide and no longer 14, and the choice is now FPC, rightly: this is the half
-# point that the small pilot left open. The medians are now too high. FPC gave 91.9 above, with a third more labels
-# of each class than the order that is expected to give 94.1 here; that is inside the range, but low in it. The
-# range is what to read.
+# The choice stays, and its range is 6 points wide and no longer 17. The purchase above gave 91.9: inside the new
+# range, but low in it, and two points below its median. So the range is what to read, of the larger pilot too.
 #
-# The larger pilot costs 45 dollars more, and half a point of mAP was to be gained. It pays where the number
-# matters, as for a target that has to be reached.
+# The larger pilot costs 45 dollars more and changes no decision here. It pays where the number matters, as for
+# a target that has to be reached.
 #
 # ## Many images weakly, or few images fully?
 #
@@ -246,27 +244,27 @@ for name, one in others.items():
 
 # %% [markdown]
 # * **Paid by the answer: many images, weakly.** FPC asks about the labels that tell most, and spreads them over
-#   2,766 pictures, while complete labels of 563 pictures cost the same: FPC is 10 points ahead. The bill leaves
+#   2,766 pictures, while complete labels of 563 pictures cost as much: FPC is 10 points ahead. The bill leaves
 #   out the model that proposes candidates; without one, people look through random pictures (exercise 2).
 # * **Paid by the look: few images, fully.** A look at a picture costs the same for 1 class and for 20. So ask
 #   about all of them: three looks label a picture completely, and one name costs a third of that. RPA comes
 #   near only where it asks about nearly all classes.
 # * **Paid by the hour** (above): about level. A second buys three labels of a sweep, or one candidate of FPC.
 #
-# So "weakly or fully" is a question about prices. The plan's answers, from 344 pictures, are right at the two
-# lists and half a point from the best by the hour.
+# So "weakly or fully" is a question about prices. The plan's answers, from 344 pictures, are right all three times.
 
 # %% [markdown]
 # What this notebook claims, checked:
 
 # %% tags=["remove-input"]
 better = (plan.choice.rivals[0].map > plan.chosen.map).mean()
-assert quick or (plan.chosen.option.complete and plan.choice.rivals[0].option.part.name == "fpc")
-assert quick or (plan.trust.grade == "low" and len(plan.order) == 2 and 0.3 < better < 0.8)
+assert quick or {one.option.part.name for one in ways[:2]} == {"fpc", "full-subset"}
+assert quick or (plan.trust.grade == "low" and len(plan.order) == 2 and 0.2 < better < 0.8)
 assert quick or (held.all() and regret < 2)
-assert quick or (means - table["planned mAP"]).max() > 5
+assert quick or (means - table["planned mAP"]).max() > 3
 assert quick or max(np.ptp(own) for own in scores) < 5
 assert quick or widths[2] < 0.6 * widths[0]
+assert quick or 100 * again.chosen.band[0] < means.max() < 100 * again.chosen.median
 assert quick or others["openimages"].chosen.option.part.name == "fpc"
 assert quick or others["google"].chosen.option.complete
 assert quick or measured["openimages", "fpc"] > measured["openimages", "full-subset"] + 5
@@ -277,11 +275,11 @@ assert quick or measured["google", "full-subset"] > measured["google", "rpa"]
 #
 # | question | here | in the papers |
 # |---|---|---|
-# | does the range hold, far beyond the pilot? | yes, four of four (14 to 45 points wide, at 6 to 16 times the pilot) | not asked in any of the five |
-# | how good is the choice? | half a point of regret; the runner-up is about level, as planned | not asked |
-# | what does a larger pilot change? | the range, 6 points for 14, and half a point of mAP by another choice | not asked |
-# | equal price for an answer: many images weakly or few fully? | many, weakly: FPC 91.1, complete labels 81.0 | many, weakly (Durand et al., CVPR 2019; Kim et al., CVPR 2022, Fig. 6, at equal numbers of labels) |
-# | equal price for a look at an image? | few, fully: complete labels 90.5, RPA 88.9 for 123 dollars | few, fully, at equal time (OpenReview xNf8sOtFbx) |
+# | does the range hold, far beyond the pilot? | yes, four of four (14 to 54 points wide, at 8 to 16 times the pilot) | not asked in any of the five |
+# | how good is the choice? | regret 0.0 points; the runner-up is about level, as planned | not asked |
+# | what does a larger pilot change? | the range, 6 points for 17; no decision | not asked |
+# | equal price for an answer: many images weakly or few fully? | many, weakly: FPC 91.0, complete labels 81.0 | many, weakly (Durand et al., CVPR 2019; Kim et al., CVPR 2022, Fig. 6, at equal numbers of labels) |
+# | equal price for a look at an image? | few, fully: complete labels 90.4, RPA 88.9 for 123 dollars | few, fully, at equal time (OpenReview xNf8sOtFbx) |
 #
 # A plan is about the order of purchases first, and about mAP second: the unknowns (how a curve goes on, how lucky
 # the draws were) move all purchases together, so differences are known better than each number. What no plan
