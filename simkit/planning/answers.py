@@ -211,7 +211,10 @@ def _next(plan: Plan) -> str:
         return f"Compare smaller budgets of {scheme}, which costs no labels, and plan again."
     test = _test_images(plan)
     if len(plan.order) > 1:
-        return f"Label the first round, add it to the pilot, compare and plan again.{test}"
+        return (
+            "Label the first round and compare: its complete labels join the pilot, the others are "
+            f"trained on and scored (`simkit train --labels`). Then plan again.{test}"
+        )
     if test:
         return test.strip()
     measurement = plan.measurement
