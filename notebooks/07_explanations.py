@@ -272,7 +272,7 @@ for (scheme, one, other), found in worth.items():
 
 # %%
 ceiling = 100 * runs[runs.reference].pivot(index="draw", columns="method", values="map")
-for name in ceiling.filter(regex="^full").columns[1:]:
+for name in ceiling.columns[1:]:
     text = told.format(interval(ceiling[name] - ceiling["full"]))
     print(f"complete labels: {name} {ceiling[name].mean():.1f}, over full {text}")
 
