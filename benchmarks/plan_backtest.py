@@ -142,7 +142,7 @@ class Measured:
             scores = [size.score for size in sizes]
             if pair[0].complete or curves.reaches_complete(pair):
                 dollars.append(float(bought[pair[0]].dollars[-1]))
-                scores.append(float(np.nanmean(evidence.complete_labels(*pair).scores)))
+                scores.append(float(np.nanmean(evidence.complete_labels(*pair))))
             rises = np.append(np.diff(np.maximum.accumulate(dollars)) > 1e-9, True)
             points[pair] = (np.array(dollars)[rises], rescaled(scores, evidence, scale)[rises])
             if pair == (LabelOption(COMPLETE), "an"):  # the same where no label is unknown
@@ -312,7 +312,7 @@ def decided(
         return 100 * max(0.0, highest - measured.score(pair, dollars, images))
 
     methods = [method for option, method in measured.points if option == one.option]
-    ends = {method: float(np.nanmean(end.scores)) for (_, method), end in pilot.complete.items()}
+    ends = {method: float(np.nanmean(end)) for (_, method), end in pilot.complete.items()}
     largest = max(pilot.cells, key=lambda pair: pilot.cells[pair][-1].score)
     yield Decision(
         *where,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from simkit.history import versions
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
 from simkit.planning.evidence import Pair
 from simkit.planning.report import Chart, Line, Mark, Page, Section, Table
+from simkit.study.figures.base import label
 
 if TYPE_CHECKING:
     from simkit.planning.plan import Plan
@@ -21,12 +21,6 @@ if TYPE_CHECKING:
 RUNNERS_UP = 3
 KNOWN_TO = 5.0  # points of mAP on the test images, 19 times in 20
 MAYBE = 0.1  # probability from which on another method is worth training
-_SPELLED = {
-    "boostlu": "BoostLU",
-    "full": "Full labels",
-    "focal": "Focal",
-    "latent-noise": "Latent noise",
-}
 STEPS = 16  # purchases along a line
 DRAWN = 3  # runners-up in the figure
 
@@ -77,16 +71,6 @@ def described(one: Candidate) -> str:
         most = f"{round(one.amount):,} images with each class"
         return f"up to {most}, among {images} ({part.name})"
     return f"{part.name} ({option.amount}={getattr(part, option.amount):.3g}) on {images}"
-
-
-def named(method: str) -> str:
-    """A method as papers write it: LL-R, Ignore, AN+BoostLU; settings stay as typed."""
-    parts = []
-    for part in re.split(r"\+(?![^(]*\))", method):
-        name, bracket, settings = part.partition("(")
-        shown = _SPELLED.get(name) or (name.upper() if len(name) < 6 else name.capitalize())
-        parts.append(shown + bracket + settings)
-    return "+".join(parts)
 
 
 def _fewer(one: Candidate) -> str:
@@ -146,7 +130,7 @@ def _spend(plan: Plan) -> Iterator[str]:
 def _expect(plan: Plan) -> Iterator[str]:
     one = plan.chosen
     whole = f" once the whole {dollars(one.dollars)} is spent" if len(plan.order) > 1 else ""
-    yield f"{points(one.median)} mAP on new images, trained with {named(one.method)}{whole}."
+    yield f"{points(one.median)} mAP on new images, trained with {label(one.method)}{whole}."
     if others := _other_methods(plan):
         yield f"Train {' and '.join(others)} on the same labels as well; it may be better."
     target = plan.project.target
@@ -187,7 +171,7 @@ def _other_methods(plan: Plan) -> list[str]:
     same = {float(plan.curves.full((one.option, m)).end.mean()): m for m in better}
     distinct = same.values() if one.option.complete else better
     likely = sorted(distinct, key=lambda method: -better[method])
-    return [named(method) for method in likely if better[method] >= MAYBE][:2]
+    return [label(method) for method in likely if better[method] >= MAYBE][:2]
 
 
 def _range(plan: Plan) -> str:
@@ -225,7 +209,7 @@ def _next(plan: Plan) -> str:
     one = measurement.candidate
     return (
         f"The smallest purchase that may change this decision: {dollars(one.dollars)} on "
-        f"{described(one)}, trained with {named(one.method)} ({measurement.changes:.0%} "
+        f"{described(one)}, trained with {label(one.method)} ({measurement.changes:.0%} "
         "probability)."
     )
 
@@ -247,7 +231,7 @@ def _runners_up(plan: Plan) -> Table:
         low, high = one.band
         better = float((one.map > plan.chosen.map).mean())
         rows.append((
-            described(one), named(one.method), dollars(one.dollars), points(one.median),
+            described(one), label(one.method), dollars(one.dollars), points(one.median),
             f"{points(low)} to {points(high)}", f"{better:.0%}",
         ))  # fmt: skip
     columns = ("purchase", "method", "$", "mAP", "range", "P(better)")
@@ -293,7 +277,7 @@ def _details(plan: Plan) -> Iterator[Section]:
             f"{trained['epochs']} epochs" if trained and trained["lr"] else "",
         ))),
     )  # fmt: skip
-    title = f"Other amounts of {one.option}, trained with {named(one.method)}"
+    title = f"Other amounts of {one.option}, trained with {label(one.method)}"
     yield Section(title, table=_amounts(plan))
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
@@ -346,7 +330,7 @@ def _assumptions(plan: Plan) -> Iterator[str]:
         )
     if not one.option.complete and not plan.curves.reaches_complete(one.pair):
         yield (
-            f"{one.option} with {named(one.method)} never reaches complete labels; its curve is "
+            f"{one.option} with {label(one.method)} never reaches complete labels; its curve is "
             "assumed to end anywhere between its largest size and theirs"
         )
     if plan.evidence.test.small:
@@ -402,7 +386,7 @@ def _line(plan: Plan, pair: Pair) -> Line:
         )
     name = "complete labels" if option.complete else option
     return Line(
-        label=f"{name}, {named(method)}", dollars=tuple(one.dollars for one in best),
+        label=f"{name}, {label(method)}", dollars=tuple(one.dollars for one in best),
         median=tuple(one.median for one in best), low=tuple(bands[:, 0]), high=tuple(bands[:, 1]),
         measured=marks, chosen=pair == plan.chosen.pair,
     )  # fmt: skip

@@ -261,22 +261,22 @@ def next_measurement(choice: Choice) -> Measurement | None:
     is. The option changes where one is then expected to be more than 1 point better. None where no
     purchase of up to a quarter of the order has a probability of 15 % or more, and for targets.
     """
-    if choice.reached is not None:
-        return None
     rivals = choice.rivals[:2]
-    gains = np.stack([rival.map - choice.chosen.map for rival in rivals] or [choice.best.map * 0])
-    limit = MEASURED_FOR * choice.chosen.dollars
+    if choice.reached is not None or not rivals:
+        return None
+    gains = np.stack([rival.map - choice.chosen.map for rival in rivals])
+    spread, mean = gains.std(axis=1), gains.mean(axis=1)
+    least, limit = (part * choice.chosen.dollars for part in (LEAST_MEASURED, MEASURED_FOR))
+    options = {one.pair for one in (choice.chosen, *rivals)}
     noise = np.random.default_rng(0).normal(scale=TEST_NOISE, size=gains.shape[1])
     for candidate in sorted(choice.every, key=lambda one: one.dollars):
-        options = {one.pair for one in (choice.chosen, *rivals)}
-        small = candidate.times <= 1 or candidate.dollars < LEAST_MEASURED * choice.chosen.dollars
+        small = candidate.times <= 1 or candidate.dollars < least
         if small or candidate.pair not in options:
             continue  # the pilot has measured it, or it is too little to tell
         if candidate.dollars > limit:
             return None
         outcome = candidate.map + noise
         outcome = (outcome - outcome.mean()) / max(outcome.std(), 1e-9)
-        spread, mean = gains.std(axis=1), gains.mean(axis=1)
         covariance = ((gains - mean[:, None]) @ outcome) / len(outcome)
         telling = np.abs(covariance) > CORRELATED * spread
         expected = mean[:, None] + np.outer(np.where(telling, covariance, 0.0), outcome)

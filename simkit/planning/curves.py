@@ -46,9 +46,7 @@ NEARBY = 4.0  # times: sizes from which the slope at the end of the pilot is rea
 SLOPE = 0.16  # relative error of that slope, besides the draws
 DECAY = 0.4, 0.2, 0.32  # of the slope: mean at mAP 0.5, its change by logit mAP, standard deviation
 MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
-SHARED_GAIN = (
-    0.3  # of the gain of complete labels: an option that gains less in the pilot lags behind
-)
+SHARED_GAIN = 0.3  # of the gain of complete labels: who gains less in the pilot lags behind
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
 PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
 EDGE = 1e-4  # of mAP, so that logits stay finite
@@ -69,7 +67,7 @@ class CellCurve:
     scale
         (R,) a of the sampled shape.
     shape
-        (R,) place of the sampled shape in `SHAPES`.
+        (R,) place of the sampled shape of `_shapes`.
     straight
         (R,) whether logit mAP is a straight line in log u beyond the largest size instead.
     wander
@@ -294,8 +292,11 @@ class Curves:
         return np.clip(np.diff(scores) / gain / SHARED_GAIN, 0.0, 1.0)
 
     def _scores(self, sizes: list[Size] | tuple[Size, ...]) -> Array:
-        """(R, K) means over reweighted draws."""
-        table = np.stack([size.scores for size in sizes], axis=1)
+        return self._means([size.scores for size in sizes])
+
+    def _means(self, scores: list[Array]) -> Array:
+        """(R, K) means of scores (D,) over reweighted draws."""
+        table = np.stack(scores, axis=1)
         there = ~np.isnan(table)
         total = self.weights @ there
         mean = self.weights @ np.nan_to_num(table)
@@ -303,7 +304,7 @@ class Curves:
 
     def _fit_full(self, option: LabelOption, method: str) -> FullCurve:
         complete = self.evidence.complete_labels(option, method)
-        end = self._scores([Size(0, complete.ap, complete.ap, complete.scores)])[:, 0]
+        end = self._means([complete])[:, 0]
         end, pool = np.clip(end, EDGE, 1 - EDGE), self.evidence.pool.images
         sizes = [s for s in self._complete_sizes(option, method) if s.amount < 0.98 * pool]
         shares = np.array([size.amount / pool for size in sizes])
@@ -335,8 +336,8 @@ class Curves:
         }
         if method in parts or not parts:
             return parts.get(method, ())
-        end = np.nanmean(evidence.complete_labels(option, method).scores)
-        ends = {m: np.nanmean(evidence.complete_labels(option, m).scores) for m in parts}
+        end = np.nanmean(evidence.complete_labels(option, method))
+        ends = {m: np.nanmean(evidence.complete_labels(option, m)) for m in parts}
         near = min(ends, key=lambda other: abs(ends[other] - end))
         shift = logit(np.clip(end, EDGE, 1 - EDGE)) - logit(np.clip(ends[near], EDGE, 1 - EDGE))
         return tuple(

@@ -120,14 +120,6 @@ class Size:
 
 
 @dataclass(frozen=True, eq=False)
-class Complete:
-    """Complete labels of the whole pool, trained with one method: (D,) mAP and (L,) AP by class."""
-
-    scores: Array
-    ap: Array
-
-
-@dataclass(frozen=True, eq=False)
 class Pool:
     """The completely labelled images that a comparison bought its labels from.
 
@@ -137,8 +129,8 @@ class Pool:
         All of them; a stand-in with the same class frequencies where the data cannot be opened.
     scored
         (L',) places of the classes that mAP averages.
-    present, absent
-        (L',) how many images show each scored class, and how many do not.
+    opened
+        Whether the data itself was opened.
     """
 
     truth: Truth
@@ -153,6 +145,7 @@ class Pool:
 
     @property
     def present(self) -> Array:
+        """(L',) images that show each scored class."""
         return np.asarray(self.truth.counts[self.scored], np.float64)
 
 
@@ -185,7 +178,7 @@ class Evidence:
     pool: Pool
     test: TestSet
     cells: Mapping[Pair, tuple[Size, ...]]
-    complete: Mapping[tuple[Habits, str], Complete]
+    complete: Mapping[tuple[Habits, str], Array]
     draws: int
     runs: int
     grid: Mapping[str, Any]
@@ -229,8 +222,8 @@ class Evidence:
             ids={**read[0].ids, "runs": rows.id}, trained_as=trained_as,
         )  # fmt: skip
 
-    def complete_labels(self, option: LabelOption, method: str) -> Complete:
-        """Scores on complete labels by the same people with this method, else with `full`."""
+    def complete_labels(self, option: LabelOption, method: str) -> Array:
+        """(D,) mAP on complete labels by the same people with this method, else with `full`."""
         for habits in (option.habits, Habits()):
             for name in (method, "full"):
                 if (habits, name) in self.complete:
@@ -419,7 +412,7 @@ class _Rows:
 
     def grouped(
         self, pool: Pool, test: TestSet
-    ) -> tuple[dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Complete], dict[Pair, Any]]:
+    ) -> tuple[dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Array], dict[Pair, Any]]:
         """Measured cells, runs on complete labels, and how each cell's largest size was trained."""
         order = {draw: place for place, draw in enumerate(self.draws)}
         groups: dict[Any, dict[object, list[int]]] = {}
@@ -460,10 +453,7 @@ class _Rows:
             pair: {"method": row["method_spec"], "lr": row["lr"], "epochs": row["epochs"]}
             for pair, row in largest.items()
         }
-        ends = {
-            key: Complete(scores(places), np.nanmean(self.ap[places][:, pool.scored], axis=0))
-            for key, places in complete.items()
-        }
+        ends = {key: scores(places) for key, places in complete.items()}
         return cells, ends, trained
 
     def _merged(self, option: LabelOption, sizes: dict[object, list[int]]) -> list[list[int]]:

@@ -30,8 +30,7 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
-from simkit.planning import report
-from simkit.planning.report import Page, Section, Table, command
+from simkit.planning.report import Page, Readable, Section, Table, command
 
 SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
 METHODS = ("an", "ll-r", "ll-r+boostlu")
@@ -79,7 +78,7 @@ data = "YOURS"  # such as "coco:train=train.json,val=test.json,test=test.json,im
 
 
 @dataclass(frozen=True, repr=False)
-class PilotPlan:
+class PilotPlan(Readable):
     """Which images to label before there are any runs.
 
     images, test_images  to label completely, to train on and to measure by.
@@ -188,28 +187,10 @@ class PilotPlan:
         """As answers and details."""
         return _page(self)
 
-    def text(self, *, width: int = 100, details: bool = False) -> str:
-        """For a terminal of so many columns."""
-        return report.terminal(self.page, width=width, details=details)
-
-    def html(self) -> str:
-        """As one self-contained page."""
-        return report.html(self.page)
-
-    def markdown(self) -> str:
-        """As a Markdown document."""
-        return report.markdown(self.page)
-
     def to_json(self) -> dict[str, Any]:
         """As plain values: every field and property by its name."""
         derived = ("recommendation", "rest", "remaining", "times", "grids", "then")
         return dict(json.loads(json.dumps({n: getattr(self, n) for n in derived} | asdict(self))))
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        return report.fragment(self.page)
 
 
 def plan_pilot(

@@ -31,7 +31,7 @@ from simkit.planning.choose import (
 from simkit.planning.costs import Purchases, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption
-from simkit.planning.report import Page
+from simkit.planning.report import Page, Readable
 from simkit.planning.trust import Trust
 
 Folder = str | PathLike[str]
@@ -50,8 +50,8 @@ class BillLine:
     when: Literal["now", "later", "before"] = "now"
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Readable):
     """The purchase for a budget, its expected mAP, and how far to trust it.
 
     Attributes
@@ -99,24 +99,6 @@ class Plan:
     def page(self) -> Page:
         """What people read."""
         return answers.page(self)
-
-    def text(self, *, width: int = 100, details: bool = False) -> str:
-        """For a terminal of so many columns."""
-        return report.terminal(self.page, width=width, details=details)
-
-    def html(self) -> str:
-        """One self-contained page."""
-        return report.html(self.page)
-
-    def markdown(self) -> str:
-        """As Markdown."""
-        return report.markdown(self.page)
-
-    def __repr__(self) -> str:
-        return self.text()
-
-    def _repr_html_(self) -> str:
-        return report.fragment(self.page)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values; mAP from 0 to 1 on new images."""

@@ -11,6 +11,7 @@ import re
 import shlex
 import textwrap
 import warnings
+from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterable
 from contextlib import contextmanager
@@ -105,6 +106,33 @@ class Page:
     chart: Chart | None = None
     command: str = ""
     trust: Literal["high", "medium", "low", ""] = ""
+
+
+class Readable(ABC):
+    """A value that shows itself as a page: in a terminal, a browser, Markdown and a notebook."""
+
+    @property
+    @abstractmethod
+    def page(self) -> Page:
+        """What people read."""
+
+    def text(self, *, width: int = 100, details: bool = False) -> str:
+        """For a terminal of so many columns."""
+        return terminal(self.page, width=width, details=details)
+
+    def html(self) -> str:
+        """One self-contained page."""
+        return html(self.page)
+
+    def markdown(self) -> str:
+        """A Markdown document."""
+        return markdown(self.page)
+
+    def __repr__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return fragment(self.page)
 
 
 def command(*words: str, **options: Any) -> str:

@@ -66,8 +66,6 @@ class TestSet:
     ----------
     images
         In it; None where the data cannot be opened.
-    unscored
-        Classes that none of them shows.
     half_width
         Points to which a mAP of 50 is known on it, 19 times in 20; 0 where not known.
     on_few, on_many
@@ -79,7 +77,6 @@ class TestSet:
     __test__ = False  # not a test of pytest
 
     images: int | None = None
-    unscored: int = 0
     half_width: float = 0.0
     on_few: tuple[float, ...] = (0.0, 1.0)
     on_many: tuple[float, ...] = (0.0, 1.0)
@@ -100,12 +97,12 @@ class TestSet:
         """
         truth, shown = data.truth["test"], _shown(data)[leaves]
         images, pool = truth.shape[0], data.truth["train"].shape[0]
-        points, unscored = half_width(shown), int((shown == 0).sum())
+        points = half_width(shown)
         if not shown.any() or np.isnan(ap[leaves][shown > 0]).any():
-            return TestSet(images, unscored, points)
+            return TestSet(images, points)
         both = (shares[leaves] * pool + shown) / (pool + images)
         few_and_many = _corrected(ap[leaves], shown, images, both)
-        return TestSet(images, unscored, points, *few_and_many, float(ap[leaves][shown > 0].mean()))
+        return TestSet(images, points, *few_and_many, float(ap[leaves][shown > 0].mean()))
 
     @property
     def small(self) -> bool:

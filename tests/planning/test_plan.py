@@ -64,7 +64,7 @@ def test_a_curve_does_not_depend_on_the_other_ways_in_the_folder(spec, tmp_path)
 
 def test_nothing_is_promised_above_complete_labels_of_the_same_images(pilot):
     made = plan(pilot, 1000, images=POOL, prices="openimages")
-    ends = {m: np.nanmax(c.scores) for (_, m), c in made.evidence.complete.items()}
+    ends = {m: np.nanmax(c) for (_, m), c in made.evidence.complete.items()}
     for one in made.choice.every:
         measured = max((size.score for size in made.evidence.cells.get(one.pair, ())), default=0.0)
         assert one.median <= max(ends[one.method], measured) + 0.02
