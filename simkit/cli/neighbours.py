@@ -12,7 +12,7 @@ from simkit.errors import BadInput
 from simkit.files import may_write, spare
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pandas as pd
 
     from simkit.data import Dataset
 
@@ -55,7 +55,7 @@ def command(**given: Any) -> None:
     """
     from simkit.data import open as open_data
     from simkit.labels import formats
-    from simkit.study.analysis.embedding.neighbours import neighbours
+    from simkit.study.analysis.embedding import neighbours
     from simkit.study.material.material import Source, open_material
 
     figure, split = given["figure"], given["split"]
@@ -82,7 +82,9 @@ def command(**given: Any) -> None:
         without=material.skipped(split),
     )
     if as_json := given["as_json"]:
-        print_json({"split": split, "query": given["query"], "neighbours": found.to_pylist()})
+        print_json(
+            {"split": split, "query": given["query"], "neighbours": found.to_dict("records")}
+        )
     else:
         _tell(found)
     if figure is not None:
@@ -91,7 +93,7 @@ def command(**given: Any) -> None:
             click.echo(f"wrote {figure}")
 
 
-def _tell(found: pa.Table) -> None:
+def _tell(found: pd.DataFrame) -> None:
     rows = [
         [
             "query" if row["rank"] == 0 else str(row["rank"]),
@@ -100,7 +102,7 @@ def _tell(found: pa.Table) -> None:
             f"{row['cosine']:.4f}" if row["rank"] else "",
             _known(row),
         ]
-        for row in found.to_pylist()
+        for row in found.to_dict("records")
     ]
     table(["", "image", "distance", "1 - cosine", "labels"], rows, words=(0, 1, 4))
 
@@ -117,15 +119,13 @@ def _known(row: dict[str, Any]) -> str:
     return "; ".join(parts) or "no class is present"
 
 
-def _draw(found: pa.Table, data: Dataset, split: str, path: Path) -> None:
-    import numpy as np
-
+def _draw(found: pd.DataFrame, data: Dataset, split: str, path: Path) -> None:
     from simkit.files import whole
     from simkit.study import figures
 
     pictures = None
     if split in data.pictures:
-        pictures = tuple(data.pictures[split].read(np.array(found["row"].to_pylist())))
+        pictures = tuple(data.pictures[split].read(found["row"].to_numpy()))
     with whole(path) as part:
         figures.make("neighbours", pictures=pictures)(found).savefig(
             part, format=path.suffix[1:].lower(), dpi=200

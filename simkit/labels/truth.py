@@ -101,6 +101,12 @@ class Truth:
         """(b, L) bool for these images."""
         return self.present[np.asarray(index)].toarray()
 
+    def known_rows(self, index: Any) -> NDArray[np.bool_]:
+        """(b, L) bool for these images: which entries the reference knows."""
+        if self.known is None:
+            return np.ones((len(np.asarray(index)), len(self.classes)), bool)
+        return self.known[np.asarray(index)].toarray()
+
     def select(self, index: Any) -> Truth:
         """The same truth about fewer images, in the order of `index`."""
         index = np.asarray(index)

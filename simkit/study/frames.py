@@ -10,6 +10,7 @@ import json
 import math
 import types
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, get_args, get_origin
 
 import numpy as np
@@ -133,10 +134,10 @@ def _column(values: pd.Series[Any], holds: Any) -> Any:
     missing = values.isna().to_numpy(bool)
     present = values.to_numpy(object)[~missing]
     if get_origin(kind) is list:
-        lists = [np.asarray(_list(one, values.dtype, holds), object) for one in present]
+        lists = [_list(one, values.dtype, holds) for one in present]
         (inside,) = get_args(kind)
-        flat = np.concatenate([*lists, np.empty(0, object)])
-        checked = _column(pd.Series(flat, dtype=object), inside)
+        flat = pd.Series(list(chain.from_iterable(lists)), dtype=object)
+        checked = np.asarray(_column(flat, inside))
         ends = np.cumsum([len(one) for one in lists])[:-1]
         present = np.empty(len(lists), object)
         present[:] = np.split(checked, ends) if lists else []

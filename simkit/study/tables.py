@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -51,6 +52,8 @@ def checked(
     columns that are missing, hold something else, or have nulls or infinite numbers where none may
     stand, and where rows are missing or stand twice.
     """
+    if isinstance(table, pd.DataFrame):
+        table = pa.Table.from_pandas(table, preserve_index=False)
     if not isinstance(table, pa.Table):
         raise BadInput(f"{asker}: a pyarrow Table is expected, not {type(table).__name__}; {mend}")
     if not len(table) and not empty:

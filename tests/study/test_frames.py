@@ -57,6 +57,16 @@ def test_no_table_and_no_rows_are_refused(table):
         read(table, HOLDS)
 
 
+def test_lists_of_lists_are_arrays_of_arrays():
+    maps = [[[1, 2.0], [3.0, 4.0]], [[], [1.0]], []]
+    for table in (pa.table({"map": maps}), pd.DataFrame({"map": maps})):
+        found = read(read(table, {"map": list[list[float]]}), {"map": list[list[float]]})
+        assert [[line.tolist() for line in one] for one in found["map"]] == maps
+        np.testing.assert_array_equal(np.stack(found["map"][0]), maps[0])
+        with pytest.raises(BadInput, match="'map' holds"):
+            read(table, {"map": list[list[str]]})
+
+
 def test_rows_that_are_missing_or_stand_twice_are_refused():
     pairs = pd.DataFrame({"a": ["x", "x", "y", "y"], "b": [1, 2, 1, 2]})
     unique = (("a",), ("b",))

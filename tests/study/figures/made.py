@@ -3,6 +3,7 @@
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from simkit.annotate.people.fitting import fit
@@ -21,8 +22,7 @@ from simkit.study.analysis.comparing.ablation import ablation
 from simkit.study.analysis.comparing.images_or_labels import images_or_labels
 from simkit.study.analysis.comparing.shares import shares
 from simkit.study.analysis.comparing.sweep import sweep
-from simkit.study.analysis.embedding.neighbours import neighbours
-from simkit.study.analysis.embedding.temperatures import curves, label_distances, temperatures
+from simkit.study.analysis.embedding import curves, label_distances, neighbours, temperatures
 from simkit.study.analysis.explaining.activation import activation
 from simkit.study.analysis.explaining.damage import Course, damage
 from simkit.study.analysis.explaining.gradients import cell_gradients
@@ -57,7 +57,13 @@ OF_RUNS = (
 def tables(draws: int = 2) -> dict[str, pa.Table]:
     """By the name of the figure. draws: of what is over draws; of one there are no intervals."""
     found = {**_compared(draws), **_of_labels(), **_trained()}
-    return found | dict.fromkeys(OF_RUNS, _of_runs(draws))
+    found |= dict.fromkeys(OF_RUNS, _of_runs(draws))
+    return {name: arrow(table) for name, table in found.items()}
+
+
+def arrow(table: pd.DataFrame | pa.Table) -> pa.Table:
+    frame = isinstance(table, pd.DataFrame)
+    return pa.Table.from_pandas(table, preserve_index=False) if frame else table
 
 
 def _of_runs(draws: int, **fields) -> pa.Table:

@@ -31,7 +31,7 @@ class LabelDistances(Figure):
 
     name: ClassVar[str] = "label-distances"
     title: ClassVar[str] = "Distances between classes"
-    made_by: ClassVar[str] = "simkit.study.analysis.embedding.temperatures.label_distances"
+    made_by: ClassVar[str] = "simkit.study.analysis.embedding.label_distances"
     reads: ClassVar = {"class": str, "other": str, "distance": float}
     whole: ClassVar = (("class",), ("other",))
 

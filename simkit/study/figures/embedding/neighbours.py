@@ -38,7 +38,7 @@ class NeighboursFigure(Figure):
 
     name: ClassVar[str] = "neighbours"
     title: ClassVar[str] = "A picture, its nearest pictures, and their labels"
-    made_by: ClassVar[str] = "simkit.study.analysis.embedding.neighbours.neighbours"
+    made_by: ClassVar[str] = "simkit.study.analysis.embedding.neighbours"
     reads: ClassVar = {
         "rank": int, "image": str, "distance": float, "unknown": int,
         "present": list[str], "absent": list[str], "hidden": list[str],

@@ -31,7 +31,7 @@ class TemperatureCurve(Figure):
 
     name: ClassVar[str] = "temperature-curve"
     title: ClassVar[str] = "Temperature of soft labels over distance"
-    made_by: ClassVar[str] = "simkit.study.analysis.embedding.temperatures.curves"
+    made_by: ClassVar[str] = "simkit.study.analysis.embedding.curves"
     reads: ClassVar = {
         "method": str,
         "side": str,

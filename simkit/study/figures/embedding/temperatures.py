@@ -40,7 +40,7 @@ class Temperatures(Figure):
 
     name: ClassVar[str] = "temperatures"
     title: ClassVar[str] = "Temperatures of one picture's unknown labels"
-    made_by: ClassVar[str] = "simkit.study.analysis.embedding.temperatures.temperatures"
+    made_by: ClassVar[str] = "simkit.study.analysis.embedding.temperatures"
     reads: ClassVar = {
         "method": str,
         "class": str,

@@ -36,7 +36,7 @@ def test_a_part_of_the_pairs_is_refused() -> None:
         figures.make("label-distances")(TABLE[:8])
     assert str(error.value) == (
         "label-distances: the table does not hold one row for each class and other; give what "
-        "simkit.study.analysis.embedding.temperatures.label_distances returns"
+        "simkit.study.analysis.embedding.label_distances returns"
     )
 
 

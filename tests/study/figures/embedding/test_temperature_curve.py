@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simkit.study import figures
-from simkit.study.analysis.embedding.temperatures import curves
+from simkit.study.analysis.embedding import curves
 
 
 def test_a_colour_for_each_setting_and_a_dash_for_each_side() -> None:

@@ -1,0 +1,306 @@
+"""Distances between images and between classes, and the temperatures that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+
+from simkit.data.pieces.folder_table import ENDINGS
+from simkit.embed import temperatures as soft
+from simkit.embed.nearby.nearest import nearest
+from simkit.embed.unit import UnitRows
+from simkit.errors import BadInput
+from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.methods import Task, make
+from simkit.learn.methods.pieces.exposure import Exposure
+from simkit.study.analysis import asked
+
+_MOST_IDS = 20_000  # among which the nearest spelling is found within a second
+
+
+def neighbours(
+    truth: Truth,
+    features: FeatureInputs,
+    query: str,
+    *,
+    k: int = 10,
+    labels: PartialLabels | None = None,
+    without: NDArray[np.int64] | None = None,
+) -> pd.DataFrame:
+    """An image and its k nearest others, by pooled features of unit length.
+
+    Parameters
+    ----------
+    truth
+        Of N images and L classes.
+    features
+        Of the same N images, pooled or maps.
+    query
+        An image id; where ids are names also the number of a row, from 0.
+    labels
+        The labels to show, matched by image ids and class names; by default the truth.
+    without
+        Rows of images that take no part, such as those that could not be read.
+
+    Returns
+    -------
+    DataFrame
+        The query and below it its neighbours: rank (0 is the query), row, image (id), distance
+        (Euclidean) and cosine (one minus it) to the query, present and absent (lists of class
+        names), unknown (number of classes) and hidden (names of unknown classes that are present
+        in truth).
+    """
+    if len(features) != len(truth.images):
+        raise BadInput(
+            f"neighbours: features of {len(features):,} images came with a truth of "
+            f"{len(truth.images):,}; give a row for each image of the truth"
+        )
+    asked.count(k, "neighbours: k")
+    ids = pd.Index(truth.images.astype(str))
+    own = _row(ids, str(query), by_number=truth.images.dtype.kind == "U")
+    rows = np.arange(len(ids)) if without is None else np.setdiff1d(np.arange(len(ids)), without)
+    if own not in rows:
+        raise BadInput(
+            f"image {query!r} could not be read when its features were made, so it has no "
+            "neighbours; ask for another"
+        )
+    near = nearest(UnitRows(features, rows, "neighbours"), k, own=np.searchsorted(rows, [own]))
+    shown = np.append(own, rows[near.place[0]])
+    states = _states(truth, ids, shown, labels)
+    unknown = states == UNKNOWN
+    return pd.DataFrame(
+        {
+            "rank": np.arange(len(shown)),
+            "row": shown,
+            "image": ids[shown],
+            "distance": np.append(0.0, near.distance[0]),
+            "cosine": np.append(0.0, near.cosine[0]),
+            "present": _names(truth.classes, states == PRESENT),
+            "absent": _names(truth.classes, states == ABSENT),
+            "unknown": unknown.sum(1),
+            "hidden": _names(truth.classes, unknown & truth.rows(shown)),
+        }
+    )
+
+
+def curves(methods: Sequence[str], *, points: int = 101) -> pd.DataFrame:
+    """Temperature over scaled distance, of soft positives and of soft negatives.
+
+    Parameters
+    ----------
+    methods
+        SE, SE-L or SE-I, spelled with their settings.
+    points
+        Distances from 0 to 1.
+
+    Returns
+    -------
+    DataFrame
+        method, side ("present" where something present is nearest, else "absent"), distance,
+        temperature, and slope: the size of the loss's gradient at a logit of 0.
+    """
+    asked.count(points, "curves: points")
+    distance = torch.linspace(0, 1, points, dtype=torch.float64)
+    far = torch.full_like(distance, torch.inf)
+    parts = []
+    for spec, method in _exposures(methods).items():
+        how = {"beta": method.beta, "gamma": method.gamma, "form": method.temperature}
+        for side, pair in (("present", (distance, far)), ("absent", (far, distance))):
+            found = soft.temperatures(torch.stack(pair), **how).numpy()  # type: ignore[arg-type]
+            where = {"method": spec, "side": side, "distance": distance.numpy()}
+            parts.append(pd.DataFrame(where | {"temperature": found, "slope": 0.5 / abs(found)}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def temperatures(
+    task: Task, methods: Sequence[str], image: int, *, truth: Truth | None = None
+) -> pd.DataFrame:
+    """The labels of one image and the temperatures of those that are unknown.
+
+    Parameters
+    ----------
+    task
+        With features, or with the aids that the methods need.
+    methods
+        SE, SE-L or SE-I, spelled with their settings.
+    image
+        A row of the task.
+
+    Returns
+    -------
+    DataFrame
+        A row for each method and class: method, class, state (+1, -1 or 0), temperature (0 where
+        known or ignored) and present (in truth; missing without one).
+    """
+    labels = task.labels
+    (image,) = asked.rows([image], len(labels.asked), "temperatures")
+    if truth is not None:
+        labels.check_about(truth, "temperatures: the task's labels")
+    if not labels.asked[image]:
+        raise BadInput(
+            f"image {image} was not asked about, so it has no temperatures; choose one of the "
+            f"{int(labels.asked.sum()):,} that were"
+        )
+    about = {"class": labels.classes, "state": labels.rows([image])[0]}
+    about["present"] = None if truth is None else truth.rows([image])[0]
+    parts = [
+        pd.DataFrame({"method": spec, **about, "temperature": found[0]})
+        for spec, found in _of_task(task, methods, np.array([image]))
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def reached(task: Task, methods: Sequence[str], *, truth: Truth | None = None) -> pd.DataFrame:
+    """How many unknown labels of an image get a temperature, and how many of these are right.
+
+    Returns
+    -------
+    DataFrame
+        A row for each method. Means over the asked images: unknown, reached (not ignored),
+        positive and negative (soft ones). Shares, NaN without truth: right (of soft positives that
+        are present), right_absent (of soft negatives that are absent), there (of unknown labels
+        that are present: what guessing "present" has right) and found (of unknown labels that are
+        present which are soft positives).
+
+    References
+    ----------
+    Soft Exposure, rebuttal.
+    """
+    rows = task.rows
+    if not len(rows):
+        raise BadInput(
+            "reached: no image was asked about, so none has temperatures; ask about some"
+        )
+    if truth is not None:
+        task.labels.check_about(truth, "reached: the task's labels")
+    unknown = task.labels.rows(rows) == UNKNOWN
+    present = None if truth is None else truth.rows(rows)
+    table = []
+    for spec, found in _of_task(task, methods, rows):
+        counts = {"unknown": unknown, "reached": found != 0}
+        counts |= {"positive": found > 0, "negative": found < 0}
+        means = {name: marked.sum(1).mean() for name, marked in counts.items()}
+        shares = dict.fromkeys(("right", "right_absent", "there", "found"), np.nan)
+        if present is not None:
+            shares = {
+                "right": _share(present, found > 0),
+                "right_absent": _share(~present, found < 0),
+                "there": _share(present, unknown),
+                "found": _share(found > 0, unknown & present),
+            }
+        table.append({"method": spec, **means, **shares})
+    return pd.DataFrame(table)
+
+
+def label_distances(
+    psi: NDArray[np.float64], classes: Sequence[str], *, distance: soft.Distance = "euclidean"
+) -> pd.DataFrame:
+    """Distances between classes, similar classes side by side.
+
+    Parameters
+    ----------
+    psi
+        (L, D) label embeddings; NaN for classes without one, which are left out.
+    classes
+        Their L names.
+
+    Returns
+    -------
+    DataFrame
+        class, other, distance: all pairs in both directions, in the order of average linkage with
+        the nearest leaves side by side.
+    """
+    psi = np.asarray(psi)
+    if psi.ndim != 2 or len(psi) != len(classes):
+        raise BadInput(
+            f"label_distances: psi has shape {psi.shape} and {len(classes)} class names came; give "
+            "(L, D) label embeddings and L names"
+        )
+    own = np.flatnonzero(~np.isnan(psi).any(1))
+    if len(own) < 2:
+        raise BadInput(
+            f"{len(own)} of {len(classes)} classes are known to be present somewhere; distances "
+            "need two, so ask about more images"
+        )
+    between = soft.label_distances(psi[own], distance)
+    symmetric = (between + between.T) / 2
+    np.fill_diagonal(symmetric, 0.0)
+    order = leaves_list(linkage(squareform(symmetric), "average", optimal_ordering=True))
+    names = np.array(classes, object)[own[order]]
+    return pd.DataFrame(
+        {
+            "class": np.repeat(names, len(order)),
+            "other": np.tile(names, len(order)),
+            "distance": between[np.ix_(order, order)].ravel(),
+        }
+    )
+
+
+def _row(ids: pd.Index, query: str, *, by_number: bool) -> int:
+    """The row of an image id; numbers of rows count only where no id is a number."""
+    if query in ids:
+        return int(ids.get_loc(query))
+    if by_number and query.isdecimal() and int(query) < len(ids):
+        return int(query)
+    near = [query + ending for ending in ENDINGS if query + ending in ids]
+    if by_number and len(ids) <= _MOST_IDS:
+        near += get_close_matches(query, ids, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"ids here look like {', '.join(ids[:3])}"
+    raise BadInput(f"no image is called {query!r}; {hint}")
+
+
+def _states(
+    truth: Truth, ids: pd.Index, shown: NDArray[np.int64], labels: PartialLabels | None
+) -> NDArray[np.integer]:
+    """(b, L) +1, -1 or 0: the labels, by image ids and class names, or else the truth."""
+    if labels is None:
+        return np.where(truth.known_rows(shown), 2 * truth.rows(shown) - 1, UNKNOWN)
+    rows = pd.Index(labels.images.astype(str)).get_indexer(ids)
+    columns = pd.Index(labels.classes).get_indexer(truth.classes)
+    for places, what, mend in (
+        (rows, "images", "of the split that is searched"),
+        (columns, "classes", f"with class names such as {', '.join(truth.classes[:3])}"),
+    ):
+        if (places < 0).all():
+            raise BadInput(f"the labels are about none of these {what}; give labels {mend}")
+    states = labels.rows(rows[shown])[:, columns]
+    return np.where((rows[shown, None] >= 0) & (columns >= 0), states, UNKNOWN)
+
+
+def _names(classes: Sequence[str], marked: NDArray[np.bool_]) -> list[list[str]]:
+    return [np.array(classes, object)[row].tolist() for row in marked]
+
+
+def _share(right: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+    return float(right[among].mean()) if among.any() else np.nan
+
+
+def _of_task(
+    task: Task, specs: Sequence[str], rows: NDArray[np.int64]
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """The spelling of each method and its temperatures (b, L) of these rows."""
+    for spec, method in _exposures(specs).items():
+        yield spec, method.temperatures(prepare(task, method), rows)
+
+
+def _exposures(specs: Sequence[str]) -> dict[str, Exposure]:
+    """The methods by their spelling."""
+    methods: dict[str, Exposure] = {}
+    for spec in asked.listed(specs):
+        method = make(spec)
+        if not isinstance(method, Exposure):
+            raise BadInput(f"{spec!r} has no temperatures; name se, se-l or se-i, with settings")
+        methods[spec] = method
+    if not methods:
+        raise BadInput("no method was named; name se, se-l or se-i, with settings")
+    return methods
