@@ -65,7 +65,7 @@ def test_what_does_not_fit_is_named(scenes, trained) -> None:
     with pytest.raises(BadInput, match=r"^object_size: groups is 2\.5; a whole number"):
         object_size([trained], inputs, truth, boxes, groups=2.5)
     for act in (positives, lambda *given, **how: object_size(*given, boxes, **how)):
-        with pytest.raises(BadInput, match=r": classes go from 0 to 52; indices from 0 to 51 are"):
+        with pytest.raises(BadInput, match=r" from 0 to 51 "):
             act([trained], inputs, truth, classes=[0, 52])
         with pytest.raises(BadInput, match=r": no model came by name, but a str; give some"):
             act(trained, inputs, truth)

@@ -1,0 +1,69 @@
+"""Runs of one budget, one scheme and some methods."""
+
+import pytest
+
+from simkit.errors import BadInput
+from simkit.study import runs
+from simkit.study.analysis.selection import read_runs, some_methods, under, within
+from simkit.study.grids.limit import Limit
+from tests.study import planted
+
+COLUMNS = ("scheme", "method", "draw", "reference", "budget", "budget_hours")
+
+
+def read(rows):
+    return read_runs(runs.tidy(rows, classes=()), COLUMNS, asker="x", metric="map")
+
+
+@pytest.fixture(scope="module")
+def table():
+    return read(planted.rows())
+
+
+def limited(table, budget=None, hours=None):
+    return within(table, budget=budget, hours=hours, asker="x")
+
+
+def test_the_middle_of_several_budgets_is_the_default(table) -> None:
+    limit, found = limited(table)
+    assert limit == Limit(150.0) and set(found["budget"]) == {150.0}
+    assert not found["reference"].any()
+    assert limited(table, budget=50.0)[0] == Limit(50.0)
+    with pytest.raises(BadInput, match=r"3 hours; budgets in the table are \$50, \$150, \$450"):
+        limited(table, hours=3.0)
+
+
+def test_budgets_may_be_hours_or_none() -> None:
+    rows = [planted.row(scheme="fpc", method="an", draw=0, budget_hours=h) for h in (2.0, 8.0)]
+    assert len(limited(read(rows), hours=2.0)[1]) == 1
+    limit, found = limited(read([row | {"budget_hours": None} for row in rows]))
+    assert not limit and len(found) == 2
+
+
+def test_references_alone_are_no_runs(table) -> None:
+    with pytest.raises(BadInput, match="no runs; run a comparison first"):
+        limited(table[table["reference"]])
+
+
+def test_a_scheme_goes_by_its_name(table) -> None:
+    assert under(table, scheme="", asker="x")[0] == "single-positive"
+    assert set(under(table, scheme="rpa", asker="x")[1]["scheme"]) == {"rpa"}
+    with pytest.raises(BadInput, match="'rpx'; did you mean 'rpa'"):
+        under(table, scheme="rpx", asker="x")
+    rows = [
+        planted.row(scheme=s, method="an", draw=0) for s in ("fpc(k=2)", "rpa(q=1)", "rpa(q=2)")
+    ]
+    assert under(read(rows), scheme="fpc", asker="x")[0] == "fpc(k=2)"
+    with pytest.raises(BadInput, match="'rpa'"):  # of two
+        under(read(rows), scheme="rpa", asker="x")
+
+
+def test_the_highest_methods_are_the_default(table) -> None:
+    def chosen(wanted):
+        return some_methods(table, wanted=wanted, most=2, asker="x")
+
+    means = table.groupby("method")["map"].mean().nlargest(2)
+    assert set(chosen("")) == set(means.index)
+    assert chosen("ll-r, an") == ["an", "ll-r"]  # in the order of the table
+    with pytest.raises(BadInput, match=r"'am'; known are an, "):
+        chosen(("am",))
