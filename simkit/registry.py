@@ -65,7 +65,7 @@ class Registry(Generic[T]):
         what stands before it and receives it as its field `inner`. Raises BadInput.
         """
         made: T | None = None
-        parts = _split_sum(spec)
+        parts = split_sum(spec)
         for place, text in enumerate(parts):
             name, given = self._parse(text)
             if place == len(parts) - 1:
@@ -212,7 +212,7 @@ def _as_number(value: Any, kind: type, where: str) -> Any:
         raise BadInput(f"{where} is {value!r}; {wanted} is expected") from None
 
 
-def _split_sum(spec: str) -> list[str]:
+def split_sum(spec: str) -> list[str]:
     """Split at the pluses that stand outside parentheses and quotes."""
     parts, depth, start, quote, escaped = [], 0, 0, "", False
     for place, letter in enumerate(spec):

@@ -170,6 +170,10 @@ class PartialLabels:
             images=locked(images),
         )
 
+    def over_all_images(self) -> PartialLabels:
+        """The same labels where every image takes part; those not asked about are unknown."""
+        return replace(self, asked=locked(np.ones(len(self.asked), bool)))
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write parquet: a long table image_id, class, state; the rest in its metadata."""
         from simkit.labels.formats.parquet import Parquet

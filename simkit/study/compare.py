@@ -1,120 +1,224 @@
-"""The main job: train every method on every scheme at equal cost, and say which suits which."""
+"""The main job: train every method on every scheme at equal cost, and say which is best where."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from simkit.annotate.prices import cost
 from simkit.errors import BadInput
-from simkit.study import kept, runs
-from simkit.study.bundles.agenda import check, plan, source_of, sweep
-from simkit.study.bundles.bundle import Bundle
-from simkit.study.forecast.forecast import Forecast, forecast, gpu_workers
-from simkit.study.grids.grid import Grid
-from simkit.study.material.material import open_material
-from simkit.study.sweep import swept
-from simkit.study.told.results import Comparison, notes, written
-from simkit.study.working.finish import Progress, finish, stored
-from simkit.study.working.parts import Part
+from simkit.study import runs, store
+from simkit.study.estimate import Estimate, estimate_of
+from simkit.study.frames import opened
+from simkit.study.grid import Grid, Setting, at_edge
+from simkit.study.jobs import Choices, Job, check, choice_of, jobs, source_of, sweep
+from simkit.study.report import Comparison, notes_of, written
+from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored, usable_cores
+from simkit.study.sources import Progress, StudyData, open_source, silent
+from simkit.study.worker import tuning_labels
 
 
 def compare(
     grid: Grid | str | os.PathLike[str] | Mapping[str, Any],
     *,
     out: str | os.PathLike[str],
+    fair: bool = False,
     executor: Executor | None = None,
     workers: int | None = None,
     part: str | None = None,
-    progress: Progress = lambda done, of: None,
-    preparing: Progress = lambda done, of: None,
-    planned: Callable[[Forecast], None] | None = None,
+    accept: str = "",
+    progress: Progress = silent,
+    preparing: Progress = silent,
+    planned: Callable[[Estimate], None] | None = None,
 ) -> Comparison:
     """Work through a grid and leave everything in the folder `out`.
 
-    grid: a Grid, a TOML file with one, or its fields as plain values.
-    Finished bundles in `out` are kept and not run again, so the same call goes on where an earlier
-    one stopped; several at a time do no harm. A bundle that fails is named in `failures`; the
-    others run on. executor: any of concurrent.futures, whose workers see the same files; else
-    `workers` local processes (by default one for each core, or for each GPU where backbones are
-    trained and there are GPUs; 1 works in this process). part: such as "3/16" for the third of
-    sixteen shares of the bundles; whoever finds all of them finished writes the tables. progress
-    gets (runs done, runs), and before that, where features are computed or pictures are decoded,
-    preparing gets (pictures done, pictures). planned gets the plan of work before it starts, which
-    takes a calibration of some seconds. A sweep comes first, and all of it is needed before
-    anything else: a part helps with what others have not finished of it.
+    Finished jobs in `out` are kept and not run again, so the same call goes on where an earlier one
+    stopped; several at a time do no harm. A job that fails is named in `failures`; the others run
+    on. Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
+    comparison.
 
-    Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
-    comparison. Raises BadInput for what no bundle could use, and where only references finish.
+    Parameters
+    ----------
+    grid
+        A Grid, a TOML file with one, or its fields as plain values.
+    out
+        The folder for all results.
+    fair
+        Try four settings of every method and scheme first and compare the best ones; the same as
+        the grid's field.
+    executor
+        Any of concurrent.futures whose workers see the same files; else local processes.
+    workers
+        How many: by default one for each core, or for each GPU where backbones are trained and
+        there are GPUs; 1 works in this process.
+    part
+        Such as "3/16" for the third of sixteen shares of the jobs; whoever finds all of them
+        finished writes the tables. A part helps with what others have not finished of a sweep,
+        since nobody can go on without all of it.
+    accept
+        A hash of code, as a comparison names it: results of that code are kept as well.
+    progress, preparing
+        Get (runs done, runs) and, where features are computed or pictures decoded before,
+        (pictures done, pictures).
+    planned
+        Gets the plan of work before it starts, which takes a calibration of some seconds.
+
+    Raises
+    ------
+    BadInput
+        For what no job could use, and where no run finishes.
     """
-    grid, folder = _grid(grid), _folder(out)
+    grid, folder = _grid(grid, fair), Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise BadInput(f"{folder} is a file; give a folder for the results")
     share = None if part is None else Part.read(part)
-    material = open_material(source_of(grid), progress=preparing)
-    check(grid, material)
+    data = open_source(source_of(grid), progress=preparing)
+    check(grid, data)
     if planned is not None:
-        # How many workers other executors have nobody knows.
+        # How many workers other executors have is not known.
         count = workers or getattr(executor, "workers", 1 if executor else None)
-        planned(forecast(grid, material, folder=folder, workers=count, part=share))
-    bundles, tried, data = plan(grid, material), sweep(grid, material), material.data
-    named: dict[str, Any] = {"classes": data.classes, "leaves": data.leaves.tolist()}
-    begin = partial(kept.begin, folder, grid=grid.to_toml(), **named)
-    team: dict[str, Any] = {"executor": executor, "workers": workers or gpu_workers(grid)}
-    expected, failed = _runs(bundles), tuple[str, ...]()
-    if tried:
-        begin(keys=[bundle.key for bundle in tried])
-        first, progress = _in_turn(progress, *(_runs(_mine(b, share)) for b in (tried, bundles)))
-        best = swept(grid, tried, folder / "bundles", part=share, progress=first, **team)
-        bundles, failed = plan(grid, material, best.chosen), best.failures
-    keys = [bundle.key for bundle in bundles]
-    begin(keys=keys)
-    mine = _mine(bundles, share)
-    found = finish(mine, folder / "bundles", progress=progress, **team)
-    left = sum(not kept.is_there(folder / "bundles", key) for key in keys) if share else 0
-    if share and not left:  # a file may be there and damaged: its bundle is left all the same
-        whole = stored(bundles, folder / "bundles")
-        left = sum(key not in whole.done and key not in whole.failures for key in keys)
-        mine, found = (mine, found) if left else (bundles, whole)
-    tables = [found.done[bundle.key].table for bundle in mine if bundle.key in found.done]
-    failures, parts = (*failed, *found.sentences(mine)), max(len(tried), len(keys))
-    table = runs.with_failures(runs.together(tables, **named), failures, planned=expected)
-    result = Comparison(table, grid, failures, notes(table, grid), left, parts)
-    return result if left else written(result, folder)
+        planned(estimate_of(grid, data, folder=folder, workers=count, part=share, accept=accept))
+    count = workers or (len(gpus()) or None if grid.pictures else None)
+    work = _Work(grid, data, folder, share, Workers(executor, count, accept))
+    return work.run(progress)
 
 
-def _folder(out: str | os.PathLike[str]) -> Path:
-    if Path(out).exists() and not Path(out).is_dir():
-        raise BadInput(f"{out} is a file; give a folder for the results")
-    return Path(out)
+class _Work:
+    """The work on one comparison."""
+
+    def __init__(
+        self, grid: Grid, data: StudyData, folder: Path, part: Part | None, workers: Workers
+    ) -> None:
+        self.grid, self.data, self.folder, self.part = grid, data, folder, part
+        self.workers, self.bundles = workers, folder / "bundles"
+        self.about: dict[str, Any] = {
+            "classes": data.data.classes, "leaves": data.data.leaves.tolist(),
+        }  # fmt: skip
+
+    def run(self, progress: Progress) -> Comparison:
+        every, tried = jobs(self.grid, self.data), sweep(self.grid, self.data)
+        planned, failed = sum(job.runs for job in every), list[str]()
+        notes = self._other_code([*tried, *every])
+        before = sum(job.runs for job in self._mine(tried))
+        total = before + sum(job.runs for job in self._mine(every))
+        if tried:
+            self._begin(tried)
+            swept = self._swept(tried, lambda done, of: progress(done, total))
+            chosen, failed = choose(self.grid, tried, swept)
+            every = jobs(self.grid, self.data, chosen)
+        self._begin(every)
+        mine = self._mine(every)
+        trained: Progress = lambda done, of: progress(before + done, total)  # noqa: E731
+        finished = finish(mine, self.bundles, self.workers, trained)
+        left = 0
+        if self.part is not None:
+            whole = stored(every, self.bundles, self.workers.accept)
+            left = sum(job.key not in {**whole.done, **whole.failures} for job in every)
+            mine, finished = (mine, finished) if left else (every, whole)
+        tables = [finished.done[job.key].table for job in mine if job.key in finished.done]
+        failures = (*failed, *finished.sentences(mine))
+        rows = runs.together(tables, **self.about, failures=failures, planned=planned)
+        result = Comparison(
+            rows, self.grid, (*notes, *notes_of(opened(rows))),
+            self._validation_dollars(tried), left, max(len(tried), len(every)),
+        )  # fmt: skip
+        return result if left else written(result, self.folder)
+
+    def _mine(self, every: list[Job]) -> list[Job]:
+        return every if self.part is None else self.part.share(every)
+
+    def _begin(self, every: list[Job]) -> None:
+        stems = [stem(job, self.bundles, self.workers.accept) for job in every]
+        store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, **self.about)
+
+    def _other_code(self, every: list[Job]) -> list[str]:
+        """A sentence about results of other code, which are not used unless they are accepted."""
+        if not every:
+            return []
+        own = {job.code for job in every}
+        counts = store.codes(self.bundles, [job.key for job in every])
+        others = {code: n for code, n in counts.items() if code not in own}
+        if self.workers.accept in others:
+            number = others.pop(self.workers.accept)
+            return [f"results of code {self.workers.accept} are accepted ({number:,} jobs)"]
+        return [
+            f"{number:,} of {len(every):,} jobs are there from other code ({code}; this is "
+            f"{every[0].code}) and run again; --accept {code} keeps their results"
+            for code, number in others.items()
+        ]
+
+    def _swept(self, tried: list[Job], progress: Progress) -> Finished:
+        """The sweep; a part works on its share first, and then on what others left."""
+        mine = self._mine(tried)
+        swept = finish(mine, self.bundles, self.workers, progress)
+        if self.part is None:
+            return swept
+        done, failures = dict(swept.done), dict(swept.failures)
+        start = tried.index(mine[-1]) if mine else 0
+        others = [job for job in [*tried[start:], *tried[:start]] if job not in mine]
+        some = self.workers.count or usable_cores()  # at a time, so that few do the same
+        while others:
+            done |= stored(others, self.bundles, self.workers.accept).done
+            left = [job for job in others if job.key not in done]
+            more = finish(left[:some], self.bundles, self.workers, silent)
+            done |= more.done
+            failures |= more.failures
+            others = left[some:]
+        return Finished(done, failures)
+
+    def _validation_dollars(self, tried: list[Job]) -> float | None:
+        if not tried:
+            return None
+        bill = cost(tuning_labels(tried[0], self.data), tried[0].prices.once_set_up())
+        return float(bill.dollars)
 
 
-def _grid(given: Any) -> Grid:
-    if isinstance(given, Grid):
-        return given
-    if isinstance(given, str | os.PathLike):
-        return Grid.load(given)
-    if isinstance(given, Mapping):
-        return Grid.of(given)
-    raise BadInput(
-        f"grid is a {type(given).__name__}; a simkit.Grid, a TOML file or a dictionary with its "
-        "fields is expected"
-    )
+def choose(grid: Grid, tried: Sequence[Job], swept: Finished) -> tuple[Choices, list[str]]:
+    """The setting of each method under each scheme with the highest mAP on the validation labels,
+    the first of those that tie; and a sentence for each failure."""
+    scores: dict[tuple[str, str], list[Setting]] = {}
+    names: dict[str, str] = {}
+    for job in tried:
+        result = swept.done.get(job.key)
+        columns = ["scheme", "reference", "method", "tuned", "tuned_map"]
+        rows = result.table.select(columns).to_pylist() if result else []
+        reached = {(r["scheme"], r["reference"], r["method"], r["tuned"]): r for r in rows}
+        for one in job.purchases:
+            names[choice_of(one)] = str(one)
+            for spec, setting in zip(one.methods, one.settings, strict=True):
+                row = reached.get((one.scheme, one.reference, spec, setting.text))
+                score = row["tuned_map"] if row else None
+                key = choice_of(one), spec
+                scores.setdefault(key, []).append(dataclasses.replace(setting, score=score))
+    chosen: dict[tuple[str, str], Setting] = {}
+    sentences = swept.sentences(tried)
+    for (scheme, spec), settings in scores.items():
+        known = [one for one in settings if one.score is not None]
+        if known:
+            best = max(known, key=lambda one: one.score or 0.0)
+            edge = at_edge(best, settings)
+            chosen[scheme, spec] = dataclasses.replace(best, runs=len(settings), edge=edge)
+        else:
+            sentences.append(
+                f"{names[scheme]}, tuning, {spec}: no setting has a score on the validation labels; "
+                "see what failed, or leave tuning out"
+            )
+    return chosen, sentences
 
 
-def _mine(bundles: list[Bundle], share: Part | None) -> list[Bundle]:
-    return bundles if share is None else share.share(bundles, lambda bundle: bundle.runs)
-
-
-def _runs(bundles: list[Bundle]) -> int:
-    return sum(bundle.runs for bundle in bundles)
-
-
-def _in_turn(progress: Progress, first: int, second: int) -> tuple[Progress, Progress]:
-    """What two pieces of work of so many runs tell as one."""
-    every = first + second
-    return (
-        lambda done, of: progress(done, every),
-        lambda done, of: progress(first + done, every),
-    )
+def _grid(grid: Any, fair: bool) -> Grid:
+    if isinstance(grid, str | os.PathLike):
+        grid = Grid.load(grid)
+    elif isinstance(grid, Mapping):
+        grid = Grid.of(grid)
+    elif not isinstance(grid, Grid):
+        raise BadInput(
+            f"grid is a {type(grid).__name__}; a simkit.Grid, a TOML file or a dictionary with its "
+            "fields is expected"
+        )
+    return dataclasses.replace(grid, fair=True, settings={}) if fair and not grid.fair else grid

@@ -9,6 +9,7 @@ result has a shape that depends on values.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -26,12 +27,14 @@ from simkit.registry import Registry, settle
 class Method:
     """How to learn from partial labels: a value whose fields are the hyper-parameters.
 
-    title is the field's display name, source the paper and equation.
+    title is the field's display name, source the paper and equation. alternative: one more value
+    of its most important setting, which a fair comparison tries beside the default.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
+    alternative: ClassVar[Mapping[str, Any]] = {}
 
     def __post_init__(self) -> None:
         """Turn the fields into their types. Raises BadInput; checks of one's own come after it."""

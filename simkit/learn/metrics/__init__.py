@@ -3,7 +3,7 @@
 from simkit.learn.metrics.ap import average_precision, mean_ap, overall_ap, present_counts
 from simkit.learn.metrics.parts import Part, class_groups, group_map, map_by_labels
 from simkit.learn.metrics.pointing import pointing_game, pointing_hits
-from simkit.learn.metrics.thresholds import f1, f1_thresholds
+from simkit.learn.metrics.thresholds import f1, f1_thresholds, precision_recall
 from simkit.learn.metrics.top import AtK, at_k, top1
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "overall_ap",
     "pointing_game",
     "pointing_hits",
+    "precision_recall",
     "present_counts",
     "top1",
 ]

@@ -52,6 +52,25 @@ def f1(
     Raises BadInput for thresholds of another length or nan.
     """
     check_convention(convention)
+    hits, called, shown, counted = _counts(scores, present, thresholds, known)
+    values = 2 * hits / np.maximum(called + shown, 1)
+    return settled(values, shown, counted, convention)
+
+
+def precision_recall(
+    scores: Any, present: Any, thresholds: Any, known: Any = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(L,) precision and (L,) recall of calling a class present, arguments as of `f1`.
+
+    Precision is nan for a class that is never called present, recall for one that never is.
+    """
+    hits, called, shown, _ = _counts(scores, present, thresholds, known)
+    with np.errstate(invalid="ignore"):
+        return hits / np.where(called, called, np.nan), hits / np.where(shown, shown, np.nan)
+
+
+def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[np.int64]:
+    """(4, L): images that are rightly called present, called present, present, and known."""
     scores, present, known = array(scores), marks(present), known_marks(present, known)
     check(scores, present, known)
     present, known = by_image(present), None if known is None else by_image(known)
@@ -62,16 +81,13 @@ def f1(
             f"thresholds have shape {limits.shape}; one number, or one for each of {L} classes, "
             "and no nan, is expected"
         )
-    hits, called, shown_counts, known_counts = np.zeros((4, L), np.int64)
+    counts = np.zeros((4, L), np.int64)
     for images in row_blocks(scores.shape):
         part, shown = rows(scores, images), rows(present, images) != 0
-        counts = np.ones_like(shown) if known is None else rows(known, images) != 0
-        if (np.isnan(part) & counts).any():
+        counted = np.ones_like(shown) if known is None else rows(known, images) != 0
+        if (np.isnan(part) & counted).any():
             refuse_nan()
-        above, shown = (part >= limits) & counts, shown & counts
-        hits += (above & shown).sum(0)
-        called += above.sum(0)
-        shown_counts += shown.sum(0)
-        known_counts += counts.sum(0)
-    values = 2 * hits / np.maximum(called + shown_counts, 1)
-    return settled(values, shown_counts, known_counts, convention)
+        above, shown = (part >= limits) & counted, shown & counted
+        for place, some in enumerate((above & shown, above, shown, counted)):
+            counts[place] += some.sum(0)
+    return counts

@@ -1,0 +1,88 @@
+"""A hash of the source that a run imports: results of other code are not taken for this one's."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import hashlib
+import importlib.util
+import json
+import platform
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from simkit.embed.features.features import cache_folder
+from simkit.errors import BadInput
+from simkit.files import whole
+
+ROOT = Path(__file__).parents[1]
+# What runs import; registries import every file of their package.
+_STARTS = ("study/worker.py", "annotate/schemes", "learn/methods", "learn/aids", "data")
+
+
+def code_id(parts: Iterable[object] = ()) -> str:
+    """Eight hexadecimal digits; docstrings, comments and line breaks change nothing.
+
+    parts: schemes and methods of the run, of which some may be defined outside simkit.
+    """
+    modules = {type(part).__module__ for part in parts}
+    outside = tuple(sorted(name for name in modules if not name.startswith("simkit.")))
+    return _code_id(outside)
+
+
+@cache
+def _code_id(outside: tuple[str, ...]) -> str:
+    specs = [importlib.util.find_spec(name) for name in outside]
+    own = [Path(spec.origin) for spec in specs if spec and spec.has_location and spec.origin]
+    raw = hashlib.sha256(platform.python_version().encode())
+    for path in [*sorted(ROOT.rglob("*.py")), *own]:
+        raw.update(path.read_bytes())
+    known = cache_folder() / "code.json"  # parsing all files takes a second, reading them does not
+    with contextlib.suppress(OSError, ValueError, TypeError):
+        before = json.loads(known.read_text("utf-8"))
+        if before["files"] == raw.hexdigest():
+            return str(before["code"])
+    digest = hashlib.sha256()
+    for path in [*sorted(_reached()), *own]:
+        digest.update(f"{path.name}\n{_source(path)[0]}\n".encode())
+    code = digest.hexdigest()[:8]
+    with contextlib.suppress(BadInput), whole(known) as part:
+        part.write_text(json.dumps({"files": raw.hexdigest(), "code": code}), "utf-8")
+    return code
+
+
+def _reached() -> set[Path]:
+    """Files of simkit that the worker imports, in functions too."""
+    waiting = [path for start in _STARTS for path in _files(ROOT / start)]
+    reached: set[Path] = set()
+    while waiting:
+        path = waiting.pop()
+        if path not in reached:
+            reached.add(path)
+            for name in _source(path)[1]:
+                base = ROOT.parent / name.replace(".", "/")
+                waiting += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
+    return reached
+
+
+def _files(place: Path) -> list[Path]:
+    return [place] if place.suffix else list(place.rglob("*.py"))
+
+
+@cache
+def _source(path: Path) -> tuple[str, frozenset[str]]:
+    """The code without docstrings and comments, and the modules of simkit that it imports."""
+    tree = ast.parse(path.read_bytes())
+    imports: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imports |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            imports |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+            first = node.body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                if isinstance(first.value.value, str):
+                    node.body[0] = ast.Pass()
+    return ast.unparse(tree), frozenset(name for name in imports if name.startswith("simkit."))

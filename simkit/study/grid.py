@@ -1,0 +1,715 @@
+"""A grid: what a comparison compares. From keywords or from a TOML file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import sys
+import tomllib
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from simkit.annotate import schemes
+from simkit.annotate.habits import Habits
+from simkit.annotate.simulate import how_many
+from simkit.chance import Chance
+from simkit.errors import BadInput, unknown
+from simkit.files import readable
+from simkit.learn import methods
+from simkit.learn.methods import Around, Method
+from simkit.learn.protocols import Protocol, protocol
+from simkit.learn.steps.optim import Settings
+from simkit.registry import build, convert, split_sum
+
+DEMO = Path(__file__).with_name("demo.toml")
+MOST = 10_000  # draws or trainings of a sweep: more is a typing error, and takes minutes to plan
+SPLITS = ("train", "val", "test")
+REFERENCE = "full-subset"  # the scheme of complete labels, as settings are given for it
+ALL = "all"
+Unasked = Literal["skip", "absent"]
+Validation = Literal["none", "complete", "partial"]
+_EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What annotation may cost: dollars, or hours of people's time; neither: amounts as written."""
+
+    dollars: float | None = None
+    hours: float | None = None
+
+    @staticmethod
+    def of(row: Mapping[str, Any]) -> Limit:
+        """Of a row of the table of runs."""
+        values = (row["budget"], row["budget_hours"])
+        return Limit(*(None if v is None or math.isnan(v) else float(v) for v in values))
+
+    def __bool__(self) -> bool:
+        return self != Limit()
+
+    def __str__(self) -> str:
+        if self.dollars is not None:
+            return money(self.dollars)
+        return "" if self.hours is None else f"{self.hours:,g} hours"
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """Dollars first, then hours, ascending."""
+        return self.hours or 0.0, self.dollars or 0.0
+
+    @property
+    def at(self) -> str:
+        """ " at $100", " in 10 hours", or nothing where amounts were as written."""
+        return f" {'at' if self.dollars is not None else 'in'} {self}" if self else ""
+
+
+def money(dollars: float) -> str:
+    """Dollars in few digits: $0.75, $12, $1,250, $1e+12."""
+    if not abs(dollars) < 1e10:  # NaN too
+        return f"${dollars:.3g}"
+    return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Settings of one method, by name: `lr` of the training, all others of the method.
+
+    score: mAP in [0, 1] by which a sweep chose it, runs: out of how many; edge: whether one of its
+    numbers is the smallest or largest that was tried.
+    """
+
+    values: tuple[tuple[str, Any], ...]
+    score: float | None = None
+    runs: int = 0
+    edge: bool = False
+
+    @property
+    def lr(self) -> float | None:
+        """The learning rate; None: that of the training."""
+        return dict(self.values).get("lr")
+
+    @property
+    def text(self) -> str:
+        """As JSON."""
+        return json.dumps(dict(self.values))
+
+    def method(self, spec: str) -> str:
+        """The method spelled completely with these settings. Raises BadInput."""
+        method = methods.make(spec)
+        for name, value in self.values:
+            if name != "lr":
+                method = _with_setting(method, spec, name, value)
+        return methods.spell(method)
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Settings that are tried for every method under every scheme before methods are compared.
+
+    They are tried at the middle budget in a draw of their own, chosen by complete labels of the
+    validation split, and used at all budgets. Those labels are a line of their own on the bill.
+
+    runs   trainings for each method with a space of its own: the same number for all.
+    space  values to try by the name of the setting, for methods as the grid lists them and for
+           "all": lr of the training, or a field of the method (of the innermost that has it: delta
+           of ll-r in ll-r+boostlu). `runs` points of the product of the values are drawn.
+
+    A method without a space is tried with the learning rate times 0.1, 1 and 10 and, where it
+    names one, with the alternative value of its most important setting. Raises BadInput.
+    """
+
+    runs: int = 4
+    space: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        fine = _whole(self.runs) and 2 <= self.runs <= MOST
+        _expect(fine, "tuning.runs", self.runs, f"a whole number from 2 to {MOST:,}")
+        _expect_table(self.space, "tuning.space")
+        space = {spec: _values(table, f"tuning.space.{spec}") for spec, table in self.space.items()}
+        object.__setattr__(self, "space", space)
+
+    def check(self, specs: Sequence[str]) -> None:
+        """Raise BadInput unless every space is of one of these methods, valid and large enough."""
+        for spec in self.space:
+            if spec not in (ALL, *specs):
+                error = unknown("method of this grid", spec, [ALL, *specs])
+                raise BadInput(f"tuning.space: {error}")
+        for spec in specs:
+            values = self.values(spec)
+            try:
+                for name, some in values.items():
+                    for value in some:
+                        Setting(((name, value),)).method(spec)
+            except BadInput as error:
+                raise BadInput(f"tuning.space: {error}") from None
+            count = math.prod(map(len, values.values()))
+            if values and count < self.runs:
+                fewer = f", or set runs to {count} at most" if count > 1 else ""
+                raise BadInput(
+                    f"tuning.runs is {self.runs}, and {spec!r} has {count} to try; add values or "
+                    f"settings to [tuning.space.{ALL}] or [tuning.space.{toml(spec)}]{fewer}"
+                )
+            _expect(count < 2**31, f"the space of {spec!r}", count, "fewer than 2**31 settings")
+
+    def values(self, spec: str) -> dict[str, Sequence[Any]]:
+        """The values that are tried for a method, by the name of the setting."""
+        return {**self.space.get(ALL, {}), **self.space.get(spec, {})}
+
+    def settings(self, spec: str, *, lr: float, seed: int) -> list[Setting]:
+        """The settings to try for a method; they depend on its own space and the seed alone."""
+        values = self.values(spec)
+        if not values:
+            points = [(("lr", float(f"{times * lr:.6g}")),) for times in (0.1, 1.0, 10.0)]
+            return [Setting(p) for p in [*points, *_alternative(spec, lr)]]
+        order = Chance.seeded(seed).of("tuning", spec).permutation(
+            math.prod(map(len, values.values()))
+        )
+        chosen = np.sort(order.at(np.arange(self.runs)))
+        places = np.unravel_index(chosen, [len(some) for some in values.values()])
+        return [
+            Setting(tuple((name, values[name][at]) for name, at in zip(values, point, strict=True)))
+            for point in zip(*places, strict=True)
+        ]
+
+
+def at_edge(setting: Setting, tried: Sequence[Setting]) -> bool:
+    """Whether a number of the setting is the smallest or largest of three or more that differ."""
+    for name, value in setting.values:
+        values = {dict(other.values).get(name) for other in tried} - {None}
+        numbers = len(values) > 2 and all(type(one) in (int, float) for one in values)
+        if numbers and value in (min(values), max(values)):
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """How the backbone of a grid is trained from pictures, with every method.
+
+    size        side of the pictures in pixels; by default the protocol's, or the backbone's own.
+    flip        mirror half of them; vertical: turn half of them upside down, too; crop: smallest
+                and largest share of the area that is shown; by default as in the protocol.
+    protocol    the paper after which methods are trained; by default the grid's [train] says how.
+    protocols   the same for single methods, each as the grid has it; what they leave out follows
+                `protocol`.
+    changed     training settings that take the place of those of every protocol.
+
+    Backbone and weights are the grid's, whatever a protocol had: all methods start from the same.
+    Its features serve only to find neighbours (SE). On a GPU the last bits differ from run to run;
+    on the CPU nothing does. Raises BadInput that names the field.
+    """
+
+    size: int | None = None
+    flip: bool | None = None
+    vertical: bool | None = None
+    crop: tuple[float, float] | None = None
+    protocol: str = ""
+    protocols: Mapping[str, str] = field(default_factory=dict)
+    changed: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        fine = self.size is None or (_whole(self.size) and self.size >= 32)
+        _expect(fine, "pictures.size", self.size, "a whole number of pixels from 32 on")
+        for name in ("flip", "vertical"):
+            value = getattr(self, name)
+            _expect(value in (None, True, False), f"pictures.{name}", value, "true or false")
+        if self.crop is not None:
+            fine = isinstance(self.crop, list | tuple) and len(self.crop) == 2
+            fine = fine and all(type(one) in (int, float) for one in self.crop)
+            wanted = "the smallest and the largest share of the area, such as [0.25, 1]"
+            fine = fine and 0 < self.crop[0] <= self.crop[1] <= 1
+            shown = list(self.crop) if isinstance(self.crop, tuple) else self.crop
+            _expect(fine, "pictures.crop", shown, wanted)
+            object.__setattr__(self, "crop", (float(self.crop[0]), float(self.crop[1])))
+        _expect(isinstance(self.protocol, str), "pictures.protocol", self.protocol, "text")
+        for name in ("protocols", "changed"):
+            _expect_table(getattr(self, name), f"pictures.{name}")
+        named = {f"protocols.{spec}": name for spec, name in self.protocols.items()}
+        named |= {"protocol": self.protocol} if self.protocol else {}
+        if self.changed and not named:
+            raise BadInput(
+                "pictures.changed is set and changes settings of protocols, and none is named; put "
+                "it into [train], or name a protocol"
+            )
+        for where, name in named.items():
+            try:
+                protocol(name).changed(self.changed)
+            except (BadInput, TypeError) as error:
+                raise BadInput(f"pictures.{where}: {error}") from None
+
+    def check(self, specs: Sequence[str], train: Settings, validation: str) -> None:
+        """Raise BadInput for what does not go with the grid's methods and other fields."""
+        made = {methods.make(spec) for spec in specs}
+        for spec in self.protocols:
+            try:
+                listed = methods.make(spec) in made
+            except BadInput:
+                error = unknown("method of this grid", spec, specs)
+                raise BadInput(f"pictures.protocols: {error}") from None
+            if not listed:
+                raise BadInput(
+                    f"pictures.protocols names {spec!r}, which is not among the methods; leave it "
+                    "out, or add it to methods"
+                )
+        if self.protocol and train != Settings():
+            raise BadInput(
+                "train is set, and pictures.protocol says how all methods are trained; put what "
+                "shall differ from protocols into [pictures.changed]"
+            )
+        for spec in specs:
+            if validation == "none" and self.settings(spec, train).select == "best":
+                raise BadInput(
+                    f"the protocol of {spec!r} chooses the epoch by labels, and validation is "
+                    "none; set validation to complete or partial, or select in [pictures.changed] "
+                    "to last"
+                )
+
+    def settings(self, spec: str, train: Settings) -> Settings:
+        """How a method is trained; `train` holds where it has no protocol."""
+        own = self.protocol_of(spec)
+        return own.changed(self.changed) if own else train
+
+    def protocol_of(self, spec: str) -> Protocol | None:
+        """The protocol of a method, if any."""
+        made = methods.make(spec)
+        named = [name for other, name in self.protocols.items() if methods.make(other) == made]
+        name = named[0] if named else self.protocol
+        return protocol(name) if name else None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Every scheme with every method, at every budget, over several draws.
+
+    schemes, methods  as `simkit list` names them, with or without settings: "fpc(search=random)".
+    data        the data set, as `--data` takes it; its test split is what scores are about.
+    backbone    the network, frozen, whose features are trained on; weights: its file, where the
+                name alone does not say.
+    features    or features from elsewhere: for each split (train, val, test) an npz file with an
+                array `features`, a row for each image, or a folder that `simkit features` wrote.
+    budgets     dollars for all annotation;  hours: of people's time for it. Where neither is given,
+                the schemes' amounts are taken as written.
+    prices      a preset or a TOML file.
+    draws       how often all is done, with other labels, batches and starting weights each time.
+    seed        of all draws.
+    images      which share of the images may be asked about (a float: 1.0 is all), or how many (a
+                whole number: 1 is one). Schemes without an amount of their own spend a budget on
+                as many of these images as it pays for.
+    unasked     images nobody asked about: skip them, or absent: train on them as well, with all
+                their labels unknown (AN and others take unknown labels for absent ones).
+    validation  none: the last epoch is scored. complete: the validation split is labelled
+                completely; partial: it is labelled by the scheme itself. Both are charged to the
+                budget, and they choose the epoch (train.select is "best" then, unless it is set).
+    reference   for each draw, all labels of all images trained with `full` and with every method,
+                at their own cost; with `full+boostlu` too where boostlu is among the methods.
+    curves      score after every epoch: the validation split, or without one the test split, by
+                which nothing is chosen.
+    memory      GB that runs trained together may take; what does not fit is trained afterwards.
+    pictures    where it is there, the backbone itself is trained, from pictures, with every method.
+    habits      how people err; the default never does.
+    train       settings of the training.
+    fair        try four settings of every method under every scheme and compare the best ones.
+    tuning      the same, with a say in what is tried; the references are tuned as well.
+    settings    settings that were chosen before: by scheme and method, such as
+                [settings.fpc.an] with lr = 0.03, or a TOML file of such tables.
+
+    Raises BadInput that names the field.
+    """
+
+    schemes: tuple[str, ...]
+    methods: tuple[str, ...]
+    data: str = "scenes"
+    backbone: str = "scenes-net"
+    weights: str = ""
+    features: Mapping[str, str] = field(default_factory=dict)
+    budgets: tuple[float, ...] = ()
+    hours: tuple[float, ...] = ()
+    prices: str = "coco-tagging"
+    draws: int = 5
+    seed: int = 0
+    images: float | int = 1.0
+    unasked: Unasked = "skip"
+    validation: Validation = "none"
+    reference: bool = True
+    curves: bool = False
+    memory: float = 2.0
+    pictures: Pictures | None = None
+    habits: Habits = Habits()
+    train: Settings | None = None  # type: ignore[assignment]  # a Settings once it is made
+    fair: bool = False
+    tuning: Tuning | None = None
+    settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, make in (("schemes", schemes.make), ("methods", methods.make)):
+            object.__setattr__(self, name, _specs(getattr(self, name), name, make))
+        for name, unit in (("budgets", "dollars"), ("hours", "hours")):
+            object.__setattr__(self, name, _limits(getattr(self, name), name, unit))
+        for name in ("data", "backbone", "weights", "prices"):
+            _expect(isinstance(getattr(self, name), str), name, getattr(self, name), "text")
+        for name in ("draws", "seed", "images"):
+            object.__setattr__(self, name, _plain(getattr(self, name)))
+        fine = _whole(self.draws) and 1 <= self.draws <= MOST
+        _expect(fine, "draws", self.draws, f"a whole number from 1 to {MOST:,}")
+        fine = _whole(self.seed) and -(2**63) <= self.seed < 2**63
+        _expect(fine, "seed", self.seed, "a whole number from -2**63 to 2**63 - 1")
+        for name in ("reference", "curves", "fair"):
+            value = getattr(self, name)
+            _expect(isinstance(value, bool), name, value, "true or false")
+        object.__setattr__(self, "memory", convert(self.memory, float, "memory"))
+        _expect(self.memory > 0, "memory", self.memory, "gigabytes above 0")
+        for name, kinds in (("validation", Validation), ("unasked", Unasked)):
+            choices = get_args(kinds)
+            value = getattr(self, name)
+            _expect(value in choices, name, value, f"one of {', '.join(choices)}")
+        if self.train is None:
+            select: Any = "best" if _chooses(self.validation, self.pictures) else "last"
+            object.__setattr__(self, "train", Settings(select=select))
+        if self.fair and self.tuning is None:
+            object.__setattr__(self, "tuning", Tuning())
+        for name, kind in _TABLES.items():
+            value = getattr(self, name)
+            fine = isinstance(value, kind) or (value is None and name in ("tuning", "pictures"))
+            _expect(fine, name, value, f"{kind.__name__}(...)")
+        object.__setattr__(self, "features", _files(self.features))
+        how_many(self.images, sys.maxsize)  # how many there are is not known yet
+        self._check_together()
+
+    def _check_together(self) -> None:
+        if self.validation == "none" and self.train.select == "best":
+            raise BadInput(
+                "train.select is 'best', which needs labels to choose by; set validation to "
+                "complete or partial"
+            )
+        if self.tuning is not None:
+            self.tuning.check(self.trained)
+        if self.pictures is not None:
+            self.pictures.check(self.trained, self.train, self.validation)
+        _check_chosen(self)
+        ways = {self.training(spec).select for spec in self.methods}
+        if self.validation != "none" and ways == {"last"}:
+            own = self.pictures is not None and self.pictures.protocol
+            where = "select in [pictures.changed]" if own else "train.select"
+            raise BadInput(
+                f"validation is {self.validation!r}, which is paid for, and nothing goes by its "
+                f"labels where {where} is 'last'; set {where} to best, or validation to none"
+            )
+
+    def training(self, spec: str) -> Settings:
+        """How a method is trained."""
+        return self.pictures.settings(spec, self.train) if self.pictures else self.train
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """Budgets and hours; one empty limit where amounts are as written."""
+        dollars = [Limit(dollars=value) for value in self.budgets]
+        return (*dollars, *(Limit(hours=value) for value in self.hours)) or (Limit(),)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The methods that complete labels are trained with; none where the grid wants none."""
+        return on_complete_labels(self.methods) if self.reference else ()
+
+    @property
+    def trained(self) -> tuple[str, ...]:
+        """The methods, and those of the references."""
+        return tuple(dict.fromkeys([*self.methods, *self.references]))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], *, seed: int | None = None) -> Grid:
+        """From a TOML file; `seed`, where given, takes the place of the file's.
+
+        Raises BadInput that names file and field.
+        """
+        file = readable(path, "a grid (TOML)")
+        values = _toml_file(file, f"see the shipped {DEMO}")
+        if isinstance(values.get("settings"), str):
+            chosen = file.parent / values["settings"]
+            values["settings"] = _toml_file(readable(chosen, "settings (TOML)"), "compare again")
+        try:
+            return Grid.of(values if seed is None else {**values, "seed": seed})
+        except BadInput as error:
+            raise BadInput(f"{file}: {error}") from None
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Grid:
+        """From plain values such as a TOML file holds. Raises BadInput that names the field."""
+        fields = [f.name for f in dataclasses.fields(Grid)]
+        for name in values:
+            if name not in fields:
+                raise unknown("field of a grid", name, fields)
+        for name in ("schemes", "methods"):
+            if name not in values:
+                raise BadInput(
+                    f"{name} is missing; list at least one, such as {name} = [{_EXAMPLE[name]}]"
+                )
+        given = dict(values)
+        for name in ("habits", "tuning", "pictures"):
+            if values.get(name) is not None:
+                given[name] = _table(_TABLES[name], values[name], name)
+        if isinstance(values.get("train"), Mapping):
+            chooses = _chooses(values.get("validation", "none"), given.get("pictures"))
+            given["train"] = {**({"select": "best"} if chooses else {}), **values["train"]}
+        if given.get("train") is not None:
+            given["train"] = _table(Settings, given["train"], "train")
+        return Grid(**given)
+
+    def to_toml(self) -> str:
+        """The grid with every field resolved; `Grid.load` gives an equal one back."""
+        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        for name in ("train", "tuning", "pictures"):
+            values[name] = values[name] and dataclasses.asdict(values[name])
+        return "\n".join(_toml_lines(values | {"habits": self.habits.to_json()})) + "\n"
+
+
+_TABLES = {"train": Settings, "habits": Habits, "tuning": Tuning, "pictures": Pictures}
+
+
+def demo(*, seed: int | None = None) -> Grid:
+    """The grid that ships with simkit: it needs no data and takes minutes on two cores."""
+    return Grid.load(DEMO, seed=seed)
+
+
+def on_complete_labels(specs: Sequence[str]) -> tuple[str, ...]:
+    """The methods that complete labels are trained with: `full` and `around_full` of each method,
+    then the methods themselves, as some score higher or lower than `full` on the same labels."""
+    return tuple(dict.fromkeys(["full", *map(around_full, specs), *specs]))
+
+
+def around_full(spec: str) -> str:
+    """`full` in those wrappers of a method that change the model's outputs, which make another
+    model (`an+boostlu`: `full+boostlu`); `full` alone where there is none."""
+    made, wrappers = methods.make(spec), []
+    _, *texts = split_sum(spec)
+    for text in reversed(texts):
+        if isinstance(made, Around):
+            if type(made).changed is not Around.changed:
+                wrappers.append(text.strip())
+            made = made.inner
+    return "+".join(["full", *reversed(wrappers)])
+
+
+def toml(value: Any) -> str:
+    """A truth value, number, text or list as TOML writes it: the standard library only reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return repr(_plain(value))
+
+
+def _toml_lines(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[str]:
+    """TOML has no word for nothing: what is None is left out, and None again when it is read."""
+    lines = [
+        f"{toml_key(name)} = {toml(value)}"
+        for name, value in values.items()
+        if value is not None and not isinstance(value, Mapping)
+    ]
+    for name, value in values.items():
+        if isinstance(value, Mapping) and (value or name == "tuning"):
+            inner = (*path, toml_key(name))
+            own = _toml_lines(value, inner)
+            header = [] if own and own[0] == "" else ["", f"[{'.'.join(inner)}]"]
+            lines += [*header, *own]
+    return lines
+
+
+def toml_key(name: str) -> str:
+    """A key, in quotation marks where it needs them."""
+    plain = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
+    return name if plain else toml(name)
+
+
+def _toml_file(path: Path, mend: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is not a TOML file ({error}); {mend}") from None
+
+
+def _chooses(validation: str, pictures: Pictures | None) -> bool:
+    """Whether validation labels choose the epoch where `train` does not say: a protocol does."""
+    return validation != "none" and not (pictures and pictures.protocol)
+
+
+def _check_chosen(grid: Grid) -> None:
+    """Raise BadInput for chosen settings of what is not in the grid, and for wrong ones."""
+    _expect_table(grid.settings, "settings")
+    for scheme, table in grid.settings.items():
+        if scheme not in (*grid.schemes, REFERENCE):
+            raise BadInput(f"settings: {unknown('scheme of this grid', scheme, grid.schemes)}")
+        _expect_table(table, f"settings.{scheme}")
+        for spec, values in table.items():
+            where = f"settings.{scheme}.{spec}"
+            _expect_table(values, where)
+            if spec not in grid.trained:
+                error = unknown("method of this grid", spec, grid.trained)
+                raise BadInput(f"settings.{scheme}: {error}")
+            try:
+                Setting(tuple(values.items())).method(spec)
+            except BadInput as error:
+                raise BadInput(f"{where}: {error}") from None
+            if "lr" in values:
+                _expect(convert(values["lr"], float, f"{where}.lr") > 0, f"{where}.lr",
+                        values["lr"], "a number above 0")  # fmt: skip
+    if grid.settings and grid.tuning is not None:
+        raise BadInput("settings are chosen already, and tuning would choose them; leave one out")
+
+
+def _specs(values: Any, name: str, make: Any) -> tuple[str, ...]:
+    """Schemes or methods: texts that `make` understands, each once."""
+    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+        raise BadInput(f"{name} is {values!r}; a list such as [{_EXAMPLE[name]}] is expected")
+    parts: dict[Any, str] = {}
+    for spec in values:
+        _expect(isinstance(spec, str), name, spec, "a list of texts")
+        try:
+            part = make(spec)
+        except BadInput as error:
+            raise BadInput(f"{name}: {error}") from None
+        if part in parts:
+            raise BadInput(
+                f"{name} lists {spec!r} and {parts[part]!r}, which are the same; leave one out"
+            )
+        parts[part] = spec
+    return tuple(values)
+
+
+def _files(values: Any) -> dict[str, str]:
+    """A file or folder of features for each split that is named."""
+    _expect_table(values, "features")
+    for split, file in values.items():
+        if split not in SPLITS:
+            raise BadInput(f"features: {unknown('split', split, SPLITS)}")
+        fine = isinstance(file, str | os.PathLike)
+        _expect(fine, f"features.{split}", file, "the path of a file or folder")
+    if values and "train" not in values:
+        raise BadInput(f"features names files for {', '.join(values)}; one for train is needed")
+    return {split: os.fspath(file) for split, file in values.items()}
+
+
+def _limits(values: Any, name: str, unit: str) -> tuple[float, ...]:
+    """Numbers above 0, ascending, each once."""
+    given = [values] if type(values) in (int, float) else values
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise BadInput(f"{name} is {values!r}; a list of {unit} is expected")
+    numbers = [convert(value, float, name) for value in given]
+    for number in numbers:
+        _expect(number > 0, name, number, f"{unit} above 0")
+    if len(set(numbers)) < len(numbers):
+        raise BadInput(f"{name} is {list(values)!r}, which names one twice; leave one out")
+    return tuple(sorted(numbers))
+
+
+def _table(kind: type, values: Any, name: str) -> Any:
+    """A table of settings as a value of that kind."""
+    _expect_table(values, name)
+    hints = typing.get_type_hints(kind)
+    given = {}
+    for key, value in values.items():
+        if key not in hints or key not in {f.name for f in dataclasses.fields(kind)}:
+            raise unknown(f"setting of {name}", key, [f.name for f in dataclasses.fields(kind)])
+        given[key] = convert(value, hints[key], f"{name}.{key}")
+        kinds = [one for one in typing.get_args(hints[key]) if one is not type(None)]
+        if given[key] is not None and kinds and all(typing.get_origin(k) is tuple for k in kinds):
+            _expect(isinstance(given[key], tuple), f"{name}.{key}", value, "a list")
+    return kind(**given)
+
+
+def _values(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
+    """The values to try for each setting of a space."""
+    _expect_table(table, where)
+    space: dict[str, tuple[Any, ...]] = {}
+    for name, values in table.items():
+        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+            raise BadInput(f"{where}.{name} is {values!r}; a list of values to try is expected")
+        if name == "lr":
+            values = [convert(value, float, f"{where}.lr") for value in values]
+            for value in values:
+                _expect(value > 0, f"{where}.lr", value, "a number above 0")
+        some = tuple(_value(value, f"{where}.{name}") for value in values)
+        if len(set(some)) < len(some):
+            raise BadInput(
+                f"{where}.{name} is {list(values)!r}, which names one twice; leave one out"
+            )
+        space[name] = some
+    return space
+
+
+def _value(value: Any, where: str) -> Any:
+    """One value to try, as it can be kept, compared and written down."""
+    if isinstance(value, list | tuple):
+        return tuple(_value(one, where) for one in value)
+    value = _plain(value)
+    fine = isinstance(value, bool | int | float | str)
+    _expect(fine, where, value, "a list of numbers, texts or truth values")
+    return value
+
+
+def _alternative(spec: str, lr: float) -> list[tuple[tuple[str, Any], ...]]:
+    """The point of a sweep that the method itself names, if any; wrapped methods before wrappers.
+
+    A wrapper's own alternative is tried where the method that it wraps names none.
+    """
+    made: Any = methods.make(spec)
+    chain = [made]
+    while isinstance(chain[-1], Around):
+        chain.append(chain[-1].inner)
+    for method in reversed(chain):
+        for name, value in method.alternative.items():
+            return [(("lr", float(f"{lr:.6g}")), (name, value))]
+    return []
+
+
+def _with_setting(method: Method, spec: str, name: str, value: Any) -> Method:
+    """The method with one of its settings changed: of the innermost part that has it."""
+    changed = _changed(method, name, value)
+    if changed is not None:
+        return changed
+    if name in {each.name for each in dataclasses.fields(Settings)}:
+        raise BadInput(f"{name!r} is a setting of [train], of which lr alone can be tried")
+    raise unknown(f"setting of method {spec!r}", name, ["lr", *_names(method)])
+
+
+def _changed(method: Method, name: str, value: Any) -> Method | None:
+    if isinstance(method, Around):
+        inner = _changed(method.inner, name, value)
+        if inner is not None:
+            return dataclasses.replace(method, inner=inner)
+    own = {each.name: getattr(method, each.name) for each in dataclasses.fields(method)}
+    if name == "inner" or name not in own:
+        return None
+    return build(type(method), {**own, name: value}, "method")
+
+
+def _names(method: Method) -> list[str]:
+    inner = _names(method.inner) if isinstance(method, Around) else []
+    return inner + [each.name for each in dataclasses.fields(method) if each.name != "inner"]
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as Python's own, which files and keys write in one way."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:
+    """Raise BadInput that names the field, unless it `holds`."""
+    if not holds:
+        raise BadInput(f"{name} is {value!r}; {wanted} is expected")
+
+
+def _expect_table(value: Any, name: str) -> None:
+    _expect(isinstance(value, Mapping), name, value, f"a table such as [{name}]")

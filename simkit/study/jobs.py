@@ -1,0 +1,528 @@
+"""From a grid to its jobs, and what is refused before any of them is worked on.
+
+A job is what one worker does at a time: purchases of labels in some draws, each with all methods
+that learn from them. Jobs follow from the grid and the data alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from simkit.annotate import schemes
+from simkit.annotate.budget import least
+from simkit.annotate.habits import Habits
+from simkit.annotate.prices import Cost, Prices, cost, prices
+from simkit.annotate.simulate import how_many, simulate
+from simkit.errors import BadInput
+from simkit.history import content_id, versions
+from simkit.learn import methods
+from simkit.learn.steps.optim import Settings
+from simkit.study.code import code_id
+from simkit.study.grid import REFERENCE, Grid, Limit, Pictures, Setting
+from simkit.study.runs import SWEEP
+from simkit.study.sources import ImageTransform, Source, StudyData, kind_of, needs_features
+
+# Settings by what is bought and the method that learns from it, as the grid writes both.
+Choices = Mapping[tuple[str, str], Setting]
+
+_LEAST = 10.0  # seconds of work in a job: less is not worth shipping
+_MOST = 40.0  # for the sake of a larger stack; a draw should not wait for one worker
+# Seconds of work on one thread of a server's core. The numbers fit stacks of 1, 11 and 44 heads
+# within a third: 5,000 images, features of 256 and 2,048 numbers, 20 and 80 classes, batches of 64
+# and 16, eleven methods of benchmarks/compare.py, least squares of relative errors.
+_STACK = 2e-4  # for each step of a stack, however many runs are in it
+_READ = 3.3e-8  # to read one number of the features
+_STEP = 2.8e-4  # for the loss and the optimiser's step of one run
+_RANK = 2e-8  # to rank one score, for average precision
+_RATE = 4e10  # multiplications and additions in a second
+_FORWARDS = 3e10  # of them in a backbone
+_PRICED = 256  # images from which the cost of an image is estimated
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """Labels that are bought together, and the methods that learn from them.
+
+    limit: what they may cost; empty: the scheme's amount as written.
+    images: which share of them may be asked about (a float), or how many (a whole number).
+    reference: everything is labelled, at its own cost.
+    settings: one for each method, where they are chosen or tried; else the grid's hold.
+    """
+
+    scheme: str
+    methods: tuple[str, ...]
+    limit: Limit = Limit()
+    images: float | int = 1.0
+    reference: bool = False
+    settings: tuple[Setting, ...] = ()
+
+    def setting(self, spec: str) -> Setting | None:
+        """What is set for one of its methods."""
+        return self.settings[self.methods.index(spec)] if self.settings else None
+
+    def spelled(self, spec: str) -> str:
+        """One of its methods as it is trained."""
+        setting = self.setting(spec)
+        return spec if setting is None else setting.method(spec)
+
+    def __str__(self) -> str:
+        money = "" if self.limit.dollars is None else f", budget {self.limit.dollars:g}"
+        time = "" if self.limit.hours is None else f", {self.limit.hours:g} hours"
+        return f"{self.scheme}{money}{time}"
+
+    @property
+    def labels(self) -> Purchase:
+        """What is bought, whichever methods learn from it."""
+        return dataclasses.replace(self, methods=(), settings=())
+
+    @cached_property  # the same purchase is in a job of every draw
+    def decides(self) -> dict[str, Any]:
+        """All of it as plain values, settings spelled out."""
+        return dataclasses.asdict(self) | {
+            "scheme": schemes.spell(schemes.make(self.scheme)),
+            "methods": [methods.spell(methods.make(self.spelled(spec))) for spec in self.methods],
+            "names": [self.scheme, *self.methods],
+            "images": [type(self.images).__name__, self.images],
+        }
+
+
+@dataclass(frozen=True)
+class Job:
+    """Purchases in one draw, or in several where one is soon done; travels to any process.
+
+    ids: of the truth and features it was planned for.  pictures: where the whole backbone is
+    trained.  scored: whether the validation split is read for thresholds or a sweep.
+    """
+
+    source: Source
+    purchases: tuple[Purchase, ...]
+    draws: tuple[int, ...]
+    seed: int
+    unasked: str
+    validation: str
+    habits: Habits
+    prices: Prices
+    train: Settings
+    curves: bool
+    memory: float
+    ids: Mapping[str, str]
+    pictures: Pictures | None = None
+    code: str = ""
+
+    @cached_property  # every run of the job asks for it; it travels along with the job
+    def key(self) -> str:
+        """Sixteen hexadecimal digits: a hash of everything that decides the result but the code."""
+        own = ("draws", "seed", "unasked", "validation", "curves", "memory")
+        decides = {
+            "purchases": [one.decides for one in self.purchases],
+            "habits": self.habits.to_json(),
+            "prices": repr(self.prices),
+            "train": dataclasses.asdict(self.train),
+            "pictures": self.pictures and dataclasses.asdict(self.pictures),
+            "ids": dict(self.ids),
+            "versions": {**versions(), "torch": torch.__version__},
+            **{name: getattr(self, name) for name in own},
+        }
+        return content_id("job", json.dumps(decides, sort_keys=True))
+
+    @property
+    def stem(self) -> str:
+        """What its file is called: the key and the code that runs it."""
+        return f"{self.key}-{self.code}"
+
+    @property
+    def runs(self) -> int:
+        """How many trainings it holds."""
+        return len(self.draws) * sum(len(one.methods) for one in self.purchases)
+
+    @property
+    def draw(self) -> int:
+        """The draw of a job that has one."""
+        (draw,) = self.draws
+        return draw
+
+    @property
+    def sweep(self) -> bool:
+        """Whether it tries settings."""
+        return self.draws == (SWEEP,)
+
+    def each_draw(self) -> list[Job]:
+        """One for each draw."""
+        return [dataclasses.replace(self, draws=(draw,)) for draw in self.draws]
+
+    def settings(self, spec: str) -> Settings:
+        """How a method is trained."""
+        return self.pictures.settings(spec, self.train) if self.pictures else self.train
+
+    def transform(self, spec: str) -> ImageTransform:
+        """How a method sees pictures; spec: as the grid writes it."""
+        assert self.pictures is not None
+        return transform_of(self.pictures, spec)
+
+    def __str__(self) -> str:
+        if self.pictures:  # every method has a purchase of its own
+            names = [f"{one}, {', '.join(one.methods)}" for one in self.purchases]
+            return f"{' and '.join(names)}, {_draws(self.draws)}"
+        others = len(self.purchases) - 1
+        more = f" and {others} more" if others else ""
+        return f"{self.purchases[0]}{more}, {_draws(self.draws)}"
+
+
+def draw_name(draw: int) -> str:
+    """ "draw 3", or "tuning" for the draw of the sweep."""
+    return "tuning" if draw == SWEEP else f"draw {draw}"
+
+
+def _draws(draws: Sequence[int]) -> str:
+    first = draw_name(draws[0])
+    return first if len(draws) == 1 else f"{first.replace('draw', 'draws')} to {draws[-1]}"
+
+
+def transform_of(pictures: Pictures, spec: str) -> ImageTransform:
+    """How a method sees pictures: as the grid says, else its protocol, else the defaults."""
+    own = pictures.protocol_of(spec)
+    base = ImageTransform(own.size, own.flip, own.upside_down, own.crop) if own else ImageTransform()
+    names = [f.name for f in dataclasses.fields(ImageTransform)]
+    given = {name: value for name in names if (value := getattr(pictures, name)) is not None}
+    return dataclasses.replace(base, **given).for_method(methods.make(spec))
+
+
+def source_of(grid: Grid) -> Source:
+    """Which truth and features a grid works on."""
+    specs = set(grid.trained) | {
+        one.method(spec) for spec in grid.trained for one in _tried(grid, spec)
+    }
+    kinds = {kind_of(spec) for spec in specs}
+    needs_val = grid.validation != "none" or grid.tuning is not None
+    splits = ("train", "val", "test") if needs_val else ("train", "test")
+    sizes: tuple[int | None, ...] = ()
+    if grid.pictures:
+        kinds = {"pooled"} if any(needs_features(methods.make(spec)) for spec in specs) else set()
+        sizes = tuple(dict.fromkeys(transform_of(grid.pictures, s).size for s in grid.trained))
+    return Source(
+        grid.data,
+        splits,
+        tuple(sorted(kinds, reverse=True)),
+        "" if grid.features and not grid.pictures else grid.backbone,
+        grid.weights,
+        tuple(sorted(grid.features.items())),
+        sizes,
+    )
+
+
+def check(grid: Grid, data: StudyData) -> None:
+    """Raise BadInput for what no job could use."""
+    grid.habits.check(len(data.data.classes))
+    how_many(grid.images, data.truth("train").shape[0])
+    for spec in grid.schemes:
+        if schemes.make(spec).needs_hierarchy and data.hierarchy is None:
+            raise BadInput(
+                f"schemes lists {spec!r}, which asks along a class hierarchy, and {grid.data!r} "
+                "has none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
+                "leave the scheme out"
+            )
+    if grid.budgets or grid.hours:
+        _check_limits(grid, data)
+
+
+def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job]:
+    """The jobs of a grid, by draw: its purchases in order, references last in each draw.
+
+    chosen: settings that a sweep chose; what has none there is left out.
+    Purchases of a draw share jobs, each of at least `_LEAST` seconds of estimated work, so that
+    runs can be trained together and none travels alone; those that ask about every image share
+    one up to `_MOST` seconds, and where a draw takes less than `_LEAST` several draws do. The
+    estimate counts arithmetic and takes no time, so the same grid makes the same jobs anywhere.
+    """
+    ordered = purchases(grid)
+    if chosen is not None:
+        ordered = [own for one in ordered if (own := _with_chosen(one, chosen)).methods]
+    return _jobs(grid, data, ordered, range(grid.draws))
+
+
+def sweep(grid: Grid, data: StudyData) -> list[Job]:
+    """The jobs that settings are chosen by, in a draw of their own: every scheme at its middle
+    budget with each setting that is tried. None without a sweep."""
+    if grid.tuning is None:
+        return []
+    middle = grid.limits[len(grid.limits) // 2]
+    ordered = []
+    for one in purchases(grid):
+        if one.reference or one.limit == middle:
+            tried = {spec: _tried(grid, spec) for spec in one.methods}
+            for place in range(max(map(len, tried.values()))):
+                specs = tuple(spec for spec in one.methods if place < len(tried[spec]))
+                settings = tuple(tried[spec][place] for spec in specs)
+                ordered.append(dataclasses.replace(one, methods=specs, settings=settings))
+    return _jobs(grid, data, ordered, [SWEEP])
+
+
+def purchases(grid: Grid) -> list[Purchase]:
+    """What is bought in every draw, in the order of schemes and budgets; references last.
+
+    A backbone that learns takes long for one method, so that each has a purchase of its own then;
+    the labels are the same.
+    """
+
+    def together(specs: tuple[str, ...]) -> list[tuple[str, ...]]:
+        return [(spec,) for spec in specs] if grid.pictures else [specs]
+
+    made = [
+        Purchase(scheme, specs, limit, images=grid.images)
+        for scheme in grid.schemes
+        for limit in grid.limits
+        for specs in together(grid.methods)
+    ]
+    if grid.reference:
+        made += [Purchase(REFERENCE, s, reference=True) for s in together(grid.references)]
+    return [_with_settings(one, grid) for one in made]
+
+
+def _with_settings(purchase: Purchase, grid: Grid) -> Purchase:
+    """With the settings that the grid names; methods without keep their own."""
+    table = grid.settings.get(purchase.scheme, {})
+    if not any(spec in table for spec in purchase.methods):
+        return purchase
+    settings = tuple(Setting(tuple(table.get(spec, {}).items())) for spec in purchase.methods)
+    return dataclasses.replace(purchase, settings=settings)
+
+
+def _with_chosen(purchase: Purchase, chosen: Choices) -> Purchase:
+    """With the settings that were chosen, and without methods for which none was."""
+    own = {
+        spec: chosen[choice_of(purchase), spec]
+        for spec in purchase.methods
+        if (choice_of(purchase), spec) in chosen
+    }
+    return dataclasses.replace(purchase, methods=tuple(own), settings=tuple(own.values()))
+
+
+def choice_of(purchase: Purchase) -> str:
+    """What settings are chosen for: the scheme, or the reference."""
+    return "" if purchase.reference else purchase.scheme
+
+
+def _tried(grid: Grid, spec: str) -> list[Setting]:
+    if grid.tuning is None:
+        return []
+    lr = grid.training(spec).rate(backbone=grid.pictures is not None)
+    return grid.tuning.settings(spec, lr=lr, seed=grid.seed)
+
+
+def _jobs(
+    grid: Grid, data: StudyData, ordered: Sequence[Purchase], draws: Iterable[int]
+) -> list[Job]:
+    common: dict[str, Any] = {
+        name: getattr(grid, name)
+        for name in ("seed", "unasked", "validation", "habits", "train", "curves", "memory",
+                     "pictures")
+    }  # fmt: skip
+    parts = [methods.make(spec) for spec in grid.trained]
+    common |= {"source": source_of(grid), "prices": prices(grid.prices), "ids": data.ids}
+    common["code"] = code_id([*parts, *map(schemes.make, grid.schemes)])
+    taken = {one: seconds(one, grid, data) for one in ordered}
+    alone = [[one] for one in ordered]
+    packs = _packed(alone if grid.pictures else _side_by_side(ordered, taken), taken)
+    every, each = tuple(draws), sum(taken.values())
+    size = len(every) if each <= 0 else max(1, min(len(every), math.ceil(_LEAST / each)))
+    return [
+        Job(purchases=tuple(pack), draws=every[start : start + size], **common)
+        for start in range(0, len(every), size)
+        for pack in packs
+    ]
+
+
+def _packed(
+    neighbours: Iterable[list[Purchase]], taken: Mapping[Purchase, float]
+) -> list[list[Purchase]]:
+    """Neighbours put together until they take `_LEAST` seconds; a rest joins the last."""
+    packs: list[list[Purchase]] = []
+    enough = True
+    for some in neighbours:
+        if enough:
+            packs.append([])
+        packs[-1] += some
+        enough = sum(taken[one] for one in packs[-1]) >= _LEAST
+    if not enough and len(packs) > 1:
+        last = packs.pop()
+        packs[-1] += last
+    return packs
+
+
+def _side_by_side(
+    ordered: Iterable[Purchase], taken: Mapping[Purchase, float]
+) -> list[list[Purchase]]:
+    """Each alone, but those together, where the first of them stands, that ask about every image:
+    one stack trains them."""
+    groups: list[list[Purchase]] = []
+    whole: list[Purchase] | None = None
+    for one in ordered:
+        if one.limit or schemes.make(one.scheme).amount is not None:
+            groups.append([one])
+        elif whole and sum(taken[other] for other in [*whole, one]) <= _MOST:
+            whole.append(one)
+        else:
+            groups.append(whole := [one])
+    return groups
+
+
+@dataclass(frozen=True)
+class Size:
+    """What a stack of heads works on: images to learn from, and those scored after every epoch and
+    at the end; classes; width and points of the features (1 where they are pooled)."""
+
+    images: int
+    classes: int
+    width: int
+    points: int = 1
+    each_epoch: int = 0
+    at_end: int = 0
+
+
+def stack_seconds(runs: int, size: Size, *, epochs: int, batch_size: int) -> float:
+    """Seconds for heads that are trained together."""
+    steps = epochs * math.ceil(size.images / batch_size)
+    scored = epochs * size.each_epoch + size.at_end
+    numbers = size.width * size.points * (epochs * size.images + scored)
+    products = size.classes * size.width * size.points * (4 * epochs * size.images + 2 * scored)
+    each = _STEP * steps + products / _RATE + _RANK * scored * size.classes
+    return _STACK * steps + _READ * numbers + runs * each
+
+
+def backbone_seconds(operations: int) -> float:
+    """Seconds for one picture on its way forwards."""
+    return operations / _FORWARDS
+
+
+def seconds(purchase: Purchase, grid: Grid, data: StudyData) -> float:
+    """About how long a purchase takes on one core, if its runs of a kind share a stack."""
+    if grid.pictures is not None:  # backwards takes about twice as long as forwards
+        images = data.truth("train").shape[0]
+        return sum(
+            3 * backbone_seconds(data.work[transform_of(grid.pictures, spec).size])
+            * images * grid.training(spec).epochs
+            for spec in purchase.methods
+        )  # fmt: skip
+    kinds = [kind_of(purchase.spelled(spec)) for spec in purchase.methods]
+    asked, total = _asked(purchase, grid, data), 0.0
+    for kind in dict.fromkeys(kinds):
+        size = dataclasses.replace(size_of(kind, grid, data), images=asked)
+        epochs, batch_size = grid.train.epochs, grid.train.batch_size
+        total += stack_seconds(kinds.count(kind), size, epochs=epochs, batch_size=batch_size)
+    return total
+
+
+def size_of(kind: str, grid: Grid, data: StudyData) -> Size:
+    """What heads on features of that kind work on."""
+    images, classes = data.truth("train").shape
+    held = "test" if grid.validation == "none" else "val"
+    watched = grid.curves or grid.validation != "none"
+    _, width, *sides = data.features["train", kind].values.shape
+    each, end = data.truth(held).shape[0] if watched else 0, data.truth("test").shape[0]
+    return Size(images, classes, width, math.prod(sides), each_epoch=each, at_end=end)
+
+
+def _asked(purchase: Purchase, grid: Grid, data: StudyData) -> int:
+    """About how many images: where the limit buys images, by what some of them cost; all, where it
+    buys something else, such as labels for each class."""
+    truth, scheme, limit = data.truth("train"), schemes.make(purchase.scheme), purchase.limit
+    most = how_many(purchase.images, truth.shape[0])
+    if not limit or scheme.amount is not None or grid.unasked == "absent":
+        return most
+    few = min(most, _PRICED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        people = _people(grid, data, "train")
+        del people["draw"]
+        bill = cost(
+            simulate(truth, scheme, images=few, **people), prices(grid.prices).once_set_up()
+        )
+    spent = _spent(bill, limit)
+    return most if not spent else max(1, min(most, round(few * _amount(limit) / spent)))
+
+
+@dataclass(frozen=True)
+class _Least:
+    """The least that a scheme can be bought for, in draw 0: its smallest amount of the images to
+    train on, and validation labels beside it, which may take this share of all."""
+
+    scheme: str
+    train: Cost
+    held: Cost | None = None
+    share: float = 1.0
+
+    def fits(self, limit: Limit) -> bool:
+        train, held = _spent(self.train, limit), _spent(self.held, limit)
+        return train + held <= _amount(limit) and held <= self.share * _amount(limit)
+
+
+def _check_limits(grid: Grid, data: StudyData) -> None:
+    """Raise BadInput for a limit at which no scheme can be bought, nor validation labels with it.
+
+    And where the price list does not know a kind of question that a scheme asks, or its time and
+    there are limits in hours. A limit that only some schemes can keep to is left to the runs: they
+    say why they fail, and the others are compared.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the purchases themselves will say it again
+        every = [_least(spec, grid, data) for spec in grid.schemes]
+    for one in every if grid.hours else ():
+        for bill, whose in ((one.train, repr(one.scheme)), (one.held, "the validation labels")):
+            if bill is not None and bill.seconds is None:
+                raise BadInput(
+                    f"hours is {list(grid.hours)}, and price list {grid.prices!r} does not know "
+                    f"how long the questions of {whose} take; give budgets in dollars, or set "
+                    "prices to a list with times"
+                )
+    for limit in grid.limits:
+        if any(one.fits(limit) for one in every):
+            continue
+        one = min(every, key=lambda one: _spent(one.train, limit) + _spent(one.held, limit))
+        unit, name = ("hours", "hours") if limit.dollars is None else ("dollars", "budgets")
+        needed = f"the smallest amount of {one.scheme!r} takes {_spent(one.train, limit):,.4g} {unit}"
+        mend = "raise it"
+        if one.held is not None:
+            own = "" if one.share == 1 else f", for which there is {one.share:.0%} of it"
+            held = _spent(one.held, limit)
+            needed = f"validation labels take {held:,.4g} {unit}{own}, and {needed}"
+            mend = "raise it, or set validation to none"
+        raise BadInput(f"{name} lists {_amount(limit):g}, which buys nothing: {needed}; {mend}")
+
+
+def _least(scheme: str, grid: Grid, data: StudyData) -> _Least:
+    listed, images, truth = prices(grid.prices), grid.images, data.truth("train")
+    own = least(truth, scheme, listed, images=images, **_people(grid, data, "train"))
+    if grid.validation == "none":
+        return _Least(scheme, own)
+    people = _people(grid, data, "val")
+    held, listed = data.truth("val"), listed.once_set_up()
+    if grid.validation == "complete":
+        return _Least(scheme, own, cost(simulate(held, REFERENCE, **people), listed))
+    sizes = truth.shape[0], held.shape[0]
+    share = images / sizes[0] if isinstance(images, int) else images  # the same share of them
+    part = least(held, scheme, listed, images=share, **people)
+    return _Least(scheme, own, part, sizes[1] / sum(sizes))
+
+
+def _people(grid: Grid, data: StudyData, split: str) -> dict[str, Any]:
+    people: dict[str, Any] = {"hierarchy": data.hierarchy, "habits": grid.habits}
+    return people | {"boxes": data.data.boxes.get(split), "seed": grid.seed, "draw": 0}
+
+
+def _amount(limit: Limit) -> float:
+    return limit.dollars if limit.dollars is not None else limit.hours or 0.0
+
+
+def _spent(bill: Cost | None, limit: Limit) -> float:
+    if bill is None:
+        return 0.0
+    return bill.dollars if limit.dollars is not None else (bill.seconds or 0.0) / 3600

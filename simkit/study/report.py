@@ -1,0 +1,381 @@
+"""What a comparison says: sentences, tables and pictures, and what its folder holds."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from simkit.errors import BadInput
+from simkit.files import readable
+from simkit.study import figures, store
+from simkit.study.best import SURE, best_of, more_draws_text
+from simkit.study.cells import SMALLEST, Line, limits, lines, listed, percent, references
+from simkit.study.frames import opened
+from simkit.study.grid import Grid, Limit, money, toml, toml_key
+from simkit.study.runs import Runs, read, write, writers
+
+_PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
+_NOTE = (
+    "mAP is the mean over leaf classes on the test split, in points; intervals are at 95 % over "
+    "draws. P(best) is the probability that a method is the best of its scheme and budget, from a "
+    "normal random-effects model of methods that met the same draws."
+)
+# Lists over classes are most of a table; none of them is needed to describe a folder.
+_DESCRIBED = (
+    "scheme", "method", "reference", "budget", "budget_hours", "draw", "trained", "train_seconds",
+    "peak_memory_mb", "environment", "bundle_seconds", "key",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Runs):
+    """All finished runs of a grid.
+
+    table, reference  one row for each run: those that are compared, and those on complete labels;
+              columns are those of `simkit list columns`.
+    notes     what was odd, such as a budget that a scheme could not spend.
+    validation_dollars  complete validation labels by which settings were chosen: one bill beside
+              all budgets; None where nothing was chosen.
+    left      jobs of other parts that are not there yet; then `table` has this part's runs.
+    parts     with more parts than this (`part`), some have no job to work on.
+    """
+
+    grid: Grid = field(default=None)  # type: ignore[assignment]
+    notes: tuple[str, ...] = ()
+    validation_dollars: float | None = None
+    left: int = 0
+    parts: int = 1
+
+    def text(self) -> str:
+        """The sentences that a person wants to read: what to buy first."""
+        every = [*verdicts(self), *sentences(self), *self.lacking(), *self.bill()]
+        return "\n".join([*every, *(f"note: {note}" for note in self.notes)])
+
+    def lacking(self) -> list[str]:
+        """A sentence where runs failed."""
+        planned, finished = self.planned, len(self.every)
+        if finished >= planned:
+            return []
+        return [f"{planned - finished:,} of {planned:,} runs failed and are left out everywhere"]
+
+    def bill(self) -> list[str]:
+        """A sentence about the labels that chose settings."""
+        if self.validation_dollars is None:
+            return []
+        return [
+            "Settings were chosen by complete labels of the validation split, which cost "
+            f"{money(self.validation_dollars)} beside every budget, once for all methods."
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        cells = [
+            {
+                "scheme": cell.scheme,
+                "method": cell.method,
+                "budget": cell.limit.dollars,
+                "budget_hours": cell.limit.hours,
+                "map": cell.score.mean,
+                "low": cell.score.low,
+                "high": cell.score.high,
+                "draws": cell.score.draws,
+                "probability_best": line.best.probability.get(cell.method),
+                "dollars": cell.dollars,
+                "hours": cell.hours,
+            }
+            for line in lines(self)
+            for cell in line.cells
+        ]
+        return {
+            "cells": cells,
+            "sentences": sentences(self),
+            "verdicts": verdicts(self),
+            "runs": len(self.every),
+            "planned": self.planned,
+            "validation_dollars": self.validation_dollars,
+            "failures": list(self.failures),
+            "notes": list(self.notes),
+            "left": self.left,
+        }
+
+
+def sentences(runs: Any, *, metric: str = "map") -> list[str]:
+    """One sentence for each scheme and budget, then one about labelling everything."""
+    every = [sentence(line) for line in lines(runs, metric=metric)]
+    if full := references(runs, metric=metric):
+        reached = ", ".join(f"{percent(cell.score)} with {cell.method}" for cell in full)
+        every.append(f"Labelling everything costs {money(full[0].dollars)} and gives {reached}.")
+    return every
+
+
+def sentence(line: Line) -> str:
+    """Which method is best under this scheme, and how sure that is."""
+    best, highest = line.best, line.highest
+    where = f"{line.scheme}{line.limit.at}: {best.first}"
+    if len(line.cells) == 1:
+        return f"{where} reaches {percent(highest.score)}."
+    if not best.probability:
+        return f"{where} is highest with {percent(highest.score)}; one draw cannot tell if it is best."
+    probability = f"probability {shown_probability(best.probability[best.first])}"
+    second = next(cell for cell in line.cells if cell.method == best.order[1])
+    if best.sure:
+        return (
+            f"{where} is best with {percent(highest.score)} ({probability}); {second.method} "
+            f"follows with {100 * second.score.mean:.1f}."
+        )
+    return (
+        f"{where} is highest with {percent(highest.score)} and best with {probability}; "
+        f"{_no_difference(best.rivals, best.first, best.more)}."
+    )
+
+
+def verdicts(runs: Any, *, metric: str = "map") -> list[str]:
+    """One sentence for each budget, cheapest first: what to buy, and how to train on it.
+
+    All pairs of scheme and method are compared at once, so that having picked the best of many is
+    accounted for; the probability of a scheme is that of all its methods together.
+    """
+    every = lines(runs, metric=metric)
+    known = sorted({line.limit for line in every if line.limit}, key=lambda limit: limit.order)
+    return [_verdict([line for line in every if line.limit == limit]) for limit in known]
+
+
+def _verdict(same: list[Line]) -> str:
+    pairs = {(cell.scheme, cell.method): cell for line in same for cell in line.cells}
+    best = best_of({"\n".join(pair): c.by_draw for pair, c in pairs.items()}, smallest=SMALLEST)
+    scheme, method = best.first.split("\n")
+    score = percent(pairs[scheme, method].score)
+    start = f"For {same[0].limit}"
+    if not best.probability and len(pairs) > 1:
+        return f"{start}, {scheme} with {method} is highest with {score}; one draw cannot tell more."
+    rivals = list(dict.fromkeys(rival.split("\n")[0] for rival in best.rivals))
+    others = [name for name in rivals if name != scheme]
+    if not others:
+        own = next(line for line in same if line.scheme == scheme)
+        train = method if not own.best.rivals else f"{method}, or {listed(own.best.rivals)}"
+        return f"{start}, buy {scheme} and train {train}: {score}."
+    least = [f"{scheme}\n{cell.method}" for line in same if line.scheme == scheme for cell in line.cells]
+    return (
+        f"{start}, {scheme} with {method} is highest with {score} and {scheme} the best scheme with "
+        f"probability {shown_probability(min(best.of(least), 1.0))}; "
+        f"{_no_difference(others, scheme, best.more)}."
+    )
+
+
+def _no_difference(rivals: Any, first: str, more: float | None) -> str:
+    verb = "does" if len(rivals) == 1 else "do"
+    sure = f"{listed(list(rivals))} {verb} not differ significantly from {first} yet"
+    return f"{sure}; {more_draws_text(more)}" if more is not None else sure
+
+
+def shown_probability(value: float) -> str:
+    """ "0.62"; neither 0 nor 1 is ever certain: "<0.01", ">0.99"."""
+    return "<0.01" if value < 0.005 else ">0.99" if value > 0.995 else f"{value:.2f}"
+
+
+def markdown(runs: Any, *, metric: str = "map") -> str:
+    """The summary as Markdown: what to buy first, then a sentence and a table of all cells."""
+    bought = [f"- {text}" for text in verdicts(runs, metric=metric)]
+    columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
+    head = ["| " + " | ".join(columns) + " |", "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"]
+    rows = [
+        _row(cell, line.best.probability.get(cell.method))
+        for line in lines(runs, metric=metric)
+        for cell in line.cells
+    ]
+    rows += [_row(cell, None) for cell in references(runs, metric=metric)]
+    told = [f"- {text}" for text in sentences(runs, metric=metric)]
+    parts = ["# What to buy", "", *bought, ""] if bought else []
+    parts += ["# Which method is best under which scheme?", "", *told, "", _NOTE, "", *head, *rows]
+    return "\n".join([*parts, ""])
+
+
+def _row(cell: Any, probability: float | None) -> str:
+    score = cell.score
+    ends = () if score.low is None else (100 * score.low, 100 * score.high)
+    columns = [
+        cell.scheme,
+        str(cell.limit),
+        cell.method,
+        f"{100 * score.mean:.1f}",
+        " to ".join(f"{end:.1f}" for end in ends),
+        "" if probability is None else shown_probability(probability),
+        str(score.draws),
+        f"{cell.dollars:,.2f}",
+        "unknown" if cell.hours is None else f"{cell.hours:,.2f}",
+        f"{cell.images:,.0f}",
+    ]
+    return "| " + " | ".join(columns) + " |"
+
+
+def written(result: Comparison, folder: Path) -> Comparison:
+    """The comparison, with its files in the folder. Raises BadInput where no run finished."""
+    if result.table.empty:
+        store.ended(folder)
+        raise BadInput(f"every run failed; the first one said: {result.failures[0]}")
+    files = writers(result.rows)
+    for file, text in _texts(result).items():
+        files[file] = partial(Path.write_text, data=text, encoding="utf-8")
+    for file, name in _PICTURES.items():
+        files[file] = partial(figures.make(name)(result).savefig, format="png")
+    write(files, folder)
+    store.ended(folder)
+    return result
+
+
+def _texts(result: Comparison) -> dict[str, str]:
+    """The text files of a comparison."""
+    failed = [f"- {text}" for text in result.failures]
+    chapters = [markdown(result)]
+    if failed:
+        lacking = [f"{text}." for text in result.lacking()]
+        chapters.insert(0, "\n".join(["# Failed", "", *lacking, "", *failed, ""]))
+    if notes := [f"- {note}" for note in (*result.bill(), *result.notes)]:
+        chapters.append("\n".join(["", "## Notes", "", *notes, ""]))
+    files = {"grid.toml": result.grid.to_toml()}
+    if chosen := list(_choices(result.every)):
+        chapters.append(_chapter_of_settings(chosen))
+        files["settings.toml"] = _settings_toml(chosen, result.grid)
+    return files | {"summary.md": "\n".join(chapters)}
+
+
+def _choices(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """A row for each scheme and method that settings were chosen for."""
+    rows = table[table["tuned_runs"].fillna(0) > 0]
+    keys = ["reference", "scheme", "method"]
+    yield from rows.drop_duplicates(keys)[[*keys, "tuned", "tuned_runs", "tuned_map", "tuned_edge"]].to_dict("records")  # type: ignore[misc]  # noqa: E501
+
+
+def _chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
+    rows = []
+    for row in chosen:
+        values = ", ".join(f"{name}={value}" for name, value in json.loads(row["tuned"]).items())
+        edge = "yes" if row["tuned_edge"] else "no"
+        scheme = f"{row['scheme']} (all images)" if row["reference"] else row["scheme"]
+        score, runs = f"{100 * row['tuned_map']:.1f}", f"{row['tuned_runs']:.0f}"
+        rows.append(f"| {scheme} | {row['method']} | {values} | {score} | {runs} | {edge} |")
+    head = [
+        "| scheme | method | chosen | mAP on validation | tried | at an edge |",
+        "|---|---|---|--:|--:|---|",
+    ]
+    return "\n".join(["", "## Settings that were chosen", "", *head, *rows, ""])
+
+
+def _settings_toml(chosen: list[dict[str, Any]], grid: Grid) -> str:
+    """What `settings = "settings.toml"` in a grid takes."""
+    lines = [
+        f"# Chosen on {grid.data} by complete validation labels, seed {grid.seed}: in a grid,",
+        '# settings = "settings.toml" uses them again.',
+    ]
+    for row in chosen:
+        lines += ["", f"[{toml_key(row['scheme'])}.{toml_key(row['method'])}]"]
+        lines += [f"{toml_key(n)} = {toml(v)}" for n, v in json.loads(row["tuned"]).items()]
+    return "\n".join(lines) + "\n"
+
+
+def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
+    """What was odd: settings at an edge first, then each kind of note once for each scheme, in its
+    last form: that of the largest budget."""
+    edges = [row for row in _choices(table) if row["tuned_edge"]]
+    every: dict[Any, str] = {}
+    if edges:
+        names = list(dict.fromkeys(f"{row['method']} under {row['scheme']}" for row in edges))
+        every["edge"] = (
+            f"the chosen settings of {listed(names)} lie at the edge of what was tried; widen it "
+            "with [tuning.space]"
+        )
+    for scheme, notes in zip(table["scheme"], table["notes"], strict=True):
+        for note in notes if notes is not None else ():
+            name = scheme.partition("(")[0]
+            # Some notes name their scheme, though never with its settings.
+            text = re.sub(rf"^{re.escape(name)}(: | (?=can spend ))", "", note)
+            every[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
+    return tuple(every.values())
+
+
+def describe(folder: str | PathLike[str]) -> dict[str, Any]:
+    """Facts about a comparison's folder, and as `text` those that a person wants to read.
+
+    Raises BadInput where there are no runs.
+    """
+    place = Path(folder)
+    rows = read(place, columns=_DESCRIBED)
+    table = opened(rows)
+    compared = table[~table["reference"].astype(bool)]
+    seconds = table.drop_duplicates("key")["bundle_seconds"].sum()  # each job once
+    environments = [json.loads(text) for text in table["environment"].dropna().unique()]
+    facts: dict[str, Any] = {
+        "runs": len(table),
+        "schemes": compared["scheme"].unique().tolist(),
+        "methods": compared["method"].unique().tolist(),
+        "budgets": [one.dollars for one in limits(compared) if one.dollars is not None],
+        "budgets_hours": [one.hours for one in limits(compared) if one.hours is not None],
+        "draws": table["draw"].nunique(),
+        "trained": table["trained"].dropna().unique().tolist(),
+        "planned": table.attrs.get("planned", 0),
+        "failures": list(table.attrs.get("failures", ())),
+        "training_hours": float(table["train_seconds"].sum()) / 3600,
+        "bundle_hours": float(seconds) / 3600,
+        "peak_memory_mb": pc.max(rows["peak_memory_mb"]).as_py(),
+        "environments": environments,
+    }
+    of = f" of {facts['planned']:,}" if facts["planned"] > facts["runs"] else ""
+    backbones = "; whole backbones were trained" if facts["trained"] == ["backbone"] else ""
+    lines = [
+        f"{facts['runs']:,}{of} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
+        f"methods, {facts['draws']} draws{backbones}",
+        *_how(facts),
+    ]
+    if unfinished := _unfinished(place):
+        facts["unfinished"] = unfinished
+        lines.append(f"a comparison did not come to its end here: {unfinished} are there")
+    if not (place / "summary.md").is_file():  # which would say it as well
+        lines += [f"failed: {why}" for why in facts["failures"]]
+    else:
+        lines.append(readable(place / "summary.md", "a summary").read_text("utf-8", "replace"))
+    return facts | {"text": "\n".join(lines)}
+
+
+def _unfinished(place: Path) -> str:
+    plan, finished = store.under_way(place), place / "grid.toml"
+    shown = finished.read_text("utf-8", "replace") if finished.is_file() else None
+    if plan["grid"] in ("", shown):
+        return ""
+    done = sum(store.finished(place / "bundles", stem) for stem in plan["keys"])
+    return f"{done} of {len(plan['keys'])} jobs"
+
+
+def _how(facts: dict[str, Any]) -> Iterator[str]:
+    """With which versions, where and how long."""
+    if made := facts["environments"]:
+        programs = [
+            f"{name} {' and '.join(sorted({str(one[name]) for one in made if name in one}))}"
+            for name in ("simkit", "code", "torch", "python")
+            if any(one.get(name) for one in made)
+        ]
+        places = {
+            " ".join(str(one[name]) for name in ("system", "machine", "device") if name in one)
+            for one in made
+        }
+        yield f"made with {', '.join(programs)} on {' and '.join(sorted(places))}"
+    hours, every, peak = facts["training_hours"], facts["bundle_hours"], facts["peak_memory_mb"]
+    if hours:
+        within = f", with annotating and scoring {_time(every)}" if every else ""
+        memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
+        yield f"{_time(hours)} of training{within}{memory}"
+
+
+def _time(hours: float) -> str:
+    if hours >= 1:
+        return f"{hours:,.1f} hours"
+    return f"{60 * hours:,.1f} minutes" if hours >= 1 / 60 else f"{3600 * hours:,.1f} seconds"

@@ -1,0 +1,490 @@
+"""Where the truth, features and pictures of a study come from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+from torch import Tensor, nn
+
+from simkit.data import Dataset
+from simkit.data import get as get_source
+from simkit.data import names as source_names
+from simkit.data import open as open_data
+from simkit.data.dataset import WHOLE
+from simkit.embed.backbones import backbone as load_backbone
+from simkit.embed.label_means import LabelMeans
+from simkit.embed.medians import LabelMedians
+from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.networks.base import Backbone
+from simkit.errors import BadInput
+from simkit.history import content_id
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth, places
+from simkit.learn import methods
+from simkit.learn.aids import aids
+from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.feeding.pictures import SizedPictures, sized
+from simkit.learn.methods import Method, Task
+
+if TYPE_CHECKING:
+    from simkit.embed.features.features import Features, Kind
+
+Progress = Callable[[int, int], None]
+Side = int | None  # of pictures in pixels; None: the backbone's own
+SCENES_NET = "scenes-net"  # the backbone that comes with simkit
+_CROP = (0.25, 1.0)  # for methods that compare views of a picture
+_OF_FEATURES = (Neighbours, LabelMedians, LabelMeans)  # side information that is made of features
+
+
+def silent(done: int, of: int) -> None:
+    """Progress that nobody sees."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where truth and features come from: texts only, so that it travels to any process.
+
+    splits: those that are used; kinds: of the features, "pooled" and "maps".
+    features: pairs (split, npz file or folder of features); none: those of `backbone` are computed
+    and cached.
+    sizes: sides of the pictures from which the backbone itself learns; features are then those of
+    train alone, to find neighbours.
+    """
+
+    data: str
+    splits: tuple[str, ...]
+    kinds: tuple[str, ...]
+    backbone: str = ""
+    weights: str = ""
+    features: tuple[tuple[str, str], ...] = ()
+    sizes: tuple[Side, ...] = ()
+
+    @property
+    def featured(self) -> tuple[str, ...]:
+        """Splits whose features are used."""
+        if not self.sizes:
+            return self.splits
+        return ("train",) if self.kinds else ()
+
+
+@dataclass(frozen=True)
+class ImageTransform:
+    """How pictures are shown to a backbone that learns.
+
+    size: side in pixels, None for the backbone's own.  flip: mirror half of them; vertical: turn
+    half of them upside down, too.  crop: smallest and largest share of the area that is shown; None
+    is the whole picture, or (0.25, 1) for methods that compare crops.
+    """
+
+    size: int | None = None
+    flip: bool = True
+    vertical: bool = False
+    crop: tuple[float, float] | None = None
+
+    def for_method(self, method: Method) -> ImageTransform:
+        """The same with crops, where the method compares views."""
+        return replace(self, crop=_CROP) if method.needs.views and self.crop is None else self
+
+    def inputs(self, pictures: SizedPictures) -> ImageInputs:
+        """Pictures as training reads them."""
+        return ImageInputs(pictures, flip=self.flip, vertical=self.vertical, crop=self.crop)
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """A data set that is open, with its features by split and kind.
+
+    networks, pictures: where a backbone learns, the network as it begins by the side of pictures,
+    and the decoded pictures by split and side.
+    """
+
+    data: Dataset
+    features: Mapping[tuple[str, str], Features]
+    networks: Mapping[Side, Backbone] = field(default_factory=dict)
+    pictures: Mapping[tuple[str, int], SizedPictures] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(
+            f"{split} {kind} {one.values.shape}" for (split, kind), one in self.features.items()
+        )
+        return f"<StudyData of {self.data!r}; features: {kinds or 'none'}>"
+
+    @property
+    def hierarchy(self) -> Hierarchy | None:
+        return self.data.hierarchy
+
+    def truth(self, split: str) -> Truth:
+        """The truth of a split."""
+        return self.data.truth[split]
+
+    def inputs(self, split: str, kind: str) -> FeatureInputs:
+        """The features of a split as training reads them."""
+        one = self.features[split, kind]
+        return FeatureInputs(cast(NDArray[np.float16], one.values), one.id)
+
+    def images(self, split: str, transform: ImageTransform) -> ImageInputs:
+        """The pictures of a split as training reads them."""
+        return transform.inputs(self.pictures[split, self.networks[transform.size].size])
+
+    def known(self, split: str) -> NDArray[np.bool_] | None:
+        """(N, L) which entries count in metrics, or None for all.
+
+        Difficult objects do not, nor do pictures that could not be read.
+        """
+        known, difficult = self.truth(split).known, self.data.difficult.get(split)
+        skipped = self.skipped(split)
+        if known is None and difficult is None and not len(skipped):
+            return None
+        counts = (
+            np.ones(self.truth(split).shape, bool) if known is None else csr_array(known).toarray()
+        )
+        counts[skipped] = False
+        return counts if difficult is None else counts & ~csr_array(difficult).toarray()
+
+    def skipped(self, split: str) -> NDArray[np.int64]:
+        """Rows of the pictures of a split that could not be read: no features, no part in it."""
+        rows = (
+            each.row for (of, _), f in self.features.items() if of == split for each in f.skipped
+        )
+        return np.array(sorted(set(rows)), np.int64)
+
+    def readable(self, labels: PartialLabels, split: str) -> PartialLabels:
+        """Labels of a split without those of pictures that could not be read: not asked about."""
+        skipped = self.skipped(split)
+        if not len(skipped):
+            return labels
+        asked = labels.asked.copy()
+        asked[skipped] = False
+        codes = coo_array(labels.codes)
+        kept = asked[codes.coords[0]]
+        codes = coo_array((codes.data[kept], tuple(c[kept] for c in codes.coords)), codes.shape)
+        about: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
+        return PartialLabels.of(codes, labels.images, labels.classes, asked, **about)
+
+    @cached_property
+    def ids(self) -> dict[str, str]:
+        """Content ids of all that decides results: of the splits that are used."""
+        pictured = dict.fromkeys(split for split, _ in self.pictures)
+        splits = dict.fromkeys(split for split, _ in self.features) | pictured
+        names = {f"truth {split}": self.truth(split).id for split in splits}
+        for split in splits:
+            difficult, boxes = self.data.difficult.get(split), self.data.boxes.get(split)
+            if difficult is not None:  # metrics leave them out
+                rows, columns = difficult.nonzero()
+                entries = np.unique(rows.astype(np.int64) * difficult.shape[1] + columns)
+                names[f"difficult {split}"] = content_id("difficult", entries)
+            if boxes is not None:  # people see large objects first
+                names[f"boxes {split}"] = boxes.id
+        names |= {f"features {split} {kind}": f.id for (split, kind), f in self.features.items()}
+        names |= {f"pictures {split}": self.data.pictures[split].id for split in pictured}
+        names |= {network_key(size): net.id for size, net in self.networks.items()}
+        if self.hierarchy is not None:
+            names["hierarchy"] = self.hierarchy.id
+        return names
+
+    @cached_property
+    def work(self) -> dict[Side, int]:
+        """Multiplications and additions of the network for a picture, by its side."""
+        return {size: _operations(net) for size, net in self.networks.items()}
+
+
+def network_key(size: Side) -> str:
+    """What the network for pictures of this side is called among ids."""
+    return f"backbone {size or 'of its own size'}"
+
+
+def kind_of(method: str) -> str:
+    """ "maps" for methods that need feature maps, else "pooled"."""
+    return "maps" if methods.make(method).needs.maps else "pooled"
+
+
+def open_source(
+    source: Source, *, data: Dataset | None = None, progress: Progress = silent
+) -> StudyData:
+    """Open the data and compute or read its features.
+
+    Parameters
+    ----------
+    source
+        What to open.
+    data
+        What `source.data` names, where it is open already.
+    progress
+        Gets (pictures done, pictures).
+
+    Raises
+    ------
+    BadInput
+        For splits that are not there, features that do not fit, and pictures that cannot be read.
+    """
+    data = data or open_data(source.data)
+    for split in source.splits:
+        if split not in data.truth:
+            raise BadInput(
+                f"{source.data!r} has no {split} split, which is needed here; "
+                + _way_to_a_split(source.data, split)
+            )
+    features: dict[tuple[str, str], Features] = {}
+    for split in source.featured:
+        own = _precomputed if source.features else _computed
+        features |= {(split, kind): f for kind, f in own(source, data, split, progress).items()}
+    if features and not source.features:
+        warn_of_scenes_net(data, source.backbone)
+    _check_one_network(features)
+    networks, pictures = _pixels(source, data, progress) if source.sizes else ({}, {})
+    opened = StudyData(data, features, networks, pictures)
+    for split in source.splits:
+        if lost := len(opened.skipped(split)):
+            warnings.warn(
+                f"{lost:,} pictures of {split} could not be read when its features were made; they "
+                "take no part in training or in metrics",
+                stacklevel=2,
+            )
+    return opened
+
+
+@lru_cache(maxsize=2)
+def _opened(source: Source) -> StudyData:
+    return open_source(source)
+
+
+def opened_as(source: Source, ids: Mapping[str, str]) -> StudyData:
+    """What a source names, checked to have these ids; the same process opens it once.
+
+    What this process opened before its files changed is opened again. Raises BadInput where the
+    data are others now.
+    """
+    for last in (False, True):
+        opened = _opened(source)
+        if opened.ids == dict(ids):
+            return opened
+        if not last:
+            _opened.cache_clear()
+    raise BadInput("the data or features changed since the comparison was planned; start it again")
+
+
+def warn_of_scenes_net(data: Dataset, backbone: str) -> None:
+    """Warn where photographs are seen by the network that comes with simkit."""
+    if backbone == SCENES_NET and data.name != "scenes":
+        warnings.warn(
+            f"features of {data.name} come from {SCENES_NET}, which knows drawn scenes alone; for "
+            "photographs name backbone mobilenet_v2 with a file of weights",
+            stacklevel=3,
+        )
+
+
+def decoded(data: Dataset, split: str, size: int, **how: Any) -> SizedPictures:
+    """All pictures of a split, `size` by `size`; how: as `sized` takes it. Raises BadInput where
+    there are none, and for one that cannot be read."""
+    if split not in data.pictures:
+        raise BadInput(
+            f"{data.name} has no pictures for {split!r}, which fine-tuning needs; open it with its "
+            "image folder, or train on features"
+        )
+    return sized(data.pictures[split], size, **how)
+
+
+def needs_features(method: Method) -> bool:
+    """Whether the method needs side information that is made of features."""
+    return any(kind in _OF_FEATURES for kind in method.needs.aids)
+
+
+def with_features(task: Task, method: Method, features: Callable[[], StudyData]) -> Task:
+    """The task on pictures with the side information that is made of features, if any.
+
+    features: opens what holds pooled ones of train; pictures without features take no part. The
+    side information does not say of which features it is made: those of a backbone that learns
+    change with every step.
+    """
+    if not needs_features(method):
+        return task
+    cached = features()
+    task = replace(task, labels=cached.readable(task.labels, "train"))
+    seen = replace(task, inputs=cached.inputs("train", "pooled"))
+    kinds = (kind for kind in method.needs.aids if kind in _OF_FEATURES)
+    built = (aids.built(kind, seen, method.needs) for kind in kinds)
+    return task.with_aids(*(replace(aid, inputs="") for aid in built))
+
+
+def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
+    """Labels of the train split; those of the undivided training set lose the held-out images.
+
+    Labels from a plain table, which names only what is known, are put over all images and classes.
+    Raises BadInput, naming `where`, for labels of another data set.
+    """
+    train, whole = data.truth["train"], data.truth[data.to_label]
+    if labels.history.command != "simulate":
+        labels = _over(labels, whole, where)
+    if len(labels.images) != len(whole.images):
+        labels.check_about(train, where)
+        return labels
+    labels.check_about(whole, where)
+    return labels.of_images(train.images)
+
+
+def _over(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
+    """The same labels over all images and classes of the truth."""
+    index: dict[str, dict[str, int]] = {}
+    for what, names, named in (
+        ("image", truth.images, labels.images),
+        ("class", truth.classes, labels.classes),
+    ):
+        index[what] = {name: place for place, name in enumerate(np.asarray(names).tolist())}
+        strange = [name for name in np.asarray(named).tolist() if name not in index[what]]
+        if strange:
+            raise BadInput(
+                f"{where} is about {what} {strange[0]!r}, which the data set does not have; "
+                "name the data set the labels are of, or where they use other names (Open Images' "
+                "ids), translate them with simkit convert --from \"openimages(names='FILE')\""
+            )
+    rows = np.array([index["image"][name] for name in np.asarray(labels.images).tolist()])
+    columns = np.array([index["class"][name] for name in labels.classes])
+    stored = labels.codes.tocoo()
+    codes = coo_array((stored.data, (rows[stored.row], columns[stored.col])), shape=truth.shape)
+    asked = np.zeros(truth.shape[0], bool)
+    asked[rows] = labels.asked
+    about: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
+    return PartialLabels.of(codes, truth.images, truth.classes, asked, **about)
+
+
+def _computed(
+    source: Source, data: Dataset, split: str, progress: Progress
+) -> Mapping[Kind, Features]:
+    """Features of all kinds in one pass, or from the cache."""
+    from simkit.embed.features.features import extract
+
+    net = load_backbone(source.backbone, source.weights or None)
+    kinds = cast(tuple["Kind", ...], source.kinds)
+    # What was skipped when the features were made was skipped at the user's word.
+    return extract(data, split, net, kinds=kinds, unreadable="before", progress=progress)
+
+
+def _precomputed(
+    source: Source, data: Dataset, split: str, progress: Progress
+) -> Mapping[Kind, Features]:
+    """Features of a split by kind, from files or folders that the source names.
+
+    Raises BadInput where there are none for the split, where they have other rows, where a folder
+    says that they were made of other pictures, and where they are pooled and maps are needed.
+    """
+    from simkit.embed.features.feature_folder import of_splits
+    from simkit.embed.features.features import read_features
+
+    files = dict(source.features)
+    held_out = split not in files and "train" in files and WHOLE in data.truth
+    if split not in files and not held_out:
+        raise BadInput(f'features names no file for the {split} split; add {split} = "FILE.npz"')
+    file = files["train" if held_out else split]
+    splits = of_splits(Path(file))  # the folder above one for each split will do as well
+    file = str(splits.get(split) or (splits.get("train") if held_out else None) or file)
+    features = {}
+    for kind in cast(tuple["Kind", ...], source.kinds):
+        one = _rows_of_split(read_features(file, kind), data, split, file)
+        if one.kind == "pooled" and kind == "maps":
+            raise BadInput(
+                f"{file} holds pooled features (N, D), but a method here needs maps "
+                "(N, D, h, w); give maps or leave that method out"
+            )
+        features[kind] = one if one.kind == kind else one.pooled()
+    return features
+
+
+def _rows_of_split(features: Features, data: Dataset, split: str, file: str) -> Features:
+    """One row for each image of the split; a file of the whole training set serves its parts."""
+    images, N = data.truth[split].images, len(features.values)
+    whole = data.truth[WHOLE].images if WHOLE in data.truth and split != "test" else images
+    if N not in (len(images), len(whole)):
+        raise BadInput(
+            f"{file} has features of {N:,} images, but {split} has {len(images):,}; give one row "
+            "for each, in the same order"
+        )
+    of = split if N == len(images) else WHOLE
+    pictures = _pictures_id(features)
+    if pictures and of in data.pictures and pictures != data.pictures[of].id:
+        raise BadInput(
+            f"{file} has features of other pictures than those of {of}, or of the same in another "
+            "order; extract them again from this data set"
+        )
+    return features if of == split else features.select(places(whole, images))
+
+
+def _check_one_network(features: Mapping[tuple[str, str], Features]) -> None:
+    """Raise BadInput where features are known to come from two networks: files need not say."""
+    known = [(split, one) for (split, _), one in features.items() if _pictures_id(one)]
+    for (first, one), (second, other) in pairwise(known):
+        if _network(one) != _network(other):
+            raise BadInput(
+                f"features of {first} come from {_network(one)}, and those of {second} from "
+                f"{_network(other)}; extract both with the same backbone, weights and size"
+            )
+
+
+def _pictures_id(features: Features) -> str:
+    """Content id of the pictures that features were made of; "" where it is not known."""
+    made = features.history.command == "features" and features.history.parents
+    return features.history.parents[0] if made else ""
+
+
+def _network(features: Features) -> str:
+    settings = features.history.settings
+    weights = " ".join(features.history.parents[1:])
+    return f"{settings.get('backbone')} at {settings.get('size')} pixels (weights {weights})"
+
+
+def _pixels(
+    source: Source, data: Dataset, progress: Progress
+) -> tuple[dict[Side, Backbone], dict[tuple[str, int], SizedPictures]]:
+    """Networks and pictures; these are decoded into the cache folder, where workers find them."""
+    from simkit.embed.features.features import cache_folder
+
+    networks = {
+        size: load_backbone(source.backbone, source.weights or None, size=size)
+        for size in source.sizes
+    }
+    sides = dict.fromkeys(net.size for net in networks.values())
+    how: dict[str, Any] = {"cache": cache_folder(), "progress": progress}
+    pictures = {
+        (split, side): decoded(data, split, side, **how)
+        for split in source.splits
+        for side in sides
+    }
+    return networks, pictures
+
+
+def _operations(net: Backbone) -> int:
+    """Of convolutions and linear layers: nearly all of it, but for the attention of a ViT."""
+    count = 0
+
+    def add(layer: Any, given: Any, out: Tensor) -> None:
+        nonlocal count
+        count += 2 * out.numel() * layer.weight[0].numel()
+
+    layers = [layer for layer in net.modules() if isinstance(layer, nn.Conv2d | nn.Linear)]
+    hooks = [layer.register_forward_hook(add) for layer in layers]
+    try:
+        with torch.no_grad():
+            net(net.prepare(torch.zeros(1, 3, net.size, net.size, dtype=torch.uint8)))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return count
+
+
+def _way_to_a_split(spec: str, split: str) -> str:
+    kind = spec.partition(":")[0]
+    if kind == "folder" and split == "test":
+        return f"keep a share for it, as in {spec},test=0.2, or give the table a column split"
+    if kind in source_names() and split in {f.name for f in fields(get_source(kind))}:  # type: ignore[arg-type]
+        return f"name a file for it: {spec},{split}=FILE"
+    return "say which images are in it; `simkit list data` shows how each kind of data does"
