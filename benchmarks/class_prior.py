@@ -30,8 +30,8 @@ from simkit.learn.methods import Task
 from simkit.study.analysis.priors.modes import mode_gaps, with_class_ap
 from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement
 from simkit.study.compare import compare
-from simkit.study.grids.grid import Grid
-from simkit.study.material.material import Source, open_material
+from simkit.study.grid import Grid
+from simkit.study.sources import Source, open_source
 
 AMOUNTS = ("rpa(keep=0.03)", "rpa(keep=0.1)", "rpa(keep=0.3)", "rpa(keep=0.6)")
 AMOUNTS += ("fpc(per_class=10)", "fpc(per_class=50)", "fpc(per_class=200)", "fpc(per_class=500)")
@@ -87,7 +87,7 @@ def parts(rows: list[dict[str, Any]]) -> None:
 def estimated(source: dict[str, Any]) -> None:
     """The prior from partial labels of the photographs, by three ways."""
     features = tuple((split, source["features"][split]) for split in ("train",))
-    data = open_material(Source(source["data"], ("train",), ("pooled",), features=features))
+    data = open_source(Source(source["data"], ("train",), ("pooled",), features=features))
     truth: Truth = data.truth("train")
     print("\n| scheme | estimate | Spearman, 20 classes | 10 commonest | classes in an image |")
     print("|---|---|--:|--:|--:|")

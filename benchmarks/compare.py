@@ -43,7 +43,7 @@ from simkit.learn.methods import Task, make  # noqa: E402
 from simkit.learn.steps.optim import Settings  # noqa: E402
 from simkit.learn.train import train, train_stack  # noqa: E402
 from simkit.study.compare import compare  # noqa: E402
-from simkit.study.grids.grid import Grid  # noqa: E402
+from simkit.study.grid import Grid  # noqa: E402
 
 IMAGES, TEST, WIDTH = 5_000, 5_823, 2_048
 SCHEMES = ("single-positive", "rpa(keep=0.1)", "fpc(per_class=100)", "knowledge-graph")

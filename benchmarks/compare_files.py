@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from simkit.study.kept import Kept
 
 from simkit.history import versions
 from simkit.study import kept, runs
-from simkit.study.bundles.rows import environment
-from simkit.study.kept import Kept
+from simkit.study.worker import environment
 
 BAR = 2.0
 _SHOW = """

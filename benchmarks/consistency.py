@@ -32,7 +32,7 @@ from simkit.learn.steps.optim import Settings
 from simkit.learn.trained import Trained
 from simkit.study.analysis.explaining.from_pixels import from_pixels
 from simkit.study.analysis.explaining.object_size import object_size, positives
-from simkit.study.material.shown import Shown
+from simkit.study.sources import ImageTransform
 
 DATA = simkit.data.open("scenes:images=600,val=1,test=1000")
 TRUTH, LEAVES = DATA.truth["test"], DATA.leaves
@@ -55,7 +55,7 @@ CROP, CROPS = 0.25, (0.1, 0.5, 1.0)  # smallest share of the area: the usual one
 def trained(method: str, scheme: str = SINGLE, *, crop: float = CROP, **how: Any) -> Trained:
     """A network, shown the same crops whatever the method; tells how good it is."""
     start = time.monotonic()
-    given = {"settings": SHORT, "shown": Shown(crop=(crop, 1.0)), **how}
+    given = {"settings": SHORT, "shown": ImageTransform(crop=(crop, 1.0)), **how}
     model = from_pixels(DATA, [method], scheme, **given)[method]
     about = f"{method}, {100 * score(model):.1f}, {time.monotonic() - start:.0f} s"
     print(about, file=sys.stderr, flush=True)

@@ -35,8 +35,7 @@ from simkit.learn.train import Trained, train
 from simkit.study.analysis.explaining.damage import damage, summary
 from simkit.study.analysis.explaining.models import models
 from simkit.study.analysis.explaining.pointing import blind, pointing
-from simkit.study.material.material import Source, open_material
-from simkit.study.material.shown import Shown, decoded
+from simkit.study.sources import ImageTransform, Source, decoded, open_source
 
 USES = (
     "full",
@@ -73,7 +72,7 @@ def photographs(pack: Pack, draws: int) -> list[str]:
     pack.unpack()
     weights = str(Path(os.environ["SIMKIT_DATA"]) / WEIGHTS)
     splits = ("train", "test")
-    material = open_material(Source(pack.spec, splits, ("maps",), "mobilenet_v2", weights))
+    material = open_source(Source(pack.spec, splits, ("maps",), "mobilenet_v2", weights))
     truth, inputs = material.truth("test"), material.inputs("test", "maps")
     known, data = material.known("test"), material.data
     boxes = objects(data.boxes["test"])
@@ -109,7 +108,7 @@ def objects(boxes: Boxes) -> Boxes:
 def fine_tuned() -> list[str]:
     """Damage on `scenes` where the network learns along."""
     net, data = backbone("scenes-net"), simkit.data.open("scenes:images=1000,test=400")
-    pictures = {s: Shown().inputs(decoded(data, s, net.size)) for s in ("train", "test")}
+    pictures = {s: ImageTransform().inputs(decoded(data, s, net.size)) for s in ("train", "test")}
     truth, lines = data.truth["train"], ["| model | mAP |", "|---|--:|"]
     trained: dict[str, Trained] = {}
     for name in ("full", "an", "an+boostlu(train=false)"):

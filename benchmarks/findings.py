@@ -25,7 +25,7 @@ import numpy as np
 import simkit.data
 from simkit.history import versions
 from simkit.study.compare import compare
-from simkit.study.grids.grid import Grid, demo
+from simkit.study.grid import Grid, demo
 from simkit.study.statistics import interval
 
 METHODS = ("an", "ignore", "ll-r", "lsan")

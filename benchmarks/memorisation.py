@@ -23,7 +23,7 @@ from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.learning.memorisation import early, memorisation
 from simkit.study.analysis.learning.modification import modification
 from simkit.study.analysis.learning.watched import KINDS
-from simkit.study.material.material import Source, open_material
+from simkit.study.sources import Source, open_source
 
 RATES, DRAWS = (0.0001, 0.001, 0.01), 5
 LARGE = ("ll-r", "ll-ct", "ll-cp")
@@ -37,7 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         where = photographs(Path(folder))
         files = tuple(where["features"].items())
-        data = open_material(Source(where["data"], ("train",), ("pooled",), features=files))
+        data = open_source(Source(where["data"], ("train",), ("pooled",), features=files))
         truth, features = data.truth("train"), data.inputs("train", "pooled")
     tasks = [Task(simulate(truth, "single-positive", draw=d), features) for d in range(DRAWS)]
     numbers = {}

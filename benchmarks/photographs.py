@@ -33,7 +33,7 @@ from photographs_packs import SPLITS, TRAINING, Pack, head, probe, quick, right
 
 from simkit.files import whole
 from simkit.study.compare import compare
-from simkit.study.grids.grid import Grid
+from simkit.study.grid import Grid
 
 SCHEMES = (
     "single-positive",

@@ -33,7 +33,7 @@ from simkit.annotate.prices import cost
 from simkit.annotate.simulate import simulate
 from simkit.learn.steps.optim import Settings
 from simkit.study.compare import compare
-from simkit.study.grids.grid import Grid, demo
+from simkit.study.grid import Grid, demo
 
 SCHEMES = ("single-positive", "rpa", "fpc", "fraction-of-positives", "full-subset")
 METHODS = ("an", "ignore", "lsan", "ll-r", "csl")

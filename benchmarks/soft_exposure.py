@@ -19,7 +19,7 @@ from pathlib import Path
 from findings import photographs, shown
 
 from simkit.study.compare import compare
-from simkit.study.grids.grid import Grid
+from simkit.study.grid import Grid
 
 METHODS = ("ignore", "partial-bce", "an", "fe", "ls-constant", "se-i", "se-l", "se", "se(beta=20)")
 GRAPH = ("knowledge-graph", "knowledge-graph(mode=truth)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,9 @@ from simkit.errors import BadInput
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from simkit.study.forecast.forecast import Forecast
-    from simkit.study.grids.grid import Grid
-    from simkit.study.told.results import Comparison
+    from simkit.study.compare import Comparison
+    from simkit.study.estimate import Estimate
+    from simkit.study.grid import Grid
 
 _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and grid.toml"
 
@@ -58,6 +59,17 @@ _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and
     is_flag=True,
     help="Print the plan of work, with the time it takes by a short calibration, and stop.",
 )
+@click.option(
+    "--fair",
+    is_flag=True,
+    help="Try four settings of every method and scheme first, and compare the best ones.",
+)
+@click.option(
+    "--accept",
+    metavar="HASH",
+    default="",
+    help="Keep finished results of other code too, named by its hash.",
+)
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
 def command(
@@ -67,6 +79,8 @@ def command(
     scheduler: str,
     part: str | None,
     dry_run: bool,
+    fair: bool,
+    accept: str,
     seed: int | None,
     as_json: bool,
 ) -> int:
@@ -87,7 +101,7 @@ def command(
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
     """  # fmt: skip
     from simkit.study.compare import compare
-    from simkit.study.grids.grid import Grid, demo
+    from simkit.study.grid import Grid, demo
 
     if scheduler and workers:
         raise BadInput(
@@ -99,8 +113,12 @@ def command(
             "--dry-run plans for this machine and asks no scheduler; leave --scheduler out"
         )
     grid = demo(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
+    if fair:
+        grid = replace(grid, fair=True, settings={})
     if dry_run:
-        return _print_plan(grid, as_json, out=out, workers=workers, part=part)
+        return _print_plan(
+            grid, as_json, out=out, workers=workers, part=part, accept=accept
+        )
     _warn_of_another(grid, out)
     with (
         _tells_what_is_kept(out),
@@ -108,7 +126,7 @@ def command(
         progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
     ):
         result = compare(
-            grid, out=out, executor=executor, workers=workers, part=part,
+            grid, out=out, executor=executor, workers=workers, part=part, accept=accept,
             progress=advance, preparing=preparing, planned=None if as_json else _show,
         )  # fmt: skip
     if as_json:
@@ -124,16 +142,16 @@ def command(
 
 def _of_a_part(part: str, result: Comparison, out: Path) -> str:
     """What one part says while others are not finished."""
-    from simkit.study.working.parts import Part
+    from simkit.study.scheduler import Part
 
     own = f"part {part} has {len(result.table):,} runs in {out}"
     if Part.read(part).number > result.parts:
         own = (
             f"part {part} has no work: at most {result.parts:,} "
-            f"part{'' if result.parts == 1 else 's'} can have any, as the grid has so many bundles"
+            f"part{'' if result.parts == 1 else 's'} can have any, as the grid has so many jobs"
         )
     return (
-        f"{own}; bundles of the grid that are not there yet: {result.left:,}; the part that ends "
+        f"{own}; jobs of the grid that are not there yet: {result.left:,}; the part that ends "
         "last writes tables and pictures, and so does the same command without --part, which "
         "finishes the rest"
     )
@@ -142,26 +160,26 @@ def _of_a_part(part: str, result: Comparison, out: Path) -> str:
 @contextmanager
 def _tells_what_is_kept(out: Path) -> Iterator[None]:
     """Ctrl-C within the block says how much of the work is kept."""
-    from simkit.study import kept
+    from simkit.study import store
 
     try:
         yield
     except KeyboardInterrupt:
-        keys = kept.under_way(out)["keys"]
+        keys = store.under_way(out)["keys"]
         if not keys:
             raise KeyboardInterrupt("interrupted before any work began") from None
-        there = sum(kept.is_there(out / "bundles", key) for key in keys)
+        there = sum(store.finished(out / "bundles", key) for key in keys)
         raise KeyboardInterrupt(
-            f"interrupted; {there:,} of {len(keys):,} bundles under way are finished and kept in "
+            f"interrupted; {there:,} of {len(keys):,} jobs under way are finished and kept in "
             f"{out}; the same command does the rest"
         ) from None
 
 
 def _print_plan(grid: Grid, as_json: bool, **where: Any) -> int:
-    from simkit.study.forecast.forecast import foretell
+    from simkit.study.estimate import estimate
 
     with progress("computing features", quiet=as_json) as (preparing,):
-        told = foretell(grid, preparing=preparing, **where)
+        told = estimate(grid, preparing=preparing, **where)
     if as_json:
         print_json(told.to_json())
     else:
@@ -169,14 +187,14 @@ def _print_plan(grid: Grid, as_json: bool, **where: Any) -> int:
     return 0
 
 
-def _show(planned: Forecast) -> None:
+def _show(planned: Estimate) -> None:
     click.echo(planned.text(), err=True)
 
 
 def _executor(scheduler: str) -> AbstractContextManager[Executor | None]:
     if not scheduler:
         return nullcontext()
-    from simkit.study.working.cluster import cluster
+    from simkit.study.scheduler import cluster
 
     return cluster(scheduler)
 

@@ -31,7 +31,7 @@ def draw(folder: Path, *, figure: str, settings: Sequence[str], out: Path | None
             f"--figure is {name}, which is not about runs; of a runs folder can be drawn: "
             f"{', '.join(known)}"
         )
-    drawing = made(runs.table(folder))
+    drawing = made(runs.open_runs(folder))
     with whole(path) as part:
         drawing.savefig(part, format=path.suffix[1:].lower(), dpi=200)
     return path

@@ -69,12 +69,12 @@ def command(**given: Any) -> None:
     from simkit.data import open as open_data
     from simkit.embed.backbones import backbone
     from simkit.embed.features.peak import peak_memory
-    from simkit.study.material.material import note_scenes_net
+    from simkit.study.sources import warn_of_scenes_net
 
     data = open_data(given["spec"])
     splits = _splits(given["splits"], data)
     net = backbone(given["backbone"], given["weights"], size=given["size"])
-    note_scenes_net(data, given["backbone"])
+    warn_of_scenes_net(data, given["backbone"])
     made: list[dict[str, Any]] = []
     for split in splits:
         with progress(split, quiet=given["as_json"], rate_of="pictures") as (advance,):

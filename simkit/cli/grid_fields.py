@@ -10,8 +10,8 @@ from simkit.cli.settings import settings
 
 def fields() -> list[dict[str, Any]]:
     """A row for each field; defaults are spelled as TOML has them."""
-    from simkit.study.grids.grid import Grid
-    from simkit.study.grids.toml import text_of
+    from simkit.study.grid import Grid
+    from simkit.study.toml import toml
 
     rows = []
     for one in settings(Grid):
@@ -20,7 +20,7 @@ def fields() -> list[dict[str, Any]]:
         elif one.needed:
             default = "(needed)"
         else:
-            default = text_of(one.default)
+            default = toml(one.default)
         rows.append({"name": one.name, "default": default, "meaning": one.told})
     return rows
 
@@ -34,7 +34,6 @@ def inside(name: str) -> dict[str, Any]:
 def _tables() -> dict[str, type[Any]]:
     from simkit.annotate.habits import Habits
     from simkit.learn.steps.optim import Settings
-    from simkit.study.grids.pictures import Pictures
-    from simkit.study.grids.tuning import Tuning
+    from simkit.study.grid import Pictures, Tuning
 
     return {"pictures": Pictures, "habits": Habits, "train": Settings, "tuning": Tuning}

@@ -229,7 +229,7 @@ def _backbones() -> list[dict[str, Any]]:
 
 
 def _columns() -> list[dict[str, Any]]:
-    from simkit.study.columns import COLUMNS
+    from simkit.study.runs import COLUMNS
 
     return [
         {"name": name, "type": str(one.type), "meaning": one.meaning}

@@ -56,7 +56,7 @@ def command(**given: Any) -> None:
     from simkit.data import open as open_data
     from simkit.labels import formats
     from simkit.study.analysis.embedding import neighbours
-    from simkit.study.material.material import Source, open_material
+    from simkit.study.sources import Source, open_source
 
     figure, split = given["figure"], given["split"]
     if figure is not None and figure.suffix.lower() not in _FORMATS:
@@ -72,7 +72,7 @@ def command(**given: Any) -> None:
         given["spec"], (split,), ("pooled",), given["backbone"], given["weights"] or "", brought
     )
     with progress("features", quiet=given["as_json"], rate_of="pictures") as (advance,):
-        material = open_material(source, data=data, progress=advance)
+        material = open_source(source, data=data, progress=advance)
     found = neighbours(
         material.truth(split),
         material.inputs(split, "pooled"),

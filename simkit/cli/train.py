@@ -121,7 +121,7 @@ def command(**given: Any) -> None:
             **options.network(given, preset),
             features=options.features(given["features"]),
             fine_tune=given["fine_tune"],
-            shown=options.shown(given, preset),
+            transform=options.transform(given, preset),
             settings=settings,
             progress=reporter,
             where=str(file),

@@ -11,7 +11,7 @@ from simkit.errors import BadInput
 if TYPE_CHECKING:
     from simkit.learn.protocols import Protocol
     from simkit.learn.steps.optim import Settings
-    from simkit.study.material.shown import Shown
+    from simkit.study.sources import ImageTransform
 
 
 def check_places(given: dict[str, Any]) -> None:
@@ -83,15 +83,15 @@ def settings(given: dict[str, Any], preset: Protocol | None) -> Settings:
     return preset.changed(chosen) if preset else build(Settings, chosen, "training")
 
 
-def shown(given: dict[str, Any], preset: Protocol | None) -> Shown:
-    from simkit.study.material.shown import Shown
+def transform(given: dict[str, Any], preset: Protocol | None) -> ImageTransform:
+    from simkit.study.sources import ImageTransform
 
     crop = preset.crop if preset else None
     if given["crop"] is not None:
         crop = (given["crop"], 1.0)
     size = given["size"] or (preset.size if preset else None)
     flips = (preset.flip, preset.upside_down) if preset else (True, False)
-    return Shown(size, *flips, crop=crop)
+    return ImageTransform(size, *flips, crop=crop)
 
 
 def features(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,7 @@ from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.planning.test_set import TestSet
-from simkit.study import kept, runs
+from simkit.study import runs, store
 
 Array = NDArray[np.float64]
 Folder = str | PathLike[str]
@@ -248,17 +249,24 @@ class _Folder:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        return runs.class_names(self.table)
+        return _about(self.table, "classes")
 
     @property
     def ids(self) -> dict[str, str]:
         return {name: self.table[f"{name}_id"][0].as_py() for name in ("truth", "test")}
 
 
+def _about(table: pa.Table, name: str) -> Any:
+    """What a comparison says beside its runs; an empty tuple where it does not."""
+    text = (table.schema.metadata or {}).get(name.encode())
+    value = json.loads(text) if text else ()
+    return tuple(value) if isinstance(value, list) else value
+
+
 def _read(folder: Folder) -> _Folder:
-    table = runs.table(folder)
+    table = runs.read(folder)
     missing = [name for name in _COLUMNS if name not in table.column_names]
-    if missing or not runs.class_names(table):
+    if missing or not _about(table, "classes"):
         what = f"no column {missing[0]!r}" if missing else "no class names"
         raise BadInput(f"the table in {folder} has {what}; compare again with this version")
     for name in ("truth_id", "test_id"):
@@ -303,10 +311,10 @@ def _check_columns(table: pa.Table, folder: str) -> None:
 
 
 def _grid(folder: Path) -> dict[str, Any]:
-    """The grid as plain values: `study.grids.grid` would load torch."""
+    """The grid as plain values: `study.grid` would load torch."""
     path = folder / "grid.toml"
     try:
-        text = path.read_text("utf-8") if path.is_file() else kept.under_way(folder)["grid"]
+        text = path.read_text("utf-8") if path.is_file() else store.under_way(folder)["grid"]
         grid = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"{path} cannot be read ({error}); compare again into this folder") from None
@@ -344,13 +352,14 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
 def _missing(one: _Folder) -> tuple[float, str]:
     """Share of the planned runs that are not finished or failed, and a sentence about them."""
     scored = len(one.table) - one.table["map"].null_count
-    failed, planned = runs.failures(one.table), runs.planned(one.table)
-    if not planned and (Path(one.folder) / kept.PLAN).is_file():
-        keys = kept.under_way(Path(one.folder))["keys"]
-        done = sum(kept.is_there(Path(one.folder) / "bundles", key) for key in keys)
+    failed = _about(one.table, "failures")
+    planned = _about(one.table, "planned") or 0
+    if not planned and (Path(one.folder) / store.PLAN).is_file():
+        keys = store.under_way(Path(one.folder))["keys"]
+        done = sum(store.finished(Path(one.folder) / "bundles", key) for key in keys)
         if done < len(keys):
             share = 1 - done / len(keys)
-            return share, f"{one.folder} is unfinished: {done} of {len(keys)} bundles are there"
+            return share, f"{one.folder} is unfinished: {done} of {len(keys)} jobs are there"
     planned = max(planned, len(one.table))
     if scored < planned:
         why = f", the first because {failed[0].rstrip('.')}" if failed else ""
@@ -503,7 +512,7 @@ def _habits(grid: Mapping[str, Any], where: str) -> Habits:
 def _opened(first: _Folder, rows: _Rows) -> tuple[Pool, TestSet]:
     """The pool and the test split; a stand-in for the pool where the data cannot be opened."""
     ids, data = first.ids, _data(str(first.grid.get("data", "")))
-    leaves = np.array(runs.leaves(first.table) or range(len(first.classes)), np.int64)
+    leaves = np.array(_about(first.table, "leaves") or range(len(first.classes)), np.int64)
     mean_ap = _better_half(rows)
     scored = leaves[~np.isnan(mean_ap[leaves])]
     scored = scored if len(scored) else leaves

@@ -103,7 +103,7 @@ def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0)
 
 
 def _noise(Y: NDArray[np.float64]) -> tuple[float, int]:
-    """Variance of one score about its method's and its draw's effect, and its degrees of freedom."""
+    """Variance of a score about its method's and its draw's effect; its degrees of freedom."""
     n, m = Y.shape
     mean = Y.mean(0)
     residuals = Y - mean - (Y - mean).mean(1, keepdims=True)
@@ -160,4 +160,3 @@ def more_draws_text(more: float | None) -> str:
     if more > MOST_DRAWS:
         return "more than 100 more draws would be needed to tell"
     return f"{more:.0f} more draw{'' if more == 1 else 's'} would tell"
-

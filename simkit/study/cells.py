@@ -1,4 +1,4 @@
-"""What a table of runs says of each scheme, method and budget: means, intervals, the best method."""
+"""A table of runs by scheme, method and budget: means, intervals, the best method."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 from simkit.study.best import Best, best_of
 from simkit.study.frames import frame
-from simkit.study.grid import Limit
+from simkit.study.limit import Limit
 from simkit.study.statistics import Interval, interval
 
 SMALLEST = 0.0005  # a gap of less than 0.05 points reads as 0.0: a tie however sure it is
@@ -93,9 +93,7 @@ def limits(runs: pd.DataFrame) -> list[Limit]:
 
 def scored(runs: Any, metric: str) -> pd.DataFrame:
     """The runs that have this metric, with the columns that a cell is made of."""
-    table = frame(
-        runs, _READS | {metric: float | None}, asker="runs", mend=_MEND, empty=True
-    )
+    table = frame(runs, _READS | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
     return table[table[metric].notna()]
 
 
@@ -107,12 +105,16 @@ def _cells(rows: pd.DataFrame, metric: str) -> list[Cell]:
             Limit.of(some.iloc[0]),
             interval(some[metric].to_numpy()),
             float(some["dollars"].mean()),
-            float(some["seconds"].mean(skipna=False)) / 3600 if some["seconds"].notna().all() else None,
+            _hours(some["seconds"]),
             float(some["images"].mean()),
             dict(zip(some["draw"].tolist(), some[metric].tolist(), strict=True)),
         )
         for method, some in rows.groupby("method", sort=False)
     ]  # fmt: skip
+
+
+def _hours(seconds: pd.Series[float]) -> float | None:
+    return float(seconds.mean()) / 3600 if seconds.notna().all() else None
 
 
 def percent(score: Interval) -> str:

@@ -62,7 +62,9 @@ def _reached() -> set[Path]:
             reached.add(path)
             for name in _source(path)[1]:
                 base = ROOT.parent / name.replace(".", "/")
-                waiting += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
+                waiting += [
+                    p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()
+                ]
     return reached
 
 

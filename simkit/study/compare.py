@@ -3,23 +3,111 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
-from simkit.study import runs, store
+from simkit.study import figures, runs, store
+from simkit.study.cells import lines
 from simkit.study.estimate import Estimate, estimate_of
 from simkit.study.frames import opened
 from simkit.study.grid import Grid, Setting, at_edge
 from simkit.study.jobs import Choices, Job, check, choice_of, jobs, source_of, sweep
-from simkit.study.report import Comparison, notes_of, written
+from simkit.study.limit import money
+from simkit.study.report import (
+    chapter_of_settings,
+    choices,
+    markdown,
+    notes_of,
+    sentences,
+    verdicts,
+)
+from simkit.study.runs import Runs, write, writers
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored, usable_cores
 from simkit.study.sources import Progress, StudyData, open_source, silent
+from simkit.study.toml import toml, toml_key
 from simkit.study.worker import tuning_labels
+
+_PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Runs):
+    """All finished runs of a grid.
+
+    table, reference  one row for each run: those that are compared, and those on complete labels;
+              columns are those of `simkit list columns`.
+    notes     what was odd, such as a budget that a scheme could not spend.
+    validation_dollars  complete validation labels by which settings were chosen: one bill beside
+              all budgets; None where nothing was chosen.
+    left      jobs of other parts that are not there yet; then `table` has this part's runs.
+    parts     with more parts than this (`part`), some have no job to work on.
+    """
+
+    grid: Grid = field(default=None)  # type: ignore[assignment]
+    notes: tuple[str, ...] = ()
+    validation_dollars: float | None = None
+    left: int = 0
+    parts: int = 1
+
+    def text(self) -> str:
+        """The sentences that a person wants to read: what to buy first."""
+        every = [*verdicts(self), *sentences(self), *self.lacking(), *self.bill()]
+        return "\n".join([*every, *(f"note: {note}" for note in self.notes)])
+
+    def lacking(self) -> list[str]:
+        """A sentence where runs failed."""
+        planned, finished = self.planned, len(self.every)
+        if finished >= planned:
+            return []
+        return [f"{planned - finished:,} of {planned:,} runs failed and are left out everywhere"]
+
+    def bill(self) -> list[str]:
+        """A sentence about the labels that chose settings."""
+        if self.validation_dollars is None:
+            return []
+        return [
+            "Settings were chosen by complete labels of the validation split, which cost "
+            f"{money(self.validation_dollars)} beside every budget, once for all methods."
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        cells = [
+            {
+                "scheme": cell.scheme,
+                "method": cell.method,
+                "budget": cell.limit.dollars,
+                "budget_hours": cell.limit.hours,
+                "map": cell.score.mean,
+                "low": cell.score.low,
+                "high": cell.score.high,
+                "draws": cell.score.draws,
+                "probability_best": line.best.probability.get(cell.method),
+                "dollars": cell.dollars,
+                "hours": cell.hours,
+            }
+            for line in lines(self)
+            for cell in line.cells
+        ]
+        return {
+            "cells": cells,
+            "sentences": sentences(self),
+            "verdicts": verdicts(self),
+            "runs": len(self.every),
+            "planned": self.planned,
+            "validation_dollars": self.validation_dollars,
+            "failures": list(self.failures),
+            "notes": list(self.notes),
+            "left": self.left,
+        }
 
 
 def compare(
@@ -205,8 +293,8 @@ def choose(grid: Grid, tried: Sequence[Job], swept: Finished) -> tuple[Choices, 
             chosen[scheme, spec] = dataclasses.replace(best, runs=len(settings), edge=edge)
         else:
             sentences.append(
-                f"{names[scheme]}, tuning, {spec}: no setting has a score on the validation labels; "
-                "see what failed, or leave tuning out"
+                f"{names[scheme]}, tuning, {spec}: no setting has a score on the validation "
+                "labels; see what failed, or leave tuning out"
             )
     return chosen, sentences
 
@@ -222,3 +310,46 @@ def _grid(grid: Any, fair: bool) -> Grid:
             "fields is expected"
         )
     return dataclasses.replace(grid, fair=True, settings={}) if fair and not grid.fair else grid
+
+
+def written(result: Comparison, folder: Path) -> Comparison:
+    """The comparison, with its files in the folder. Raises BadInput where no run finished."""
+    if result.table.empty:
+        store.ended(folder)
+        raise BadInput(f"every run failed; the first one said: {result.failures[0]}")
+    files = writers(result.rows)
+    for file, text in _texts(result).items():
+        files[file] = partial(Path.write_text, data=text, encoding="utf-8")
+    for file, name in _PICTURES.items():
+        files[file] = partial(figures.make(name)(result).savefig, format="png")
+    write(files, folder)
+    store.ended(folder)
+    return result
+
+
+def _texts(result: Comparison) -> dict[str, str]:
+    """The text files of a comparison."""
+    failed = [f"- {text}" for text in result.failures]
+    chapters = [markdown(result)]
+    if failed:
+        lacking = [f"{text}." for text in result.lacking()]
+        chapters.insert(0, "\n".join(["# Failed", "", *lacking, "", *failed, ""]))
+    if notes := [f"- {note}" for note in (*result.bill(), *result.notes)]:
+        chapters.append("\n".join(["", "## Notes", "", *notes, ""]))
+    files = {"grid.toml": result.grid.to_toml()}
+    if chosen := list(choices(result.every)):
+        chapters.append(chapter_of_settings(chosen))
+        files["settings.toml"] = _settings_toml(chosen, result.grid)
+    return files | {"summary.md": "\n".join(chapters)}
+
+
+def _settings_toml(chosen: list[dict[str, Any]], grid: Grid) -> str:
+    """What `settings = "settings.toml"` in a grid takes."""
+    lines = [
+        f"# Chosen on {grid.data} by complete validation labels, seed {grid.seed}: in a grid,",
+        '# settings = "settings.toml" uses them again.',
+    ]
+    for row in chosen:
+        lines += ["", f"[{toml_key(row['scheme'])}.{toml_key(row['method'])}]"]
+        lines += [f"{toml_key(n)} = {toml(v)}" for n, v in json.loads(row["tuned"]).items()]
+    return "\n".join(lines) + "\n"

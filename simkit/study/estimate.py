@@ -112,9 +112,7 @@ def estimate(
     share = None if part is None else Part.read(part)
     data = open_source(planning.source_of(grid), progress=preparing)
     planning.check(grid, data)
-    return estimate_of(
-        grid, data, folder=Path(out), workers=workers, part=share, accept=accept
-    )
+    return estimate_of(grid, data, folder=Path(out), workers=workers, part=share, accept=accept)
 
 
 def estimate_of(

@@ -27,6 +27,8 @@ from simkit.learn.methods import Around, Method
 from simkit.learn.protocols import Protocol, protocol
 from simkit.learn.steps.optim import Settings
 from simkit.registry import build, convert, split_sum
+from simkit.study.limit import Limit
+from simkit.study.toml import toml, toml_lines
 
 DEMO = Path(__file__).with_name("demo.toml")
 MOST = 10_000  # draws or trainings of a sweep: more is a typing error, and takes minutes to plan
@@ -35,46 +37,8 @@ REFERENCE = "full-subset"  # the scheme of complete labels, as settings are give
 ALL = "all"
 Unasked = Literal["skip", "absent"]
 Validation = Literal["none", "complete", "partial"]
+_UNSAID = Settings()  # known by its identity: nobody set anything of the training
 _EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
-
-
-@dataclass(frozen=True)
-class Limit:
-    """What annotation may cost: dollars, or hours of people's time; neither: amounts as written."""
-
-    dollars: float | None = None
-    hours: float | None = None
-
-    @staticmethod
-    def of(row: Mapping[str, Any]) -> Limit:
-        """Of a row of the table of runs."""
-        values = (row["budget"], row["budget_hours"])
-        return Limit(*(None if v is None or math.isnan(v) else float(v) for v in values))
-
-    def __bool__(self) -> bool:
-        return self != Limit()
-
-    def __str__(self) -> str:
-        if self.dollars is not None:
-            return money(self.dollars)
-        return "" if self.hours is None else f"{self.hours:,g} hours"
-
-    @property
-    def order(self) -> tuple[float, float]:
-        """Dollars first, then hours, ascending."""
-        return self.hours or 0.0, self.dollars or 0.0
-
-    @property
-    def at(self) -> str:
-        """ " at $100", " in 10 hours", or nothing where amounts were as written."""
-        return f" {'at' if self.dollars is not None else 'in'} {self}" if self else ""
-
-
-def money(dollars: float) -> str:
-    """Dollars in few digits: $0.75, $12, $1,250, $1e+12."""
-    if not abs(dollars) < 1e10:  # NaN too
-        return f"${dollars:.3g}"
-    return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"
 
 
 @dataclass(frozen=True)
@@ -168,8 +132,8 @@ class Tuning:
         if not values:
             points = [(("lr", float(f"{times * lr:.6g}")),) for times in (0.1, 1.0, 10.0)]
             return [Setting(p) for p in [*points, *_alternative(spec, lr)]]
-        order = Chance.seeded(seed).of("tuning", spec).permutation(
-            math.prod(map(len, values.values()))
+        order = (
+            Chance.seeded(seed).of("tuning", spec).permutation(math.prod(map(len, values.values())))
         )
         chosen = np.sort(order.at(np.arange(self.runs)))
         places = np.unravel_index(chosen, [len(some) for some in values.values()])
@@ -182,7 +146,7 @@ class Tuning:
 def at_edge(setting: Setting, tried: Sequence[Setting]) -> bool:
     """Whether a number of the setting is the smallest or largest of three or more that differ."""
     for name, value in setting.values:
-        values = {dict(other.values).get(name) for other in tried} - {None}
+        values: set[Any] = {dict(other.values).get(name) for other in tried} - {None}
         numbers = len(values) > 2 and all(type(one) in (int, float) for one in values)
         if numbers and value in (min(values), max(values)):
             return True
@@ -342,7 +306,7 @@ class Grid:
     memory: float = 2.0
     pictures: Pictures | None = None
     habits: Habits = Habits()
-    train: Settings | None = None  # type: ignore[assignment]  # a Settings once it is made
+    train: Settings = _UNSAID
     fair: bool = False
     tuning: Tuning | None = None
     settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -369,7 +333,7 @@ class Grid:
             choices = get_args(kinds)
             value = getattr(self, name)
             _expect(value in choices, name, value, f"one of {', '.join(choices)}")
-        if self.train is None:
+        if self.train is _UNSAID:
             select: Any = "best" if _chooses(self.validation, self.pictures) else "last"
             object.__setattr__(self, "train", Settings(select=select))
         if self.fair and self.tuning is None:
@@ -466,7 +430,7 @@ class Grid:
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         for name in ("train", "tuning", "pictures"):
             values[name] = values[name] and dataclasses.asdict(values[name])
-        return "\n".join(_toml_lines(values | {"habits": self.habits.to_json()})) + "\n"
+        return "\n".join(toml_lines(values | {"habits": self.habits.to_json()})) + "\n"
 
 
 _TABLES = {"train": Settings, "habits": Habits, "tuning": Tuning, "pictures": Pictures}
@@ -494,39 +458,6 @@ def around_full(spec: str) -> str:
                 wrappers.append(text.strip())
             made = made.inner
     return "+".join(["full", *reversed(wrappers)])
-
-
-def toml(value: Any) -> str:
-    """A truth value, number, text or list as TOML writes it: the standard library only reads it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(map(toml, value)) + "]"
-    return repr(_plain(value))
-
-
-def _toml_lines(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[str]:
-    """TOML has no word for nothing: what is None is left out, and None again when it is read."""
-    lines = [
-        f"{toml_key(name)} = {toml(value)}"
-        for name, value in values.items()
-        if value is not None and not isinstance(value, Mapping)
-    ]
-    for name, value in values.items():
-        if isinstance(value, Mapping) and (value or name == "tuning"):
-            inner = (*path, toml_key(name))
-            own = _toml_lines(value, inner)
-            header = [] if own and own[0] == "" else ["", f"[{'.'.join(inner)}]"]
-            lines += [*header, *own]
-    return lines
-
-
-def toml_key(name: str) -> str:
-    """A key, in quotation marks where it needs them."""
-    plain = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
-    return name if plain else toml(name)
 
 
 def _toml_file(path: Path, mend: str) -> dict[str, Any]:

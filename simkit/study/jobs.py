@@ -27,7 +27,8 @@ from simkit.history import content_id, versions
 from simkit.learn import methods
 from simkit.learn.steps.optim import Settings
 from simkit.study.code import code_id
-from simkit.study.grid import REFERENCE, Grid, Limit, Pictures, Setting
+from simkit.study.grid import REFERENCE, Grid, Pictures, Setting
+from simkit.study.limit import Limit
 from simkit.study.runs import SWEEP
 from simkit.study.sources import ImageTransform, Source, StudyData, kind_of, needs_features
 
@@ -190,7 +191,9 @@ def _draws(draws: Sequence[int]) -> str:
 def transform_of(pictures: Pictures, spec: str) -> ImageTransform:
     """How a method sees pictures: as the grid says, else its protocol, else the defaults."""
     own = pictures.protocol_of(spec)
-    base = ImageTransform(own.size, own.flip, own.upside_down, own.crop) if own else ImageTransform()
+    base = (
+        ImageTransform(own.size, own.flip, own.upside_down, own.crop) if own else ImageTransform()
+    )
     names = [f.name for f in dataclasses.fields(ImageTransform)]
     given = {name: value for name in names if (value := getattr(pictures, name)) is not None}
     return dataclasses.replace(base, **given).for_method(methods.make(spec))
@@ -488,7 +491,9 @@ def _check_limits(grid: Grid, data: StudyData) -> None:
             continue
         one = min(every, key=lambda one: _spent(one.train, limit) + _spent(one.held, limit))
         unit, name = ("hours", "hours") if limit.dollars is None else ("dollars", "budgets")
-        needed = f"the smallest amount of {one.scheme!r} takes {_spent(one.train, limit):,.4g} {unit}"
+        needed = (
+            f"the smallest amount of {one.scheme!r} takes {_spent(one.train, limit):,.4g} {unit}"
+        )
         mend = "raise it"
         if one.held is not None:
             own = "" if one.share == 1 else f", for which there is {one.share:.0%} of it"

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from simkit.errors import BadInput
 from simkit.files import readable
-from simkit.study import figures, store
-from simkit.study.best import SURE, best_of, more_draws_text
+from simkit.study import store
+from simkit.study.best import best_of, more_draws_text
 from simkit.study.cells import SMALLEST, Line, limits, lines, listed, percent, references
 from simkit.study.frames import opened
-from simkit.study.grid import Grid, Limit, money, toml, toml_key
-from simkit.study.runs import Runs, read, write, writers
+from simkit.study.limit import money
+from simkit.study.runs import read
 
-_PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
 _NOTE = (
     "mAP is the mean over leaf classes on the test split, in points; intervals are at 95 % over "
     "draws. P(best) is the probability that a method is the best of its scheme and budget, from a "
@@ -35,78 +30,6 @@ _DESCRIBED = (
     "scheme", "method", "reference", "budget", "budget_hours", "draw", "trained", "train_seconds",
     "peak_memory_mb", "environment", "bundle_seconds", "key",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Runs):
-    """All finished runs of a grid.
-
-    table, reference  one row for each run: those that are compared, and those on complete labels;
-              columns are those of `simkit list columns`.
-    notes     what was odd, such as a budget that a scheme could not spend.
-    validation_dollars  complete validation labels by which settings were chosen: one bill beside
-              all budgets; None where nothing was chosen.
-    left      jobs of other parts that are not there yet; then `table` has this part's runs.
-    parts     with more parts than this (`part`), some have no job to work on.
-    """
-
-    grid: Grid = field(default=None)  # type: ignore[assignment]
-    notes: tuple[str, ...] = ()
-    validation_dollars: float | None = None
-    left: int = 0
-    parts: int = 1
-
-    def text(self) -> str:
-        """The sentences that a person wants to read: what to buy first."""
-        every = [*verdicts(self), *sentences(self), *self.lacking(), *self.bill()]
-        return "\n".join([*every, *(f"note: {note}" for note in self.notes)])
-
-    def lacking(self) -> list[str]:
-        """A sentence where runs failed."""
-        planned, finished = self.planned, len(self.every)
-        if finished >= planned:
-            return []
-        return [f"{planned - finished:,} of {planned:,} runs failed and are left out everywhere"]
-
-    def bill(self) -> list[str]:
-        """A sentence about the labels that chose settings."""
-        if self.validation_dollars is None:
-            return []
-        return [
-            "Settings were chosen by complete labels of the validation split, which cost "
-            f"{money(self.validation_dollars)} beside every budget, once for all methods."
-        ]
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain values."""
-        cells = [
-            {
-                "scheme": cell.scheme,
-                "method": cell.method,
-                "budget": cell.limit.dollars,
-                "budget_hours": cell.limit.hours,
-                "map": cell.score.mean,
-                "low": cell.score.low,
-                "high": cell.score.high,
-                "draws": cell.score.draws,
-                "probability_best": line.best.probability.get(cell.method),
-                "dollars": cell.dollars,
-                "hours": cell.hours,
-            }
-            for line in lines(self)
-            for cell in line.cells
-        ]
-        return {
-            "cells": cells,
-            "sentences": sentences(self),
-            "verdicts": verdicts(self),
-            "runs": len(self.every),
-            "planned": self.planned,
-            "validation_dollars": self.validation_dollars,
-            "failures": list(self.failures),
-            "notes": list(self.notes),
-            "left": self.left,
-        }
 
 
 def sentences(runs: Any, *, metric: str = "map") -> list[str]:
@@ -125,7 +48,7 @@ def sentence(line: Line) -> str:
     if len(line.cells) == 1:
         return f"{where} reaches {percent(highest.score)}."
     if not best.probability:
-        return f"{where} is highest with {percent(highest.score)}; one draw cannot tell if it is best."
+        return f"{where} is highest with {percent(highest.score)}, but one draw cannot tell."
     probability = f"probability {shown_probability(best.probability[best.first])}"
     second = next(cell for cell in line.cells if cell.method == best.order[1])
     if best.sure:
@@ -157,17 +80,19 @@ def _verdict(same: list[Line]) -> str:
     score = percent(pairs[scheme, method].score)
     start = f"For {same[0].limit}"
     if not best.probability and len(pairs) > 1:
-        return f"{start}, {scheme} with {method} is highest with {score}; one draw cannot tell more."
+        return f"{start}, {scheme} with {method} is highest with {score}, but one draw cannot tell."
     rivals = list(dict.fromkeys(rival.split("\n")[0] for rival in best.rivals))
     others = [name for name in rivals if name != scheme]
     if not others:
-        own = next(line for line in same if line.scheme == scheme)
-        train = method if not own.best.rivals else f"{method}, or {listed(own.best.rivals)}"
+        line = next(line for line in same if line.scheme == scheme)
+        train = method if not line.best.rivals else f"{method}, or {listed(line.best.rivals)}"
         return f"{start}, buy {scheme} and train {train}: {score}."
-    least = [f"{scheme}\n{cell.method}" for line in same if line.scheme == scheme for cell in line.cells]
+    least = [
+        f"{scheme}\n{cell.method}" for line in same if line.scheme == scheme for cell in line.cells
+    ]
     return (
-        f"{start}, {scheme} with {method} is highest with {score} and {scheme} the best scheme with "
-        f"probability {shown_probability(min(best.of(least), 1.0))}; "
+        f"{start}, {scheme} with {method} is highest with {score}, and {scheme} is the best scheme "
+        f"with probability {shown_probability(min(best.of(own), 1.0))}; "
         f"{_no_difference(others, scheme, best.more)}."
     )
 
@@ -218,45 +143,15 @@ def _row(cell: Any, probability: float | None) -> str:
     return "| " + " | ".join(columns) + " |"
 
 
-def written(result: Comparison, folder: Path) -> Comparison:
-    """The comparison, with its files in the folder. Raises BadInput where no run finished."""
-    if result.table.empty:
-        store.ended(folder)
-        raise BadInput(f"every run failed; the first one said: {result.failures[0]}")
-    files = writers(result.rows)
-    for file, text in _texts(result).items():
-        files[file] = partial(Path.write_text, data=text, encoding="utf-8")
-    for file, name in _PICTURES.items():
-        files[file] = partial(figures.make(name)(result).savefig, format="png")
-    write(files, folder)
-    store.ended(folder)
-    return result
-
-
-def _texts(result: Comparison) -> dict[str, str]:
-    """The text files of a comparison."""
-    failed = [f"- {text}" for text in result.failures]
-    chapters = [markdown(result)]
-    if failed:
-        lacking = [f"{text}." for text in result.lacking()]
-        chapters.insert(0, "\n".join(["# Failed", "", *lacking, "", *failed, ""]))
-    if notes := [f"- {note}" for note in (*result.bill(), *result.notes)]:
-        chapters.append("\n".join(["", "## Notes", "", *notes, ""]))
-    files = {"grid.toml": result.grid.to_toml()}
-    if chosen := list(_choices(result.every)):
-        chapters.append(_chapter_of_settings(chosen))
-        files["settings.toml"] = _settings_toml(chosen, result.grid)
-    return files | {"summary.md": "\n".join(chapters)}
-
-
-def _choices(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def choices(table: pd.DataFrame) -> list[dict[str, Any]]:
     """A row for each scheme and method that settings were chosen for."""
     rows = table[table["tuned_runs"].fillna(0) > 0]
     keys = ["reference", "scheme", "method"]
-    yield from rows.drop_duplicates(keys)[[*keys, "tuned", "tuned_runs", "tuned_map", "tuned_edge"]].to_dict("records")  # type: ignore[misc]  # noqa: E501
+    columns = [*keys, "tuned", "tuned_runs", "tuned_map", "tuned_edge"]
+    return list(rows.drop_duplicates(keys)[columns].to_dict("records"))
 
 
-def _chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
+def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
     rows = []
     for row in chosen:
         values = ", ".join(f"{name}={value}" for name, value in json.loads(row["tuned"]).items())
@@ -271,22 +166,10 @@ def _chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
     return "\n".join(["", "## Settings that were chosen", "", *head, *rows, ""])
 
 
-def _settings_toml(chosen: list[dict[str, Any]], grid: Grid) -> str:
-    """What `settings = "settings.toml"` in a grid takes."""
-    lines = [
-        f"# Chosen on {grid.data} by complete validation labels, seed {grid.seed}: in a grid,",
-        '# settings = "settings.toml" uses them again.',
-    ]
-    for row in chosen:
-        lines += ["", f"[{toml_key(row['scheme'])}.{toml_key(row['method'])}]"]
-        lines += [f"{toml_key(n)} = {toml(v)}" for n, v in json.loads(row["tuned"]).items()]
-    return "\n".join(lines) + "\n"
-
-
 def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
     """What was odd: settings at an edge first, then each kind of note once for each scheme, in its
     last form: that of the largest budget."""
-    edges = [row for row in _choices(table) if row["tuned_edge"]]
+    edges = [row for row in choices(table) if row["tuned_edge"]]
     every: dict[Any, str] = {}
     if edges:
         names = list(dict.fromkeys(f"{row['method']} under {row['scheme']}" for row in edges))

@@ -1,8 +1,8 @@
 """The runs of a comparison: one row each, as a pandas table and as files.
 
-    runs = simkit.open_runs("runs/")     # or runs = simkit.compare(...)
-    runs.table.groupby("method")["map"].mean()
-    runs.reference                       # the trainings on complete labels
+runs = simkit.open_runs("runs/")     # or runs = simkit.compare(...)
+runs.table.groupby("method")["map"].mean()
+runs.reference                       # the trainings on complete labels
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,8 +66,8 @@ COLUMNS = {
     "map_all": Column(_NUMBER, "mean AP over all classes"),
     "map_o": Column(_NUMBER, "mean AP over leaf classes, weighted by their positives"),
     "ap": Column(_NUMBERS, "AP of every class; null: present nowhere in the test split"),
-    "precision": Column(_NUMBER, "mean over classes, each at its threshold of the highest F1 on the "
-                                 "validation split; null: there is none"),
+    "precision": Column(_NUMBER, "mean over classes, each at its threshold of the highest F1 on "
+                                 "the validation split; null: there is none"),
     "recall": Column(_NUMBER, "the same thresholds: the mean share of present labels they find"),
     "epochs": Column(_WHOLE, "the epoch, from 1, whose weights are scored; losses has one value "
                              "for each that was trained"),
@@ -140,7 +140,8 @@ class Runs:
         return int(self.every.attrs.get("planned", 0))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self.table):,} runs, {len(self.reference):,} on all labels>"
+        all_labels = len(self.reference)
+        return f"<{type(self).__name__}: {len(self.table):,} runs, {all_labels:,} on all labels>"
 
 
 def open_runs(folder: str | PathLike[str]) -> Runs:
@@ -236,10 +237,10 @@ def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
     ):
         if name == "table" or len(some):
             flat = some.drop_columns(list(LISTS))
-            files[f"{name}.parquet"] = lambda at, some=some: pyarrow.parquet.write_table(
-                some, at, compression="zstd"
+            files[f"{name}.parquet"] = partial(
+                pyarrow.parquet.write_table, some, compression="zstd"
             )
-            files[f"{name}.csv"] = lambda at, flat=flat: pyarrow.csv.write_csv(flat, at)
+            files[f"{name}.csv"] = partial(pyarrow.csv.write_csv, flat)
     return files
 
 

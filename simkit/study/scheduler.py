@@ -285,7 +285,7 @@ class _Pool:
         self._pool.shutdown(wait=bool(processes))
 
 
-def _outcome(future: Future[Value]) -> Value | Exception:
+def _outcome(future: Future[Any]) -> Any:
     error = future.exception()
     if error is not None and not isinstance(error, Exception):
         raise error

@@ -212,7 +212,7 @@ def trial(
     task = prepare(task, method, **how)
     trained = train(task, method, progress=progress, checkpoint=checkpoint, **how)
     trained = _with_data(trained, opened.name, "" if features else backbone, weights)
-    run = {"device": device, "precision": settings.precision}
+    run: dict[str, Any] = {"device": device, "precision": settings.precision}
     test = Scored(trained.scores(inputs[split], **run), *_truth(study, split))
     chosen_by = len(inputs["val"]) if how["validation"] else 0
     detailed = None
@@ -250,23 +250,22 @@ def details(
     come from; never from what is scored.
     """
     scores, present, known = test.of(leaves)
-    operating: tuple[float | None, ...] = (None, None, None)
+    operating: dict[str, float | None] = {"f1": None, "precision": None, "recall": None}
     if val is not None:
         limits = f1_thresholds(*val.of(leaves))
-        both = precision_recall(scores, present, limits, known)
-        operating = tuple(map(mean_ap, (f1(scores, present, limits, known), *both)))
+        each = f1(scores, present, limits, known), *precision_recall(scores, present, limits, known)
+        operating = dict(zip(operating, map(mean_ap, each), strict=True))
     groups = class_groups(annotations[leaves], min(_GROUPS, len(leaves)))
     # A class that is not known in an image is neither right there nor wrong.
     ranked = scores if known is None else np.where(known, scores, -np.inf)
     shown = present if known is None else present.multiply(known).tocsr()
     return Detailed(
-        operating[0],
-        0 if val is None else len(val.scores),
-        *operating[1:],
-        tuple(group_map(average_precision(scores, present, known), groups).tolist()),
-        tuple(map_by_labels(scores, present, known)),
-        top1(ranked, shown),
-        pointing,
+        **operating,
+        f1_images=0 if val is None else len(val.scores),
+        groups=tuple(group_map(average_precision(scores, present, known), groups).tolist()),
+        by_labels=tuple(map_by_labels(scores, present, known)),
+        top1=top1(ranked, shown),
+        pointing=pointing,
     )
 
 

@@ -405,7 +405,9 @@ def _left(purchase: Purchase, bill: Cost | None) -> tuple[float, str] | None:
     limit = purchase.limit
     if not limit:
         return None
-    most, unit = (limit.dollars, "dollars") if limit.hours is None else (3600 * limit.hours, "seconds")
+    most, unit = (
+        (limit.dollars, "dollars") if limit.hours is None else (3600 * limit.hours, "seconds")
+    )
     assert most is not None
     if bill is None:
         return most, unit

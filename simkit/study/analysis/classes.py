@@ -79,7 +79,7 @@ def by_class(
     Parameters
     ----------
     runs
-        A table of runs with the columns of `simkit.study.columns.COLUMNS`.
+        A table of runs with the columns of `simkit.study.runs.COLUMNS`.
     methods
         Which methods; those without AP are left out.
     asker

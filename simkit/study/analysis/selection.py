@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from simkit.errors import BadInput, unknown
 from simkit.study.analysis.checks import listed
-from simkit.study.columns import COLUMNS
 from simkit.study.frames import Endless, frame, opened
-from simkit.study.grids.limit import Limit
+from simkit.study.limit import Limit
+from simkit.study.runs import COLUMNS
 
 Methods = tuple[str, ...] | str
 SCORES = ("map", "map_all", "map_o")
@@ -27,7 +27,7 @@ def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = ""
     Parameters
     ----------
     runs
-        What `simkit.study.frames.frame` takes, with columns of `simkit.study.columns.COLUMNS`.
+        What `simkit.study.frames.frame` takes, with columns of `simkit.study.runs.COLUMNS`.
     metric
         A column of scores from 0 to 1, which need not be one of those.
 

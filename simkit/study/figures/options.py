@@ -10,9 +10,9 @@ import pyarrow as pa
 from simkit.errors import BadInput
 from simkit.study.analysis.comparing.by_class import ByClass, by_class
 from simkit.study.analysis.comparing.chosen import under, within
+from simkit.study.cells import Line, lines
 from simkit.study.figures.base import Figure
-from simkit.study.grids.limit import Limit, at, money
-from simkit.study.summary import Line, lines
+from simkit.study.limit import Limit, money
 
 
 def some(most: str) -> Any:
@@ -40,7 +40,7 @@ def at_cost(limit: Limit, runs: pa.Table) -> str:
     """ " at $120", or " at $108 of $120" where one scheme's runs cost less than they may."""
     spent = _spent(limit, runs)
     if not _unspent(limit, spent):
-        return at(limit)
+        return limit.at
     mean = _written(limit, sum(spent) / len(spent))
     return f" {'at' if limit.hours is None else 'in'} {mean} of {limit}"
 

@@ -10,9 +10,9 @@ from simkit.errors import BadInput, unknown
 from simkit.study.analysis.asked import listed
 from simkit.study.analysis.comparing.chosen import Methods
 from simkit.study.analysis.comparing.paired import Paired, Scores, difference, ends, paired
+from simkit.study.cells import SMALLEST
 from simkit.study.runs import failures, with_failures
 from simkit.study.statistics import Difference, holm, interval
-from simkit.study.summary import SMALLEST
 
 _ERROR = 0.05  # allowed for all differences of a scheme together
 
@@ -42,7 +42,7 @@ def ablation(
 ) -> pa.Table:
     """Every method with its difference to `base`, paired by draw; rows in the order of the table.
 
-    runs: with the columns of `study.columns.COLUMNS`; references and runs without a score are left
+    runs: with the columns of `study.runs.COLUMNS`; references and runs without a score are left
     out. base: a method as the table spells it. methods: only these and the base, also as one text
     with commas. metric: a column of scores from 0 to 1. budget, hours: which one; of several the
     middle one unless asked.

@@ -21,13 +21,13 @@ from simkit.learn.train import Trained, train_stack
 from simkit.study import runs
 from simkit.study.analysis.asked import listed
 from simkit.study.analysis.comparing.chosen import Methods
-from simkit.study.material.material import Material
+from simkit.study.sources import StudyData
 
 MORE = ("mf1", "val_map", "val_mf1")
 
 
 def both_scores(
-    material: Material,
+    material: StudyData,
     labelled: Mapping[tuple[str, int], PartialLabels],
     methods: Methods,
     *,
@@ -40,7 +40,7 @@ def both_scores(
     scheme and draw. methods: spelled as anywhere, also one text with commas; "full" among them
     learns from complete labels of all images where these are not complete, once in every draw.
 
-    Returns a table of runs as `study.columns.COLUMNS` has it, one row for each scheme, draw and
+    Returns a table of runs as `study.runs.COLUMNS` has it, one row for each scheme, draw and
     method, and then those of "full" that learned from other labels, as references. What costs
     and times would say is null, and there are three more columns in [0, 1]: mf1, val_map and
     val_mf1. All are over leaf classes. The thresholds of F1 are those that are best on
@@ -83,7 +83,7 @@ def both_scores(
 
 
 def _purchases(
-    material: Material,
+    material: StudyData,
     labelled: Mapping[tuple[str, int], PartialLabels],
     specs: Sequence[str],
     seed: int,
@@ -103,7 +103,7 @@ def _purchases(
     return [*found, *more.values()]
 
 
-def _scores(material: Material, trained: Trained) -> dict[str, float]:
+def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
     leaves = material.data.leaves
     shown = {}
     for split in ("val", "test"):

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from simkit.errors import BadInput, unknown
 from simkit.study.analysis.asked import listed
-from simkit.study.columns import COLUMNS
-from simkit.study.grids.limit import Limit
-from simkit.study.summary import limits
+from simkit.study.cells import limits
+from simkit.study.limit import Limit
+from simkit.study.runs import COLUMNS
 from simkit.study.tables import checked, column_of
 
 Methods = tuple[str, ...] | str
@@ -38,7 +38,7 @@ def check_scores(runs: pa.Table, metric: str, needs: Sequence[str], *, asker: st
 def check_runs(runs: pa.Table, needs: Sequence[str], *, asker: str) -> None:
     """Raise BadInput for a table of another kind, and for runs of several data sets.
 
-    needs: columns of `study.columns.COLUMNS`; scheme, method, reference and draw hold no nulls.
+    needs: columns of `study.runs.COLUMNS`; scheme, method, reference and draw hold no nulls.
     """
     holds = {name: column_of(COLUMNS[name].type) for name in needs}
     holds |= {name: kind for name, kind in _NAMED.items() if name in holds}

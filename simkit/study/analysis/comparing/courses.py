@@ -43,7 +43,7 @@ class Course:
 def courses(runs: pa.Table, what: What, *, asker: str = "courses") -> list[Course]:
     """Of each scheme and method, in the order of the table, those without any number left out.
 
-    runs: with the columns of `study.columns.COLUMNS`, of one budget. Raises BadInput for several,
+    runs: with the columns of `study.runs.COLUMNS`, of one budget. Raises BadInput for several,
     and where no run has a course.
     """
     if what not in get_args(What):

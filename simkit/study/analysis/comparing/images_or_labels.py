@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from simkit.errors import BadInput
 from simkit.study.analysis.comparing.chosen import check_scores, enter, filled, one_test
-from simkit.study.grids.limit import Limit
+from simkit.study.limit import Limit
 from simkit.study.statistics import interval
 
 _TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()
@@ -34,7 +34,7 @@ def images_or_labels(
 ) -> pa.Table:
     """Scores over the number of images, weakly and completely labelled, and which equal which.
 
-    runs: with the columns of `study.columns.COLUMNS`, also several tables, such as of grids that
+    runs: with the columns of `study.runs.COLUMNS`, also several tables, such as of grids that
     differ in `images` alone. Runs of equal numbers of images belong together, and where a table has
     budgets those of one budget, which may buy more images in one draw than in another. References
     count as what they are: complete labels of all images. full: the scheme with complete labels.

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from simkit.errors import BadInput
 from simkit.study.analysis.comparing.chosen import check_scores, enter, within
-from simkit.study.grids.limit import Limit
+from simkit.study.limit import Limit
 from simkit.study.statistics import Difference, Interval, rank
 
 Scores = Mapping[int, float]  # by draw, from 0 to 1

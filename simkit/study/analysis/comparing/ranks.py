@@ -14,8 +14,8 @@ from scipy.stats import rankdata, studentized_range
 
 from simkit.errors import BadInput, unknown
 from simkit.study.analysis.comparing.chosen import check_scores, enter, no_runs, one_budget
+from simkit.study.cells import SMALLEST, scored
 from simkit.study.statistics import rank
-from simkit.study.summary import SMALLEST, scored
 
 Test = Literal["paired", "nemenyi"]
 Block = tuple[str, int]  # scheme and draw

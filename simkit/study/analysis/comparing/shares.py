@@ -38,7 +38,7 @@ Row = dict[str, Any]
 def shares(runs: pa.Table, *, base: str = "", metric: str = "map") -> pa.Table:
     """Scores over how much is known, each scheme at all its amounts or budgets; then the oracle.
 
-    runs: with the columns of `study.columns.COLUMNS`, references included: what is there to be
+    runs: with the columns of `study.runs.COLUMNS`, references included: what is there to be
     bought is what they have, and they are the oracle. Runs without a score are left out. base: a
     method that all others are compared with. metric: a column of scores from 0 to 1.
 

@@ -47,7 +47,7 @@ def sweep(
 ) -> pa.Table:
     """Scores over the values of `setting`, for everything that stands with two of them or more.
 
-    runs: with the columns of `study.columns.COLUMNS`, in which methods are spelled with several
+    runs: with the columns of `study.runs.COLUMNS`, in which methods are spelled with several
     values, such as "ll-r", "ll-r(delta=0.1)" and "ll-r(delta=0.5)", or schemes are; references
     and runs without a score are left out. of: whose setting it is; auto: that of methods, and
     where those have no two values that of schemes. Of a method with wrappers it is the setting of

@@ -16,7 +16,7 @@ from simkit.learn.train import Watcher, train
 from simkit.learn.trained import Trained
 from simkit.study.analysis.asked import listed
 from simkit.study.analysis.explaining.models import FULL
-from simkit.study.material.shown import Shown, decoded
+from simkit.study.sources import ImageTransform, decoded
 
 
 def from_pixels(
@@ -26,7 +26,7 @@ def from_pixels(
     *,
     network: str = "scenes-net",
     weights: str = "",
-    shown: Shown = Shown(),
+    shown: ImageTransform = ImageTransform(),
     settings: Settings = Settings(),
     seed: int = 0,
     draw: int = 0,

@@ -12,13 +12,13 @@ from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Watcher, train
 from simkit.learn.trained import Trained
 from simkit.study.analysis.asked import listed
-from simkit.study.material.material import Material
+from simkit.study.sources import StudyData
 
 FULL = "full"
 
 
 def models(
-    material: Material,
+    material: StudyData,
     methods: Sequence[str],
     scheme: str,
     *,

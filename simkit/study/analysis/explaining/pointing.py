@@ -16,8 +16,8 @@ from simkit.learn.trained import Trained
 from simkit.study.analysis.asked import count
 from simkit.study.analysis.explaining.activation import check_models
 from simkit.study.analysis.explaining.boxes import check_boxes
-from simkit.study.material.material import Material
 from simkit.study.runs import SCHEMA
+from simkit.study.sources import StudyData
 
 _SHARED = ("scheme", "method", "reference", "budget", "budget_hours", "draw", "dollars", "seconds")
 POINTING = pa.schema(
@@ -27,7 +27,7 @@ POINTING = pa.schema(
 
 
 def pointing(
-    material: Material,
+    material: StudyData,
     models: Iterable[Mapping[str, Trained]],
     *,
     scheme: str = "",

@@ -20,9 +20,8 @@ from simkit.study.analysis.comparing.chosen import (
     within,
 )
 from simkit.study.analysis.comparing.paired import Scores, difference, paired
-from simkit.study.columns import COLUMNS
-from simkit.study.grids.limit import Limit
-from simkit.study.runs import class_names
+from simkit.study.limit import Limit
+from simkit.study.runs import COLUMNS, class_names
 from simkit.study.statistics import Interval, interval
 
 METRICS = {"map": "mAP", "map_all": "mAP of all classes", "map_o": "mAP(O)"}
@@ -47,7 +46,7 @@ def modes(
 ) -> pa.Table:
     """Mean scores of each scheme and method, one row for each measure.
 
-    runs: with the columns of `study.columns.COLUMNS`; references and runs without a score are left
+    runs: with the columns of `study.runs.COLUMNS`; references and runs without a score are left
     out. measures: map, map_all, map_o, or a class, which stands for its AP. methods: only these.
     budget, hours: which one, where the table holds several.
 

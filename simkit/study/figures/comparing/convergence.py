@@ -29,7 +29,7 @@ from simkit.study.figures.base import (
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import Look, look
 from simkit.study.figures.options import RUNS, AtBudget, paid, some
-from simkit.study.grids.limit import Limit
+from simkit.study.limit import Limit
 
 _COLUMNS = 2
 _LETTERS = 26  # of a name beside its curve

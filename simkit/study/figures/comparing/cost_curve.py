@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from simkit.errors import BadInput
 from simkit.study.analysis.comparing.chosen import Methods, some_methods
+from simkit.study.cells import Cell, references
 from simkit.study.figures.base import (
     PALE,
     WIDTH,
@@ -30,8 +31,7 @@ from simkit.study.figures.base import (
 )
 from simkit.study.figures.looks import Look, look
 from simkit.study.figures.options import SCORED, scored, some
-from simkit.study.grids.limit import money
-from simkit.study.summary import Cell, references
+from simkit.study.limit import money
 
 Over = Literal["auto", "dollars", "hours"]
 _UNITS = {"dollars": "dollars of annotation", "hours": "hours of annotation"}

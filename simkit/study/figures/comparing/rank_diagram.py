@@ -24,7 +24,7 @@ from simkit.study.figures.base import (
 )
 from simkit.study.figures.looks import look
 from simkit.study.figures.options import SCORED, AtBudget, paid
-from simkit.study.grids.limit import Limit
+from simkit.study.limit import Limit
 from simkit.study.statistics import BOOTSTRAP_FROM
 
 _ROW = 0.27  # inches

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter
 
 from simkit.errors import BadInput
+from simkit.study.cells import is_full
 from simkit.study.figures.base import (
     INK,
     PALE,
@@ -25,7 +26,6 @@ from simkit.study.figures.base import (
 )
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import Look, look
-from simkit.study.summary import is_full
 
 _WORDS = {"positives": "share of all present labels that is known", "labels": "share of all labels"}
 Row = dict[str, Any]

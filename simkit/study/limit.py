@@ -1,7 +1,8 @@
-"""What annotation may cost, and how it is written."""
+"""What annotation may cost, and how dollars are written."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +17,9 @@ class Limit:
 
     @staticmethod
     def of(row: Mapping[str, Any]) -> Limit:
-        """Of a row of the table."""
-        return Limit(row["budget"], row["budget_hours"])
+        """Of a row of the table of runs."""
+        values = (row["budget"], row["budget_hours"])
+        return Limit(*(None if v is None or math.isnan(v) else float(v) for v in values))
 
     def __bool__(self) -> bool:
         return self != Limit()
@@ -32,14 +34,14 @@ class Limit:
         """Dollars first, then hours, ascending."""
         return self.hours or 0.0, self.dollars or 0.0
 
-
-def at(limit: Limit) -> str:
-    """ " at $100", " in 10 hours", or nothing where amounts were as written."""
-    return f" {'at' if limit.dollars is not None else 'in'} {limit}" if limit else ""
+    @property
+    def at(self) -> str:
+        """ " at $100", " in 10 hours", or nothing where amounts were as written."""
+        return f" {'at' if self.dollars is not None else 'in'} {self}" if self else ""
 
 
 def money(dollars: float) -> str:
-    """Dollars as short as they are clear: $0.75, $12, $1,250, and $1e+12 for what nobody has."""
-    if not abs(dollars) < 1e10:  # also what is no number, or infinite
+    """Dollars in few digits: $0.75, $12, $1,250, $1e+12."""
+    if not abs(dollars) < 1e10:  # NaN too
         return f"${dollars:.3g}"
     return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"

@@ -1,0 +1,42 @@
+"""Values as TOML: the standard library reads it and does not write it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def toml(value: Any) -> str:
+    """A truth value, number, text or list as TOML writes it: the standard library only reads it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def toml_lines(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[str]:
+    """TOML has no word for nothing: what is None is left out, and None again when it is read."""
+    lines = [
+        f"{toml_key(name)} = {toml(value)}"
+        for name, value in values.items()
+        if value is not None and not isinstance(value, Mapping)
+    ]
+    for name, value in values.items():
+        if isinstance(value, Mapping) and (value or name == "tuning"):
+            inner = (*path, toml_key(name))
+            own = toml_lines(value, inner)
+            header = [] if own and own[0] == "" else ["", f"[{'.'.join(inner)}]"]
+            lines += [*header, *own]
+    return lines
+
+
+def toml_key(name: str) -> str:
+    """A key, in quotation marks where it needs them."""
+    plain = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
+    return name if plain else toml(name)
