@@ -87,9 +87,7 @@ def _verdict(same: list[Line]) -> str:
         line = next(line for line in same if line.scheme == scheme)
         train = method if not line.best.rivals else f"{method}, or {listed(line.best.rivals)}"
         return f"{start}, buy {scheme} and train {train}: {score}."
-    least = [
-        f"{scheme}\n{cell.method}" for line in same if line.scheme == scheme for cell in line.cells
-    ]
+    own = [name for name in best.order if name.split("\n")[0] == scheme]
     return (
         f"{start}, {scheme} with {method} is highest with {score}, and {scheme} is the best scheme "
         f"with probability {shown_probability(min(best.of(own), 1.0))}; "

@@ -33,6 +33,7 @@ class AsymmetricLoss(Method):
 
     name: ClassVar[str] = "asl"
     title: ClassVar[str] = "ASL"
+    alternative: ClassVar = {"gamma_neg": 2.0}
     source: ClassVar[str] = "Ridnik et al. ICCV 2021, eq. 4-7"
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ class ConsistencyLoss(Consistency):
 
     name: ClassVar[str] = "cl"
     title: ClassVar[str] = "CL"
+    alternative: ClassVar = {"weight": 0.1}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     own_needs: ClassVar[Needs] = Needs(labels=True)

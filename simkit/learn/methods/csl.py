@@ -51,6 +51,7 @@ class ClassAwareSelective(Asymmetric):
 
     name: ClassVar[str] = "csl"
     title: ClassVar[str] = "CSL"
+    alternative: ClassVar = {"eta": 0.01}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 4-9"
 
     def __post_init__(self) -> None:

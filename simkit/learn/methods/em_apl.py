@@ -46,6 +46,7 @@ class AsymmetricPseudoLabels(Method):
 
     name: ClassVar[str] = "em-apl"
     title: ClassVar[str] = "EM+APL"
+    alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022"
 
     def __post_init__(self) -> None:

@@ -24,6 +24,7 @@ class ExpectedNegative(Expecting):
 
     name: ClassVar[str] = "en"
     title: ClassVar[str] = "EN"
+    alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

@@ -23,6 +23,7 @@ class ExpectedPositive(Expecting):
 
     name: ClassVar[str] = "ep"
     title: ClassVar[str] = "EP"
+    alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

@@ -23,4 +23,5 @@ class FullExposure(AssumedNegatives):
 
     name: ClassVar[str] = "fe"
     title: ClassVar[str] = "FE"
+    alternative: ClassVar = {"pos_weight": 2.0}
     source: ClassVar[str] = "Soft Exposure, baseline Full Exposure"

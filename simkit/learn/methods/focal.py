@@ -30,6 +30,7 @@ class Focal(Method):
 
     name: ClassVar[str] = "focal"
     title: ClassVar[str] = "Focal"
+    alternative: ClassVar = {"gamma": 1.0}
     source: ClassVar[str] = "Lin et al. ICCV 2017, eq. 4-5"
 
     def __post_init__(self) -> None:

@@ -21,4 +21,5 @@ class AbsolutePermanentCorrection(Remembering, Absolute):
 
     name: ClassVar[str] = "ll-cp-abs"
     title: ClassVar[str] = "LL-Cp (abs)"
+    alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, supplement B"

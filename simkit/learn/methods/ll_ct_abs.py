@@ -23,6 +23,7 @@ class AbsoluteCorrection(Absolute):
 
     name: ClassVar[str] = "ll-ct-abs"
     title: ClassVar[str] = "LL-Ct (abs)"
+    alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, supplement B"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

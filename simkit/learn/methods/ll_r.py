@@ -28,6 +28,7 @@ class LargeLossRejection(Relative):
 
     name: ClassVar[str] = "ll-r"
     title: ClassVar[str] = "LL-R"
+    alternative: ClassVar = {"delta": 0.1}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3-4"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

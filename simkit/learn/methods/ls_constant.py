@@ -29,6 +29,7 @@ class ConstantTemperature(Method):
 
     name: ClassVar[str] = "ls-constant"
     title: ClassVar[str] = "LS (constant temperature)"
+    alternative: ClassVar = {"temperature": -1.0}
     source: ClassVar[str] = "Soft Exposure, baseline LS"
 
     def __post_init__(self) -> None:

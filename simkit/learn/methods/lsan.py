@@ -31,6 +31,7 @@ class SmoothedAssumeNegative(Method):
 
     name: ClassVar[str] = "lsan"
     title: ClassVar[str] = "LSAN"
+    alternative: ClassVar = {"epsilon": 0.2}
     source: ClassVar[str] = "Cole et al. CVPR 2021, assume negative loss with label smoothing"
 
     def __post_init__(self) -> None:

@@ -30,6 +30,7 @@ class PartialAsymmetric(Asymmetric):
 
     name: ClassVar[str] = "p-asl"
     title: ClassVar[str] = "P-ASL"
+    alternative: ClassVar = {"gamma_unknown": 4.0}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 2-3"
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:

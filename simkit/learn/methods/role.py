@@ -44,6 +44,7 @@ class LabelEstimation(Method):
 
     name: ClassVar[str] = "role"
     title: ClassVar[str] = "ROLE"
+    alternative: ClassVar = {"ratio": 1.0}
     source: ClassVar[str] = "Cole et al. CVPR 2021, regularised online label estimation"
 
     def __post_init__(self) -> None:

@@ -34,6 +34,7 @@ class SpatialConsistencyLoss(Consistency):
 
     name: ClassVar[str] = "scl"
     title: ClassVar[str] = "SCL"
+    alternative: ClassVar = {"weight": 0.1}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 
     own_needs: ClassVar[Needs] = Needs(maps=True, views=True, labels=True)

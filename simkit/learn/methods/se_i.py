@@ -32,6 +32,7 @@ class SoftExposureByImages(Exposure):
 
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"
+    alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 6-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)
     traps: ClassVar[Mapping[str, str]] = {

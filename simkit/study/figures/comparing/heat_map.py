@@ -121,7 +121,7 @@ def _name(axes: Axes, rows: list[Line], methods: list[str], *, best: bool = True
     turned: dict[str, Any] = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
     axes.set_xticks(range(len(methods)), names, fontsize=11, **(turned if slanted else {}))
     schemes = [fold(row.scheme, 24, 3) for row in rows]
-    axes.set_yticks(range(len(rows)), schemes, fontsize=11 if len(max(schemes, key=len)) < 50 else 9)
+    axes.set_yticks(range(len(rows)), schemes, fontsize=11 if max(map(len, schemes)) < 50 else 9)
     if best:
         side = axes.secondary_yaxis("right")
         side.set_yticks(range(len(rows)), [_best(row) for row in rows], fontsize=9.5)
@@ -171,9 +171,9 @@ def _note(table: Any, rows: list[Line], metric: str, limit: Limit) -> list[str]:
     draws = sorted({row.best.draws for row in rows})
     over = " to ".join(str(n) for n in dict.fromkeys([draws[0], draws[-1]]))
     note = [
-        f"Rows: how labels are bought. Columns: how a model is trained on them. Numbers: mAP on the "
+        "Rows: how labels are bought. Columns: how a model is trained on them. Numbers: mAP on the "
         f"test split in points, mean of {over} draw{'s' * (draws[-1] > 1)}; higher and brighter is "
-        f"better. Frame: highest mean of the row; drawn through where it is the best with a "
+        "better. Frame: highest mean of the row, drawn solid where it is the best with a "
         f"probability of {SURE:.0%} or more, else dashed.",
     ]
     full = references(table, metric=metric)
