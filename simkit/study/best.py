@@ -34,8 +34,10 @@ class Best:
     probability
         By name, the probability of being the best; methods with equal scores share theirs. Empty
         where one draw is all there is.
+    ties
+        Names whose scores equal those of the first, draw by draw.
     rivals
-        Names other than the first that are better than it with a probability of 5 % or more.
+        Other names that are better than the first with a probability of 5 % or more.
     draws
         How many draws all of them share.
     more
@@ -47,6 +49,7 @@ class Best:
     probability: Mapping[str, float]
     rivals: tuple[str, ...]
     draws: int
+    ties: tuple[str, ...] = ()
     more: float | None = None
 
     @property
@@ -56,8 +59,8 @@ class Best:
 
     @property
     def sure(self) -> bool:
-        """Whether the first is the best with a probability of 95 % or more, and no other shares
-        its scores."""
+        """Whether the first, or what has the same scores, is the best with a probability of 95 %
+        or more."""
         return self.probability.get(self.first, 0.0) >= SURE and not self.rivals
 
     def of(self, names: Iterable[str]) -> float:
@@ -92,14 +95,15 @@ def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0)
     probability = {name: float(wins[g]) for name, g in zip(names, group, strict=True)}
     place = {name: int(g) for name, g in zip(names, group, strict=True)}
     first = place[order[0]]
+    ties = tuple(name for name in order[1:] if place[name] == first)
     rivals = tuple(
         name for name in order[1:]
-        if place[name] == first
-        or (theta[:, place[name]] + smallest > theta[:, first]).mean() >= 1 - SURE
+        if name not in ties
+        and (theta[:, place[name]] + smallest > theta[:, first]).mean() >= 1 - SURE
     )  # fmt: skip
     others = [place[name] for name in order[1:] if place[name] != first]
     more = _more_draws(columns, theta, first, others[0]) if rivals and others else None
-    return Best(tuple(order), probability, rivals, len(draws), more)
+    return Best(tuple(order), probability, rivals, len(draws), ties, more)
 
 
 def _noise(Y: NDArray[np.float64]) -> tuple[float, int]:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from simkit.study.best import Best, best_of
-from simkit.study.frames import frame
+from simkit.study.frames import frame, opened
 from simkit.study.limit import Limit
 from simkit.study.statistics import Interval, interval
 
@@ -74,6 +74,14 @@ def lines(runs: Any, *, metric: str = "map") -> list[Line]:
     ]
 
 
+def best_pairs(same: Sequence[Line]) -> tuple[Best, dict[tuple[str, str], Cell]]:
+    """Of all pairs of scheme and method at one budget, compared at once: which is best, with the
+    cells by pair. A pair is called "scheme\\nmethod"."""
+    pairs = {(cell.scheme, cell.method): cell for line in same for cell in line.cells}
+    scores = {"\n".join(pair): cell.by_draw for pair, cell in pairs.items()}
+    return best_of(scores, smallest=SMALLEST), pairs
+
+
 def references(runs: Any, *, metric: str = "map") -> list[Cell]:
     """Everything labelled completely: a cell for `full` and for each wrapper around it."""
     table = scored(runs, metric)
@@ -85,9 +93,9 @@ def is_full(method: str) -> bool:
     return method.partition("+")[0] == "full"
 
 
-def limits(runs: pd.DataFrame) -> list[Limit]:
+def limits(runs: Any) -> list[Limit]:
     """Budgets, ascending, those in hours last; empty where the amounts were as written."""
-    rows = runs[["budget", "budget_hours"]].drop_duplicates().to_dict("records")
+    rows = opened(runs)[["budget", "budget_hours"]].drop_duplicates().to_dict("records")
     return sorted({one for one in map(Limit.of, rows) if one}, key=lambda one: one.order)
 
 

@@ -18,7 +18,7 @@ from simkit.study import figures, runs, store
 from simkit.study.cells import lines
 from simkit.study.estimate import Estimate, estimate_of
 from simkit.study.frames import opened
-from simkit.study.grid import Grid, Setting, at_edge
+from simkit.study.grid import REFERENCE, Grid, Setting, at_edge
 from simkit.study.jobs import Choices, Job, check, choice_of, jobs, source_of, sweep
 from simkit.study.limit import money
 from simkit.study.report import (
@@ -350,6 +350,7 @@ def _settings_toml(chosen: list[dict[str, Any]], grid: Grid) -> str:
         '# settings = "settings.toml" uses them again.',
     ]
     for row in chosen:
-        lines += ["", f"[{toml_key(row['scheme'])}.{toml_key(row['method'])}]"]
+        scheme = REFERENCE if row["reference"] else row["scheme"]
+        lines += ["", f"[{toml_key(scheme)}.{toml_key(row['method'])}]"]
         lines += [f"{toml_key(n)} = {toml(v)}" for n, v in json.loads(row["tuned"]).items()]
     return "\n".join(lines) + "\n"

@@ -33,7 +33,8 @@ from simkit.study.toml import toml, toml_lines
 DEMO = Path(__file__).with_name("demo.toml")
 MOST = 10_000  # draws or trainings of a sweep: more is a typing error, and takes minutes to plan
 SPLITS = ("train", "val", "test")
-REFERENCE = "full-subset"  # the scheme of complete labels, as settings are given for it
+COMPLETE = "full-subset"  # the scheme of complete labels
+REFERENCE = "reference"  # the name under which settings of references are given
 ALL = "all"
 Unasked = Literal["skip", "absent"]
 Validation = Literal["none", "complete", "partial"]

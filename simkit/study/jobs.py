@@ -27,7 +27,7 @@ from simkit.history import content_id, versions
 from simkit.learn import methods
 from simkit.learn.steps.optim import Settings
 from simkit.study.code import code_id
-from simkit.study.grid import REFERENCE, Grid, Pictures, Setting
+from simkit.study.grid import COMPLETE, REFERENCE, Grid, Pictures, Setting
 from simkit.study.limit import Limit
 from simkit.study.runs import SWEEP
 from simkit.study.sources import ImageTransform, Source, StudyData, kind_of, needs_features
@@ -286,13 +286,13 @@ def purchases(grid: Grid) -> list[Purchase]:
         for specs in together(grid.methods)
     ]
     if grid.reference:
-        made += [Purchase(REFERENCE, s, reference=True) for s in together(grid.references)]
+        made += [Purchase(COMPLETE, s, reference=True) for s in together(grid.references)]
     return [_with_settings(one, grid) for one in made]
 
 
 def _with_settings(purchase: Purchase, grid: Grid) -> Purchase:
     """With the settings that the grid names; methods without keep their own."""
-    table = grid.settings.get(purchase.scheme, {})
+    table = grid.settings.get(choice_of(purchase), {})
     if not any(spec in table for spec in purchase.methods):
         return purchase
     settings = tuple(Setting(tuple(table.get(spec, {}).items())) for spec in purchase.methods)
@@ -310,8 +310,8 @@ def _with_chosen(purchase: Purchase, chosen: Choices) -> Purchase:
 
 
 def choice_of(purchase: Purchase) -> str:
-    """What settings are chosen for: the scheme, or the reference."""
-    return "" if purchase.reference else purchase.scheme
+    """What settings are chosen for: the scheme, or "reference"."""
+    return REFERENCE if purchase.reference else purchase.scheme
 
 
 def _tried(grid: Grid, spec: str) -> list[Setting]:
@@ -511,7 +511,7 @@ def _least(scheme: str, grid: Grid, data: StudyData) -> _Least:
     people = _people(grid, data, "val")
     held, listed = data.truth("val"), listed.once_set_up()
     if grid.validation == "complete":
-        return _Least(scheme, own, cost(simulate(held, REFERENCE, **people), listed))
+        return _Least(scheme, own, cost(simulate(held, COMPLETE, **people), listed))
     sizes = truth.shape[0], held.shape[0]
     share = images / sizes[0] if isinstance(images, int) else images  # the same share of them
     part = least(held, scheme, listed, images=share, **people)

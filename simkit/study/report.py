@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from simkit.files import readable
 from simkit.study import store
-from simkit.study.best import best_of, more_draws_text
-from simkit.study.cells import SMALLEST, Line, limits, lines, listed, percent, references
+from simkit.study.best import more_draws_text
+from simkit.study.cells import Line, best_pairs, limits, lines, listed, percent, references
 from simkit.study.frames import opened
 from simkit.study.limit import money
 from simkit.study.runs import read
@@ -43,21 +43,23 @@ def sentences(runs: Any, *, metric: str = "map") -> list[str]:
 
 def sentence(line: Line) -> str:
     """Which method is best under this scheme, and how sure that is."""
-    best, highest = line.best, line.highest
-    where = f"{line.scheme}{line.limit.at}: {best.first}"
+    best, reached = line.best, percent(line.highest.score)
+    names = listed([best.first, *best.ties])
+    where = f"{line.scheme}{line.limit.at}: {names}"
     if len(line.cells) == 1:
-        return f"{where} reaches {percent(highest.score)}."
+        return f"{where} reaches {reached}."
     if not best.probability:
-        return f"{where} is highest with {percent(highest.score)}, but one draw cannot tell."
-    probability = f"probability {shown_probability(best.probability[best.first])}"
-    second = next(cell for cell in line.cells if cell.method == best.order[1])
+        return f"{where} is highest with {reached}, but one draw cannot tell."
+    if len(best.ties) + 1 == len(line.cells):
+        return f"{where} have the same scores: {reached}."
+    verb, equal = ("are", " and equal") if best.ties else ("is", "")
+    chance = f"probability {shown_probability(best.probability[best.first])}"
     if best.sure:
-        return (
-            f"{where} is best with {percent(highest.score)} ({probability}); {second.method} "
-            f"follows with {100 * second.score.mean:.1f}."
-        )
+        second = next(c for c in line.cells if c.method == best.order[1 + len(best.ties)])
+        follows = f"{second.method} follows with {100 * second.score.mean:.1f}"
+        return f"{where} {verb} best{equal} with {reached} ({chance}); {follows}."
     return (
-        f"{where} is highest with {percent(highest.score)} and best with {probability}; "
+        f"{where} {verb} highest{equal} with {reached} and best with {chance}; "
         f"{_no_difference(best.rivals, best.first, best.more)}."
     )
 
@@ -74,18 +76,18 @@ def verdicts(runs: Any, *, metric: str = "map") -> list[str]:
 
 
 def _verdict(same: list[Line]) -> str:
-    pairs = {(cell.scheme, cell.method): cell for line in same for cell in line.cells}
-    best = best_of({"\n".join(pair): c.by_draw for pair, c in pairs.items()}, smallest=SMALLEST)
+    best, pairs = best_pairs(same)
     scheme, method = best.first.split("\n")
     score = percent(pairs[scheme, method].score)
     start = f"For {same[0].limit}"
     if not best.probability and len(pairs) > 1:
         return f"{start}, {scheme} with {method} is highest with {score}, but one draw cannot tell."
-    rivals = list(dict.fromkeys(rival.split("\n")[0] for rival in best.rivals))
+    rivals = dict.fromkeys(name.split("\n")[0] for name in (*best.ties, *best.rivals))
     others = [name for name in rivals if name != scheme]
     if not others:
         line = next(line for line in same if line.scheme == scheme)
-        train = method if not line.best.rivals else f"{method}, or {listed(line.best.rivals)}"
+        level = [*line.best.ties, *line.best.rivals]
+        train = f"{method}, or {listed(level)}" if level else method
         return f"{start}, buy {scheme} and train {train}: {score}."
     own = [name for name in best.order if name.split("\n")[0] == scheme]
     return (

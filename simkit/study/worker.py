@@ -42,7 +42,7 @@ from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train_stack
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
-from simkit.study.grid import REFERENCE
+from simkit.study.grid import COMPLETE
 from simkit.study.jobs import Job, Purchase, draw_name
 from simkit.study.runs import SWEEP, Row
 from simkit.study.sources import (
@@ -358,7 +358,7 @@ class _Draw:
 def tuning_labels(job: Job, data: StudyData) -> PartialLabels:
     """Complete labels of the validation split, by which settings are chosen: one set for all."""
     people = _people(replace(job, draws=(SWEEP,)), data, "val")
-    return simulate(data.truth("val"), REFERENCE, **people)
+    return simulate(data.truth("val"), COMPLETE, **people)
 
 
 def buy(purchase: Purchase, job: Job, data: StudyData) -> Bought:
@@ -435,7 +435,7 @@ def _validation(
     if job.validation == "none":
         return None, None
     if job.validation == "complete":
-        everything = simulate(data.truth("val"), REFERENCE, **_people(job, data, "val"))
+        everything = simulate(data.truth("val"), COMPLETE, **_people(job, data, "val"))
         return everything, cost(everything, job.prices.once_set_up())
     sizes = [data.truth(split).shape[0] for split in ("train", "val")]
     limit = _left(purchase, None)

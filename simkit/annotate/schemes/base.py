@@ -21,7 +21,8 @@ class Scheme(Protocol):
     needs_hierarchy  whether it asks along a class hierarchy.
     needs_boxes  whether it chooses by the boxes of the objects.
 
-    A scheme may also have `caution`, text: what its labels misrepresent, for the cards beside them.
+    A scheme may also have `gist`, its questions in a few plain words, and `caution`: what its
+    labels misrepresent, for the cards beside them.
     """
 
     name: ClassVar[str]

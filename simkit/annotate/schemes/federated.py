@@ -36,6 +36,7 @@ class Federated:
 
     name: ClassVar[str] = "federated"
     title: ClassVar[str] = "Federated"
+    gist: ClassVar[str] = "a few classes complete, the rest partly"
     # The data set defines the form; the long tail of goals and the ratio are ours.
     source: ClassVar[str] = "Gupta et al., CVPR 2019 (LVIS)"
     amount: ClassVar[str | None] = "per_class"

@@ -28,6 +28,7 @@ class FixedPerClass:
 
     name: ClassVar[str] = "fpc"
     title: ClassVar[str] = "FPC"
+    gist: ClassVar[str] = "a fixed number of images per class"
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1"
     amount: ClassVar[str | None] = "per_class"
     caution: ClassVar[str] = (

@@ -31,6 +31,7 @@ class FractionOfPositives:
 
     name: ClassVar[str] = "fraction-of-positives"
     title: ClassVar[str] = "Fraction of positives"
+    gist: ClassVar[str] = "some of the present classes"
     source: ClassVar[str] = "Soft Exposure, section 4.1.1; ratio 0: Verelst et al., WACV 2023"
     amount: ClassVar[str | None] = "keep"
     caution: ClassVar[str] = (

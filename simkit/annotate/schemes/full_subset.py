@@ -24,6 +24,7 @@ class FullSubset:
 
     name: ClassVar[str] = "full-subset"
     title: ClassVar[str] = "Full labels, fewer images"
+    gist: ClassVar[str] = "all classes, fewer images"
     source: ClassVar[str] = "the usual way to label; baseline of Durand et al., CVPR 2019"
     amount: ClassVar[str | None] = None
     caution: ClassVar[str] = (

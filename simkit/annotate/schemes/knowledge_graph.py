@@ -29,6 +29,7 @@ class KnowledgeGraph:
 
     name: ClassVar[str] = "knowledge-graph"
     title: ClassVar[str] = "Knowledge graph"
+    gist: ClassVar[str] = "questions down a class tree"
     source: ClassVar[str] = "Soft Exposure, section 4.1.2"
     amount: ClassVar[str | None] = None
     caution: ClassVar[str] = (

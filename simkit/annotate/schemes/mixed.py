@@ -32,6 +32,7 @@ class Mixed:
 
     name: ClassVar[str] = "mixed"
     title: ClassVar[str] = "Some complete, others weak"
+    gist: ClassVar[str] = "some images complete, others not"
     source: ClassVar[str] = (
         "Mahmood et al., NeurIPS 2022 (LOC), for several sources; this one: ours"
     )

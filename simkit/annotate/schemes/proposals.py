@@ -32,6 +32,7 @@ class Proposals:
 
     name: ClassVar[str] = "proposals"
     title: ClassVar[str] = "Machine proposals"
+    gist: ClassVar[str] = "check what a machine suggests"
     # OpenImages verifies so; no paper defines it as a simulator: the machine's make-up is ours.
     source: ClassVar[str] = "Kuznetsova et al., IJCV 2020 (OpenImages V4)"
     amount: ClassVar[str | None] = "per_image"

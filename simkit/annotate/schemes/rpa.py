@@ -30,6 +30,7 @@ class RandomPerAnnotation:
 
     name: ClassVar[str] = "rpa"
     title: ClassVar[str] = "RPA"
+    gist: ClassVar[str] = "random classes of each image"
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1; its p is 1 - keep"
     amount: ClassVar[str | None] = "keep"
     caution: ClassVar[str] = (

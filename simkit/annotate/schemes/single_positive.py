@@ -29,6 +29,7 @@ class SinglePositive:
 
     name: ClassVar[str] = "single-positive"
     title: ClassVar[str] = "Single positive"
+    gist: ClassVar[str] = "one present class per image"
     source: ClassVar[str] = "Cole et al., CVPR 2021; bias: Arroyo, Perona & Cole, ICLR 2023"
     amount: ClassVar[str | None] = None
     caution: ClassVar[str] = (

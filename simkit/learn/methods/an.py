@@ -49,6 +49,7 @@ class AssumeNegative(AssumedNegatives):
 
     name: ClassVar[str] = "an"
     title: ClassVar[str] = "AN"
+    gist: ClassVar[str] = "unknown = absent"
     source: ClassVar[str] = "Cole et al. CVPR 2021, eq. 3; naive AN of Kim et al., CVPR 2022"
 
     def __post_init__(self) -> None:

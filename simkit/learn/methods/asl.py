@@ -33,6 +33,7 @@ class AsymmetricLoss(Method):
 
     name: ClassVar[str] = "asl"
     title: ClassVar[str] = "ASL"
+    gist: ClassVar[str] = "unknown = absent, easy ones weigh less"
     alternative: ClassVar = {"gamma_neg": 2.0}
     source: ClassVar[str] = "Ridnik et al. ICCV 2021, eq. 4-7"
 

@@ -27,13 +27,15 @@ from simkit.registry import Registry, settle
 class Method:
     """How to learn from partial labels: a value whose fields are the hyper-parameters.
 
-    title is the field's display name, source the paper and equation. alternative: one more value
-    of its most important setting, which a fair comparison tries beside the default.
+    title is the field's display name, source the paper and equation. gist: the same in a few plain
+    words. alternative: one more value of its most important setting, which a fair comparison tries
+    beside the default.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
+    gist: ClassVar[str] = ""
     alternative: ClassVar[Mapping[str, Any]] = {}
 
     def __post_init__(self) -> None:

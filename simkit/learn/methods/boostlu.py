@@ -35,6 +35,7 @@ class BoostLU(Around):
 
     name: ClassVar[str] = "boostlu"
     title: ClassVar[str] = "BoostLU"
+    gist: ClassVar[str] = "stronger highlights"
     alternative: ClassVar = {"alpha": 2.0}
     source: ClassVar[str] = "Kim et al., CVPR 2023, eq. 6-8"
 

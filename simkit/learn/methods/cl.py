@@ -24,6 +24,7 @@ class ConsistencyLoss(Consistency):
 
     name: ClassVar[str] = "cl"
     title: ClassVar[str] = "CL"
+    gist: ClassVar[str] = "crops must agree"
     alternative: ClassVar = {"weight": 0.1}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 

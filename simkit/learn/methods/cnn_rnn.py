@@ -41,6 +41,7 @@ class CNNRNN(Method):
 
     name: ClassVar[str] = "cnn-rnn"
     title: ClassVar[str] = "CNN-RNN"
+    gist: ClassVar[str] = "classes one after another"
     source: ClassVar[str] = "Wang et al. CVPR 2016, eq. 3-6"
 
     def __post_init__(self) -> None:

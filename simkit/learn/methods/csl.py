@@ -51,6 +51,7 @@ class ClassAwareSelective(Asymmetric):
 
     name: ClassVar[str] = "csl"
     title: ClassVar[str] = "CSL"
+    gist: ClassVar[str] = "unknown ignored where likely"
     alternative: ClassVar = {"eta": 0.01}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 4-9"
 

@@ -51,6 +51,7 @@ class Curriculum(Method):
 
     name: ClassVar[str] = "curriculum"
     title: ClassVar[str] = "Curriculum"
+    gist: ClassVar[str] = "add confident guesses"
     alternative: ClassVar = {"theta": 1.0}
     source: ClassVar[str] = "Durand et al. CVPR 2019, section 3.3"
 

@@ -29,6 +29,7 @@ class EntropyMaximisation(Method):
 
     name: ClassVar[str] = "em"
     title: ClassVar[str] = "EM"
+    gist: ClassVar[str] = "stay undecided on unknown"
     alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022, entropy-maximisation loss"
 

@@ -46,6 +46,7 @@ class AsymmetricPseudoLabels(Method):
 
     name: ClassVar[str] = "em-apl"
     title: ClassVar[str] = "EM+APL"
+    gist: ClassVar[str] = "undecided, then pseudo-labels"
     alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022"
 

@@ -24,6 +24,7 @@ class ExpectedNegative(Expecting):
 
     name: ClassVar[str] = "en"
     title: ClassVar[str] = "EN"
+    gist: ClassVar[str] = "likely ones are not absent"
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 

@@ -23,6 +23,7 @@ class ExpectedPositive(Expecting):
 
     name: ClassVar[str] = "ep"
     title: ClassVar[str] = "EP"
+    gist: ClassVar[str] = "likely ones are present"
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 

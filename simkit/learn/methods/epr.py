@@ -32,6 +32,7 @@ class ExpectedPositives(Method):
 
     name: ClassVar[str] = "epr"
     title: ClassVar[str] = "EPR"
+    gist: ClassVar[str] = "match classes per image"
     source: ClassVar[str] = "Cole et al. CVPR 2021, expected positive regularisation"
 
     def __post_init__(self) -> None:

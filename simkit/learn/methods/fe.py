@@ -23,5 +23,6 @@ class FullExposure(AssumedNegatives):
 
     name: ClassVar[str] = "fe"
     title: ClassVar[str] = "FE"
+    gist: ClassVar[str] = "unknown = absent, present count more"
     alternative: ClassVar = {"pos_weight": 2.0}
     source: ClassVar[str] = "Soft Exposure, baseline Full Exposure"

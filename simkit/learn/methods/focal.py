@@ -30,6 +30,7 @@ class Focal(Method):
 
     name: ClassVar[str] = "focal"
     title: ClassVar[str] = "Focal"
+    gist: ClassVar[str] = "unknown = absent, hard ones count more"
     alternative: ClassVar = {"gamma": 1.0}
     source: ClassVar[str] = "Lin et al. ICCV 2017, eq. 4-5"
 

@@ -28,6 +28,7 @@ class Full(Method):
 
     name: ClassVar[str] = "full"
     title: ClassVar[str] = "Full labels"
+    gist: ClassVar[str] = "all labels known"
     source: ClassVar[str] = "binary cross-entropy; every paper's upper bound"
 
     def __post_init__(self) -> None:

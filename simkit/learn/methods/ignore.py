@@ -31,6 +31,7 @@ class Ignore(Method):
 
     name: ClassVar[str] = "ignore"
     title: ClassVar[str] = "Ignore"
+    gist: ClassVar[str] = "unknown left out"
     source: ClassVar[str] = "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al., CVPR 2022"
 
     def __post_init__(self) -> None:

@@ -55,6 +55,7 @@ class InteractiveLearning(Method):
 
     name: ClassVar[str] = "imcl"
     title: ClassVar[str] = "IMCL"
+    gist: ClassVar[str] = "model the missing labels"
     alternative: ClassVar = {"alpha": 0.1}
     source: ClassVar[str] = "Huynh & Elhamifar CVPR 2020"
 

@@ -44,6 +44,7 @@ class LatentNoise(Method):
 
     name: ClassVar[str] = "latent-noise"
     title: ClassVar[str] = "Latent noise"
+    gist: ClassVar[str] = "model wrong labels"
     alternative: ClassVar = {"reported": 0.7}
     source: ClassVar[str] = "Misra et al. CVPR 2016, eq. 1, visual part"
 

@@ -35,6 +35,7 @@ class LargeLossPermanentCorrection(Remembering, Relative):
 
     name: ClassVar[str] = "ll-cp"
     title: ClassVar[str] = "LL-Cp"
+    gist: ClassVar[str] = "suspicious absents corrected for good"
     alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 7-9"
     grows: ClassVar[bool] = False

@@ -21,5 +21,6 @@ class AbsolutePermanentCorrection(Remembering, Absolute):
 
     name: ClassVar[str] = "ll-cp-abs"
     title: ClassVar[str] = "LL-Cp (abs)"
+    gist: ClassVar[str] = "suspicious absents corrected for good"
     alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, supplement B"

@@ -27,6 +27,7 @@ class LargeLossCorrection(Relative):
 
     name: ClassVar[str] = "ll-ct"
     title: ClassVar[str] = "LL-Ct"
+    gist: ClassVar[str] = "suspicious absents corrected"
     alternative: ClassVar = {"delta": 0.05}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 5-6"
 

@@ -28,6 +28,7 @@ class LargeLossRejection(Relative):
 
     name: ClassVar[str] = "ll-r"
     title: ClassVar[str] = "LL-R"
+    gist: ClassVar[str] = "suspicious absents left out"
     alternative: ClassVar = {"delta": 0.1}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3-4"
 

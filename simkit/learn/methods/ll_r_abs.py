@@ -23,6 +23,7 @@ class AbsoluteRejection(Absolute):
 
     name: ClassVar[str] = "ll-r-abs"
     title: ClassVar[str] = "LL-R (abs)"
+    gist: ClassVar[str] = "suspicious absents left out"
     alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, supplement B"
 

@@ -29,6 +29,7 @@ class ConstantTemperature(Method):
 
     name: ClassVar[str] = "ls-constant"
     title: ClassVar[str] = "LS (constant temperature)"
+    gist: ClassVar[str] = "unknown = half absent"
     alternative: ClassVar = {"temperature": -1.0}
     source: ClassVar[str] = "Soft Exposure, baseline LS"
 

@@ -31,6 +31,7 @@ class SmoothedAssumeNegative(Method):
 
     name: ClassVar[str] = "lsan"
     title: ClassVar[str] = "LSAN"
+    gist: ClassVar[str] = "unknown = absent, softened"
     alternative: ClassVar = {"epsilon": 0.2}
     source: ClassVar[str] = "Cole et al. CVPR 2021, assume negative loss with label smoothing"
 

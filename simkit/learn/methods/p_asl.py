@@ -30,6 +30,7 @@ class PartialAsymmetric(Asymmetric):
 
     name: ClassVar[str] = "p-asl"
     title: ClassVar[str] = "P-ASL"
+    gist: ClassVar[str] = "unknown weigh less"
     alternative: ClassVar = {"gamma_unknown": 4.0}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 2-3"
 

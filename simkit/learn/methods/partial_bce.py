@@ -46,6 +46,7 @@ class PartialBCE(Method):
 
     name: ClassVar[str] = "partial-bce"
     title: ClassVar[str] = "Partial BCE"
+    gist: ClassVar[str] = "known labels, reweighted"
     source: ClassVar[str] = "Durand et al. CVPR 2019; wCE of Ben-Baruch et al., CVPR 2022"
 
     def __post_init__(self) -> None:

@@ -44,6 +44,7 @@ class LabelEstimation(Method):
 
     name: ClassVar[str] = "role"
     title: ClassVar[str] = "ROLE"
+    gist: ClassVar[str] = "guess the unknown alongside"
     alternative: ClassVar = {"ratio": 1.0}
     source: ClassVar[str] = "Cole et al. CVPR 2021, regularised online label estimation"
 

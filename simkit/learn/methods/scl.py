@@ -34,6 +34,7 @@ class SpatialConsistencyLoss(Consistency):
 
     name: ClassVar[str] = "scl"
     title: ClassVar[str] = "SCL"
+    gist: ClassVar[str] = "crops must agree in place"
     alternative: ClassVar = {"weight": 0.1}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 

@@ -33,6 +33,7 @@ class SoftExposure(Exposure):
 
     name: ClassVar[str] = "se"
     title: ClassVar[str] = "SE"
+    gist: ClassVar[str] = "near known labels count more"
     alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours, LabelMedians)

@@ -32,6 +32,7 @@ class SoftExposureByImages(Exposure):
 
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"
+    gist: ClassVar[str] = "near known images count more"
     alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 6-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)

@@ -28,6 +28,7 @@ class SoftExposureByLabels(Exposure):
 
     name: ClassVar[str] = "se-l"
     title: ClassVar[str] = "SE-L"
+    gist: ClassVar[str] = "near known classes count more"
     alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3-5"
     aids: ClassVar[tuple[type, ...]] = (LabelMedians,)

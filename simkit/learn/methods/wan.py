@@ -31,6 +31,7 @@ class WeakAssumeNegative(Method):
 
     name: ClassVar[str] = "wan"
     title: ClassVar[str] = "WAN"
+    gist: ClassVar[str] = "unknown = absent, weigh less"
     source: ClassVar[str] = "Cole et al. CVPR 2021, weak assume negative loss"
 
     def __post_init__(self) -> None:

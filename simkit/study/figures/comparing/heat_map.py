@@ -13,9 +13,11 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from simkit.errors import unknown
+from simkit.annotate import schemes
+from simkit.errors import BadInput, unknown
+from simkit.learn import methods as methods_by_name
 from simkit.study.best import SURE
-from simkit.study.cells import Line, percent, references
+from simkit.study.cells import Line, best_pairs, percent, references
 from simkit.study.figures.base import (
     INK,
     PALE,
@@ -62,24 +64,25 @@ class HeatMap(AtBudget):
         values = _values(rows, methods)
         pictures = 2 if self.against else 1
         width = max(WIDTH, 4.2 + 0.62 * len(methods))  # each number has its place
-        height = (1.2 + 0.55 * len(rows) + _header_height(methods)) * pictures + 0.7
+        height = (1.2 + 0.6 * len(rows) + _header_height(methods)) * pictures + 0.7
         drawing = Drawing(figsize=(width, height), layout="constrained")
         grid = drawing.subplots(pictures, 1, squeeze=False).ravel()
         _matrix(grid[0], values, Normalize(np.nanmin(values), np.nanmax(values)), _MAP)
         _name(grid[0], rows, methods)
         for r, row in enumerate(rows):
-            cell = methods.index(row.best.first)
-            place = (cell - 0.47, r - 0.45)
             style = "-" if row.best.sure else (0, (3, 2))
-            grid[0].add_patch(Rectangle(place, 0.94, 0.9, fill=False, ec=INK, lw=2.2, ls=style))
+            for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
+                place = (methods.index(method) - 0.485, r - 0.475)
+                box = Rectangle(place, 0.97, 0.95, fill=False, ec=INK, lw=2.4, ls=style)
+                grid[0].add_patch(box)
         if self.against:
             gaps = values - values[:, [methods.index(self.against)]]
             _matrix(grid[1], gaps, Normalize(-_FULL, _FULL), _GAPS, signed=True)
             _name(grid[1], rows, methods, best=False)
             title = f"Difference to {label(self.against)}, points"
             grid[1].set_title(title, loc="left", fontweight="bold")
-        heading(drawing, _title(limit, runs))
-        caption(drawing, *_note(table, rows, self.metric, limit), letters=15.9)
+        heading(drawing, _title(limit, rows, runs))
+        caption(drawing, *_note(table, rows, self.metric, limit, runs))
         return drawing
 
 
@@ -107,8 +110,8 @@ def _matrix(
         ink = INK if light else "white"
         size = 13 if values.shape[1] <= 6 else 10.5
         axes.text(m, r, text, ha="center", va="center", fontsize=size, color=ink)
-    axes.set_xlim(-0.5, values.shape[1] - 0.5)
-    axes.set_ylim(len(values) - 0.5, -0.5)  # the first row on top
+    axes.set_xlim(-0.52, values.shape[1] - 0.48)
+    axes.set_ylim(len(values) - 0.48, -0.52)  # the first row on top
     axes.grid(False)
     axes.tick_params(length=0, labeltop=True, labelbottom=False)
     for spine in axes.spines.values():
@@ -119,14 +122,22 @@ def _name(axes: Axes, rows: list[Line], methods: list[str], *, best: bool = True
     """Methods above, schemes on the left, and on the right the best method of each row."""
     names, slanted = _headers(methods)
     turned: dict[str, Any] = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
-    axes.set_xticks(range(len(methods)), names, fontsize=11, **(turned if slanted else {}))
-    schemes = [fold(row.scheme, 24, 3) for row in rows]
-    axes.set_yticks(range(len(rows)), schemes, fontsize=11 if max(map(len, schemes)) < 50 else 9)
+    axes.set_xticks(range(len(methods)), names, fontsize=9.5, **(turned if slanted else {}))
+    axes.set_yticks(range(len(rows)), [_scheme(row.scheme) for row in rows], fontsize=10)
     if best:
         side = axes.secondary_yaxis("right")
         side.set_yticks(range(len(rows)), [_best(row) for row in rows], fontsize=9.5)
         side.tick_params(length=0)
         side.spines["right"].set_visible(False)
+
+
+def _scheme(spec: str) -> str:
+    """A scheme with its gist in plain words below, where it has one."""
+    try:
+        gist = getattr(schemes.make(spec), "gist", "")
+    except BadInput:  # a table may come from elsewhere
+        gist = ""
+    return "\n".join(filter(None, (fold(spec, 30, 2), fold(gist, 30, 2))))
 
 
 def _best(row: Line) -> str:
@@ -136,8 +147,11 @@ def _best(row: Line) -> str:
         return "one method"
     if not row.best.probability:
         return f"{name}?\none draw cannot tell"
+    if len(row.best.ties) + 1 == len(row.cells):
+        return "all equal"
     if row.best.sure:
-        return f"best: {name}"
+        ties = len(row.best.ties)
+        return f"best: {name}" + (f"\nand {ties} equal" if ties else "")
     chance = row.best.probability[row.best.first]
     others = len(row.best.rivals)
     return f"{name}? {100 * chance:.0f} % sure;\n{others} other{'s' * (others > 1)} possible"
@@ -145,12 +159,23 @@ def _best(row: Line) -> str:
 
 def _headers(methods: list[str]) -> tuple[list[str], bool]:
     """What stands above the cells, and whether it has to be slanted to have room."""
-    level = [label(method).replace(" + ", "\n+ ") for method in methods]
-    room = 58 / len(methods)  # letters, where the figure is no wider than usual
-    if len(methods) <= 6 and all(len(line) <= room for name in level for line in name.split("\n")):
-        return level, False
+    room = int(64 / len(methods))  # letters, where the figure is no wider than usual
+    names = [label(method).replace(" + ", "\n+ ") for method in methods]
+    if len(methods) <= 6 and all(len(line) <= room for name in names for line in name.split("\n")):
+        gists = [fold(_gist(method), room, 3) for method in methods]
+        deep = max(text.count("\n") for text in (*names, *gists))
+        both = zip(names, gists, strict=True)
+        return [f"{name}\n{gist}" if gist and deep < 3 else name for name, gist in both], False
     letters, deep = (24, 3) if len(methods) <= 6 else (30, 2)  # as many lines as cells are wide
     return [fold(label(method), letters, deep) for method in methods], True
+
+
+def _gist(method: str) -> str:
+    """Of a single method; what wraps another one is named by both."""
+    try:
+        return "" if "+" in method else methods_by_name.get(method.partition("(")[0]).gist
+    except BadInput:
+        return ""
 
 
 def _header_height(methods: list[str]) -> float:
@@ -158,23 +183,41 @@ def _header_height(methods: list[str]) -> float:
     names, slanted = _headers(methods)
     longest = max(len(line) for name in names for line in name.split("\n"))
     deep = max(name.count("\n") for name in names)
-    return 0.052 * longest + 0.15 * deep - 0.1 if slanted else 0.2 * deep
+    return 0.052 * longest + 0.15 * deep - 0.1 if slanted else 0.17 * deep
 
 
-def _title(limit: Limit, runs: Any) -> str:
+def _title(limit: Limit, rows: list[Line], runs: Any) -> str:
+    """The finding, in words."""
     if not limit:
         return "mAP of each training method by annotation scheme; amounts as written, costs differ"
-    return f"mAP of each training method by annotation scheme, {paid(limit, runs)}"
+    best, _ = best_pairs(rows)
+    scheme, method = best.first.split("\n")
+    reached = {row.scheme: 100 * row.highest.score.mean for row in rows}
+    rivals = dict.fromkeys(name.split("\n")[0] for name in (*best.ties, *best.rivals))
+    level = [scheme, *(name for name in rivals if name != scheme)]
+    start = f"{str(limit)[0].upper()}{str(limit)[1:]} of labels"
+    if len(rows) == 1:
+        return f"{start} by {scheme}: {label(method)} is highest with {reached[scheme]:.0f} mAP"
+    if not best.probability or len(level) > 1:
+        many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
+        return f"{start}: the best models come from {many}"
+    last = min(reached, key=lambda name: reached[name])
+    return (
+        f"{start}: the best models come from {scheme} ({reached[scheme]:.0f} mAP), the worst from "
+        f"{last} ({reached[last]:.0f})"
+    )
 
 
-def _note(table: Any, rows: list[Line], metric: str, limit: Limit) -> list[str]:
+def _note(
+    table: Any, rows: list[Line], metric: str, limit: Limit, runs: Any
+) -> list[str]:
     draws = sorted({row.best.draws for row in rows})
     over = " to ".join(str(n) for n in dict.fromkeys([draws[0], draws[-1]]))
     note = [
-        "Rows: how labels are bought. Columns: how a model is trained on them. Numbers: mAP on the "
-        f"test split in points, mean of {over} draw{'s' * (draws[-1] > 1)}; higher and brighter is "
-        "better. Frame: highest mean of the row, drawn solid where it is the best with a "
-        f"probability of {SURE:.0%} or more, else dashed.",
+        f"Rows: how labels are bought, {paid(limit, runs) or 'amounts as written'}. Columns: how a "
+        "model is trained on them. Numbers: mean average precision (mAP) on the test split in "
+        f"points, over {over} draw{'s' * (draws[-1] > 1)}; brighter is better. Frame: highest mean "
+        f"of the row, solid where it is the best with a probability of {SURE:.0%} or more.",
     ]
     full = references(table, metric=metric)
     if not full:
