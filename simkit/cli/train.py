@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simkit.study.trial import Trial
 
 
-_PASSED = ("seed", "draw", "device", "compile", "checkpoint", "report")
+_PASSED = ("seed", "draw", "device", "compile", "checkpoint")
 
 
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
@@ -84,6 +84,14 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "report")
 @click.option(
     "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
 )
+@click.option(
+    "--unasked",
+    type=click.Choice(["skip", "absent"]),
+    default="skip",
+    show_default=True,
+    help="Images nobody asked about: skip them, or train on them with unknown labels, which AN and "
+    "others take for absent ones.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the trained model.")
 @click.option(
     "--report",
@@ -117,14 +125,13 @@ def command(**given: Any) -> None:
         done = trial(
             labels,
             method,
-            data=given["spec"],
-            **options.network(given, preset),
-            features=options.features(given["features"]),
-            fine_tune=given["fine_tune"],
-            transform=options.transform(given, preset),
+            options.source(given, preset),
+            transform=options.transform(given, preset) if given["fine_tune"] else None,
+            unasked=given["unasked"],
+            where=str(file),
+            report=given["report"],
             settings=settings,
             progress=reporter,
-            where=str(file),
             team=team,
             **{name: given[name] for name in _PASSED},
         )

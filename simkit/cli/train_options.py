@@ -11,7 +11,7 @@ from simkit.errors import BadInput
 if TYPE_CHECKING:
     from simkit.learn.protocols import Protocol
     from simkit.learn.steps.optim import Settings
-    from simkit.study.sources import ImageTransform
+    from simkit.study.sources import ImageTransform, Source
 
 
 def check_places(given: dict[str, Any]) -> None:
@@ -49,21 +49,27 @@ def preset(given: dict[str, Any]) -> Protocol | None:
     return found
 
 
-def network(given: dict[str, Any], preset: Protocol | None) -> dict[str, Any]:
-    """Backbone and weights; another backbone than the protocol's brings its own weights.
+def source(given: dict[str, Any], preset: Protocol | None) -> Source:
+    """Data, backbone and features; another backbone than the protocol's brings its own weights.
 
     Raises BadInput where a protocol needs weights that nobody asked to download.
     """
+    from simkit.study.sources import Source
+
     own = preset if given["backbone"] is None else None
     if own and own.weights != "random" and given["weights"] is None:
         raise BadInput(
             f"protocol {own.name!r} starts from a {own.backbone} trained on ImageNet; give "
             "--weights FILE, or imagenet to download torchvision's, or random"
         )
-    return {
-        "backbone": given["backbone"] or (own.backbone if own else "scenes-net"),
-        "weights": str(given["weights"] or (own.weights if own else "")),
-    }
+    return Source(
+        given["spec"],
+        (),
+        (),
+        given["backbone"] or (own.backbone if own else "scenes-net"),
+        str(given["weights"] or (own.weights if own else "")),
+        features(given["features"]),
+    )
 
 
 def settings(given: dict[str, Any], preset: Protocol | None) -> Settings:

@@ -18,9 +18,8 @@ from typing import Any
 import torch
 
 from simkit.annotate import schemes
-from simkit.annotate.budget import least
 from simkit.annotate.habits import Habits
-from simkit.annotate.prices import Cost, Prices, cost, prices
+from simkit.annotate.prices import Prices, cost, prices
 from simkit.annotate.simulate import how_many, simulate
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
@@ -233,8 +232,6 @@ def check(grid: Grid, data: StudyData) -> None:
                 "has none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
                 "leave the scheme out"
             )
-    if grid.budgets or grid.hours:
-        _check_limits(grid, data)
 
 
 def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job]:
@@ -444,90 +441,13 @@ def _asked(purchase: Purchase, grid: Grid, data: StudyData) -> int:
     few = min(most, _PRICED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        people = _people(grid, data, "train")
-        del people["draw"]
-        bill = cost(
-            simulate(truth, scheme, images=few, **people), prices(grid.prices).once_set_up()
-        )
-    spent = _spent(bill, limit)
-    return most if not spent else max(1, min(most, round(few * _amount(limit) / spent)))
-
-
-@dataclass(frozen=True)
-class _Least:
-    """The least that a scheme can be bought for, in draw 0: its smallest amount of the images to
-    train on, and validation labels beside it, which may take this share of all."""
-
-    scheme: str
-    train: Cost
-    held: Cost | None = None
-    share: float = 1.0
-
-    def fits(self, limit: Limit) -> bool:
-        train, held = _spent(self.train, limit), _spent(self.held, limit)
-        return train + held <= _amount(limit) and held <= self.share * _amount(limit)
-
-
-def _check_limits(grid: Grid, data: StudyData) -> None:
-    """Raise BadInput for a limit at which no scheme can be bought, nor validation labels with it.
-
-    And where the price list does not know a kind of question that a scheme asks, or its time and
-    there are limits in hours. A limit that only some schemes can keep to is left to the runs: they
-    say why they fail, and the others are compared.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the purchases themselves will say it again
-        every = [_least(spec, grid, data) for spec in grid.schemes]
-    for one in every if grid.hours else ():
-        for bill, whose in ((one.train, repr(one.scheme)), (one.held, "the validation labels")):
-            if bill is not None and bill.seconds is None:
-                raise BadInput(
-                    f"hours is {list(grid.hours)}, and price list {grid.prices!r} does not know "
-                    f"how long the questions of {whose} take; give budgets in dollars, or set "
-                    "prices to a list with times"
-                )
-    for limit in grid.limits:
-        if any(one.fits(limit) for one in every):
-            continue
-        one = min(every, key=lambda one: _spent(one.train, limit) + _spent(one.held, limit))
-        unit, name = ("hours", "hours") if limit.dollars is None else ("dollars", "budgets")
-        needed = (
-            f"the smallest amount of {one.scheme!r} takes {_spent(one.train, limit):,.4g} {unit}"
-        )
-        mend = "raise it"
-        if one.held is not None:
-            own = "" if one.share == 1 else f", for which there is {one.share:.0%} of it"
-            held = _spent(one.held, limit)
-            needed = f"validation labels take {held:,.4g} {unit}{own}, and {needed}"
-            mend = "raise it, or set validation to none"
-        raise BadInput(f"{name} lists {_amount(limit):g}, which buys nothing: {needed}; {mend}")
-
-
-def _least(scheme: str, grid: Grid, data: StudyData) -> _Least:
-    listed, images, truth = prices(grid.prices), grid.images, data.truth("train")
-    own = least(truth, scheme, listed, images=images, **_people(grid, data, "train"))
-    if grid.validation == "none":
-        return _Least(scheme, own)
-    people = _people(grid, data, "val")
-    held, listed = data.truth("val"), listed.once_set_up()
-    if grid.validation == "complete":
-        return _Least(scheme, own, cost(simulate(held, COMPLETE, **people), listed))
-    sizes = truth.shape[0], held.shape[0]
-    share = images / sizes[0] if isinstance(images, int) else images  # the same share of them
-    part = least(held, scheme, listed, images=share, **people)
-    return _Least(scheme, own, part, sizes[1] / sum(sizes))
-
-
-def _people(grid: Grid, data: StudyData, split: str) -> dict[str, Any]:
-    people: dict[str, Any] = {"hierarchy": data.hierarchy, "habits": grid.habits}
-    return people | {"boxes": data.data.boxes.get(split), "seed": grid.seed, "draw": 0}
-
-
-def _amount(limit: Limit) -> float:
-    return limit.dollars if limit.dollars is not None else limit.hours or 0.0
-
-
-def _spent(bill: Cost | None, limit: Limit) -> float:
-    if bill is None:
-        return 0.0
-    return bill.dollars if limit.dollars is not None else (bill.seconds or 0.0) / 3600
+        people: dict[str, Any] = {"hierarchy": data.hierarchy, "habits": grid.habits}
+        people |= {"boxes": data.data.boxes.get("train"), "seed": grid.seed}
+        labels = simulate(truth, scheme, images=few, **people)
+        bill = cost(labels, prices(grid.prices).once_set_up())
+    share = (
+        limit.dollars / bill.dollars if limit.dollars and bill.dollars
+        else 3600 * limit.hours / bill.seconds if limit.hours and bill.seconds
+        else most
+    )  # fmt: skip
+    return max(1, min(most, round(few * share)))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -138,26 +137,15 @@ class Trial:
 def trial(
     labels: PartialLabels,
     method: Method,
+    source: Source,
     *,
-    data: str,
-    backbone: str = "scenes-net",
-    weights: str = "",
-    features: tuple[tuple[str, str], ...] = (),
-    fine_tune: bool = False,
-    transform: ImageTransform = ImageTransform(),
+    transform: ImageTransform | None = None,
     unasked: Unasked = "skip",
-    settings: Settings = Settings(),
-    seed: int = 0,
-    draw: int = 0,
-    device: str = "auto",
-    compile: bool = False,
-    checkpoint: str | PathLike[str] | None = None,
-    progress: Progress = silent,
     where: str = "these labels",
-    team: Team = Team(),
     report: bool = False,
+    **training: Any,
 ) -> Trial:
-    """Train `method` on `labels` of the train split of `data`, from cached features or from pixels.
+    """Train `method` on `labels` of the train split, from cached features or from pixels.
 
     It is scored on the test split, or on val where there is no test split. The epoch is chosen only
     where the settings say so, on the val split, and never on what is scored.
@@ -166,19 +154,19 @@ def trial(
     ----------
     labels, method
         Labels of the train split, or of the undivided training set, and how to learn from them.
-    data, backbone, weights, features
-        As `Source` takes them.
-    fine_tune, transform
-        Whether the backbone learns from pictures, and how they are shown to it. Side information
-        that is made of features (SE) then comes from cached ones.
+    source
+        The data set, the backbone and the features; splits and kinds follow from the method.
+    transform
+        Fine-tune the backbone on pictures that are shown so; None: train a head on features. Side
+        information that is made of features (SE) comes from cached ones in both cases.
     unasked
         Images nobody asked about: "skip" them, or "absent": train on them with unknown labels.
-    settings, seed, draw, device, compile, checkpoint, progress, team
-        As `train` takes them.
     where
         Names the labels in errors.
     report
         Take more metrics, see `Detailed`; thresholds come from val, where there is one.
+    training
+        As `train` takes it: settings, seed, draw, device, compile, checkpoint, progress, team.
 
     Raises
     ------
@@ -186,54 +174,106 @@ def trial(
         For labels of another data set, where there are neither pictures nor features, and where an
         epoch shall be chosen and there is nothing to choose it by.
     """
-    opened = open_data(data)
-    everything = int(labels.asked.sum())
-    labels = labels_of_train(labels, opened, where)
-    asked = int(labels.asked.sum())
-    split = "test" if "test" in opened.truth else "val"
-    splits = _splits(opened, split, settings, data, report)
-    net = load_backbone(backbone, weights or None, size=transform.size) if fine_tune else None
-    kinds = () if fine_tune else (kind_of(spell(method)),)
-    source = Source(data, splits, kinds, backbone, weights, features)
+    settings, team = training.get("settings", Settings()), training.get("team", Team())
     team.check([method])
-    read = partial(open_source, data=opened, progress=progress)
-    inputs_of = _inputs(net, transform.for_method(method), kind_of(spell(method)))
-    study, inputs = team.in_turn(lambda: _read(read(source), splits, inputs_of))
-    how: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw, "backbone": net}
-    how |= {"device": device, "compile": compile, "team": team}
-    how["validation"] = None if settings.select == "last" else Validation(
-        inputs["val"], study.truth("val"), known=study.known("val"), classes=opened.leaves
-    )  # fmt: skip
-    trained_on = labels if unasked == "skip" else labels.over_all_images()
-    task = Task(labels=study.readable(trained_on, "train"), inputs=inputs["train"])
-    if fine_tune:
-        pooled = replace(source, splits=("train",), kinds=("pooled",))
-        task = with_features(task, method, lambda: team.in_turn(lambda: read(pooled)))
-    task = prepare(task, method, **how)
-    trained = train(task, method, progress=progress, checkpoint=checkpoint, **how)
-    trained = _with_data(trained, opened.name, "" if features else backbone, weights)
-    run: dict[str, Any] = {"device": device, "precision": settings.precision}
-    test = Scored(trained.scores(inputs[split], **run), *_truth(study, split))
-    chosen_by = len(inputs["val"]) if how["validation"] else 0
+    data = open_data(source.data)
+    everything = int(labels.asked.sum())
+    labels = labels_of_train(labels, data, where)
+    split = "test" if "test" in data.truth else "val"
+    splits = _splits(data, split, settings, source.data, report)
+    kinds = () if transform else (kind_of(spell(method)),)
+    source = replace(source, splits=splits, kinds=kinds)
+    bench = _Bench(method, source, data, transform, team, training.get("progress", silent))
+    held = None
+    if settings.select == "best":
+        known, leaves = bench.study.known("val"), data.leaves
+        held = Validation(bench.inputs["val"], data.truth["val"], known=known, classes=leaves)
+    how = {**training, "backbone": bench.network, "validation": held}
+    task = bench.task(labels if unasked == "skip" else labels.over_all_images())
+    prepared = {k: v for k, v in how.items() if k not in ("checkpoint", "progress")}
+    trained = train(prepare(task, method, **prepared), method, **how)
+    trained = _with_data(trained, data.name, "" if source.features else source.backbone, source)
+    run: dict[str, Any] = {"device": training.get("device", "auto")}
+    run["precision"] = settings.precision
+    test = bench.scored(trained, split, run)
     detailed = None
     if report:
-        val = None
-        if split != "val" and "val" in inputs:
-            val = Scored(trained.scores(inputs["val"], **run), *_truth(study, "val"))
+        val = bench.scored(trained, "val", run) if split != "val" and "val" in splits else None
+        pointing = team.in_turn(lambda: bench.pointing(trained, split, run))
         annotations = labels.per_class(PRESENT) + labels.per_class(ABSENT)
-        pointing = team.in_turn(
-            lambda: _pointing(trained, inputs[split], source, split, read, opened, run)
-        )
-        about: dict[str, Any] = {"leaves": opened.leaves, "annotations": annotations}
+        about: dict[str, Any] = {"leaves": data.leaves, "annotations": annotations}
         detailed = details(test, val, **about, pointing=pointing)
     ap = average_precision(test.scores, test.present, test.known)
-    of = {"leaves": ap[opened.leaves], "classes": ap}
+    of = {"leaves": ap[data.leaves], "classes": ap}
     sizes = {kind: len(part) for kind, part in of.items()}
     sizes |= {f"{kind}_scored": int((~np.isnan(part)).sum()) for kind, part in of.items()}
+    asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if held else 0
     return Trial(
         trained, split, len(test.scores), mean_ap(of["leaves"]), mean_ap(ap),
         asked, everything - asked, chosen_by, detailed, sizes,
     )  # fmt: skip
+
+
+class _Bench:
+    """The open data of a trial, and what is learned from: pictures where a network learns."""
+
+    def __init__(
+        self,
+        method: Method,
+        source: Source,
+        data: Dataset,
+        transform: ImageTransform | None,
+        team: Team,
+        progress: Progress,
+    ) -> None:
+        self.method, self.source, self.data, self.team = method, source, data, team
+        self.read = partial(open_source, data=data, progress=progress)
+        self.network = None
+        if transform is not None:
+            weights, transform = source.weights or None, transform.for_method(method)
+            self.network = load_backbone(source.backbone, weights, size=transform.size)
+        self.transform = transform
+        self.study, self.inputs = team.in_turn(self._open)
+
+    def _open(self) -> tuple[StudyData, dict[str, ImageInputs | FeatureInputs]]:
+        study = self.read(self.source)
+        return study, {split: self._inputs(study, split) for split in self.source.splits}
+
+    def _inputs(self, study: StudyData, split: str) -> ImageInputs | FeatureInputs:
+        if self.network is None or self.transform is None:
+            return study.inputs(split, kind_of(spell(self.method)))
+        return self.transform.inputs(decoded(self.data, split, self.network.size))
+
+    def task(self, labels: PartialLabels) -> Task:
+        """What is learned, with side information that is made of features."""
+        task = Task(labels=self.study.readable(labels, "train"), inputs=self.inputs["train"])
+        if self.network is None:
+            return task
+        pooled = replace(self.source, splits=("train",), kinds=("pooled",))
+        return with_features(
+            task, self.method, lambda: self.team.in_turn(lambda: self.read(pooled))
+        )
+
+    def scored(self, trained: Trained, split: str, run: Mapping[str, Any]) -> Scored:
+        """Scores of a split, with what is true there."""
+        scores = trained.scores(self.inputs[split], **run)
+        return Scored(scores, self.study.truth(split).present, self.study.known(split))
+
+    def pointing(self, trained: Trained, split: str, run: Mapping[str, Any]) -> float | None:
+        """The pointing game on a split; None without boxes, or pictures where those are needed.
+
+        Where inputs are features, maps of the same backbone take their place.
+        """
+        boxes, inputs, source = self.data.boxes.get(split), self.inputs[split], self.source
+        if boxes is None or boxes.sizes is None:
+            return None
+        if isinstance(inputs, ImageInputs):
+            return pointed(trained, inputs, boxes, **run)
+        if source.features or split not in self.data.pictures:
+            return None
+        maps = self.read(replace(source, splits=(split,), kinds=("maps",)))
+        regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)
+        return pointed(trained, maps.inputs(split, "maps"), boxes, regions=regions, **run)
 
 
 def details(
@@ -269,55 +309,11 @@ def details(
     )
 
 
-def _pointing(
-    trained: Trained,
-    inputs: ImageInputs | FeatureInputs,
-    source: Source,
-    split: str,
-    read: Callable[[Source], StudyData],
-    data: Dataset,
-    run: Mapping[str, Any],
-) -> float | None:
-    """The pointing game on a split; None without boxes, or pictures where those are needed.
-
-    Where inputs are features, maps of the same backbone take their place.
-    """
-    boxes = data.boxes.get(split)
-    if boxes is None or boxes.sizes is None:
-        return None
-    if isinstance(inputs, ImageInputs):
-        return pointed(trained, inputs, boxes, **run)
-    if source.features or split not in data.pictures:
-        return None
-    maps = read(replace(source, splits=(split,), kinds=("maps",)))
-    regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)
-    return pointed(trained, maps.inputs(split, "maps"), boxes, regions=regions, **run)
-
-
-def _inputs(
-    net: Any, transform: ImageTransform, kind: str
-) -> Callable[[StudyData, str], ImageInputs | FeatureInputs]:
-    """What gives the pictures of a split where a network learns, else its features."""
-    if net is None:
-        return lambda study, split: study.inputs(split, kind)
-    return lambda study, split: transform.inputs(decoded(study.data, split, net.size))
-
-
-def _read(
-    study: StudyData, splits: tuple[str, ...], inputs_of: Callable[[StudyData, str], Any]
-) -> tuple[StudyData, dict[str, Any]]:
-    return study, {split: inputs_of(study, split) for split in splits}
-
-
-def _truth(study: StudyData, split: str) -> tuple[Any, NDArray[np.bool_] | None]:
-    return study.truth(split).present, study.known(split)
-
-
-def _with_data(trained: Trained, data: str, backbone: str, weights: str) -> Trained:
+def _with_data(trained: Trained, data: str, backbone: str, source: Source) -> Trained:
     """With the data set and the backbone of the features, and its weights, in its history."""
     settings = {**trained.history.settings, "data": data, "backbone": backbone}
     if backbone:  # one that learned names its weights itself; no folder, as in every history
-        settings.setdefault("weights", Path(weights).name or "its own")
+        settings.setdefault("weights", Path(source.weights).name or "its own")
     return replace(trained, history=replace(trained.history, settings=settings))
 
 
