@@ -31,6 +31,7 @@ FOLDER = ROOT / "notebooks"
 
 def execute(text: Path, timeout: int = 3600) -> nbformat.NotebookNode:
     """The notebook of this text file, executed and marked; raises nbclient's CellExecutionError."""
+    os.environ.setdefault("SIMKIT_PROGRESS", "off")  # bars would be outputs
     marks.remember()  # files as they are now, whoever edits them in the meantime
     notebook = jupytext.read(text)
     cells = [marks.python(cell.source) for cell in notebook.cells if cell.cell_type == "code"]

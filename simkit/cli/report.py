@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from simkit.labels.partial import PartialLabels
 
 
+MINUTE = 60.0  # seconds between two lines about progress
+
+
 class Advance(Protocol):
     """Moves a bar to `done` of `total`; told: what stands beside it from now on."""
 
@@ -126,8 +129,8 @@ def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[l
     """A bar on stderr for each label; what is handed out is called with (done, total).
 
     A bar appears when it is first called, with the time that is left by what was done since then.
-    Silent in a pipe, also where FORCE_COLOR is set. rate_of: what is counted, to show how many of
-    them are done in a second.
+    In a pipe a line a minute takes its place. rate_of: what is counted, to show how many of them
+    are done in a second.
     """
     from rich.console import Console
     from rich.progress import Progress, ProgressColumn, Task, TextColumn
@@ -156,8 +159,15 @@ def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[l
         ends: list[tuple[float, float]] = []  # when so much was done: at first and at last
         task = bars.add_task(label, total=None, visible=False, ends=ends)
 
+        lines = [bars.get_time()]  # when the last one was written
+
         def advance(done: float, total: int, told: str = "") -> None:
             ends[1:] = [(bars.get_time(), done)]
+            if not (quiet or sys.stderr.isatty()) and bars.get_time() - lines[0] >= MINUTE:
+                lines[0] = bars.get_time()
+                left = time_left(ends, total, lines[0])
+                rest = f", {left} left" if left else ""
+                click.echo(f"{told or label}: {done:,.0f} of {total:,}{rest}", err=True)
             words = {"description": told} if told else {}
             bars.update(task, completed=done, total=total, visible=True, **words)  # type: ignore[arg-type]
 

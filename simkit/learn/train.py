@@ -30,12 +30,18 @@ from simkit.learn.steps.optim import Settings
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from simkit.learn.watch import Watch, Watcher
+from simkit.progress import notebook_bar
 
 __all__ = ["Settings", "Trained", "Validation", "Watcher", "train", "train_stack"]
 
 
 def train(task: Task, method: Method, *, watch: Sequence[Watcher] = (), **more: Any) -> Trained:
-    """Train one method on one task; `more` is what `train_stack` takes."""
+    """Train one method on one task; `more` is what `train_stack` takes.
+
+    In notebooks a bar is shown where no `progress` is given, unless SIMKIT_PROGRESS is "off".
+    """
+    if more.get("progress") is None:
+        more["progress"] = notebook_bar("training")
     return train_stack([(task, method)], watch={0: tuple(watch)}, **more)[0]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
+from simkit.progress import Progress, notebook_bar, silent
 from simkit.study import figures, runs, store
 from simkit.study.cells import lines
 from simkit.study.estimate import Estimate, estimate_of
@@ -31,7 +32,7 @@ from simkit.study.report import (
 )
 from simkit.study.runs import Runs, write, writers
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored, usable_cores
-from simkit.study.sources import Progress, StudyData, open_source, silent
+from simkit.study.sources import StudyData, open_source
 from simkit.study.toml import toml, toml_key
 from simkit.study.worker import tuning_labels
 
@@ -119,8 +120,8 @@ def compare(
     workers: int | None = None,
     part: str | None = None,
     accept: str = "",
-    progress: Progress = silent,
-    preparing: Progress = silent,
+    progress: Progress | None = None,
+    preparing: Progress | None = None,
     planned: Callable[[Estimate], None] | None = None,
 ) -> Comparison:
     """Work through a grid and leave everything in the folder `out`.
@@ -152,7 +153,7 @@ def compare(
         A hash of code, as a comparison names it: results of that code are kept as well.
     progress, preparing
         Get (runs done, runs) and, where features are computed or pictures decoded before,
-        (pictures done, pictures).
+        (pictures done, pictures). In notebooks bars are shown unless SIMKIT_PROGRESS is "off".
     planned
         Gets the plan of work before it starts, which takes a calibration of some seconds.
 
@@ -165,6 +166,7 @@ def compare(
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; give a folder for the results")
     share = None if part is None else Part.read(part)
+    preparing = preparing or notebook_bar("computing features")
     data = open_source(source_of(grid), progress=preparing)
     check(grid, data)
     if planned is not None:
@@ -173,7 +175,7 @@ def compare(
         planned(estimate_of(grid, data, folder=folder, workers=count, part=share, accept=accept))
     count = workers or (len(gpus()) or None if grid.pictures else None)
     work = _Work(grid, data, folder, share, Workers(executor, count, accept))
-    return work.run(progress)
+    return work.run(progress or notebook_bar("comparing"))
 
 
 class _Work:

@@ -22,12 +22,13 @@ from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Method, Sizes, Task
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train_stack
+from simkit.progress import Progress, silent
 from simkit.study import jobs as planning
 from simkit.study import store
 from simkit.study.grid import Grid
 from simkit.study.jobs import Job, Size, backbone_seconds, stack_seconds
 from simkit.study.scheduler import Part, gpus, stem, usable_cores
-from simkit.study.sources import Progress, StudyData, kind_of, open_source, silent
+from simkit.study.sources import StudyData, kind_of, open_source
 from simkit.study.worker import one_thread, run_bytes
 
 _BATCHES = 8  # that one epoch of the calibration has

@@ -30,9 +30,9 @@ import torch
 
 from simkit.errors import BadInput
 from simkit.history import versions
+from simkit.progress import Progress
 from simkit.study import runs, store
 from simkit.study.jobs import Job
-from simkit.study.sources import Progress
 from simkit.study.store import Result
 from simkit.study.worker import Done, run, sentence
 

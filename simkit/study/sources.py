@@ -36,19 +36,15 @@ from simkit.learn.aids import aids
 from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
 from simkit.learn.feeding.pictures import SizedPictures, sized
 from simkit.learn.methods import Method, Task
+from simkit.progress import Progress, silent
 
 if TYPE_CHECKING:
     from simkit.embed.features.features import Features, Kind
 
-Progress = Callable[[int, int], None]
 Side = int | None  # of pictures in pixels; None: the backbone's own
 SCENES_NET = "scenes-net"  # the backbone that comes with simkit
 _CROP = (0.25, 1.0)  # for methods that compare views of a picture
 _OF_FEATURES = (Neighbours, LabelMedians, LabelMeans)  # side information that is made of features
-
-
-def silent(done: int, of: int) -> None:
-    """Progress that nobody sees."""
 
 
 @dataclass(frozen=True)

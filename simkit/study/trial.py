@@ -37,17 +37,16 @@ from simkit.learn.pointed import middle, pointed
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train
 from simkit.learn.validation import Validation
+from simkit.progress import Progress, silent
 from simkit.study.grid import Unasked
 from simkit.study.sources import (
     ImageTransform,
-    Progress,
     Source,
     StudyData,
     decoded,
     kind_of,
     labels_of_train,
     open_source,
-    silent,
     with_features,
 )
 

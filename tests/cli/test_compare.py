@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from simkit.study.bundles import agenda
 
 GRID = """

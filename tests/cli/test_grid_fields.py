@@ -2,8 +2,9 @@
 
 import dataclasses
 
-from simkit.cli.grid_fields import fields, inside
 from simkit.study.grids.grid import Grid
+
+from simkit.cli.grid_fields import fields, inside
 
 
 def test_every_field_has_its_default_and_meaning() -> None:

@@ -9,6 +9,7 @@ import warnings
 from zlib import crc32
 
 import numpy as np
+from simkit.study.grids.grid import Grid
 
 from simkit import data as datasets
 from simkit.annotate.budget import amount_for
@@ -17,7 +18,6 @@ from simkit.annotate.schemes import spell
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.study import kept, runs
-from simkit.study.grids.grid import Grid
 
 CLASSES = 12
 LEAD = {"an": 0.0, "ll-r": 0.15, "ignore": 0.0}  # logit AP over AN

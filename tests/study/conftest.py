@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-
 from simkit.study.bundles import agenda
 from simkit.study.grids.grid import Grid
 

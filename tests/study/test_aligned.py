@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from simkit.study.aligned import of_train
 
 from simkit.data import open
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.study.aligned import of_train
 
 SCENES = open("scenes:images=5,val=1,test=1")
 

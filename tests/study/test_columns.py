@@ -1,7 +1,8 @@
 """Every column says what it means, and the table has no others."""
 
-from simkit.study import runs
 from simkit.study.columns import COLUMNS
+
+from simkit.study import runs
 
 
 def test_the_table_has_these_columns_and_each_has_a_meaning() -> None:

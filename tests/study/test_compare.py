@@ -6,16 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-
-from simkit.errors import BadInput
-from simkit.study import runs
 from simkit.study.bundles import agenda
 from simkit.study.bundles.agenda import plan, source_of
-from simkit.study.compare import compare
 from simkit.study.forecast.forecast import foretell
 from simkit.study.grids.grid import Grid
 from simkit.study.material.material import open_material
 from simkit.study.told.described import describe
+
+from simkit.errors import BadInput
+from simkit.study import runs
+from simkit.study.compare import compare
 
 FILES = [
     "bundles",

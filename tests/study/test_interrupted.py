@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from simkit.study.grids.grid import Grid
 
 from simkit.study import runs
 from simkit.study.compare import compare
-from simkit.study.grids.grid import Grid
 
 APART = """
 from simkit.study.bundles import agenda

@@ -3,10 +3,10 @@ import os
 
 import pyarrow as pa
 import pytest
+from simkit.study.kept import Kept
 
 from simkit.errors import BadInput
 from simkit.study import kept
-from simkit.study.kept import Kept
 from simkit.study.runs import SCHEMA, tidy
 from tests.study import planted
 

@@ -5,10 +5,10 @@ import pandas
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from simkit.study.kept import Kept
 
 from simkit.errors import BadInput
 from simkit.study import kept, runs
-from simkit.study.kept import Kept
 from tests.study import planted
 
 KEY = "0123456789abcdef"

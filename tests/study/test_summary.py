@@ -1,7 +1,7 @@
 import pytest
+from simkit.study.grids.limit import Limit
 
 from simkit.study import runs, summary
-from simkit.study.grids.limit import Limit
 from tests.study import planted
 
 

@@ -2,16 +2,16 @@ import dataclasses
 import json
 
 import pytest
-
-from simkit.study import kept, runs
 from simkit.study.bundles.agenda import plan, source_of, sweep
-from simkit.study.compare import compare
 from simkit.study.grids.limit import money
 from simkit.study.material.material import opened
 from simkit.study.sweep import choose, swept
 from simkit.study.told.described import describe
 from simkit.study.working.finish import Finished, finish, stored
 from simkit.study.working.parts import Part
+
+from simkit.study import kept, runs
+from simkit.study.compare import compare
 
 LR = {"all": {"lr": [0.0001, 0.001, 0.01, 0.1]}}
 

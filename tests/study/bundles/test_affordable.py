@@ -1,11 +1,11 @@
 import warnings
 
 import pytest
-
-from simkit.errors import BadInput
 from simkit.study.bundles.affordable import check_limits
 from simkit.study.bundles.agenda import source_of
 from simkit.study.material.material import opened
+
+from simkit.errors import BadInput
 
 
 def told(grid):

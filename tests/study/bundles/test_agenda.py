@@ -1,14 +1,14 @@
 import dataclasses
 
 import pytest
-
-from simkit.errors import BadInput
-from simkit.learn.steps.optim import Settings
 from simkit.study.bundles import agenda
 from simkit.study.bundles.agenda import _packed, _side_by_side, check, plan, purchases, source_of
 from simkit.study.bundles.bundle import Purchase
 from simkit.study.bundles.work import run
 from simkit.study.material.material import opened
+
+from simkit.errors import BadInput
+from simkit.learn.steps.optim import Settings
 from simkit.study.runs import MEASURED, SWEEP
 
 IN_GROUPS = agenda._in_groups  # the other tests have it keep draws apart

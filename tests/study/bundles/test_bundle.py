@@ -2,12 +2,12 @@ import dataclasses
 import pickle
 
 import pytest
+from simkit.study.bundles.bundle import Bundle, Purchase, kind_of, on_complete_labels
+from simkit.study.material.material import Source
 
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import prices
 from simkit.learn.steps.optim import Settings
-from simkit.study.bundles.bundle import Bundle, Purchase, kind_of, on_complete_labels
-from simkit.study.material.material import Source
 
 FPC = Purchase("fpc", ("an", "ll-r"), budget=10.0)
 BUNDLE = Bundle(

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-
-from simkit.annotate.prices import cost
-from simkit.errors import BadInput
 from simkit.study.bundles.agenda import plan, source_of
 from simkit.study.bundles.buying import buy
 from simkit.study.material.material import opened
+
+from simkit.annotate.prices import cost
+from simkit.errors import BadInput
 
 
 def bought(grid, place=0):

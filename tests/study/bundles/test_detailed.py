@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from simkit.study.bundles.detailed import Scored, detailed
 
 from simkit.annotate.simulate import simulate
 from simkit.data import open
 from simkit.learn import methods
 from simkit.learn.steps.optim import Settings
-from simkit.study.bundles.detailed import Scored, detailed
 from simkit.study.trial import trial
 
 DATA = "scenes:images=40,val=20,test=40"

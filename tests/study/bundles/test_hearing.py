@@ -1,7 +1,8 @@
 import warnings
 
-from simkit.learn.heads.stack import RunWarning
 from simkit.study.bundles.hearing import heard, of_run, texts
+
+from simkit.learn.heads.stack import RunWarning
 
 
 def test_notes_are_kept_once_and_other_warnings_are_not():

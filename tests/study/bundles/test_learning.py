@@ -3,6 +3,14 @@ import json
 
 import pytest
 import torch
+from simkit.study.bundles.agenda import plan, purchases, source_of, sweep
+from simkit.study.bundles.buying import buy
+from simkit.study.bundles.learning import Learner
+from simkit.study.bundles.rows import scored
+from simkit.study.bundles.work import run
+from simkit.study.material.material import opened
+from simkit.study.told.described import describe
+from simkit.study.working.finish import Finished
 
 from simkit.errors import BadInput
 from simkit.learn import methods
@@ -11,15 +19,7 @@ from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.study import compare as compare_file
 from simkit.study import runs
-from simkit.study.bundles.agenda import plan, purchases, source_of, sweep
-from simkit.study.bundles.buying import buy
-from simkit.study.bundles.learning import Learner
-from simkit.study.bundles.rows import scored
-from simkit.study.bundles.work import run
 from simkit.study.compare import compare
-from simkit.study.material.material import opened
-from simkit.study.told.described import describe
-from simkit.study.working.finish import Finished
 
 DATA = "scenes:images=30,val=10,test=20"
 

@@ -2,13 +2,13 @@ import json
 
 import numpy as np
 import pytest
-
-from simkit.annotate.prices import cost
-from simkit.labels.effort import Effort
 from simkit.study.bundles.agenda import plan, source_of
 from simkit.study.bundles.buying import buy
 from simkit.study.bundles.work import run
 from simkit.study.material.material import opened
+
+from simkit.annotate.prices import cost
+from simkit.labels.effort import Effort
 
 
 def rows_of(grid):

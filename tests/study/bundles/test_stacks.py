@@ -2,12 +2,12 @@ import dataclasses
 
 import numpy as np
 import pytest
-
-from simkit.study import runs
 from simkit.study.bundles import work
 from simkit.study.bundles.agenda import plan, source_of
 from simkit.study.bundles.stacks import stacks
 from simkit.study.material.material import opened
+
+from simkit.study import runs
 
 
 def of_bundle(grid):

@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 import torch
 from scipy.sparse import csr_array
+from simkit.study.bundles import work
+from simkit.study.bundles.agenda import plan, source_of
+from simkit.study.bundles.buying import buy
+from simkit.study.bundles.work import run
+from simkit.study.material.material import open_material, opened
 from sklearn.metrics import average_precision_score
 
 from simkit.errors import BadInput
@@ -15,11 +20,6 @@ from simkit.learn.methods import Task
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.study import runs
-from simkit.study.bundles import work
-from simkit.study.bundles.agenda import plan, source_of
-from simkit.study.bundles.buying import buy
-from simkit.study.bundles.work import run
-from simkit.study.material.material import open_material, opened
 
 
 def first(grid):

@@ -1,5 +1,4 @@
 import pytest
-
 from simkit.study.bundles.agenda import source_of
 from simkit.study.forecast import calibration
 from simkit.study.forecast.calibration import calibrated

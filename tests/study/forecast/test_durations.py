@@ -1,7 +1,6 @@
 import dataclasses
 
 import pytest
-
 from simkit.study.bundles.agenda import purchases, source_of
 from simkit.study.forecast.durations import Size, of_backbone, of_stack, seconds, size_of
 from simkit.study.material.material import opened

@@ -1,11 +1,11 @@
 import dataclasses
 
 import pytest
+from simkit.study.forecast import forecast
+from simkit.study.forecast.forecast import Forecast, foretell
 
 from simkit.errors import BadInput
 from simkit.study.compare import compare
-from simkit.study.forecast import forecast
-from simkit.study.forecast.forecast import Forecast, foretell
 
 FOUND = Forecast(
     schemes=2, limits=2, methods=3, draws=3, runs=36, references=6, tuning=0, part="",

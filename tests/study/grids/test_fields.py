@@ -1,7 +1,7 @@
 import pytest
+from simkit.study.grids.fields import expect, limits, part, texts, whole
 
 from simkit.errors import BadInput
-from simkit.study.grids.fields import expect, limits, part, texts, whole
 
 
 def test_limits_are_numbers_above_nothing_in_order():

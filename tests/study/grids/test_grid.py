@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from simkit.study.grids.grid import Grid, demo
 
 from simkit.errors import BadInput
 from simkit.learn.steps.optim import Settings
-from simkit.study.grids.grid import Grid, demo
 
 SMALL = {"schemes": ["fpc", "rpa(keep=0.2)"], "methods": ["an", "ll-r+boostlu"]}
 

@@ -1,10 +1,10 @@
 import pytest
-
-from simkit.errors import BadInput
-from simkit.learn.steps.optim import Settings
 from simkit.study.grids.grid import Grid
 from simkit.study.grids.pictures import Pictures
 from simkit.study.material.shown import Shown
+
+from simkit.errors import BadInput
+from simkit.learn.steps.optim import Settings
 
 SMALL = {"schemes": ["rpa"], "methods": ["an", "csl", "an+scl"]}
 PAPERS = {"protocol": "large-loss", "protocols": {"csl": "csl"}, "changed": {"select": "last"}}

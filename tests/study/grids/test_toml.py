@@ -1,7 +1,6 @@
 import tomllib
 
 import pytest
-
 from simkit.study.grids.toml import text_of
 
 

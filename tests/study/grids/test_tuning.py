@@ -1,10 +1,10 @@
 import tomllib
 
 import pytest
-
-from simkit.errors import BadInput
 from simkit.study.grids.grid import Grid
 from simkit.study.grids.tuning import Tuning
+
+from simkit.errors import BadInput
 
 SPACE = {"all": {"lr": [0.001, 0.01, 0.1]}, "ll-r+boostlu": {"delta": [0.1, 0.2], "alpha": [2, 5]}}
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from simkit.study.material.brought import brought
+from simkit.study.material.material import Source, open_material
 
 from simkit.data import open as open_data
 from simkit.data.dataset import Pictures
 from simkit.embed.backbones import backbone
 from simkit.embed.features.features import extract
 from simkit.errors import BadInput
-from simkit.study.material.brought import brought
-from simkit.study.material.material import Source, open_material
 
 DATA = "scenes:images=12,val=4,test=6"
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from simkit.study.material.material import Source, open_material, opened
 
 import simkit.data
 from simkit.errors import BadInput
-from simkit.study.material.material import Source, open_material, opened
 
 DATA = "scenes:images=40,val=10,test=20"
 

@@ -1,13 +1,13 @@
 import pytest
+from simkit.study.material.material import Source, open_material
+from simkit.study.material.near import wants_near, with_near
+from simkit.study.material.shown import Shown, decoded
 
 from simkit.annotate.simulate import simulate
 from simkit.data import open
 from simkit.embed.nearby.neighbours import Neighbours
 from simkit.learn import methods
 from simkit.learn.methods import Task
-from simkit.study.material.material import Source, open_material
-from simkit.study.material.near import wants_near, with_near
-from simkit.study.material.shown import Shown, decoded
 
 DATA = "scenes:images=60,val=10,test=10"
 

@@ -1,10 +1,10 @@
 import pytest
+from simkit.study.material.pixels import Pixels, network_key
+from simkit.study.material.shown import Shown
 
 from simkit.data import open
 from simkit.embed.backbones import built
 from simkit.errors import BadInput
-from simkit.study.material.pixels import Pixels, network_key
-from simkit.study.material.shown import Shown
 
 DATA = open("scenes:images=60,val=10,test=10")
 SPLITS = ("train", "test")

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from simkit.study.material.shown import Shown, check_pictures, decoded
 
 from simkit.data import open
 from simkit.errors import BadInput
 from simkit.learn import methods
-from simkit.study.material.shown import Shown, check_pictures, decoded
 
 
 def test_methods_that_compare_views_see_crops_unless_told_otherwise():

@@ -2,11 +2,11 @@ import json
 
 import pyarrow as pa
 import pytest
+from simkit.study.kept import Kept
+from simkit.study.told.described import describe
 
 from simkit.errors import BadInput
 from simkit.study import kept, runs
-from simkit.study.kept import Kept
-from simkit.study.told.described import describe
 from tests.study import planted
 
 MADE = {"simkit": "0.1.0", "torch": "2.11.0", "python": "3.11.9", "numpy": "2.0.0",

@@ -1,6 +1,7 @@
-from simkit.study import runs
 from simkit.study.grids.tuning import Tuning
 from simkit.study.told.edges import at_the_edge
+
+from simkit.study import runs
 
 TUNING = Tuning(2, {"all": {"lr": [0.003, 0.01, 0.03]}, "ll-r": {"delta": [0.1, 0.5]}})
 

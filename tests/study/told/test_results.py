@@ -1,8 +1,9 @@
 """What a comparison says and leaves, from a table of runs."""
 
-from simkit.study import runs
 from simkit.study.grids.grid import Grid
 from simkit.study.told.results import Comparison, written
+
+from simkit.study import runs
 from tests.study import planted
 
 GRID = Grid(schemes=("fpc",), methods=("an", "ignore"))

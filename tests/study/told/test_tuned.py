@@ -1,6 +1,7 @@
-from simkit.study import runs
 from simkit.study.grids.limit import Limit
 from simkit.study.told.tuned import chapter, notes, price
+
+from simkit.study import runs
 
 
 def table(**values):

@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from simkit.study import runs
 from simkit.study.summary import sentences
 from simkit.study.told.verdict import verdicts
+
+from simkit.study import runs
 from tests.study.planted import row
 
 

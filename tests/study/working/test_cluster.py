@@ -6,11 +6,11 @@ import sys
 import time
 
 import pytest
+from simkit.study.working.cluster import alone, cluster
 
 from simkit.errors import BadInput
 from simkit.study import runs
 from simkit.study.compare import compare
-from simkit.study.working.cluster import alone, cluster
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,15 @@ from concurrent.futures.process import BrokenProcessPool
 
 import pyarrow as pa
 import pytest
-
-from simkit.errors import BadInput
 from simkit.study.bundles.agenda import plan, source_of
 from simkit.study.bundles.work import run
-from simkit.study.compare import compare
 from simkit.study.material.material import open_material
 from simkit.study.working import finish as module
 from simkit.study.working.finish import finish, stored
 from simkit.study.working.workers import NoWorker
+
+from simkit.errors import BadInput
+from simkit.study.compare import compare
 
 
 def dies_in_draw_1(run, jobs, **options):

@@ -1,10 +1,10 @@
 import pytest
+from simkit.study.told.described import describe
+from simkit.study.working.parts import Part
 
 from simkit.errors import BadInput
 from simkit.study import runs
 from simkit.study.compare import compare
-from simkit.study.told.described import describe
-from simkit.study.working.parts import Part
 
 
 def bits(table):

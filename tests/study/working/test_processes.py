@@ -6,7 +6,6 @@ import time
 from concurrent.futures.process import BrokenProcessPool
 
 import pytest
-
 from simkit.study.working import processes
 from simkit.study.working.processes import gpus, local_workers, usable_cores
 

@@ -7,7 +7,6 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 
 import pytest
-
 from simkit.study.working import workers
 from simkit.study.working.workers import NoWorker, outcomes
 

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from simkit.study.material.material import Source, open_material
 
 import simkit
 from simkit.errors import BadInput
@@ -11,7 +12,6 @@ from simkit.learn.train import train
 from simkit.study import runs
 from simkit.study.analysis.comparing.ablation import ablation
 from simkit.study.analysis.comparing.both_scores import both_scores
-from simkit.study.material.material import Source, open_material
 
 SETTINGS = Settings(epochs=2, batch_size=32, lr=0.1)
 DATA = "scenes:images=120,val=40,test=80"

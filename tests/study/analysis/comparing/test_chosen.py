@@ -1,5 +1,6 @@
 import pyarrow as pa
 import pytest
+from simkit.study.grids.limit import Limit
 
 from simkit.errors import BadInput
 from simkit.study import runs
@@ -8,7 +9,6 @@ from simkit.study.analysis.comparing.chosen import listed, some_methods, under, 
 from simkit.study.analysis.comparing.images_or_labels import images_or_labels
 from simkit.study.analysis.comparing.shares import shares
 from simkit.study.analysis.comparing.sweep import sweep
-from simkit.study.grids.limit import Limit
 from tests.study import planted
 from tests.study.planted_classes import table
 

@@ -1,10 +1,10 @@
 """A few scenes with maps of features, and models trained on them, once for this folder."""
 
 import pytest
+from simkit.study.material.material import Material, Source, open_material
 
 from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.explaining.models import models
-from simkit.study.material.material import Material, Source, open_material
 
 SETTINGS = Settings(epochs=10, batch_size=32, lr=0.1)
 SPECS = ("full", "an", "an+boostlu(train=false)", "an+boostlu")

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from simkit.study.material.shown import Shown
 
 import simkit
 from simkit.errors import BadInput
 from simkit.learn.feeding.inputs import ImageInputs
 from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.explaining.from_pixels import from_pixels
-from simkit.study.material.shown import Shown
 
 DATA = simkit.data.open("scenes:images=24,val=1,test=4")
 PICTURES = ImageInputs(DATA.pictures["test"])

@@ -1,0 +1,38 @@
+"""Progress of long work: callables that get (done, total)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+Progress = Callable[[int, int], None]
+SWITCH = "SIMKIT_PROGRESS"  # an environment variable; "off": no bar appears by itself
+
+
+def silent(done: int, total: int) -> None:
+    """Progress that is not shown."""
+
+
+def notebook_bar(what: str) -> Progress:
+    """A bar below the cell of a notebook; silent elsewhere, and where `SIMKIT_PROGRESS=off`."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    kernel = type(shell).__name__ == "ZMQInteractiveShell"
+    if not kernel or os.environ.get(SWITCH, "").lower() == "off":
+        return silent
+    from tqdm import tqdm
+
+    bars: list[Any] = []
+
+    def advance(done: int, total: int) -> None:
+        if not bars:
+            bars.append(tqdm(desc=what, total=total, initial=done, leave=False))
+        bar = bars[0]
+        bar.total, bar.n = total, done
+        bar.refresh()
+        if done >= total:
+            bar.close()
+            bars.clear()
+
+    return advance
