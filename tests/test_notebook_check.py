@@ -93,7 +93,7 @@ def test_imports_below_a_magic_that_runs_the_cell_are_found(magic: str) -> None:
 
 def test_what_a_worker_imports_had_a_part() -> None:
     found = {
-        str(p.relative_to(ROOT)) for p in MARKS.had_a_part(["simkit", "simkit.study.bundles.work"])
+        str(p.relative_to(ROOT)) for p in MARKS.had_a_part(["simkit", "simkit.study.worker"])
     }
     assert {
         "simkit/__init__.py",

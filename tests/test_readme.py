@@ -97,7 +97,7 @@ def test_a_scheme_and_a_method_are_added_and_found(scratch: None) -> None:
     exec(the("schemes.register"), space)
     runs = space["runs"]
     assert {"checklist", "capped"} <= {*schemes.names(), *methods.names()} and not runs.failures
-    rows = [row for row in runs.table.to_pylist() if row["scheme"] == "checklist"]
+    rows = runs.table.query("scheme == 'checklist'").to_dict("records")
     assert {row["method"] for row in rows} == {"an", "capped(cap=0.5)"}
     for row in rows:  # the same questions about every picture, as many as the money pays for
         length = int(re.search(r"length=(\d+)", row["scheme_spec"])[1])
@@ -139,7 +139,7 @@ def test_the_plain_loop_teaches_a_state_its_parameters() -> None:
 
 @pytest.mark.parametrize(("page", "text"), GRIDS, ids=ids(GRIDS))
 def test_grids_are_grids(page: str, text: str) -> None:
-    from simkit.study.grids.grid import Grid
+    from simkit.study.grid import Grid
 
     assert Grid.of(tomllib.loads(text)).budgets
 

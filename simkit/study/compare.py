@@ -325,6 +325,9 @@ def written(result: Comparison, folder: Path) -> Comparison:
     for file, name in _PICTURES.items():
         files[file] = partial(figures.make(name)(result).savefig, format="png")
     write(files, folder)
+    for name in ("reference.parquet", "reference.csv", "settings.toml"):
+        if name not in files:  # of an earlier comparison
+            (folder / name).unlink(missing_ok=True)
     store.ended(folder)
     return result
 

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from simkit.study.bundles import agenda
 
 GRID = """
 data = "scenes:images=150,val=20,test=100"
@@ -24,7 +23,7 @@ def test_a_small_grid_leaves_its_results_and_resumes(shell) -> None:
     done = shell("compare", "grid.toml", "--out", "runs", "--workers", 1)
     assert done.code == 0, done.err
     with open("runs/table.csv") as file:
-        rows = [row for row in csv.DictReader(file) if row["reference"] in ("false", "False")]
+        rows = list(csv.DictReader(file))
     assert len(rows) == 2 * 2 * 2
     assert {(row["scheme"], row["method"]) for row in rows} == {
         (s, m) for s in ("single-positive", "rpa") for m in ("an", "ignore")
@@ -100,7 +99,7 @@ def test_parts_and_schedulers_that_cannot_be(shell, monkeypatch) -> None:
         "simkit: --workers counts processes of this machine, and --scheduler has workers of its "
         "own; give one of them\n",
     )
-    monkeypatch.setattr("simkit.study.working.cluster._PATIENCE", 0.2)
+    monkeypatch.setattr("simkit.study.scheduler._PATIENCE", 0.2)
     done = shell("compare", "grid.toml", "--scheduler", "tcp://10.0.0.1:8786", "--dry-run")
     assert (done.code, done.err) == (
         2,
@@ -118,13 +117,13 @@ def test_the_help_shows_a_file_for_an_array(shell) -> None:
 
 
 def test_a_part_says_what_is_left(shell, monkeypatch) -> None:
-    # The draws of this small grid would be one bundle.
-    monkeypatch.setattr(agenda, "_in_groups", lambda draws, each: [(draw,) for draw in draws])
+    # The draws of this small grid would be one job.
+    monkeypatch.setattr("simkit.study.jobs._LEAST", 0.0)
     Path("grid.toml").write_text(GRID)
     done = shell("compare", "grid.toml", "--part", "1/2", "--workers", 1)
     assert (done.code, done.out) == (
         0,
-        "part 1/2 has 7 runs in runs; bundles of the grid that are not there yet: 1; the part that "
+        "part 1/2 has 7 runs in runs; jobs of the grid that are not there yet: 1; the part that "
         "ends last writes tables and pictures, and so does the same command without --part, which "
         "finishes the rest\n",
     )
@@ -135,33 +134,33 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
     done = shell("compare", "grid.toml", "--dry-run", "--workers", 2)
     assert done.code == 0 and re.fullmatch(
         r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 6 with all labels\n"
-        r"1 bundle; with --part at most 1 part can have work\n"
+        r"1 job; with --part at most 1 part can have work\n"
         r"roughly 0:0\d:\d\d of work with 2 workers, by a calibration of \d+\.\d seconds, and half "
         r"a minute to start and to draw; about [\d,]+ MB in each\n",
         done.out,
     )
     facts = json.loads(shell("compare", "grid.toml", "--dry-run", "--json").out)
-    assert (facts["runs"], facts["bundles"], facts["finished"]) == (8, 1, 0)
+    assert (facts["runs"], facts["jobs"], facts["finished"]) == (8, 1, 0)
     assert not Path("runs").exists()
     run = shell("compare", "grid.toml", "--workers", 1)
     assert "simkit: plan" not in run.err and "plan: 2 schemes x 1 budget" in run.err
     done = shell("compare", "grid.toml", "--dry-run")
     assert done.out.endswith(
-        "1 bundle, of which 1 is finished; with --part at most 1 part can have work\n"
+        "1 job, of which 1 is finished; with --part at most 1 part can have work\n"
         "nothing is left to train\n"
     )
 
 
-def test_a_part_beyond_the_bundles_says_that_it_has_no_work(shell) -> None:
+def test_a_part_beyond_the_jobs_says_that_it_has_no_work(shell) -> None:
     Path("grid.toml").write_text(GRID)
     done = shell("compare", "grid.toml", "--part", "7/16", "--workers", 1)
     assert done.code == 0 and re.match(
         r"part 7/16 has no work: at most (\d) parts? can have any, as the grid has so many "
-        r"bundles; bundles of the grid that are not there yet: \1; ",
+        r"jobs; jobs of the grid that are not there yet: \1; ",
         done.out,
     )
     done = shell("show", "runs")
-    assert re.search(r"no runs are finished yet \(0 of \d bundles are there\)", done.err)
+    assert re.search(r"no runs are finished yet \(0 of \d jobs are there\)", done.err)
 
 
 def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None:
@@ -170,13 +169,13 @@ def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None
 
     Path("grid.toml").write_text(GRID)
     with monkeypatch.context() as patch:
-        patch.setattr("simkit.study.compare.open_material", interrupted)
+        patch.setattr("simkit.study.compare.open_source", interrupted)
         done = shell("compare", "grid.toml")
     assert (done.code, done.err) == (130, "\nsimkit: interrupted before any work began\n")
     monkeypatch.setattr("simkit.study.compare.finish", interrupted)
     done = shell("compare", "grid.toml", "--workers", 1)
     assert done.code == 130 and re.search(
-        r"simkit: interrupted; 0 of \d bundles under way are finished and kept in runs; the same "
+        r"simkit: interrupted; 0 of \d jobs under way are finished and kept in runs; the same "
         r"command does the rest\n$",
         done.err,
     )
@@ -185,7 +184,7 @@ def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None
 def test_what_failed_stays_on_disk(shell) -> None:
     Path("grid.toml").write_text(GRID.replace('"ignore"', '"full"'))
     done = shell("compare", "grid.toml", "--workers", 1)
-    assert done.code == 1 and "4 of 12 runs failed: no table, figure or sentence" in done.out
+    assert done.code == 1 and "4 of 12 runs failed and are left out everywhere" in done.out
     assert "wrote summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png" in done.out
     told = Path("runs/summary.md").read_text()
     assert "# Failed\n\n4 of 12 runs failed" in told

@@ -2,9 +2,8 @@
 
 import dataclasses
 
-from simkit.study.grids.grid import Grid
-
 from simkit.cli.grid_fields import fields, inside
+from simkit.study.grid import Grid
 
 
 def test_every_field_has_its_default_and_meaning() -> None:

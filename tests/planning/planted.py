@@ -9,7 +9,6 @@ import warnings
 from zlib import crc32
 
 import numpy as np
-from simkit.study.grids.grid import Grid
 
 from simkit import data as datasets
 from simkit.annotate.budget import amount_for
@@ -17,7 +16,8 @@ from simkit.annotate.prices import cost, prices
 from simkit.annotate.schemes import spell
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
-from simkit.study import kept, runs
+from simkit.study import runs, store
+from simkit.study.grid import Grid
 
 CLASSES = 12
 LEAD = {"an": 0.0, "ll-r": 0.15, "ignore": 0.0}  # logit AP over AN
@@ -86,14 +86,15 @@ def write(folder, spec, *, schemes=SCHEMES, methods=("an", "ll-r"), shares=(0.04
     rows = [row | {"truth_id": truth.id, "test_id": test} for row in rows]
     if finished < 1:
         keys = [f"{place:016x}" for place in range(10)]
-        kept.begin(folder, keys=keys, grid=grid.to_toml(), classes=classes,
+        store.begin(folder, keys=keys, grid=grid.to_toml(), classes=classes,
                    leaves=list(range(len(classes))))  # fmt: skip
         (folder / "bundles").mkdir(exist_ok=True)
         for place, key in enumerate(keys[: round(10 * finished)]):
             part = runs.tidy(rows[place::10], classes=classes)
-            kept.save(kept.Kept(part), folder=folder / "bundles", key=key)
+            part = part.replace_schema_metadata(None)
+            store.save(store.Result(part), folder / "bundles", key)
         return folder
-    table = runs.with_failures(runs.tidy(rows, classes=classes), (), planned=len(rows))
+    table = runs.tidy(rows, classes=classes, planned=len(rows))
     runs.write(runs.writers(table), folder)
     (folder / "grid.toml").write_text(grid.to_toml(), encoding="utf-8")
     return folder

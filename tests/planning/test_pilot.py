@@ -104,7 +104,7 @@ def test_its_grid_runs(tmp_path) -> None:
     grid = dataclasses.replace(simkit.Grid.load(path), methods=("an",), draws=1)
     runs = simkit.compare(grid, out=tmp_path / "runs", workers=1)
     assert not runs.failures
-    table = runs.table.to_pandas()
+    table = runs.table
     assert set(table[~table.reference].scheme) == set(grid.schemes)
     assert table[table.reference].images.eq(plan.images).all()
 

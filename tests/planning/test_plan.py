@@ -109,7 +109,7 @@ def test_unfinished_comparisons_are_mentioned_and_not_trusted(spec, tmp_path):
     folder = planted.write(tmp_path / "runs", spec, draws=5, finished=0.4)
     made = plan(folder, 100, images=600, prices="openimages")
     assert made.trust.grade == "low"
-    assert "4 of 10 bundles" in made.text(width=10_000)
+    assert "4 of 10 jobs" in made.text(width=10_000)
 
 
 def test_the_bill_holds_the_pilot_and_its_test_images(pilot):
