@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from simkit.study.kept import Kept
 
 from simkit.history import versions
-from simkit.study import kept, runs
+from simkit.study import runs, store
 from simkit.study.worker import environment
 
 BAR = 2.0
@@ -62,11 +61,11 @@ def written(folder: Path, count: int, classes: int, each: int) -> tuple[Path, Pa
     parts = {}
     for first in range(0, count, each):
         rows = [row(number, classes, rng) for number in range(first, first + each)]
-        parts[f"{first:016}"] = runs.tidy(rows, classes=())
-    for key, part in parts.items():
-        kept.save(Kept(part), folder=under_way / "bundles", key=key)
+        parts[f"{first:016}-code"] = runs.tidy(rows).replace_schema_metadata(None)
+    for stem, part in parts.items():
+        store.save(store.Result(part), under_way / "bundles", stem)
     names = [f"class {number}" for number in range(classes)]
-    kept.begin(under_way, grid="draws = 50", keys=list(parts), classes=names)
+    store.begin(under_way, grid="draws = 50", keys=list(parts), classes=names, leaves=())
     runs.write(runs.writers(runs.together(list(parts.values()), classes=names)), ended)
     return ended, under_way
 
@@ -96,7 +95,7 @@ def main() -> None:
             seconds[f"show, {folder.name}"] = min(one for one, _ in told)
             memory[f"show, {folder.name}"] = max(one for _, one in told)
             start = time.perf_counter()
-            tables[folder.name] = runs.table(folder)
+            tables[folder.name] = runs.read(folder)
             seconds[f"table, {folder.name}"] = time.perf_counter() - start
     for what, taken in seconds.items():
         print(f"{what}: {taken:.2f} s" + (f", {memory[what]:,.0f} MB" if what in memory else ""))

@@ -68,7 +68,7 @@ def main() -> None:
         if wants.what == "photographs":
             source = photographs(Path(folder))  # with the trainer's default settings
         grid = Grid(schemes=schemes, methods=METHODS, draws=5, **source)
-        rows = compare(grid, out=Path(folder) / "runs", workers=1).table.to_pylist()
+        rows = compare(grid, out=Path(folder) / "runs", workers=1).every.to_dict("records")
     data = simkit.data.open(grid.data)
     top = data.leaves[data.truth["train"].counts[data.leaves].argmax()]
     print(f"mAP over leaf classes, and the AP of {data.classes[top]!r}, the most frequent one\n")

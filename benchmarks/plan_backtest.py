@@ -49,7 +49,7 @@ from simkit.planning.costs import Purchases, count
 from simkit.planning.curves import Curves, needs_absent
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair, Size
 from simkit.planning.test_set import TestSet
-from simkit.study import runs
+from simkit.study.runs import open_runs
 
 LISTS = ("hourly", "coco-tagging", "careful", "google", "aws", "openimages")
 FACTORS = (2, 5, 10)  # of the dollars of a pilot's largest size
@@ -461,8 +461,8 @@ def report(every: Sequence[Prediction], decisions: Sequence[Decision]) -> dict[s
 
 def opened(folder: Path) -> Evidence:
     """The runs of a pool; none on complete labels may be of other images."""
-    evidence, table = Evidence.of(folder), runs.table(folder)
-    whole = set(table.filter(table["reference"])["images"].to_pylist())
+    evidence = Evidence.of(folder)
+    whole = set(open_runs(folder).reference["images"])
     assert whole == {evidence.pool.images}, f"{folder}: a reference of {whole} images"
     return evidence
 

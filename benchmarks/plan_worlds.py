@@ -180,7 +180,7 @@ def compared(
     done = compare(made, out=folder, workers=workers)
     for failure in done.failures:
         print(f"failed: {failure}", file=sys.stderr)
-    best = max(row["map"] for row in done.table.select(["map"]).to_pylist())
+    best = done.every["map"].max()
     print(f"{world.name} {images:,} images: {len(done.table):,} runs, best {best:.3f}",
           file=sys.stderr, flush=True)  # fmt: skip
 

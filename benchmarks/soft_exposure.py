@@ -36,7 +36,7 @@ def main() -> None:
         found = compare(grid, out=Path(folder) / "runs", workers=1)
     if found.failures:
         sys.exit("\n".join(found.failures))
-    rows = found.table.to_pylist()
+    rows = found.every.to_dict("records")
     print("| scheme | " + " | ".join(METHODS) + " |\n|---|" + len(METHODS) * "--:|")
     for scheme in grid.schemes:
         own = [row for row in rows if row["scheme"] == scheme and not row["reference"]]
