@@ -179,7 +179,7 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
             return found[0][1:]
         several = [{"folder": name} | facts for name, _, facts in found]
         return "\n\n".join(f"{n}: {text}" for n, text, _ in found), {"features": several}
-    from simkit.study.report import describe as runs
+    from simkit.study.describe import describe as runs
 
     facts = runs(path)
     return facts.pop("text"), facts

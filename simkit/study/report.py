@@ -1,35 +1,22 @@
-"""What a comparison says: sentences, tables and pictures, and what its folder holds."""
+"""What a comparison says: sentences, verdicts and the summary."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow.compute as pc
 
-from simkit.files import readable
-from simkit.study import store
 from simkit.study.best import more_draws_text
-from simkit.study.cells import Line, best_pairs, limits, lines, listed, percent, references
-from simkit.study.frames import opened
+from simkit.study.cells import Line, best_pairs, lines, listed, percent, references
 from simkit.study.limit import money
-from simkit.study.runs import read
 
 _NOTE = (
     "mAP is the mean over leaf classes on the test split, in points; intervals are at 95 % over "
     "draws. P(best) is the probability that a method is the best of its scheme and budget, from a "
     "normal random-effects model of methods that met the same draws."
 )
-# Lists over classes are most of a table; none of them is needed to describe a folder.
-_DESCRIBED = (
-    "scheme", "method", "reference", "budget", "budget_hours", "draw", "trained", "train_seconds",
-    "peak_memory_mb", "environment", "bundle_seconds", "key",
-)  # fmt: skip
 
 
 def sentences(runs: Any, *, metric: str = "map") -> list[str]:
@@ -184,81 +171,3 @@ def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
             text = re.sub(rf"^{re.escape(name)}(: | (?=can spend ))", "", note)
             every[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
     return tuple(every.values())
-
-
-def describe(folder: str | PathLike[str]) -> dict[str, Any]:
-    """Facts about a comparison's folder, and as `text` those that a person wants to read.
-
-    Raises BadInput where there are no runs.
-    """
-    place = Path(folder)
-    rows = read(place, columns=_DESCRIBED)
-    table = opened(rows)
-    compared = table[~table["reference"].astype(bool)]
-    seconds = table.drop_duplicates("key")["bundle_seconds"].sum()  # each job once
-    environments = [json.loads(text) for text in table["environment"].dropna().unique()]
-    facts: dict[str, Any] = {
-        "runs": len(table),
-        "schemes": compared["scheme"].unique().tolist(),
-        "methods": compared["method"].unique().tolist(),
-        "budgets": [one.dollars for one in limits(compared) if one.dollars is not None],
-        "budgets_hours": [one.hours for one in limits(compared) if one.hours is not None],
-        "draws": table["draw"].nunique(),
-        "trained": table["trained"].dropna().unique().tolist(),
-        "planned": table.attrs.get("planned", 0),
-        "failures": list(table.attrs.get("failures", ())),
-        "training_hours": float(table["train_seconds"].sum()) / 3600,
-        "bundle_hours": float(seconds) / 3600,
-        "peak_memory_mb": pc.max(rows["peak_memory_mb"]).as_py(),
-        "environments": environments,
-    }
-    of = f" of {facts['planned']:,}" if facts["planned"] > facts["runs"] else ""
-    backbones = "; whole backbones were trained" if facts["trained"] == ["backbone"] else ""
-    lines = [
-        f"{facts['runs']:,}{of} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
-        f"methods, {facts['draws']} draws{backbones}",
-        *_how(facts),
-    ]
-    if unfinished := _unfinished(place):
-        facts["unfinished"] = unfinished
-        lines.append(f"a comparison did not come to its end here: {unfinished} are there")
-    if not (place / "summary.md").is_file():  # which would say it as well
-        lines += [f"failed: {why}" for why in facts["failures"]]
-    else:
-        lines.append(readable(place / "summary.md", "a summary").read_text("utf-8", "replace"))
-    return facts | {"text": "\n".join(lines)}
-
-
-def _unfinished(place: Path) -> str:
-    plan, finished = store.under_way(place), place / "grid.toml"
-    shown = finished.read_text("utf-8", "replace") if finished.is_file() else None
-    if plan["grid"] in ("", shown):
-        return ""
-    done = sum(store.finished(place / "bundles", stem) for stem in plan["keys"])
-    return f"{done} of {len(plan['keys'])} jobs"
-
-
-def _how(facts: dict[str, Any]) -> Iterator[str]:
-    """With which versions, where and how long."""
-    if made := facts["environments"]:
-        programs = [
-            f"{name} {' and '.join(sorted({str(one[name]) for one in made if name in one}))}"
-            for name in ("simkit", "code", "torch", "python")
-            if any(one.get(name) for one in made)
-        ]
-        places = {
-            " ".join(str(one[name]) for name in ("system", "machine", "device") if name in one)
-            for one in made
-        }
-        yield f"made with {', '.join(programs)} on {' and '.join(sorted(places))}"
-    hours, every, peak = facts["training_hours"], facts["bundle_hours"], facts["peak_memory_mb"]
-    if hours:
-        within = f", with annotating and scoring {_time(every)}" if every else ""
-        memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
-        yield f"{_time(hours)} of training{within}{memory}"
-
-
-def _time(hours: float) -> str:
-    if hours >= 1:
-        return f"{hours:,.1f} hours"
-    return f"{60 * hours:,.1f} minutes" if hours >= 1 / 60 else f"{3600 * hours:,.1f} seconds"

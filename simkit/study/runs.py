@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -24,7 +23,9 @@ import pyarrow.parquet
 from simkit.errors import BadInput, unknown
 from simkit.files import whole
 from simkit.study import store
-from simkit.study.frames import opened
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Row = dict[str, Any]
 SWEEP = -1  # the draw in which settings are tried: those that are compared count from 0
@@ -117,6 +118,8 @@ class Runs:
     @cached_property
     def every(self) -> pd.DataFrame:
         """All runs, the column `reference` says which; what stands in `attrs`: see `frames`."""
+        from simkit.study.frames import opened  # pandas takes a second to load
+
         return opened(self.rows)
 
     @cached_property
