@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,8 @@ class Best:
     probability
         By name, the probability of being the best; methods with equal scores share theirs. Empty
         where one draw is all there is.
-    ties
-        Names whose scores equal those of the first, draw by draw.
+    equal
+        By name a number, the same for methods with equal scores, draw by draw.
     rivals
         Other names that are better than the first with a probability of 5 % or more.
     draws
@@ -49,7 +49,7 @@ class Best:
     probability: Mapping[str, float]
     rivals: tuple[str, ...]
     draws: int
-    ties: tuple[str, ...] = ()
+    equal: Mapping[str, int] = field(default_factory=dict)
     more: float | None = None
 
     @property
@@ -58,14 +58,20 @@ class Best:
         return self.order[0]
 
     @property
+    def ties(self) -> tuple[str, ...]:
+        """Other names whose scores equal those of the first."""
+        own = self.equal.get(self.first)
+        return tuple(name for name in self.order[1:] if own is not None and self.equal[name] == own)
+
+    @property
     def sure(self) -> bool:
         """Whether the first, or what has the same scores, is the best with a probability of 95 %
         or more."""
         return self.probability.get(self.first, 0.0) >= SURE and not self.rivals
 
     def of(self, names: Iterable[str]) -> float:
-        """Probability that the best is among these, none of which share their scores."""
-        return sum(self.probability.get(name, 0.0) for name in names)
+        """Probability that the best is among these."""
+        return sum({self.equal[n]: self.probability[n] for n in names if n in self.equal}.values())
 
 
 def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0) -> Best:
@@ -92,18 +98,17 @@ def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0)
     group = group.ravel()
     theta = _posterior(columns)
     wins = np.bincount(theta.argmax(1), minlength=columns.shape[1]) / len(theta)
-    probability = {name: float(wins[g]) for name, g in zip(names, group, strict=True)}
     place = {name: int(g) for name, g in zip(names, group, strict=True)}
+    probability = {name: float(wins[g]) for name, g in place.items()}
     first = place[order[0]]
-    ties = tuple(name for name in order[1:] if place[name] == first)
     rivals = tuple(
         name for name in order[1:]
-        if name not in ties
+        if place[name] != first
         and (theta[:, place[name]] + smallest > theta[:, first]).mean() >= 1 - SURE
     )  # fmt: skip
     others = [place[name] for name in order[1:] if place[name] != first]
     more = _more_draws(columns, theta, first, others[0]) if rivals and others else None
-    return Best(tuple(order), probability, rivals, len(draws), ties, more)
+    return Best(tuple(order), probability, rivals, len(draws), place, more)
 
 
 def _noise(Y: NDArray[np.float64]) -> tuple[float, int]:

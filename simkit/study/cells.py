@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,8 +56,8 @@ class Line:
 
     @property
     def highest(self) -> Cell:
-        """The cell of the method with the highest mean."""
-        return next(cell for cell in self.cells if cell.method == self.best.first)
+        """The cell of the best method, its score over the draws that all methods have."""
+        return over_shared(next(c for c in self.cells if c.method == self.best.first), self.cells)
 
 
 def lines(runs: Any, *, metric: str = "map") -> list[Line]:
@@ -80,6 +80,13 @@ def best_pairs(same: Sequence[Line]) -> tuple[Best, dict[tuple[str, str], Cell]]
     pairs = {(cell.scheme, cell.method): cell for line in same for cell in line.cells}
     scores = {"\n".join(pair): cell.by_draw for pair, cell in pairs.items()}
     return best_of(scores, smallest=SMALLEST), pairs
+
+
+def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
+    """A cell with its score over the draws that all these cells have, if there are any."""
+    shared = set.intersection(*(set(one.by_draw) for one in cells))
+    scores = [score for draw, score in cell.by_draw.items() if draw in shared]
+    return replace(cell, score=interval(scores)) if scores else cell
 
 
 def references(runs: Any, *, metric: str = "map") -> list[Cell]:

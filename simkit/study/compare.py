@@ -325,9 +325,11 @@ def written(result: Comparison, folder: Path) -> Comparison:
     for file, name in _PICTURES.items():
         files[file] = partial(figures.make(name)(result).savefig, format="png")
     write(files, folder)
-    for name in ("reference.parquet", "reference.csv", "settings.toml"):
-        if name not in files:  # of an earlier comparison
-            (folder / name).unlink(missing_ok=True)
+    earlier = {"reference.parquet", "reference.csv", "settings.toml"} - set(files)
+    if result.grid.settings:  # may come from that very file
+        earlier.discard("settings.toml")
+    for name in earlier:
+        (folder / name).unlink(missing_ok=True)
     store.ended(folder)
     return result
 

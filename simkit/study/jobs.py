@@ -34,7 +34,7 @@ from simkit.study.sources import ImageTransform, Source, StudyData, kind_of, nee
 # Settings by what is bought and the method that learns from it, as the grid writes both.
 Choices = Mapping[tuple[str, str], Setting]
 
-_LEAST = 10.0  # seconds of work in a job: less is not worth shipping
+LEAST = 10.0  # seconds of work in a job: less is not worth shipping
 _MOST = 40.0  # for the sake of a larger stack; a draw should not wait for one worker
 # Seconds of work on one thread of a server's core. The numbers fit stacks of 1, 11 and 44 heads
 # within a third: 5,000 images, features of 256 and 2,048 numbers, 20 and 80 classes, batches of 64
@@ -238,9 +238,9 @@ def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job
     """The jobs of a grid, by draw: its purchases in order, references last in each draw.
 
     chosen: settings that a sweep chose; what has none there is left out.
-    Purchases of a draw share jobs, each of at least `_LEAST` seconds of estimated work, so that
+    Purchases of a draw share jobs, each of at least `LEAST` seconds of estimated work, so that
     runs can be trained together and none travels alone; those that ask about every image share
-    one up to `_MOST` seconds, and where a draw takes less than `_LEAST` several draws do. The
+    one up to `_MOST` seconds, and where a draw takes less than `LEAST` several draws do. The
     estimate counts arithmetic and takes no time, so the same grid makes the same jobs anywhere.
     """
     ordered = purchases(grid)
@@ -332,8 +332,8 @@ def _jobs(
     taken = {one: seconds(one, grid, data) for one in ordered}
     alone = [[one] for one in ordered]
     packs = _packed(alone if grid.pictures else _side_by_side(ordered, taken), taken)
-    every, each = tuple(draws), sum(taken.values())
-    size = len(every) if each <= 0 else max(1, min(len(every), math.ceil(_LEAST / each)))
+    every = tuple(draws)
+    size = draws_per_job(sum(taken.values()), len(every))
     return [
         Job(purchases=tuple(pack), draws=every[start : start + size], **common)
         for start in range(0, len(every), size)
@@ -341,17 +341,22 @@ def _jobs(
     ]
 
 
+def draws_per_job(each: float, draws: int) -> int:
+    """How many draws share a job, where one takes `each` seconds."""
+    return draws if each <= 0 else max(1, min(draws, math.ceil(LEAST / each)))
+
+
 def _packed(
     neighbours: Iterable[list[Purchase]], taken: Mapping[Purchase, float]
 ) -> list[list[Purchase]]:
-    """Neighbours put together until they take `_LEAST` seconds; a rest joins the last."""
+    """Neighbours put together until they take `LEAST` seconds; a rest joins the last."""
     packs: list[list[Purchase]] = []
     enough = True
     for some in neighbours:
         if enough:
             packs.append([])
         packs[-1] += some
-        enough = sum(taken[one] for one in packs[-1]) >= _LEAST
+        enough = sum(taken[one] for one in packs[-1]) >= LEAST
     if not enough and len(packs) > 1:
         last = packs.pop()
         packs[-1] += last

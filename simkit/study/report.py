@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from simkit.study.best import more_draws_text
-from simkit.study.cells import Line, best_pairs, lines, listed, percent, references
+from simkit.study.best import Best, more_draws_text
+from simkit.study.cells import (
+    Cell,
+    Line,
+    best_pairs,
+    lines,
+    listed,
+    over_shared,
+    percent,
+    references,
+)
 from simkit.study.limit import money
 
 _NOTE = (
@@ -30,25 +40,39 @@ def sentences(runs: Any, *, metric: str = "map") -> list[str]:
 
 def sentence(line: Line) -> str:
     """Which method is best under this scheme, and how sure that is."""
-    best, reached = line.best, percent(line.highest.score)
+    best, reached = line.best, _reached(line.highest, line.cells)
     names = listed([best.first, *best.ties])
     where = f"{line.scheme}{line.limit.at}: {names}"
     if len(line.cells) == 1:
         return f"{where} reaches {reached}."
     if not best.probability:
-        return f"{where} is highest with {reached}, but one draw cannot tell."
+        return f"{where} is highest with {reached}, but {_too_few(best)}."
     if len(best.ties) + 1 == len(line.cells):
         return f"{where} have the same scores: {reached}."
     verb, equal = ("are", " and equal") if best.ties else ("is", "")
     chance = f"probability {shown_probability(best.probability[best.first])}"
     if best.sure:
         second = next(c for c in line.cells if c.method == best.order[1 + len(best.ties)])
-        follows = f"{second.method} follows with {100 * second.score.mean:.1f}"
+        follows = f"{second.method} follows with {_mean(over_shared(second, line.cells))}"
         return f"{where} {verb} best{equal} with {reached} ({chance}); {follows}."
-    return (
-        f"{where} {verb} highest{equal} with {reached} and best with {chance}; "
-        f"{_no_difference(best.rivals, best.first, best.more)}."
-    )
+    others = _no_difference(best.rivals, best.first, best.more)
+    return f"{where} {verb} highest{equal} with {reached} and best with {chance}{others}."
+
+
+def _reached(highest: Cell, cells: Sequence[Cell]) -> str:
+    """The score, and over which draws where some methods lack others."""
+    draws = {frozenset(cell.by_draw) for cell in cells}
+    if len(draws) < 2 or not frozenset.intersection(*draws):
+        return percent(highest.score)
+    return f"{percent(highest.score)} (over the {highest.score.draws} draws that all have)"
+
+
+def _mean(cell: Cell) -> str:
+    return f"{100 * cell.score.mean:.1f}"
+
+
+def _too_few(best: Best) -> str:
+    return "one draw cannot tell" if best.draws else "no draw has all of them"
 
 
 def verdicts(runs: Any, *, metric: str = "map") -> list[str]:
@@ -65,28 +89,29 @@ def verdicts(runs: Any, *, metric: str = "map") -> list[str]:
 def _verdict(same: list[Line]) -> str:
     best, pairs = best_pairs(same)
     scheme, method = best.first.split("\n")
-    score = percent(pairs[scheme, method].score)
+    cells = list(pairs.values())
+    score = _reached(over_shared(pairs[scheme, method], cells), cells)
     start = f"For {same[0].limit}"
     if not best.probability and len(pairs) > 1:
-        return f"{start}, {scheme} with {method} is highest with {score}, but one draw cannot tell."
-    rivals = dict.fromkeys(name.split("\n")[0] for name in (*best.ties, *best.rivals))
-    others = [name for name in rivals if name != scheme]
+        return f"{start}, {scheme} with {method} is highest with {score}, but {_too_few(best)}."
+    level = [name.split("\n") for name in (*best.ties, *best.rivals)]
+    others = list(dict.fromkeys(other for other, _ in level if other != scheme))
     if not others:
-        line = next(line for line in same if line.scheme == scheme)
-        level = [*line.best.ties, *line.best.rivals]
-        train = f"{method}, or {listed(level)}" if level else method
+        train = " or ".join([method, *([listed([name for _, name in level])] if level else [])])
         return f"{start}, buy {scheme} and train {train}: {score}."
     own = [name for name in best.order if name.split("\n")[0] == scheme]
     return (
         f"{start}, {scheme} with {method} is highest with {score}, and {scheme} is the best scheme "
-        f"with probability {shown_probability(min(best.of(own), 1.0))}; "
+        f"with probability {shown_probability(best.of(own))}"
         f"{_no_difference(others, scheme, best.more)}."
     )
 
 
-def _no_difference(rivals: Any, first: str, more: float | None) -> str:
+def _no_difference(rivals: Sequence[str], first: str, more: float | None) -> str:
+    if not rivals:
+        return ""
     verb = "does" if len(rivals) == 1 else "do"
-    sure = f"{listed(list(rivals))} {verb} not differ significantly from {first} yet"
+    sure = f"; {listed(rivals)} {verb} not differ significantly from {first} yet"
     return f"{sure}; {more_draws_text(more)}" if more is not None else sure
 
 
@@ -112,14 +137,14 @@ def markdown(runs: Any, *, metric: str = "map") -> str:
     return "\n".join([*parts, ""])
 
 
-def _row(cell: Any, probability: float | None) -> str:
+def _row(cell: Cell, probability: float | None) -> str:
     score = cell.score
     ends = () if score.low is None else (100 * score.low, 100 * score.high)
     columns = [
         cell.scheme,
         str(cell.limit),
         cell.method,
-        f"{100 * score.mean:.1f}",
+        _mean(cell),
         " to ".join(f"{end:.1f}" for end in ends),
         "" if probability is None else shown_probability(probability),
         str(score.draws),

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,11 @@ class _Draw:
         lasting = all(isinstance(error, BadInput) for error in errors.values())
         return Done(rows, self._failures(errors), lasting)
 
+    @cached_property
+    def complete(self) -> PartialLabels:
+        """Complete labels of the validation split, where settings were chosen by them alone."""
+        return tuning_labels(self.job, self.data)
+
     def _failures(self, errors: Mapping[Place, Exception]) -> dict[str, str]:
         """A sentence for each failure; one for all methods of a purchase that could not be made."""
         failures: dict[str, str] = {}
@@ -341,7 +347,7 @@ class _Draw:
 
     def _of_validation(self, run: _Run, held: Any, test: Any) -> Row:
         """mAP on validation labels where settings are tried, else precision and recall."""
-        labels = run.bought.validation or tuning_labels(self.job, self.data)
+        labels = run.bought.validation or self.complete
         known, leaves = self.data.known("val"), self.data.data.leaves
         validation = Validation(None, labels, known=known, classes=leaves)
         if self.job.sweep:
@@ -366,9 +372,10 @@ def buy(purchase: Purchase, job: Job, data: StudyData) -> Bought:
 
     Validation labels come out of the same budget and from the same people: all of the validation
     split ("complete"), or a part in proportion to its size, asked about by the scheme itself
-    ("partial"). Raises BadInput where they would use it up.
+    ("partial"). Raises BadInput where they would use it up. Those of a sweep are complete and
+    billed apart.
     """
-    held, bill = (None, None) if job.sweep else _validation(purchase, job, data)
+    held, bill = (tuning_labels(job, data), None) if job.sweep else _validation(purchase, job, data)
     with _naming_validation(purchase, bill):
         labels, main = _asked(purchase, job, data, "train", _left(purchase, bill))
     times = [one.seconds for one in (main, bill) if one]

@@ -1,47 +1,63 @@
-import math
-import re
+"""The table of runs and its files, and finished jobs on disk."""
 
-import pandas
+import json
+import os
+
+import pandas as pd
+import pyarrow as pa
 import pyarrow.csv
-import pyarrow.parquet
 import pytest
-from simkit.study.kept import Kept
 
+import simkit
 from simkit.errors import BadInput
-from simkit.study import kept, runs
+from simkit.study import frames, runs, store
+from simkit.study.store import Result
 from tests.study import planted
 
-KEY = "0123456789abcdef"
+STEM = "0123456789abcdef-c0dec0de"
 
 
-def one():
-    row = planted.row(scheme="fpc", method="an", draw=0, map=0.5, seconds=None, key=KEY)
-    return Kept(runs.tidy([row], classes=()), {})
+def one(failures=(), **values):
+    row = planted.row(scheme="fpc", method="an", draw=0, map=0.5, seconds=None, key=STEM) | values
+    return Result(runs.tidy([row]), dict(failures))
 
 
-def test_the_table_is_tidy_and_goes_to_parquet_and_csv(tmp_path):
-    table = planted.table(draws=2)
-    assert table.schema.names == runs.SCHEMA.names
-    assert len(table) == 5 * 3 * 2 * 5 + 2
+def test_every_column_says_what_it_means():
+    assert runs.SCHEMA.names == list(runs.COLUMNS)
+    assert all(column.meaning and column.type for column in runs.COLUMNS.values())
+    assert {"precision", "recall", "tuned_edge", "validation_dollars"} < set(runs.COLUMNS)
+
+
+def test_runs_are_pandas_tables_with_the_references_apart(tmp_path):
+    found = runs.Runs(planted.table(draws=2))
+    assert len(found.table) == 5 * 3 * 2 * 5 and len(found.reference) == 2
+    assert set(found.reference["method"]) == {"full"} and not found.table["reference"].any()
+    assert len(found.every) == 152 and "150 runs" in repr(found)
+    means = found.table.groupby(["scheme", "method"])["map"].mean()
+    assert len(means) == 25 and means.between(0, 1).all()
+    for name in ("table", "reference", "every"):
+        frame = getattr(found, name)
+        assert list(frame.columns) == runs.SCHEMA.names and frame["budget_hours"].isna().all()
+        assert frames.class_names(frame) == ("cat", "dog")
+    assert found.table["ap"][0].tolist()[0] == 0.5 and pd.isna(found.table["ap"][0][1])
+
+
+def test_the_files_open_again_and_in_other_programs(tmp_path):
+    about = {"classes": ("cat", "dog"), "leaves": [1], "failures": ["no wörker"], "planned": 153}
+    table = runs.tidy(planted.rows(draws=2), **about)
     runs.write(runs.writers(table), tmp_path)
-    back = runs.table(tmp_path)
-    assert (
-        back.equals(table) and runs.leaves(back) == () and runs.class_names(back) == ("cat", "dog")
-    )
-    flat = pyarrow.csv.read_csv(tmp_path / "table.csv")
-    assert flat["map"].to_pylist() == table["map"].to_pylist()
-    assert "ap" not in flat.schema.names and back["ap"][0].as_py() == [0.5, None]
-
-
-def test_the_table_of_an_unfinished_comparison_is_what_is_there_of_its_grid(tmp_path):
-    for key in (KEY, "of another grid"):
-        kept.save(one(), folder=tmp_path / "bundles", key=key)
-    kept.begin(tmp_path, grid="draws = 2", keys=[KEY, "not there yet"], classes=["cat", "dog"],
-               leaves=[1])  # fmt: skip
-    table = runs.table(tmp_path)
-    assert runs.leaves(table) == (1,)
-    assert table["scheme"].to_pylist() == ["fpc"] and runs.class_names(table) == ("cat", "dog")
-    assert runs.table(tmp_path, columns=["map"]).to_pydict() == {"map": [0.5]}
+    back = simkit.open_runs(tmp_path)
+    pd.testing.assert_frame_equal(back.table, runs.Runs(table).table)
+    pd.testing.assert_frame_equal(back.reference, runs.Runs(table).reference)
+    assert (back.failures, back.planned) == (("no wörker",), 153)
+    assert frames.leaves(back.table) == (1,)
+    for name, count in (("table", 150), ("reference", 2)):
+        assert len(pd.read_parquet(tmp_path / f"{name}.parquet")) == count
+        flat = pyarrow.csv.read_csv(tmp_path / f"{name}.csv")
+        assert len(flat) == count and not set(runs.LISTS) & set(flat.schema.names)
+    assert runs.read(tmp_path, columns=["map"]).schema.names == ["map"]
+    with pytest.raises(BadInput, match="'methd'.*'method'"):
+        runs.read(tmp_path, columns=["methd"])
 
 
 def test_files_that_belong_together_appear_together(tmp_path):
@@ -56,60 +72,101 @@ def test_files_that_belong_together_appear_together(tmp_path):
     assert (tmp_path / "a").read_text() == "old"
 
 
-def test_a_table_that_is_damaged_is_named(tmp_path):
-    (tmp_path / "table.parquet").write_bytes(b"PAR1")
-    with pytest.raises(BadInput, match=r"table\.parquet cannot be read as the table of a compar"):
-        runs.table(tmp_path)
-
-
-def test_folders_without_runs_are_refused(tmp_path):
-    with pytest.raises(BadInput, match="holds no finished runs; give the folder that"):
-        runs.table(tmp_path)
-    with pytest.raises(BadInput, match="is not a folder; give the folder that"):
-        runs.table(tmp_path / "nowhere")
-
-
-def test_other_libraries_take_the_table_with_its_lists(tmp_path):
-    runs.write(runs.writers(planted.table(draws=2)), tmp_path)
-    frame = runs.table(tmp_path).to_pandas()
-    assert list(frame.columns) == runs.SCHEMA.names and len(frame) == 5 * 3 * 2 * 5 + 2
-    assert frame["ap"][0].tolist()[0] == 0.5 and math.isnan(frame["ap"][0].tolist()[1])
-    means = frame[~frame["reference"]].groupby(["scheme", "method"])["map"].mean()
-    assert len(means) == 25 and means.between(0, 1).all()
-    again = pandas.read_parquet(tmp_path / "table.parquet")
-    pandas.testing.assert_frame_equal(again, frame)
-
-
-def test_of_work_that_just_began_it_is_said_how_far_it_is(tmp_path):
-    kept.begin(tmp_path, grid="draws = 2", keys=[KEY, "b"], classes=[])
-    told = (
-        f"{tmp_path} holds a comparison under way of which no runs are finished yet (0 of 2 "
-        "bundles are there); the same `simkit compare` goes on with it"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(told)}$"):
-        runs.table(tmp_path)
-    row = planted.row(scheme="fpc", method="an", draw=runs.SWEEP, map=0.5)
-    kept.save(Kept(runs.tidy([row], classes=())), folder=tmp_path / "bundles", key=KEY)
-    with pytest.raises(BadInput, match=r"\(1 of 2 bundles are there, those of the sweep that choo"):
-        runs.table(tmp_path)
-
-
-def test_what_failed_is_kept_with_the_table(tmp_path):
+def test_of_an_unfinished_comparison_its_own_finished_runs_are_read(tmp_path):
     why = {"fpc, draw 0, full": "it broke"}
-    kept.save(Kept(one().table, why), folder=tmp_path / "bundles", key=KEY)
-    kept.begin(tmp_path, grid="draws = 2", keys=[KEY], classes=["cat", "dog"])
-    table = runs.table(tmp_path)
-    assert runs.failures(table) == ("fpc, draw 0, full: it broke",) and runs.planned(table) == 0
-    assert runs.class_names(table) == ("cat", "dog")
-    runs.write(runs.writers(runs.with_failures(table, ["no wörker"], planned=3)), tmp_path)
-    back = runs.table(tmp_path, columns=["map"])
-    assert (runs.failures(back), runs.planned(back)) == (("no wörker",), 3)
+    store.save(one(why), tmp_path / "bundles", STEM)
+    store.save(one(), tmp_path / "bundles", "of another grid")
+    plan = {"grid": "draws = 2", "classes": ["cat", "dog"], "leaves": [1]}
+    store.begin(tmp_path, keys=[STEM, "not there yet"], **plan)
+    found = simkit.open_runs(tmp_path)
+    assert found.table["scheme"].tolist() == ["fpc"] and frames.leaves(found.table) == (1,)
+    assert found.failures == ("fpc, draw 0, full: it broke",) and found.planned == 0
+    assert runs.read(tmp_path, columns=["map"]).to_pydict() == {"map": [0.5]}
 
 
-def test_a_column_that_is_none_is_named(tmp_path):
-    runs.write(runs.writers(runs.tidy([], classes=())), tmp_path)
-    with pytest.raises(BadInput) as caught:
-        runs.table(tmp_path, columns=["methd"])
-    assert str(caught.value) == (
-        "no column of a table of runs is called 'methd'; did you mean 'method'?"
-    )
+def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
+    for place, what in ((tmp_path, "no finished runs"), (tmp_path / "nowhere", "is not a folder")):
+        with pytest.raises(BadInput, match=what):
+            runs.read(place)
+    store.begin(tmp_path, grid="draws = 2", keys=[STEM, "b"], classes=[], leaves=[])
+    with pytest.raises(BadInput, match="0 of 2 jobs"):
+        runs.read(tmp_path)
+    store.save(one(draw=runs.SWEEP), tmp_path / "bundles", STEM)
+    with pytest.raises(BadInput, match="1 of 2 jobs.* sweep"):
+        runs.read(tmp_path)
+    (tmp_path / "table.parquet").write_bytes(b"PAR1")
+    with pytest.raises(BadInput, match=r"table\.parquet cannot be read"):
+        runs.read(tmp_path)
+
+
+def test_a_job_comes_back_as_it_was_saved_and_other_programs_read_it(tmp_path):
+    why = {"full": "it needs complete labels"}
+    for result in (one(why), Result(runs.tidy([]), why)):
+        store.save(result, tmp_path, STEM)
+        back = store.load(tmp_path, STEM, runs.SCHEMA)
+        assert back.table.equals(result.table) and back.failures == why
+    assert store.load(tmp_path, "another", runs.SCHEMA) is None
+    assert [path.name for path in tmp_path.iterdir()] == [f"{STEM}.arrows"]
+    assert store.finished(tmp_path, STEM) and not store.finished(tmp_path, "another")
+    store.save(one(why), tmp_path, STEM)
+    with pa.ipc.open_stream(tmp_path / f"{STEM}.arrows") as stream:
+        table = stream.read_all()
+    assert table["ap"].to_pylist() == [[0.5, None]]
+    assert json.loads(table.schema.metadata[b"failures"]) == why
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[: len(content) // 2],
+        lambda content: b"",
+        lambda content: content[:-1],
+        lambda content: content + b"\0",
+        lambda content: content.replace(b"fpc", b"rpa", 1),
+        lambda content: b"\xff\xfe\x00",
+    ],
+)
+def test_a_damaged_file_is_reported_and_counts_for_nothing(tmp_path, damage):
+    store.save(one(), tmp_path, STEM)
+    path = tmp_path / f"{STEM}.arrows"
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(UserWarning, match=f"{STEM}.arrows is damaged; .* repeated"):
+        assert store.load(tmp_path, STEM, runs.SCHEMA) is None
+
+
+@pytest.mark.parametrize("other", ["name", "columns"])
+def test_a_file_that_holds_something_else_counts_for_nothing(tmp_path, other):
+    kept = one() if other == "name" else Result(one().table.drop_columns(["map"]))
+    store.save(kept, tmp_path, "f" * 16 if other == "name" else STEM)
+    next(tmp_path.iterdir()).rename(tmp_path / f"{STEM}.arrows")
+    with pytest.warns(UserWarning, match="is damaged"):
+        assert store.load(tmp_path, STEM, runs.SCHEMA) is None
+
+
+def test_a_folder_in_place_of_a_job_is_named(tmp_path):
+    (tmp_path / f"{STEM}.arrows").mkdir()
+    with pytest.raises(BadInput, match=f"{STEM}.arrows is a folder.*move it away"):
+        store.load(tmp_path, STEM, runs.SCHEMA)
+
+
+def test_what_is_under_way_is_noted_until_it_ended(tmp_path):
+    assert store.under_way(tmp_path)["keys"] == []
+    noted = {"grid": "draws = 2", "keys": [STEM], "classes": ["köter"], "leaves": [0]}
+    store.begin(tmp_path, **noted)
+    assert store.under_way(tmp_path) == noted
+    (tmp_path / store.PLAN).write_text('{"keys": 3')
+    assert store.under_way(tmp_path)["keys"] == []
+    for _ in range(2):  # another process may be first
+        store.ended(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_half_written_files_go_when_nobody_can_be_writing_them(tmp_path):
+    (tmp_path / "bundles").mkdir()
+    old, young = (tmp_path / "bundles" / f".{name}.part" for name in ("old", "young"))
+    for path in (old, young, tmp_path / ".table.part"):
+        path.write_bytes(b"half")
+    for path in (old, tmp_path / ".table.part"):
+        os.utime(path, (0, 0))
+    store.begin(tmp_path, grid="", keys=[], classes=[], leaves=[])
+    assert [path.name for path in tmp_path.rglob("*.part")] == [".young.part"]

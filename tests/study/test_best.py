@@ -1,0 +1,136 @@
+"""The probability of being best: true as often as it says, and silent where nothing is known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from simkit.study.best import MOST_DRAWS, SURE, best_of, more_draws_text
+
+
+def named(Y):
+    """Scores (n, m) by name and draw."""
+    return {f"m{m}": dict(enumerate(Y[:, m].tolist())) for m in range(Y.shape[1])}
+
+
+def world(rng, *, draws, effects, noise=0.01):
+    """Scores of methods that met the same draws: effects, luck of the draw, noise."""
+    luck = rng.normal(0.4, 0.02, (draws, 1))
+    return named(effects + luck + rng.normal(0, noise, (draws, len(effects))))
+
+
+def test_claimed_probabilities_are_kept():
+    rng, claims, hits = np.random.default_rng(0), [], []
+    for place in range(200):
+        m, draws = (2, 5, 15, 40)[place % 4], (2, 3, 5, 10)[place // 4 % 4]
+        effects = rng.normal(0, 0.01 * rng.choice([0.3, 1.0, 3.0]), m)
+        best = best_of(world(rng, draws=draws, effects=effects))
+        claims.append(best.probability[best.first])
+        hits.append(best.first == f"m{effects.argmax()}")
+        assert sum(best.probability.values()) == pytest.approx(1)
+    claims, hits = np.array(claims), np.array(hits)
+    groups = [claims < 2, claims < 0.4, (claims >= 0.4) & (claims < 0.8), claims >= 0.8]
+    for some in groups:  # within three standard errors of what was claimed
+        claimed, n = claims[some].mean(), some.sum()
+        assert n > 20
+        assert abs(hits[some].mean() - claimed) < 3 * math.sqrt(claimed * (1 - claimed) / n) + 0.01
+
+
+def test_of_many_equal_methods_none_is_claimed_at_three_draws():
+    rng = np.random.default_rng(1)
+    bests = [best_of(world(rng, draws=3, effects=np.zeros(40))) for _ in range(30)]
+    claims = [best.probability[best.first] for best in bests]
+    assert 0.03 < np.mean(claims) < 0.2 and max(claims) < 0.5
+    assert not any(best.sure for best in bests) and all(best.rivals for best in bests)
+
+
+def test_a_method_that_is_better_by_far_is_the_best_and_the_others_have_no_chance():
+    effects = np.array([0.0, 0.3, 0.01, 0.02])
+    best = best_of(world(np.random.default_rng(2), draws=3, effects=effects))
+    assert best.first == "m1" and best.sure and best.more is None and best.rivals == ()
+    assert best.probability == {"m0": 0, "m1": 1, "m2": 0, "m3": 0}
+
+
+def test_far_below_methods_change_nothing_for_those_above():
+    rng = np.random.default_rng(3)
+    every = world(rng, draws=5, effects=np.array([0.0, 0.004, *np.linspace(-0.4, -0.2, 20)]))
+    near = {name: every.pop(name) for name in ("m0", "m1")}
+    alone, beside = best_of(near), best_of(near | every)
+    assert beside.first == alone.first and all(beside.probability[name] == 0 for name in every)
+    assert min(beside.probability[name] for name in near) > 0.01
+
+
+def test_the_highest_mean_is_always_first():
+    # Named so by an earlier rule of pairwise rejections: "ll-r leads".
+    seldom = {
+        "an": {0: 0.166, 1: 0.165, 2: 0.167},
+        "ll-r": {0: 0.1661, 1: 0.1659, 2: 0.167},
+        "epr": {0: 0.31, 1: 0.10, 2: 0.295},
+    }
+    best = best_of(seldom)
+    assert best.first == "epr" and max(best.probability, key=best.probability.get) == "epr"
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        scores = world(rng, draws=int(rng.integers(1, 6)), effects=rng.normal(0, 0.01, 6))
+        means = {name: np.mean(list(one.values())) for name, one in scores.items()}
+        assert list(best_of(scores).order) == sorted(means, key=lambda name: -means[name])
+
+
+def test_equal_scores_are_one_method_with_several_names():
+    rng = np.random.default_rng(5)
+    plain = world(rng, draws=4, effects=np.array([0.01, 0.0, 0.0]))
+    best, twice = best_of(plain), best_of(plain | {"twin": plain["m0"]})
+    assert best.ties == () and twice.ties == ("twin",)
+    assert twice.probability["twin"] == twice.probability["m0"] == best.probability["m0"]
+    assert twice.of(["twin", "m0"]) == twice.probability["m0"]
+    assert twice.of(twice.order) == pytest.approx(1)
+    same = best_of(dict.fromkeys("abc", {0: 0.5, 1: 0.6}))
+    assert same.ties == ("b", "c") and same.rivals == () and same.probability["c"] == 1
+
+
+def test_one_draw_or_none_in_common_has_no_probability():
+    one = best_of({"a": {0: 0.4}, "b": {0: 0.5}})
+    assert (one.order, one.probability, one.draws, one.sure) == (("b", "a"), {}, 1, False)
+    apart = best_of({"a": {0: 0.4, 1: 0.5}, "b": {2: 0.5}})
+    assert (apart.first, apart.probability, apart.draws) == ("b", {}, 0)
+
+
+def test_only_draws_that_all_have_are_compared():
+    best = best_of({"a": {0: 0.50, 1: 0.52, 2: 0.9}, "b": {0: 0.51, 1: 0.529}})
+    assert best.first == "b" and best.draws == 2
+
+
+def test_a_difference_that_reads_as_none_has_a_rival():
+    scores = named(np.array([[0.5, 0.5004], [0.6, 0.6004], [0.7, 0.7004], [0.4, 0.4004]]))
+    assert best_of(scores).sure and not best_of(scores, smallest=0.0005).sure
+    assert best_of(scores, smallest=0.0005).rivals == ("m0",)
+
+
+def of_means(means, *, draws=4, noise=0.01):
+    """Scores with exactly these means, and residuals of variance `noise`**2 about them."""
+    residuals = np.random.default_rng(6).normal(0, 1, (draws, len(means)))
+    residuals -= residuals.mean(0)
+    residuals -= residuals.mean(1, keepdims=True)
+    v = (residuals**2).sum() / ((draws - 1) * (len(means) - 1))
+    return named(np.asarray(means) + noise * residuals / math.sqrt(v))
+
+
+def test_the_draws_that_would_tell_grow_as_the_gap_falls():
+    spread = np.linspace(0.45, 0.49, 20).tolist()
+    needs = []
+    for gap in (0.008, 0.005, 0.002, 0.0005):
+        best = best_of(of_means([0.5, 0.5 - gap, *spread]))
+        # 2 v (1.64 / gap)^2 draws in all where the gap is as it looks; shrunken ones take more.
+        least = math.ceil(2 * 0.01**2 * (1.64 / gap) ** 2) - 4
+        assert best.first == "m0" and "m1" in best.rivals and least <= best.more < 4 * least + 10
+        needs.append(best.more)
+    assert needs == sorted(needs)
+    assert best_of(of_means([0.6, 0.5, *spread])).more is None
+    assert best_of(of_means([0.5, 0.5, 0.48])).more > MOST_DRAWS
+
+
+def test_draws_in_words():
+    assert more_draws_text(None) == "" and more_draws_text(1) == "1 more draw would tell"
+    assert "8 more draws" in more_draws_text(8)
+    assert "more than 100" in more_draws_text(math.inf)
+    assert 0.5 < SURE < 1

@@ -1,0 +1,251 @@
+"""A grid is read, checked, resolved and written; limits and TOML."""
+
+import tomllib
+
+import numpy as np
+import pytest
+
+from simkit.errors import BadInput
+from simkit.learn import methods
+from simkit.learn.steps.optim import Settings
+from simkit.study.grid import (
+    Grid,
+    Pictures,
+    Setting,
+    Tuning,
+    around_full,
+    at_edge,
+    demo,
+    on_complete_labels,
+)
+from simkit.study.limit import Limit, money
+from simkit.study.toml import toml
+
+SMALL = {"schemes": ["fpc", "rpa(keep=0.2)"], "methods": ["an", "ll-r+boostlu"]}
+SPACE = {"all": {"lr": [0.001, 0.01, 0.1]}, "ll-r+boostlu": {"delta": [0.1, 0.2], "alpha": [2, 5]}}
+PAPERS = {"protocol": "large-loss", "protocols": {"an": "csl"}, "changed": {"select": "last"}}
+
+
+def written(folder, text, name="grid.toml"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_shipped_grid_covers_schemes_methods_and_three_budgets():
+    grid = demo(seed=7)
+    assert grid.data == "scenes" and grid.seed == 7 and len(grid.budgets) == 3
+    assert {"single-positive", "rpa", "fpc", "knowledge-graph", "full-subset"} <= set(grid.schemes)
+    assert {"an", "ignore", "ll-r"} <= set(grid.methods) and grid.draws >= 3
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {
+            "budgets": [30, 10.5], "hours": 3, "validation": "partial", "images": 200,
+            "features": {"train": 'a "quoted" name.npz', "test": "dir\\b.npz"},
+            "habits": {"miss": 0.1, "workers": 3}, "unasked": "absent",
+            "train": {"epochs": 4, "lr": 0.01, "select": "best"},
+        },
+        {"images": 1.0}, {"images": 1}, {"images": 0.25}, {"fair": True},
+        {"tuning": {"runs": 3, "space": SPACE}},
+        {"settings": {"fpc": {"ll-r+boostlu": {"lr": 0.3, "delta": 0.1}}, "reference": {"full": {"lr": 1.0}}}},
+        {"pictures": {}}, {"pictures": {"size": 96, "flip": False, "vertical": True, "crop": [0.25, 1]}},
+        {"pictures": PAPERS}, {"validation": "complete", "pictures": {"protocol": "large-loss"}},
+    ],
+)  # fmt: skip
+def test_the_resolved_grid_reads_back_as_it_was(tmp_path, values):
+    grid = Grid.of(SMALL | values)
+    back = Grid.load(written(tmp_path, grid.to_toml()))
+    assert back == grid and type(back.images) is type(grid.images)
+    assert ("[pictures]" in grid.to_toml()) == ("pictures" in values)
+    assert list(grid.budgets) == sorted(grid.budgets)
+    assert Grid.load(written(tmp_path, grid.to_toml()), seed=3).seed == 3
+
+
+def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
+    grid = Grid(
+        ("fpc",), ("an",), images=np.int64(5), draws=np.int64(2), budgets=(np.float32(0.5),),
+        features={"train": tmp_path / "train.npz"},
+        train=Settings(lr=np.float64(0.25), epochs=np.int64(3)),
+    )  # fmt: skip
+    assert type(grid.images) is int
+    assert Grid.load(written(tmp_path, grid.to_toml())) == grid
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"metods": ["an"]}, "'metods' 'methods'"),
+        ({"schemes": ["fpd"]}, "schemes 'fpd' 'fpc'"),
+        ({"methods": ["ll-rr"]}, "methods 'll-rr' 'll-r'"),
+        ({"schemes": []}, "schemes list"),
+        ({"methods": "an"}, "methods 'an' list"),
+        ({"schemes": [3]}, "schemes 3 texts"),
+        ({"schemes": ["rpa", "rpa(keep=0.1)"]}, "schemes 'rpa(keep=0.1)' same"),
+        ({"budgets": "much"}, "budgets 'much' dollars"),
+        ({"budgets": [10, -1]}, "budgets -1 above"),
+        ({"budgets": [10, 10]}, "budgets twice"),
+        ({"hours": True}, "hours True"),
+        ({"draws": 1.5}, "draws 1.5 whole"),
+        ({"draws": 10**8}, "draws 10,000"),
+        ({"seed": True}, "seed True whole"),
+        ({"seed": 10**20}, "seed 2**63"),
+        ({"reference": "no"}, "reference 'no' true"),
+        ({"fair": 1}, "fair 1 true"),
+        ({"validation": "all"}, "validation 'all' complete"),
+        ({"unasked": "train"}, "unasked 'train' skip absent"),
+        ({"images": 1.5}, "images 1.5 share"),
+        ({"images": 0}, "images 0 whole"),
+        ({"memory": 0}, "memory 0"),
+        ({"data": 3}, "data 3 text"),
+        ({"train": 3}, "train [train]"),
+        ({"train": {"epoch": 3}}, "train 'epoch' 'epochs'"),
+        ({"train": {"epochs": "many"}}, "train.epochs 'many' whole"),
+        ({"train": {"milestones": 3}}, "train.milestones 3 list"),
+        ({"train": {"select": "best"}}, "train.select validation"),
+        ({"validation": "partial", "train": {"select": "last"}}, "validation train.select none"),
+        ({"features": {"test": "t.npz"}}, "features train"),
+        ({"features": {"train": 3}}, "features.train 3 path"),
+        ({"features": {"train": "a.npz", "tset": "b.npz"}}, "features 'tset' 'test'"),
+        ({"features": "a.npz"}, "features [features]"),
+        ({"settings": {"fcp": {}}}, "settings 'fcp' 'fpc'"),
+        ({"settings": {"fpc": {"am": {}}}}, "settings.fpc 'am' an"),
+        ({"settings": {"fpc": {"an": {"dleta": 1}}}}, "settings.fpc.an 'dleta'"),
+        ({"settings": {"fpc": {"an": {"lr": 0}}}}, "settings.fpc.an.lr 0"),
+        ({"settings": {"fpc": {"an": {"lr": 1}}}, "fair": True}, "settings tuning leave"),
+        ({"pictures": 3}, "pictures [pictures]"),
+        ({"pictures": {"sice": 3}}, "pictures 'sice' 'size'"),
+        ({"pictures": {"size": 8}}, "pictures.size 8 32"),
+        ({"pictures": {"flip": "maybe"}}, "pictures.flip 'maybe' true"),
+        ({"pictures": {"crop": [0.5]}}, "pictures.crop [0.5] [0.25"),
+        ({"pictures": {"protocol": "cls"}}, "pictures.protocol 'cls' 'csl'"),
+        ({"pictures": {"protocols": {"ll-r": "csl"}}}, "pictures.protocols 'll-r' methods"),
+        ({"pictures": {"changed": {"epochs": 2}}}, "pictures.changed [train] protocol"),
+        ({"pictures": {"protocol": "csl", "changed": {"epochs": 0}}}, "pictures epochs 0"),
+        ({"pictures": {"protocols": {"an": "csl"}}}, "protocol 'an' validation [pictures.changed]"),
+        ({"pictures": PAPERS, "train": {"epochs": 3}}, "train pictures.protocol [pictures.changed]"),
+        ({"tuning": 3}, "tuning [tuning]"),
+        ({"tuning": {"run": 4}}, "tuning 'run' 'runs'"),
+        ({"tuning": {"runs": 1}}, "tuning.runs 1 2"),
+        ({"tuning": {"space": 3}}, "tuning.space [tuning.space]"),
+        ({"tuning": {"space": {"all": {"lr": [0.1, 0.01]}}}}, "tuning.runs 'an' 2 [tuning.space.all]"),
+        ({"tuning": {"space": {"ll-r": {"lr": [1, 2]}}}}, "tuning.space 'll-r' an"),
+        ({"tuning": {"space": {"all": {"epochs": [1, 2]}}}}, "tuning.space 'epochs' [train]"),
+        ({"tuning": {"space": {"an": {"pos_weigth": [1, 2]}}}}, "'pos_weigth' 'pos_weight'"),
+        ({"tuning": {"space": {"all": {"lr": 0.1}}}}, "tuning.space.all.lr 0.1 list"),
+        ({"tuning": {"space": {"all": {"lr": [1, 1.0]}}}}, "tuning.space.all.lr twice"),
+        ({"tuning": {"space": {"all": {"lr": [0, 1]}}}}, "tuning.space.all.lr above"),
+        ({"tuning": {"space": {"an": {"pos_weight": [{"a": 1}]}}}}, "tuning.space.an.pos_weight"),
+    ],
+)  # fmt: skip
+def test_bad_fields_are_named_with_the_mend(values, words):
+    with pytest.raises(BadInput) as caught:
+        Grid.of(SMALL | values)
+    assert [word for word in words.split() if word not in str(caught.value)] == []
+
+
+def test_files_are_named_in_errors(tmp_path):
+    bad = written(tmp_path, 'schemes = ["fpc"]\nmethods = ["an"]\ndraws = 0\n')
+    with pytest.raises(BadInput, match=r"grid\.toml: draws is 0"):
+        Grid.load(bad)
+    with pytest.raises(BadInput, match=r"grid\.toml is not a TOML file"):
+        Grid.load(written(tmp_path, "schemes = ["))
+    with pytest.raises(BadInput, match="is a folder"):
+        Grid.load(tmp_path)
+    with pytest.raises(BadInput, match="methods is missing"):
+        Grid.of({"schemes": ["fpc"]})
+    for name in ("pictures", "tuning", "train", "habits"):  # tables are TOML's, in Python values
+        with pytest.raises(BadInput, match=f"^{name} is"):
+            Grid(("fpc",), ("an",), **{name: {}})
+
+
+@pytest.mark.parametrize("validation", ["complete", "partial"])
+def test_validation_labels_that_are_paid_for_choose_the_epoch(validation):
+    assert Grid.of(SMALL).train.select == "last"
+    paid = {"validation": validation}
+    for grid in (
+        Grid.of(SMALL | paid), Grid.of(SMALL | paid | {"train": {"epochs": 3, "patience": 1}}),
+        Grid(("fpc",), ("an",), **paid), Grid.of(SMALL | paid | {"fair": True}),
+    ):  # fmt: skip
+        assert grid.train.select == "best"
+    papers = Grid.of(SMALL | paid | {"pictures": {"protocol": "large-loss"}})
+    assert papers.training("an").select == "best"
+    assert Grid.of(SMALL | {"fair": True}).train.select == "last"
+
+
+def test_references_are_full_in_every_wrapper_that_changes_the_model_and_the_methods():
+    assert on_complete_labels(["an", "ll-r"]) == ("full", "an", "ll-r")
+    specs = ["an+boostlu", "ll-r(delta=0.1)+boostlu", "en+scl"]
+    assert on_complete_labels(specs) == ("full", "full+boostlu", *specs)
+    assert around_full("an+boostlu(alpha=1e+1)") == "full+boostlu(alpha=1e+1)"
+    assert Grid.of(SMALL).trained == ("an", "ll-r+boostlu", "full", "full+boostlu")
+    assert Grid.of(SMALL | {"reference": False}).trained == ("an", "ll-r+boostlu")
+
+
+def test_without_a_space_rates_and_one_alternative_are_tried():
+    tried = Tuning().settings("ll-r+boostlu", lr=0.02, seed=0)
+    alternative = methods.make("ll-r").alternative
+    rates = [(("lr", rate),) for rate in (0.002, 0.02, 0.2)]
+    assert [one.values for one in tried] == [*rates, (("lr", 0.02), *alternative.items())]
+    assert "ll-r(delta=0.1" in tried[-1].method("ll-r+boostlu") and tried[0].lr == 0.002
+    boosted = Tuning().settings("an+boostlu", lr=0.02, seed=0)  # the wrapper's, where it has one
+    assert boosted[-1].values[1:] == tuple(methods.make("an+boostlu").alternative.items())
+    assert len(Tuning().settings("an", lr=0.02, seed=0)) == 3
+
+
+def test_a_space_is_a_product_of_which_points_are_drawn_by_seed_and_method_alone():
+    every = Tuning(runs=12, space=SPACE).settings("ll-r+boostlu", lr=1.0, seed=0)
+    assert {one.values for one in every} == {
+        (("lr", lr), ("delta", delta), ("alpha", alpha))
+        for lr in (0.001, 0.01, 0.1) for delta in (0.1, 0.2) for alpha in (2, 5)
+    }  # fmt: skip
+    spec = every[0].method("ll-r+boostlu")
+    assert spec.startswith("ll-r(delta=0.1, ") and "+boostlu(alpha=2.0, " in spec
+    some, more = (Tuning(3, SPACE | extra) for extra in ({}, {"an": {"pos_weight": [1, 2]}}))
+    drawn = [tuple(some.settings("ll-r+boostlu", lr=1.0, seed=seed)) for seed in range(20)]
+    assert drawn == [tuple(more.settings("ll-r+boostlu", lr=2.0, seed=seed)) for seed in range(20)]
+    assert len(set(drawn)) > 10 and all(len(set(one)) == 3 for one in drawn)
+
+
+def test_a_setting_lies_at_an_edge_of_three_or_more_numbers():
+    rates = [Setting((("lr", rate), ("flag", "x"))) for rate in (0.01, 0.1, 1.0)]
+    assert [at_edge(one, rates) for one in rates] == [True, False, True]
+    assert not any(at_edge(one, rates[:2]) for one in rates[:2])
+    fair = Tuning().settings("ll-r", lr=0.1, seed=0)
+    assert [at_edge(one, fair) for one in fair] == [True, False, True, False]
+
+
+def test_methods_are_trained_as_the_grid_or_a_protocol_says():
+    plain, papers = Pictures(size=96), Pictures(**PAPERS)
+    assert plain.settings("csl", Settings(epochs=3)) == Settings(epochs=3)
+    assert papers.settings("ll-r", Settings()) == Settings(batch_size=16, lr=1e-5)
+    csl = papers.settings("an", Settings())
+    assert (csl.epochs, csl.ema, csl.select, csl.precision) == (30, 0.9997, "last", "bf16")
+    spelled = Pictures(protocols={"ll-r(delta=0.5)": "csl"})
+    assert spelled.settings("ll-r(delta=5e-1)", Settings()).epochs == 30
+    assert spelled.settings("ll-r(delta=0.1)", Settings()).epochs == 10
+
+
+def test_limits_are_written_as_people_do_and_dollars_come_first():
+    some = (Limit(100), Limit(hours=2.5), Limit())
+    assert [(str(one), one.at, bool(one)) for one in some] == [
+        ("$100", " at $100", True), ("2.5 hours", " in 2.5 hours", True), ("", "", False),
+    ]  # fmt: skip
+    mixed = [Limit(hours=1), Limit(50), Limit(hours=0.5), Limit(7)]
+    assert sorted(mixed, key=lambda one: one.order) == [mixed[3], mixed[1], mixed[2], mixed[0]]
+    assert Limit.of({"budget": float("nan"), "budget_hours": 3.0}) == Limit(hours=3.0)
+    assert [money(x) for x in (0.75, 12.0, 1250.4)] == ["$0.75", "$12", "$1,250"]
+    assert [money(x) for x in (1e300, float("nan"))] == ["$1e+300", "$nan"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [True, 3, -(2**63), 0.1, 1e-300, 1.0, "", 'a "b" \\ \n\t\x00\x7f é', [1.5, "x"], []],
+)
+def test_what_is_written_as_toml_reads_back(value):
+    back = tomllib.loads(f"value = {toml(value)}")["value"]
+    assert back == value and type(back) is type(value)
+    assert toml((0.1, np.float64(0.2))) == "[0.1, 0.2]"

@@ -1,0 +1,253 @@
+"""From a grid to its jobs: what is bought together, what decides a key, how long it takes."""
+
+import dataclasses
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from simkit.annotate.habits import Habits
+from simkit.annotate.prices import prices
+from simkit.errors import BadInput
+from simkit.learn.steps.optim import Settings
+from simkit.study import jobs
+from simkit.study.grid import Pictures, Setting
+from simkit.study.jobs import (
+    Job,
+    Purchase,
+    Size,
+    backbone_seconds,
+    check,
+    purchases,
+    seconds,
+    size_of,
+    source_of,
+    stack_seconds,
+    sweep,
+)
+from simkit.study.limit import Limit
+from simkit.study.runs import MEASURED
+from simkit.study.sources import Source, open_source
+from simkit.study.worker import run
+from tests.study.work import planned
+
+DRAWS_PER_JOB = jobs.draws_per_job  # the other tests keep draws apart
+FPC = Purchase("fpc", ("an", "ll-r"), Limit(10.0))
+JOB = Job(
+    source=Source("scenes", ("train", "test"), ("pooled",), "scenes-net"),
+    purchases=(FPC, Purchase("rpa", ("an",), Limit(hours=2.0))),
+    draws=(1,),
+    seed=0,
+    unasked="skip",
+    validation="none",
+    habits=Habits(),
+    prices=prices("careful"),
+    train=Settings(),
+    curves=False,
+    memory=2.0,
+    ids={"truth train": "a", "features train pooled": "b"},
+    code="c0de",
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scheme": "fpc(precision=0.4)"}, {"methods": ("an", "ll-r(delta=0.2)")},
+        {"methods": ("an",)}, {"limit": Limit(11.0)}, {"limit": Limit()},
+        {"limit": Limit(hours=10.0)}, {"images": 0.5}, {"images": 1}, {"reference": True},
+        {"settings": (Setting((("lr", 0.5),)), Setting(()))},
+        {"settings": (Setting(()), Setting((("delta", 0.5),)))},
+    ],
+)  # fmt: skip
+def test_whatever_is_bought_changes_the_key(change):
+    changed = (dataclasses.replace(FPC, **change), *JOB.purchases[1:])
+    assert dataclasses.replace(JOB, purchases=changed).key != JOB.key
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"purchases": (FPC,)}, {"purchases": JOB.purchases[::-1]}, {"curves": True},
+        {"memory": 1.0}, {"draws": (2,)}, {"draws": (1, 2)}, {"seed": 1}, {"unasked": "absent"},
+        {"validation": "complete"}, {"habits": Habits(miss=0.1)}, {"prices": prices("google")},
+        {"prices": dataclasses.replace(JOB.prices, wage=16.0)}, {"train": Settings(epochs=3)},
+        {"ids": {"truth train": "z", "features train pooled": "b"}}, {"pictures": Pictures()},
+        {"pictures": Pictures(size=64)}, {"pictures": Pictures(crop=(0.5, 1.0))},
+    ],
+)  # fmt: skip
+def test_whatever_decides_the_result_changes_the_key(change):
+    keys = {dataclasses.replace(JOB, **one).key for one in ({}, {"pictures": Pictures()}, change)}
+    assert len(keys) == 2 + (change != {"pictures": Pictures()})
+
+
+def test_where_files_lie_changes_no_key_and_code_the_name_of_the_file_alone():
+    moved = dataclasses.replace(JOB.source, data="scenes:images=3000", weights="moved.safetensors")
+    assert dataclasses.replace(JOB, source=moved).key == JOB.key
+    assert pickle.loads(pickle.dumps(JOB)).key == JOB.key
+    other = dataclasses.replace(JOB, code="abcd")
+    assert other.key == JOB.key and other.stem == f"{JOB.key}-abcd" != JOB.stem
+
+
+def test_jobs_and_purchases_name_themselves():
+    assert [str(one) for one in JOB.purchases] == ["fpc, budget 10", "rpa, 2 hours"]
+    several = dataclasses.replace(JOB, draws=(0, 1, 2))
+    assert str(JOB) == "fpc, budget 10 and 1 more, draw 1" and "draws 0 to 2" in str(several)
+    assert [one.draw for one in several.each_draw()] == [0, 1, 2] and several.runs == 3 * JOB.runs
+    assert JOB.runs == 3 and str(dataclasses.replace(FPC, limit=Limit())) == "fpc"
+
+
+def test_purchases_come_by_scheme_and_limit_and_references_last(small):
+    grid = small(methods=["an", "an+boostlu"], hours=[2])
+    bought = [(one.scheme, one.limit) for one in purchases(grid)]
+    limits = (Limit(10.0), Limit(30.0), Limit(hours=2.0))
+    assert bought == [(s, limit) for s in grid.schemes for limit in limits] + [
+        ("full-subset", Limit())
+    ]
+    last = purchases(grid)[-1]
+    assert last.reference and last.methods == ("full", "full+boostlu", "an", "an+boostlu")
+    alone = purchases(small(methods=["an", "se"], pictures={}, schemes=["rpa"], budgets=[]))
+    assert [one.methods for one in alone] == [("an",), ("se",), ("full",), ("an",), ("se",)]
+
+
+def test_little_work_travels_together_and_much_of_it_does_not(small):
+    grid = small()
+    made, data = planned(grid)
+    assert [job.draw for job in made] == [0, 1] and len({job.key for job in made}) == 2
+    assert [job.purchases for job in made] == [tuple(purchases(grid))] * 2
+    longer = dataclasses.replace(grid, train=Settings(epochs=3000, batch_size=16))
+    parts = jobs.jobs(longer, data)
+    assert [job.purchases for job in parts] == [(one,) for one in purchases(longer)] * 2
+
+
+def test_neighbours_share_a_job_until_it_is_worth_shipping(small, monkeypatch):
+    def packed(grid, *taken):
+        work = dict(zip(grid.schemes, taken, strict=True))
+        monkeypatch.setattr(jobs, "seconds", lambda one, *of: work[one.scheme])
+        places = [[grid.schemes.index(one.scheme) for one in job.purchases]
+                  for job in jobs.jobs(grid, data)]  # fmt: skip
+        return places
+
+    some = {"methods": ["an"], "reference": False, "draws": 1}
+    schemes = ["single-positive", "rpa", "full-subset", "fpc", "rpa(keep=0.3)"]
+    bought = small(schemes=schemes, budgets=[10], **some)
+    data = open_source(source_of(bought))
+    assert packed(bought, 4, 5, 3, 30, 2) == [[0, 1, 2], [3, 4]]
+    assert packed(bought, 4, 5, 3, 6, 6) == [[0, 1, 2], [3, 4]]
+    assert packed(bought, 20, 20, 20, 20, 2) == [[0], [1], [2], [3, 4]]
+    # What asks about every image shares one, as one stack trains it, but for 40 seconds at most.
+    free = small(schemes=schemes, budgets=[], **some)
+    assert packed(free, 20, 20, 20, 20, 20) == [[0, 2], [1], [3], [4]]
+    assert packed(free, 25, 25, 25, 25, 25) == [[0], [1], [2], [3], [4]]
+
+
+def test_draws_that_are_soon_done_travel_together_and_give_what_they_give_alone(tiny, monkeypatch):
+    assert [DRAWS_PER_JOB(each, 5) for each in (30.0, 4.0, 0.0)] == [1, 3, 5]
+    grid = tiny(methods=["an", "full"])  # full fails under rpa
+    made, data = planned(grid)
+    alone = [run(job) for job in made]
+    monkeypatch.setattr(jobs, "draws_per_job", DRAWS_PER_JOB)
+    (job,) = jobs.jobs(grid, data)
+    assert job.draws == (0, 1, 2)
+    done = run(job)
+    assert {row["key"] for row in done.rows} == {job.stem}
+    measured = dict.fromkeys((*MEASURED, "key"), 0.0)
+    rows = [row | measured for one in alone for row in one.rows]
+    assert [row | measured for row in done.rows] == rows
+    assert done.failures == {k: v for one in alone for k, v in one.failures.items()}
+    assert len(done.failures) == 3
+
+
+def test_only_splits_and_kinds_that_are_used_are_opened(small):
+    plain, chosen = source_of(small(methods=["an"])), source_of(small(validation="partial"))
+    assert (plain.splits, plain.kinds) == (("train", "test"), ("pooled",))
+    assert chosen.splits == ("train", "val", "test") and set(chosen.kinds) == {"pooled", "maps"}
+    assert source_of(small(fair=True)).splits == ("train", "val", "test")
+    csl, se = (source_of(small(methods=[m], reference=False, pictures={"size": 32}))
+               for m in ("csl", "se"))  # fmt: skip
+    assert (csl.kinds, csl.featured, csl.sizes) == ((), (), (32,))
+    assert (se.kinds, se.featured) == (("pooled",), ("train",))
+
+
+def test_what_no_job_could_use_is_refused(small, tiny):
+    data = open_source(source_of(small()))
+    for images in (1, 1.0, 120):
+        check(small(images=images), data)
+    for values, words in (
+        ({"images": 121}, "images.* 120"),
+        ({"habits": {"miss": [0.1, 0.2]}}, "habits.* 52 classes"),
+    ):
+        with pytest.raises(BadInput, match=words):
+            check(small(**values), data)
+    grid = tiny(schemes=["knowledge-graph"])
+    with pytest.raises(BadInput, match="schemes.*'knowledge-graph'.*hierarchy="):
+        check(grid, open_source(source_of(grid)))
+
+
+def test_a_sweep_is_of_the_middle_budget_and_the_references_in_a_draw_of_its_own(small):
+    grid = small(methods=["an", "ll-r"], budgets=[10, 20, 30], draws=3, fair=True)
+    made, data = planned(grid)
+    (tried,) = sweep(grid, data)
+    assert tried.sweep and tried.draws == (-1,) and str(tried).endswith("tuning")
+    limits = {one.limit for one in tried.purchases if not one.reference}
+    assert limits == {Limit(20.0)} and {one.scheme for one in tried.purchases if not one.reference} \
+        == set(grid.schemes)  # fmt: skip
+    every = [
+        (one.scheme, one.reference, spec, one.setting(spec).text)
+        for one in tried.purchases for spec in one.methods
+    ]  # fmt: skip
+    assert len(every) == len(set(every)) == 2 * (3 + 4) + (3 + 3 + 4)  # an, ll-r; full, an, ll-r
+    assert json.loads(every[0][3]) == {"lr": 0.001}
+    wider = small(methods=["an", "em", "ll-r"], budgets=[20], draws=1, fair=True)
+    (more,) = sweep(wider, open_source(source_of(wider)))
+    assert set(every) <= {
+        (one.scheme, one.reference, spec, one.setting(spec).text)
+        for one in more.purchases for spec in one.methods
+    }  # fmt: skip
+    assert sweep(small(), data) == [] and len(made) == 3
+
+
+def test_chosen_settings_reach_all_budgets_and_others_are_left_out(small):
+    grid = small(methods=["an", "ll-r"], reference=False, draws=1)
+    _, data = planned(grid)
+    setting = Setting((("lr", 0.5), ("delta", 0.3)))
+    chosen = {("single-positive", "ll-r"): setting}
+    (job,) = jobs.jobs(grid, data, chosen)
+    assert [(one.scheme, one.methods, one.limit.dollars) for one in job.purchases] == [
+        ("single-positive", ("ll-r",), 10.0), ("single-positive", ("ll-r",), 30.0),
+    ]  # fmt: skip
+    assert job.purchases[0].spelled("ll-r").startswith("ll-r(delta=0.3")
+    table = {"single-positive": {"ll-r": {"lr": 0.5, "delta": 0.3}}}
+    (job,) = jobs.jobs(dataclasses.replace(grid, settings=table), data)
+    first, *_, last = job.purchases
+    assert first.setting("ll-r") == setting and first.spelled("an").startswith("an")
+    assert last.scheme == "fpc(per_class=10)" and last.setting("ll-r") is None
+
+
+def test_a_stack_is_read_once_and_stepped_for_every_run(small):
+    size = Size(images=100, classes=4, width=10, each_epoch=20, at_end=30)
+    steps, scored = 2 * 2, 2 * 20 + 30
+    once = 2e-4 * steps + 3.3e-8 * 10 * (2 * 100 + scored)
+    each = 2.8e-4 * steps + 4 * 10 * (4 * 2 * 100 + 2 * scored) / 4e10 + 2e-8 * scored * 4
+    assert stack_seconds(3, size, epochs=2, batch_size=64) == pytest.approx(once + 3 * each)
+    assert backbone_seconds(60_000_000_000) == 2.0
+    grid = small(curves=True)
+    data = open_source(source_of(grid))
+    pooled, maps = (size_of(kind, grid, data) for kind in ("pooled", "maps"))
+    shape = (pooled.images, pooled.classes, pooled.points, pooled.each_epoch, pooled.at_end)
+    assert shape == (120, 52, 1, 80, 80) and maps.points > 1
+    assert size_of("pooled", small(), data).each_epoch == 0
+
+
+def test_a_budget_that_buys_images_is_counted_by_their_price(small):
+    grid = small(schemes=["full-subset", "rpa"], budgets=[20, 60], hours=[2])
+    data = open_source(source_of(grid))
+    full = {str(one): seconds(one, grid, data) for one in purchases(grid)}
+    every = seconds(purchases(small(budgets=[], schemes=["rpa"]))[0], grid, data)
+    # All 120 images cost about 63 dollars, and asking about them takes 4.2 hours.
+    times = [full[f"full-subset, {limit}"] for limit in ("budget 20", "2 hours", "budget 60")]
+    assert np.all(np.diff(times) > 0) and times[0] < 0.5 * every and 0.9 * every < times[2] < every
+    assert full["rpa, budget 20"] == every  # it buys more labels of the same images
+    absent = dataclasses.replace(grid, unasked="absent")
+    assert seconds(purchases(grid)[0], absent, data) == pytest.approx(every)

@@ -1,0 +1,276 @@
+"""Truth, features and pictures of a study: opened once, checked, and taken apart as needed."""
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import simkit
+from simkit.data import open as open_data
+from simkit.data.dataset import Pictures
+from simkit.embed.backbones import backbone
+from simkit.embed.features.features import extract
+from simkit.embed.nearby.neighbours import Neighbours
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.learn import methods
+from simkit.learn.methods import Task
+from simkit.study.sources import (
+    ImageTransform,
+    Source,
+    decoded,
+    kind_of,
+    labels_of_train,
+    needs_features,
+    open_source,
+    opened_as,
+    with_features,
+)
+from tests.study.conftest import save_truth
+
+DATA = "scenes:images=20,val=4,test=10"
+SCENES = open_data(DATA)
+POOLED = Source(DATA, ("train", "test"), ("pooled",), "scenes-net")
+
+
+def files(folder, **arrays):
+    """A file of features for each split."""
+    for split, values in arrays.items():
+        np.savez(folder / f"{split}.npz", features=values)
+    return tuple((split, str(folder / f"{split}.npz")) for split in arrays)
+
+
+def test_features_of_both_kinds_belong_to_the_same_pictures():
+    opened = open_source(replace(POOLED, kinds=("pooled", "maps")))
+    maps, pooled = opened.inputs("test", "maps"), opened.inputs("test", "pooled")
+    means = np.asarray(maps.values, float).mean((2, 3))
+    assert np.allclose(means, pooled.values[:], rtol=2e-3, atol=1e-3)
+    assert pooled.id == opened.ids["features test pooled"] and "train maps (20" in repr(opened)
+    names = "truth {0}", "boxes {0}", "features {0} pooled", "features {0} maps"
+    every = {name.format(split) for name in names for split in POOLED.splits}
+    assert set(opened.ids) == every | {"hierarchy"}
+
+
+def test_difficult_objects_and_boxes_are_part_of_the_ids():
+    opened = open_source(replace(POOLED, splits=("train",)))
+    marks, others = np.zeros((2, 20, 52), bool)
+    marks[3, 5] = others[4, 7] = True
+    boxes = opened.data.boxes["train"]
+    changes = [
+        {}, {"difficult": {"train": csr_array(marks)}}, {"difficult": {"train": csr_array(others)}},
+        {"boxes": {"train": replace(boxes, corners=boxes.corners + 1)}},
+    ]  # fmt: skip
+    every = [replace(opened, data=replace(opened.data, **one)).ids for one in changes]
+    assert len({tuple(sorted(ids.items())) for ids in every}) == 4
+
+
+def test_a_process_opens_a_source_once_until_its_files_change(tmp_path):
+    def source(factor):
+        values = np.random.default_rng(0).normal(size=(20, 3)) * factor
+        return replace(POOLED, splits=("train",), backbone="",
+                       features=files(tmp_path, train=values))  # fmt: skip
+
+    one = source(1)
+    before = open_source(one).ids
+    assert opened_as(one, before) is opened_as(one, before)
+    after = open_source(source(2)).ids
+    assert opened_as(one, after).ids == after != before
+    with pytest.raises(BadInput, match="changed since .* start it again"):
+        opened_as(one, before)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "kind", "words"),
+    [
+        ({"train": (20, 3)}, "pooled", r'no file for the test split; add test = "FILE.npz"'),
+        ({"train": (19, 3), "test": (10, 3)}, "pooled", "19 images, but train has 20"),
+        ({"train": (20, 3), "test": (10, 3)}, "maps", "holds pooled features .* needs maps"),
+    ],
+)
+def test_features_that_do_not_fit_are_refused(tmp_path, shapes, kind, words):
+    arrays = {split: np.zeros(shape) for split, shape in shapes.items()}
+    source = replace(POOLED, kinds=(kind,), backbone="", features=files(tmp_path, **arrays))
+    with pytest.raises(BadInput, match=words):
+        open_source(source)
+    maps = files(tmp_path, train=np.ones((20, 3, 2, 2)), test=np.ones((10, 3)))
+    pooled = open_source(replace(POOLED, backbone="", features=maps))
+    assert pooled.inputs("train", "pooled").values.shape == (20, 3)
+
+
+def test_a_split_that_is_missing_is_named_with_a_way_to_it(tmp_path):
+    save_truth(tmp_path / "labels.npz", np.eye(6, 3, dtype=bool), "x")
+    part = replace(SCENES, truth={"train": SCENES.truth["train"]}, name="pics")
+    for spec, data, words in (
+        (f"npz:{tmp_path}/labels.npz", None, "no test split.*test=FILE"),
+        ("folder:pics", part, "folder:pics,test=0.2"),
+        ("pics.toml", part, "simkit list data"),
+    ):
+        with pytest.raises(BadInput, match=words):
+            open_source(replace(POOLED, data=spec), data=data)
+    with pytest.raises(BadInput, match=r"no pictures for 'train'.*\[features\]"):
+        open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz", splits=("train",)))
+
+
+def test_the_backbone_of_scenes_is_not_for_photographs():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        open_source(POOLED, data=SCENES)
+    with pytest.warns(UserWarning, match="drawn scenes alone; for photographs name backbone"):
+        open_source(POOLED, data=replace(SCENES, name="pics"))
+
+
+def test_features_of_an_undivided_training_set_serve_both_parts(tmp_path):
+    names = np.arange(10)[::-1] + 100
+    stored = csr_array(np.eye(10, 3, dtype=bool))
+    np.savez(tmp_path / "labels.npz", indptr=stored.indptr, indices=stored.indices,
+             shape=stored.shape, class_names=np.array(["a", "b", "c"]), image_ids=names)  # fmt: skip
+    own = files(tmp_path, train=np.stack([names, names], 1).astype(np.float32))
+    source = Source(f"npz:{tmp_path}/labels.npz", ("train", "val"), ("pooled",), features=own)
+    opened = open_source(source)
+    for split, images in (("train", 8), ("val", 2)):
+        values = opened.inputs(split, "pooled").values
+        assert values.shape == (images, 2)  # the features of every row are the name of its image
+        np.testing.assert_array_equal(values[:, 0], opened.truth(split).images)
+
+
+def test_a_folder_of_features_serves_its_splits_at_any_level(tmp_path):
+    for split in ("train", "test"):
+        extract(SCENES, split, backbone("scenes-net"), kinds=("pooled",), out=tmp_path / split)
+    ids = set()
+    for place in (tmp_path, tmp_path / "test", tmp_path / "test" / "pooled"):
+        source = replace(POOLED, splits=("test",), backbone="", features=(("test", str(place)),))
+        ids.add(open_source(source).inputs("test", "pooled").id)
+    assert len(ids) == 1
+    val = replace(POOLED, splits=("val",), backbone="", features=(("val", str(tmp_path)),))
+    with pytest.raises(BadInput, match="no finished features"):
+        open_source(val)
+
+
+def test_features_of_other_pictures_or_of_two_networks_are_refused(tmp_path):
+    other, net = open_data(DATA + ",seed=1"), backbone("scenes-net")
+    extract(other, "test", net, kinds=("pooled",), out=tmp_path / "other")
+    reverse = {**SCENES.pictures, "test": Turned(SCENES.pictures["test"])}
+    turned = replace(SCENES, pictures=reverse)
+    extract(turned, "test", net, kinds=("pooled",), out=tmp_path / "turned")
+
+    def source(name):
+        return replace(POOLED, splits=("test",), backbone="", features=(("test", name),))
+
+    for name in ("other", "turned"):
+        with pytest.raises(BadInput, match=f"{name} has features of other pictures than .* test"):
+            open_source(source(str(tmp_path / name)))
+    # Of values that were computed elsewhere nobody knows the pictures.
+    open_source(source(str(tmp_path / "other")), data=replace(SCENES, pictures={}))
+    ((_, own),) = files(tmp_path, test=np.ones((10, 3)))
+    open_source(source(own))
+    for split, size in (("train", None), ("test", 96)):
+        net = backbone("scenes-net", size=size)
+        extract(SCENES, split, net, kinds=("pooled",), out=tmp_path / "two" / split)
+    both = tuple((split, str(tmp_path / "two")) for split in ("train", "test"))
+    with pytest.raises(BadInput, match="64 pixels.*96 pixels.*extract both with the same"):
+        open_source(replace(POOLED, backbone="", features=both))
+
+
+@dataclass(frozen=True)
+class Turned:
+    """Pictures in the opposite order."""
+
+    pictures: Pictures
+    id: str = "turned"
+
+    def __len__(self):
+        return len(self.pictures)
+
+    def read(self, index):
+        return self.pictures.read(len(self.pictures) - 1 - np.asarray(index))
+
+
+class Torn(Turned):
+    """Two pictures that cannot be read."""
+
+    def read(self, index):
+        if {2, 7} & set(index):
+            raise BadInput("torn")
+        return self.pictures.read(index)
+
+
+def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
+    torn = replace(SCENES, pictures={k: Torn(p, "torn") for k, p in SCENES.pictures.items()})
+    for split in POOLED.splits:
+        extract(torn, split, backbone("scenes-net"), out=tmp_path / split, unreadable="skip")
+    own = tuple((split, str(tmp_path / split)) for split in POOLED.splits)
+    with pytest.warns(UserWarning, match="2 pictures of (train|test) could not be read"):
+        opened = open_source(replace(POOLED, backbone="", features=own), data=torn)
+    monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
+    cached = replace(POOLED, splits=("test",))
+    with pytest.raises(BadInput, match="torn, or skip such pictures"):
+        open_source(cached, data=torn)
+    extract(torn, "test", backbone("scenes-net"), kinds=("pooled",), unreadable="skip")
+    with pytest.warns(UserWarning, match="2 pictures of test could not be read"):
+        open_source(cached, data=torn)
+    assert np.flatnonzero(~opened.known("test").any(1)).tolist() == [2, 7]
+    assert opened.known("test")[3].all()
+    labels = simkit.simulate(SCENES.truth["train"], "rpa", hierarchy=SCENES.hierarchy, seed=1)
+    left = opened.readable(labels, "train")
+    assert np.flatnonzero(labels.asked & ~left.asked).tolist() == [2, 7]
+    assert left.codes[[2, 7]].nnz == 0 and labels.codes[[2, 7]].nnz > 0
+    assert (left.rows(np.arange(8, 20)) == labels.rows(np.arange(8, 20))).all()
+    assert left.history == labels.history
+
+
+def test_labels_of_a_plain_table_are_put_over_all_images_and_classes():
+    truth = SCENES.truth["train"]
+    names = truth.classes[3], truth.classes[1]
+    some = PartialLabels.of(np.array([[1, 0], [-1, 1]]), truth.images[[4, 2]], names)
+    found = labels_of_train(some, SCENES, "labels.csv")
+    codes = found.codes.toarray()
+    assert found.classes == truth.classes and found.shape == truth.shape
+    assert (codes[4, 3], codes[2, 3], codes[2, 1]) == (1, -1, 1) and np.abs(codes).sum() == 3
+    assert np.flatnonzero(found.asked).tolist() == [2, 4]
+    other = PartialLabels.of(np.ones((1, 1), np.int8), truth.images[:1], ("dodo",))
+    with pytest.raises(BadInput, match="labels.csv is about class 'dodo'"):
+        labels_of_train(other, SCENES, "labels.csv")
+
+
+def test_pictures_are_decoded_once_and_shown_as_is_said(monkeypatch):
+    seen, source = [], replace(POOLED, kinds=(), sizes=(None, 32))
+    open_source(source, progress=lambda *at: seen.append(at))
+    assert {at for at in seen if at[0] == at[1]} == {(20, 20), (10, 10)}
+    monkeypatch.setattr(type(SCENES.pictures["train"]), "read", None)  # now they lie in files
+    opened = open_source(source)
+    assert opened.features == {} and source.featured == ()
+    crop = ImageTransform(32, flip=False, vertical=True, crop=(0.5, 1.0))
+    whole, cropped = opened.images("test", ImageTransform(32)), opened.images("test", crop)
+    assert whole.pictures is cropped.pictures and whole.pictures.shape == (10, 3, 32, 32)
+    assert (cropped.flip, cropped.vertical, cropped.crop) == (False, True, (0.5, 1.0))
+    assert (whole.batch([3]).numpy()[0] == whole.pictures[np.array([3])][0]).all()
+    assert opened.images("test", ImageTransform()).pictures.shape == (10, 3, 64, 64)
+    assert opened.ids["pictures train"] == SCENES.pictures["train"].id
+    assert opened.ids["backbone 32"] == opened.ids["backbone of its own size"]  # the same weights
+    other = open_source(replace(source, backbone="mobilenet_v2", weights="random", sizes=(32,)))
+    assert other.ids["backbone 32"] != opened.ids["backbone 32"]
+    # Published: 300 million multiply-adds for 224 pixels, of which 1.3 million are the last layer.
+    assert other.work[32] == pytest.approx(2 * 299e6 * (32 / 224) ** 2, rel=0.05)
+
+
+def test_methods_see_crops_where_they_compare_views_and_maps_where_they_need_them():
+    views, plain = methods.make("an+scl"), methods.make("an")
+    assert ImageTransform().for_method(views) == ImageTransform(crop=(0.25, 1.0))
+    own = ImageTransform(crop=(0.5, 1.0))
+    assert own.for_method(views) == own and ImageTransform().for_method(plain) == ImageTransform()
+    assert [kind_of(m) for m in ("an", "ll-r", "an+boostlu")] == ["pooled", "pooled", "maps"]
+
+
+def test_side_information_of_features_comes_from_cached_ones():
+    labels = simkit.simulate(SCENES.truth["train"], "rpa")
+    task = Task(labels=labels, inputs=ImageTransform().inputs(decoded(SCENES, "train", 32)))
+    found = with_features(task, methods.make("se-i"), lambda: open_source(POOLED))
+    assert found.inputs is task.inputs and isinstance(found.aids[0], Neighbours)
+
+    def never():
+        raise AssertionError
+
+    assert with_features(task, methods.make("csl"), never) is task
+    assert needs_features(methods.make("se")) and not needs_features(methods.make("an+scl"))
