@@ -364,7 +364,8 @@ class _Draw:
 def tuning_labels(job: Job, data: StudyData) -> PartialLabels:
     """Complete labels of the validation split, by which settings are chosen: one set for all."""
     people = _people(replace(job, draws=(SWEEP,)), data, "val")
-    return simulate(data.truth("val"), COMPLETE, **people)
+    with warnings_of():  # about images that matter to no run
+        return simulate(data.truth("val"), COMPLETE, **people)
 
 
 def buy(purchase: Purchase, job: Job, data: StudyData) -> Bought:

@@ -84,7 +84,7 @@ def test_equal_scores_are_one_method_with_several_names():
     assert twice.probability["twin"] == twice.probability["m0"] == best.probability["m0"]
     assert twice.of(["twin", "m0"]) == twice.probability["m0"]
     assert twice.of(twice.order) == pytest.approx(1)
-    same = best_of(dict.fromkeys("abc", {0: 0.5, 1: 0.6}))
+    same = best_of({name: {0: 0.5, 1: 0.6} for name in "abc"})
     assert same.ties == ("b", "c") and same.rivals == () and same.probability["c"] == 1
 
 

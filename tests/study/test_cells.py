@@ -61,9 +61,9 @@ def test_lines_stand_for_schemes_and_limits_and_references_stand_apart():
     assert full.score.mean == pytest.approx(0.8, abs=0.01) and full.dollars == 1650
     assert "$1,650" in report.sentences(planted_runs)[-1]
     assert references(planted.table(reference=False)) == []
-    rows = [planted.row(scheme="fpc", method="an", draw=0, map=0.5, budget=dollars,
-                        budget_hours=hours)
-            for dollars, hours in ((None, 12.0), (50.0, None), (None, 2.5), (None, None))]  # fmt: skip
+    some = ((None, 12.0), (50.0, None), (None, 2.5), (None, None))
+    cell = planted.row(scheme="fpc", method="an", draw=0, map=0.5)
+    rows = [cell | {"budget": dollars, "budget_hours": hours} for dollars, hours in some]
     mixed = runs.tidy(rows)
     assert limits(mixed) == [Limit(50.0), Limit(hours=2.5), Limit(hours=12.0)]
     assert [text.split(":")[0] for text in report.sentences(mixed)] == [
@@ -195,8 +195,8 @@ MADE = {"simkit": "0.1.0", "torch": "2.11.0", "python": "3.11.9", "numpy": "2.0.
 def test_a_folder_is_described(tmp_path):
     here = {"environment": json.dumps(MADE), "train_seconds": 36.0, "peak_memory_mb": 850.4}
     there = here | {"environment": json.dumps(MADE | {"torch": "2.12.0", "machine": "arm64"})}
-    rows = [row | how | {"bundle_seconds": 90.0, "key": f"{row['draw']}"}
-            for row, how in zip(planted.rows(draws=2), [here, there] * 76, strict=True)]  # fmt: skip
+    both = zip(planted.rows(draws=2), [here, there] * 76, strict=True)
+    rows = [row | how | {"bundle_seconds": 90.0, "key": f"{row['draw']}"} for row, how in both]
     table = runs.tidy(rows, failures=["fpc, draw 1: it broke"], planned=154)
     runs.write(runs.writers(table), tmp_path)
     facts = report.describe(tmp_path)
@@ -205,8 +205,10 @@ def test_a_folder_is_described(tmp_path):
     assert counts == (152, 154, 2, 5) and facts["budgets"] == [50.0, 150.0, 450.0]
     assert facts["training_hours"] == pytest.approx(152 / 100) and facts["bundle_hours"] == 0.05
     assert facts["environments"] == [json.loads(one["environment"]) for one in (here, there)]
-    for words in ("152 of 154 runs", "5 schemes", "torch 2.11.0 and 2.12.0", "arm64", "code ab12",
-                  "1.5 hours of training", "3.0 minutes", "850 MB", "failed: fpc, draw 1"):  # fmt: skip
+    for words in (
+        "152 of 154 runs", "5 schemes", "torch 2.11.0 and 2.12.0", "arm64", "code ab12",
+        "1.5 hours of training", "3.0 minutes", "850 MB", "failed: fpc, draw 1",
+    ):  # fmt: skip
         assert words in facts["text"]
     (tmp_path / "summary.md").write_text("what it says", encoding="utf-8")
     text = report.describe(tmp_path)["text"]

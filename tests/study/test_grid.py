@@ -51,8 +51,10 @@ def test_the_shipped_grid_covers_schemes_methods_and_three_budgets():
         },
         {"images": 1.0}, {"images": 1}, {"images": 0.25}, {"fair": True},
         {"tuning": {"runs": 3, "space": SPACE}},
-        {"settings": {"fpc": {"ll-r+boostlu": {"lr": 0.3, "delta": 0.1}}, "reference": {"full": {"lr": 1.0}}}},
-        {"pictures": {}}, {"pictures": {"size": 96, "flip": False, "vertical": True, "crop": [0.25, 1]}},
+        {"settings": {"fpc": {"ll-r+boostlu": {"lr": 0.3, "delta": 0.1}},
+                      "reference": {"full": {"lr": 1.0}}}},
+        {"pictures": {}}, {"pictures": {"size": 96, "flip": False, "vertical": True}},
+        {"pictures": {"crop": [0.25, 1]}},
         {"pictures": PAPERS}, {"validation": "complete", "pictures": {"protocol": "large-loss"}},
     ],
 )  # fmt: skip
@@ -126,7 +128,7 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
         ({"pictures": {"changed": {"epochs": 2}}}, "pictures.changed [train] protocol"),
         ({"pictures": {"protocol": "csl", "changed": {"epochs": 0}}}, "pictures epochs 0"),
         ({"pictures": {"protocols": {"an": "csl"}}}, "protocol 'an' validation [pictures.changed]"),
-        ({"pictures": PAPERS, "train": {"epochs": 3}}, "train pictures.protocol [pictures.changed]"),
+        ({"pictures": PAPERS, "train": {"epochs": 3}}, "pictures.protocol [pictures.changed]"),
         ({"tuning": 3}, "tuning [tuning]"),
         ({"tuning": {"run": 4}}, "tuning 'run' 'runs'"),
         ({"tuning": {"runs": 1}}, "tuning.runs 1 2"),
@@ -158,7 +160,7 @@ def test_files_are_named_in_errors(tmp_path):
     with pytest.raises(BadInput, match="methods is missing"):
         Grid.of({"schemes": ["fpc"]})
     for name in ("pictures", "tuning", "train", "habits"):  # tables are TOML's, in Python values
-        with pytest.raises(BadInput, match=f"^{name} is"):
+        with pytest.raises(BadInput, match=rf"^{name} is"):
             Grid(("fpc",), ("an",), **{name: {}})
 
 

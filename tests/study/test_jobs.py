@@ -181,7 +181,7 @@ def test_what_no_job_could_use_is_refused(small, tiny):
         with pytest.raises(BadInput, match=words):
             check(small(**values), data)
     grid = tiny(schemes=["knowledge-graph"])
-    with pytest.raises(BadInput, match="schemes.*'knowledge-graph'.*hierarchy="):
+    with pytest.raises(BadInput, match=r"schemes.*'knowledge-graph'.*hierarchy="):
         check(grid, open_source(source_of(grid)))
 
 

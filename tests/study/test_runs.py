@@ -56,7 +56,7 @@ def test_the_files_open_again_and_in_other_programs(tmp_path):
         flat = pyarrow.csv.read_csv(tmp_path / f"{name}.csv")
         assert len(flat) == count and not set(runs.LISTS) & set(flat.schema.names)
     assert runs.read(tmp_path, columns=["map"]).schema.names == ["map"]
-    with pytest.raises(BadInput, match="'methd'.*'method'"):
+    with pytest.raises(BadInput, match=r"'methd'.*'method'"):
         runs.read(tmp_path, columns=["methd"])
 
 
@@ -92,7 +92,7 @@ def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
     with pytest.raises(BadInput, match="0 of 2 jobs"):
         runs.read(tmp_path)
     store.save(one(draw=runs.SWEEP), tmp_path / "bundles", STEM)
-    with pytest.raises(BadInput, match="1 of 2 jobs.* sweep"):
+    with pytest.raises(BadInput, match=r"1 of 2 jobs.* sweep"):
         runs.read(tmp_path)
     (tmp_path / "table.parquet").write_bytes(b"PAR1")
     with pytest.raises(BadInput, match=r"table\.parquet cannot be read"):
@@ -130,7 +130,7 @@ def test_a_damaged_file_is_reported_and_counts_for_nothing(tmp_path, damage):
     store.save(one(), tmp_path, STEM)
     path = tmp_path / f"{STEM}.arrows"
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.warns(UserWarning, match=f"{STEM}.arrows is damaged; .* repeated"):
+    with pytest.warns(UserWarning, match=rf"{STEM}.arrows is damaged; .* repeated"):
         assert store.load(tmp_path, STEM, runs.SCHEMA) is None
 
 
@@ -145,7 +145,7 @@ def test_a_file_that_holds_something_else_counts_for_nothing(tmp_path, other):
 
 def test_a_folder_in_place_of_a_job_is_named(tmp_path):
     (tmp_path / f"{STEM}.arrows").mkdir()
-    with pytest.raises(BadInput, match=f"{STEM}.arrows is a folder.*move it away"):
+    with pytest.raises(BadInput, match=rf"{STEM}.arrows is a folder.*move it away"):
         store.load(tmp_path, STEM, runs.SCHEMA)
 
 

@@ -77,7 +77,7 @@ def test_a_process_opens_a_source_once_until_its_files_change(tmp_path):
     assert opened_as(one, before) is opened_as(one, before)
     after = open_source(source(2)).ids
     assert opened_as(one, after).ids == after != before
-    with pytest.raises(BadInput, match="changed since .* start it again"):
+    with pytest.raises(BadInput, match=r"changed since .* start it again"):
         opened_as(one, before)
 
 
@@ -159,7 +159,7 @@ def test_features_of_other_pictures_or_of_two_networks_are_refused(tmp_path):
         return replace(POOLED, splits=("test",), backbone="", features=(("test", name),))
 
     for name in ("other", "turned"):
-        with pytest.raises(BadInput, match=f"{name} has features of other pictures than .* test"):
+        with pytest.raises(BadInput, match=rf"{name} has features of other pictures than .* test"):
             open_source(source(str(tmp_path / name)))
     # Of values that were computed elsewhere nobody knows the pictures.
     open_source(source(str(tmp_path / "other")), data=replace(SCENES, pictures={}))
@@ -169,7 +169,7 @@ def test_features_of_other_pictures_or_of_two_networks_are_refused(tmp_path):
         net = backbone("scenes-net", size=size)
         extract(SCENES, split, net, kinds=("pooled",), out=tmp_path / "two" / split)
     both = tuple((split, str(tmp_path / "two")) for split in ("train", "test"))
-    with pytest.raises(BadInput, match="64 pixels.*96 pixels.*extract both with the same"):
+    with pytest.raises(BadInput, match=r"64 pixels.*96 pixels.*extract both with the same"):
         open_source(replace(POOLED, backbone="", features=both))
 
 
@@ -201,7 +201,7 @@ def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
     for split in POOLED.splits:
         extract(torn, split, backbone("scenes-net"), out=tmp_path / split, unreadable="skip")
     own = tuple((split, str(tmp_path / split)) for split in POOLED.splits)
-    with pytest.warns(UserWarning, match="2 pictures of (train|test) could not be read"):
+    with pytest.warns(UserWarning, match=r"2 pictures of (train|test) could not be read"):
         opened = open_source(replace(POOLED, backbone="", features=own), data=torn)
     monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
     cached = replace(POOLED, splits=("test",))
@@ -230,7 +230,7 @@ def test_labels_of_a_plain_table_are_put_over_all_images_and_classes():
     assert (codes[4, 3], codes[2, 3], codes[2, 1]) == (1, -1, 1) and np.abs(codes).sum() == 3
     assert np.flatnonzero(found.asked).tolist() == [2, 4]
     other = PartialLabels.of(np.ones((1, 1), np.int8), truth.images[:1], ("dodo",))
-    with pytest.raises(BadInput, match="labels.csv is about class 'dodo'"):
+    with pytest.raises(BadInput, match=r"labels.csv is about class 'dodo'"):
         labels_of_train(other, SCENES, "labels.csv")
 
 
