@@ -23,7 +23,7 @@ from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.pieces.exposure import Exposure
-from simkit.study.analysis import asked
+from simkit.study.analysis import checks
 
 _MOST_IDS = 20_000  # among which the nearest spelling is found within a second
 
@@ -65,7 +65,7 @@ def neighbours(
             f"neighbours: features of {len(features):,} images came with a truth of "
             f"{len(truth.images):,}; give a row for each image of the truth"
         )
-    asked.count(k, "neighbours: k")
+    checks.count(k, "neighbours: k")
     ids = pd.Index(truth.images.astype(str))
     own = _row(ids, str(query), by_number=truth.images.dtype.kind == "U")
     rows = np.arange(len(ids)) if without is None else np.setdiff1d(np.arange(len(ids)), without)
@@ -109,7 +109,7 @@ def curves(methods: Sequence[str], *, points: int = 101) -> pd.DataFrame:
         method, side ("present" where something present is nearest, else "absent"), distance,
         temperature, and slope: the size of the loss's gradient at a logit of 0.
     """
-    asked.count(points, "curves: points")
+    checks.count(points, "curves: points")
     distance = torch.linspace(0, 1, points, dtype=torch.float64)
     far = torch.full_like(distance, torch.inf)
     parts = []
@@ -143,7 +143,7 @@ def temperatures(
         known or ignored) and present (in truth; missing without one).
     """
     labels = task.labels
-    (image,) = asked.rows([image], len(labels.asked), "temperatures")
+    (image,) = checks.rows([image], len(labels.asked), "temperatures")
     if truth is not None:
         labels.check_about(truth, "temperatures: the task's labels")
     if not labels.asked[image]:
@@ -296,7 +296,7 @@ def _of_task(
 def _exposures(specs: Sequence[str]) -> dict[str, Exposure]:
     """The methods by their spelling."""
     methods: dict[str, Exposure] = {}
-    for spec in asked.listed(specs):
+    for spec in checks.listed(specs):
         method = make(spec)
         if not isinstance(method, Exposure):
             raise BadInput(f"{spec!r} has no temperatures; name se, se-l or se-i, with settings")

@@ -19,7 +19,7 @@ from simkit.study.analysis.comparing.courses import courses
 from simkit.study.analysis.comparing.ranks import ranks
 from simkit.study.analysis.comparing.shares import shares
 from simkit.study.analysis.labelling.depths import STATES, depths
-from simkit.study.analysis.learning.watched import watched
+from simkit.study.analysis.learning import watched
 from simkit.study.analysis.priors.likelihood import likelihood
 from simkit.study.analysis.priors.prior import rank_agreement
 from tests.study import planted

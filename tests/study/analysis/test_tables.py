@@ -26,8 +26,6 @@ from simkit.study.analysis.comparing.shares import shares
 from simkit.study.analysis.comparing.sweep import sweep
 from simkit.study.analysis.explaining.damage import DAMAGE, summary
 from simkit.study.analysis.explaining.top_scores import TOP_SCORES, medians
-from simkit.study.analysis.learning.loss_shapes import LOSS_SHAPES, at, gradient
-from simkit.study.analysis.learning.memorisation import MEMORISATION, early
 from simkit.study.analysis.priors.modes import mode_gaps, modes, with_class_ap
 from tests.study import planted
 
@@ -66,9 +64,6 @@ OF_RUNS = {
 OF_RESULTS = {
     "summary": (summary, DAMAGE),
     "medians": (medians, TOP_SCORES),
-    "early": (lambda t: early(t, "an", "true positive"), MEMORISATION),
-    "at": (lambda t: at(t, "an", "unknown", 1, 0.0), LOSS_SHAPES),
-    "gradient": (lambda t: gradient(t, "an", "unknown", 1, 0.0), LOSS_SHAPES),
 }
 EVERY = {name: act for name, (act, _) in (OF_RUNS | OF_RESULTS).items()}
 SCORED = ("ablation", "sweep", "paired", "shares", "images_or_labels", "ranks", "modes")
@@ -278,29 +273,3 @@ def test_a_result_has_all_its_columns(name) -> None:
     for column in schema.names:
         told = refused(act, one.drop_columns([column]))
         assert f"the table has no column {column!r}; give what " in told
-
-
-def test_what_a_result_does_not_hold_is_named() -> None:
-    values = {"method": "an", "kind": "true positive", "epoch": 1}
-    some = pa.Table.from_pylist(
-        [{each.name: values.get(each.name, 1) for each in MEMORISATION}], schema=MEMORISATION
-    )
-    for method, kind in (("am", "true positive"), ("an", "true negative")):
-        told = refused(lambda t, method=method, kind=kind: early(t, method, kind), some)
-        assert told == (
-            f"early: the table has no labels of the kind {kind!r} under {method!r}; give one that "
-            "memorisation returns"
-        )
-    values = {"method": "an", "entry": "unknown", "epoch": 1, "selected": False}
-    some = pa.Table.from_pylist(
-        [{each.name: values.get(each.name, 1) for each in LOSS_SHAPES}], schema=LOSS_SHAPES
-    )
-    for given, sentence in (
-        (("am", "unknown", 1), "no method 'am' here; known are an"),
-        (("an", "mine", 1), "no entry 'mine' here; known are unknown"),
-        (("an", "unknown", 2), "no epoch 2 here; known are 1"),
-    ):
-        assert (
-            refused(lambda t, given=given: at(t, *given, 0), some)
-            == f"at: the table has {sentence}"
-        )

@@ -34,10 +34,8 @@ from simkit.study.analysis.labelling.confusion import confusion
 from simkit.study.analysis.labelling.depths import depths
 from simkit.study.analysis.labelling.distributions import distributions
 from simkit.study.analysis.labelling.revealed import revealed
-from simkit.study.analysis.learning.corrections import corrections
-from simkit.study.analysis.learning.loss_shapes import Scene, loss_shapes
-from simkit.study.analysis.learning.memorisation import memorisation
-from simkit.study.analysis.learning.modification import modification
+from simkit.study.analysis.learning import corrections, memorisation, modification
+from simkit.study.analysis.loss_shapes import Scene, loss_shapes
 from simkit.study.analysis.priors.likelihood import likelihood, likely_labels
 from simkit.study.analysis.priors.modes import mode_gaps, modes
 from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement

@@ -16,7 +16,7 @@ from simkit.labels.partial import UNKNOWN
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Outputs, Task
 from simkit.study.analysis import asked
-from simkit.study.analysis.learning.watched import kinds, watched
+from simkit.study.analysis.learning import kinds, watched
 
 _TEXT, _WHOLE, _NUMBER = pa.string(), pa.int64(), pa.float64()
 LIKELIHOOD = pa.schema(

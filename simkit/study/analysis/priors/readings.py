@@ -11,8 +11,7 @@ import pyarrow as pa
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Task
-from simkit.study.analysis.learning.modification import selections
-from simkit.study.analysis.learning.watched import kinds
+from simkit.study.analysis.learning import kinds, selections
 
 _TEXT, _WHOLE = pa.string(), pa.int64()
 _COUNTS = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")
@@ -33,7 +32,7 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
 
     methods: those that take an unknown label for absent or leave it out, such as an, ignore, ll-r
     and csl; what a method's `selected` names counts as left out. training: settings, seed, draw and
-    so on, as `study.analysis.learning.watched.watched` takes them.
+    so on, as `study.analysis.learning.watched` takes them.
 
     Columns: method; class, by falling true frequency, its rank from 0 and true, its share of the
     asked images; images: asked ones whose truth is known; and of these present and absent: labels

@@ -43,7 +43,7 @@ class Corrections(Figure):
 
     name: ClassVar[str] = "corrections"
     title: ClassVar[str] = "Which labels of a picture are corrected, epoch by epoch"
-    made_by: ClassVar[str] = "simkit.study.analysis.learning.corrections.corrections"
+    made_by: ClassVar[str] = "simkit.study.analysis.learning.corrections"
     reads: ClassVar = {
         "method": str, "row": int, "why": str, "class": str, "epoch": int,
         **dict.fromkeys(("given", "present", "corrected"), bool),

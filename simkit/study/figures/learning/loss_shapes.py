@@ -31,7 +31,7 @@ class LossShapes(Figure):
 
     name: ClassVar[str] = "loss-shapes"
     title: ClassVar[str] = "Loss and gradient over the logit, early and late"
-    made_by: ClassVar[str] = "simkit.study.analysis.learning.loss_shapes.loss_shapes"
+    made_by: ClassVar[str] = "simkit.study.analysis.loss_shapes.loss_shapes"
     reads: ClassVar = {
         "method": str,
         "entry": str,

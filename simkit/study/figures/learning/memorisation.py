@@ -43,7 +43,7 @@ class Memorisation(Figure):
 
     name: ClassVar[str] = "memorisation"
     title: ClassVar[str] = "When the loss of each kind of label is highest"
-    made_by: ClassVar[str] = "simkit.study.analysis.learning.memorisation.memorisation"
+    made_by: ClassVar[str] = "simkit.study.analysis.learning.memorisation"
     reads: ClassVar = {
         "method": str, "kind": str, "epoch": int,
         **dict.fromkeys(("share", "mean", "low", "median", "high"), float),

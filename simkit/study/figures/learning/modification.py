@@ -43,7 +43,7 @@ class Modification(Figure):
 
     name: ClassVar[str] = "modification"
     title: ClassVar[str] = "How many of the rejected or corrected labels are false negatives"
-    made_by: ClassVar[str] = "simkit.study.analysis.learning.modification.modification"
+    made_by: ClassVar[str] = "simkit.study.analysis.learning.modification"
     reads: ClassVar = {
         "method": str, "lasting": bool, "epoch": int, "modified": int, "right": int,
         **dict.fromkeys(("precision", "found", "chance"), float | None),

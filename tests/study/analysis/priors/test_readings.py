@@ -41,5 +41,5 @@ def test_every_label_is_known_left_out_or_assumed():
 def test_a_truth_about_other_classes_is_refused():
     _, given = task()
     other = Truth.of(np.ones((N, L), bool), classes=tuple("abcdef"))
-    with pytest.raises(BadInput, match="are about other images or classes than the truth"):
+    with pytest.raises(BadInput, match="labels of another data set"):
         readings(given, other, ["an"], settings=QUICK)

@@ -1,12 +1,11 @@
 """Cells have the signs of the table; names of what is not there are grey."""
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.analysis.learning.corrections import CORRECTIONS
 from simkit.study.figures.base import INK, PALE
 
 
@@ -37,8 +36,8 @@ FIRST = rows(
 SECOND = rows(9, cat=(False, True, [False] * 3))
 
 
-def table(*some) -> pa.Table:
-    return pa.Table.from_pylist([row for part in some for row in part], schema=CORRECTIONS)
+def table(*some) -> pd.DataFrame:
+    return pd.DataFrame([row for part in some for row in part])
 
 
 def test_signs_and_names() -> None:

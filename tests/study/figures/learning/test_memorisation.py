@@ -1,10 +1,9 @@
 """Lines are the losses; below, shares that add up over the epochs."""
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 
 from simkit.study import figures
-from simkit.study.analysis.learning.memorisation import MEMORISATION
 
 
 def rows(method: str, kind: str, means: list[float], shares: list[float]):
@@ -25,11 +24,11 @@ def rows(method: str, kind: str, means: list[float], shares: list[float]):
     ]
 
 
-def table() -> pa.Table:
+def table() -> pd.DataFrame:
     made = rows("an", "true negative", [0.5, 0.2, 0.1], [0.9, 0.1, 0.0])
     made += rows("an", "false negative", [0.2, 0.6, 0.3], [0.2, 0.5, 0.3])
     made += rows("ll-r", "true negative", [0.5, 0.3, 0.2], [0.8, 0.1, 0.1])
-    return pa.Table.from_pylist(made, schema=MEMORISATION)
+    return pd.DataFrame(made)
 
 
 def line(axes, gid):

@@ -1,12 +1,11 @@
 """Lines are precision and counts; epochs without any modification have no point."""
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.analysis.learning.modification import MODIFICATION
 
 
 def rows(method: str, counts: list[tuple[int, int]], lasting: bool = False):
@@ -26,12 +25,11 @@ def rows(method: str, counts: list[tuple[int, int]], lasting: bool = False):
     ]
 
 
-TABLE = pa.Table.from_pylist(
+TABLE = pd.DataFrame(
     rows("ll-r", [(0, 0), (10, 9), (20, 16)])
     + rows("ll-r+boostlu", [(0, 0), (10, 8), (20, 18)])
     + rows("ll-cp", [(0, 0), (5, 5), (10, 9)], lasting=True)
     + rows("an", [(0, 0)] * 3),
-    schema=MODIFICATION,
 )
 
 
@@ -60,6 +58,6 @@ def test_what_stands_on_the_right() -> None:
 
 
 def test_nothing_modified_is_refused() -> None:
-    nothing = TABLE.filter(pa.array([row["method"] == "an" for row in TABLE.to_pylist()]))
+    nothing = TABLE[TABLE["method"] == "an"]
     with pytest.raises(BadInput, match="no label was modified"):
         figures.make("modification")(nothing)
