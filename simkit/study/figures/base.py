@@ -1,204 +1,336 @@
-"""What a figure is, and how all of them look: fonts, sizes, titles and captions."""
+"""What a figure is, and the marks and axes that figures are made of.
+
+A figure says in `draw` what goes where: `Facets` or `Panels` give it axes, the marks below draw
+rows of its table on them, and `finish` adds heading, legend and caption.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, ClassVar, Literal
 
-import matplotlib as mpl
-import pyarrow as pa
+import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Drawing
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import (
+    FuncFormatter,
+    Locator,
+    MaxNLocator,
+    NullLocator,
+    PercentFormatter,
+)
+from numpy.typing import ArrayLike, NDArray
 
+from simkit.errors import BadInput, unknown
 from simkit.registry import Registry
-from simkit.study.tables import Columns, Whole, checked
+from simkit.study.figures.facets import Facets as Facets
+from simkit.study.figures.facets import Panels as Panels
+from simkit.study.figures.facets import split as split
+from simkit.study.figures.style import INK, Look, fold, house_style, text_width
+from simkit.study.figures.style import label as label
+from simkit.study.frames import Columns, Unique, frame
 
-if TYPE_CHECKING:
-    from simkit.study.analysis.comparing.by_class import ByClass
-
-Row = Mapping[str, Any]
-Metric = Literal["map", "map_all", "map_o"]
-WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
-INK, PALE = "#222222", "#8a8a8a"
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)
+Band = tuple[str, str]  # columns with the ends of an interval
+# Columns of tables whose rows are means over draws, with 95 % intervals.
+MEANS: dict[str, Any] = {"draws": int, "mean": float, "low": float | None, "high": float | None}
+_WIDE = 20  # the largest over the smallest number from which on an axis is logarithmic
 
 
 class Figure(ABC):
     """A frozen dataclass whose fields are its options; called with a table it draws.
 
-    reads, whole: the columns that `draw` gets to see, and of what there is one row for each, as
-    `study.tables.checked` takes them; made_by: the function whose tables have them.
+    name, title: in the registry, and what it shows. made_by: the function whose tables it draws.
+    reads, unique: the columns that `draw` gets to see, and of what there is one row for each, as
+    `study.frames.frame` takes them.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     made_by: ClassVar[str]
     reads: ClassVar[Columns]
-    whole: ClassVar[Whole] = ()
+    unique: ClassVar[Unique] = ()
 
-    def __call__(self, table: pa.Table) -> Drawing:
-        """The figure of this table, in our style. Raises BadInput for a table of another kind, one
-        without rows, one with nulls or NaN where none may stand, and as `draw` does."""
+    def __call__(self, table: Any) -> Drawing:
+        """The figure of a table, in our style.
+
+        Parameters
+        ----------
+        table
+            A DataFrame, a pyarrow Table or a comparison's runs, as `made_by` returns it.
+
+        Raises
+        ------
+        BadInput
+            For a table of another kind, one without rows or one that lacks values, and as `draw`.
+        """
         mend = f"give what {self.made_by} returns"
-        table = checked(table, self.reads, asker=self.name, mend=mend, whole=self.whole)
+        rows = frame(table, self.reads, asker=self.name, mend=mend, unique=self.unique)
         with house_style():
-            return self.draw(table)
+            return self.draw(rows)
 
     @abstractmethod
-    def draw(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pd.DataFrame) -> Drawing:
         """The figure of a table of one row or more with the columns that it reads alone."""
+
+    def chosen(self, kind: str, name: str, known: Iterable[str]) -> str:
+        """`name`, or the first that is known where it is empty. Raises BadInput for another."""
+        known = list(dict.fromkeys(known))
+        if name and name not in known:
+            raise unknown(f"{kind} of the table ({self.name})", name, known)
+        return name or known[0]
+
+    def check_pictures(self, pictures: Sequence[Any] | None, count: int) -> None:
+        """Raises BadInput where pictures came, but not one for each of `count` images."""
+        if pictures and len(pictures) != count:
+            raise BadInput(
+                f"{self.name}: {len(pictures)} pictures came for {count} images; give one for "
+                "each image, in the order of the table"
+            )
 
 
 figures: Registry[Figure] = Registry("figure", "simkit.study.figures")
 register = figures.register
 
-STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlesize": 11,
-    "axes.labelsize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.7,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 6,
-    # Names of classes and images stand as they are: "$5 to $10" is no formula.
-    "text.parse_math": False,
-    "savefig.dpi": 200,
-    "figure.facecolor": "white",
-    # Equal tables give equal files: no random ids inside, text stays text.
-    "svg.hashsalt": "simkit",
-    "svg.fonttype": "none",
-}
+
+def option(default: Any, help: str) -> Any:
+    """A field of a figure, and what the shell's help says about it."""
+    return field(default=default, metadata={"help": help})
 
 
-@contextmanager
-def house_style() -> Iterator[None]:
-    """Our fonts and lines for the block; the user's own settings are back afterwards."""
-    with mpl.rc_context(STYLE):
-        yield
+# --- marks: each draws rows of a table on axes; `look.name` is what the legend calls it ----------
 
 
-def heading(drawing: Drawing, text: str) -> None:
-    """What the figure is about, top left; in several lines where it is long."""
-    drawn = TextPath((0, 0), text, size=13, prop=FontProperties(weight="bold"))
-    if drawn.get_extents().width > 70 * drawing.get_figwidth():  # points; 72 are an inch
-        text = "\n".join(_breakable(text, int(8.2 * drawing.get_figwidth())))
-    drawing.suptitle(text, x=0.01, ha="left", fontsize=13, fontweight="bold")
-
-
-def caption(drawing: Drawing, *parts: str, letters: float = 14) -> None:
-    """How to read it, below; a line or more for each part that says something.
-
-    letters: in an inch, of 9 points.
-    """
-    width = int(letters * drawing.get_figwidth())
-    lines = [line for part in parts for line in textwrap.wrap(part, width)]
-    drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#555555")
-
-
-def not_shown(others: int) -> str:
-    """What to say where methods are left out so that the rest can be read."""
-    many = "other methods are" if others > 1 else "other method is"
-    return f"{others} {many} not shown; the option methods chooses." if others else ""
-
-
-def leaves_only(found: ByClass) -> str:
-    """What to say where classes with children are not among those that are shown."""
-    few, every = len(found.classes), len(found.classes) + found.left_out
-    return f"Leaves only: {few:,} of {every:,} classes." if found.left_out else ""
-
-
-def cut(name: str, letters: int = 28) -> str:
-    """A name that keeps to its place."""
-    return name if len(name) <= letters else name[: letters - 1] + "…"
-
-
-def fold(name: str, letters: int, lines: int = 2) -> str:
-    """A name in lines of so many letters; what does not fit ends in "…".
-
-    Lines break at spaces, and behind the commas and parentheses of settings.
-    """
-    folded = _breakable(name, letters)
-    if len(folded) > lines:
-        folded[lines - 1 :] = [folded[lines - 1][: letters - 1] + "…"]
-    return "\n".join(folded)
-
-
-def _breakable(text: str, letters: int) -> list[str]:
-    """Lines of at most so many letters. A word that is longer is broken, at a setting if it can."""
-    parts = re.findall(r"\s+|(?:,\d|[^\s,(])+[,(]?|[,(]", text)
-    found = [""]
-    for part in parts:
-        while len(found[-1] + part.rstrip()) > letters:
-            if found[-1].strip():
-                found.append("")
-                part = part.lstrip()
-            else:
-                found[-1:] = [part[:letters], ""]
-                part = part[letters:]
-        found[-1] += part
-    return [line.rstrip() for line in found if line.strip()] or [""]
-
-
-def columns(names: Iterable[str], width: float = WIDTH, most: int = 4) -> int:
-    """Of a legend with these names, below a figure of that width in inches."""
-    longest = max(map(len, names), default=0)
-    return max(1, min(most, int(width / (0.085 * longest + 0.75))))
-
-
-def legend_below(drawing: Drawing, handles: Mapping[str, Any]) -> None:
-    """A legend of names and what they stand for, above the caption; called after it."""
-    across = columns(handles)
-    given: dict[str, Any] = {"ncols": across, "handlelength": 3}
-    told = drawing.get_supxlabel()
-    if not told:
-        drawing.legend(handles.values(), handles, loc="outside lower center", **given)
-        return
-    # The layout gives legend and caption the same place: empty lines keep one for the legend.
-    line, row = 12.5, 17  # points
-    empty = math.ceil((row * -(-len(handles) // across) + 10) / line)
-    drawing.supxlabel("\n" * empty + told, x=0.01, ha="left", fontsize=9, color="#555555")
-    above = (line * (told.count("\n") + 1) + 4) / 72 / drawing.get_figheight()
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, above)}
-    drawing.legend(handles.values(), handles, **place, **given).set_in_layout(False)
-
-
-def ends_of(row: Row, low: str = "low", high: str = "high") -> tuple[float, float] | None:
-    """An interval of a row in points of 100; None where it has none, as over one draw."""
-    if row[low] is None or row[high] is None:
-        return None
-    return 100 * row[low], 100 * row[high]
-
-
-def band(
-    axes: Axes, x: Sequence[float], rows: Sequence[Row], color: str, low: str = "low",
-    high: str = "high",
+def line(
+    axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, band: Band | None = None,
+    **style: Any,
 ) -> None:  # fmt: skip
-    """Shade the intervals of these rows, which stand at x; those that have one."""
-    known = [
-        (at, *ends) for at, row in zip(x, rows, strict=True) if (ends := ends_of(row, low, high))
-    ]
-    if known:
-        at, lows, highs = zip(*known, strict=True)
-        axes.fill_between(at, lows, highs, color=color, alpha=0.13, linewidth=0)
+    """Column y over column x with up to 8 markers, and the intervals of `band` shaded.
+
+    Missing numbers are gaps. The interval of a single point is a bar.
+    """
+    rows = rows.sort_values(x)
+    every = max(1, len(rows) // 8)
+    axes.plot(rows[x], rows[y], **{**look.line(), "markevery": every, **style})
+    if band is None:
+        return
+    known = rows.dropna(subset=list(band))
+    if len(known) == 1:
+        axes.vlines(known[x], known[band[0]], known[band[1]], color=look.color, linewidth=1.4)
+    elif len(known):
+        low, high = rows[band[0]].astype(float), rows[band[1]].astype(float)
+        axes.fill_between(rows[x], low, high, color=look.color, alpha=0.13, linewidth=0)
+
+
+def lines(
+    axes: Axes, table: pd.DataFrame, x: str, y: str, looks: Mapping[Any, Look], *,
+    by: str = "method", band: Band | None = None, **style: Any,
+) -> None:  # fmt: skip
+    """A line for each value of the column `by` that has a look, in the order of the looks."""
+    groups = split(table, by)
+    for value, look in looks.items():
+        if value in groups:
+            line(axes, groups[value], x, y, look, band=band, **style)
+
+
+def points(
+    axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, xband: Band | None = None,
+    yband: Band | None = None, **style: Any,
+) -> None:  # fmt: skip
+    """A marker for each row, with its intervals along x and y; rows without an interval lack it."""
+    bar: dict[str, Any] = {"color": look.color, "linewidth": 1.2, "zorder": 2}
+    if xband:
+        axes.hlines(rows[y], rows[xband[0]], rows[xband[1]], **bar)
+    if yband:
+        axes.vlines(rows[x], rows[yband[0]], rows[yband[1]], **bar)
+    axes.plot(rows[x], rows[y], **{**look.line(), "linestyle": "none", "zorder": 3, **style})
+
+
+def dodge(place: int, count: int, room: float = 0.5) -> float:
+    """How far one of `count` marks that share a place of an axis stands from its middle."""
+    return room * ((place + 0.5) / count - 0.5)
+
+
+def stacked(
+    axes: Axes, places: Any, parts: Mapping[str, ArrayLike], styles: Mapping[str, dict[str, Any]],
+    *, across: bool = False, **style: Any,
+) -> None:  # fmt: skip
+    """Bars upon each other: for each name of `parts` the sizes at all places, in its style.
+
+    across: the bars lie on their sides.
+    """
+    base = np.zeros(len(places))
+    for name, sizes in parts.items():
+        sizes = np.asarray(sizes, float)
+        if across:
+            axes.barh(places, sizes, left=base, label=name, **{**style, **styles[name]})
+        else:
+            axes.bar(places, sizes, bottom=base, label=name, **{**style, **styles[name]})
+        base = base + sizes
+
+
+def cells(
+    axes: Axes, colors: Sequence[Sequence[Any]], signs: Sequence[Sequence[str]] = ()
+) -> None:
+    """A rectangle of each colour, row by row from above, with a white sign in it."""
+    for y, row in enumerate(colors):
+        for x, color in enumerate(row):
+            axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, color=color, linewidth=0))
+    for y, row in enumerate(signs):
+        for x, sign in enumerate(row):
+            place: dict[str, Any] = {"ha": "center", "va": "center_baseline"}
+            axes.text(x, y, sign, color="white", fontsize=9, fontweight="bold", **place)
+    bare(axes)
+    axes.set_xlim(-0.5, max(map(len, colors)) - 0.5)
+    axes.set_ylim(len(colors) - 0.5, -0.5)
+
+
+def picture(axes: Axes, image: ArrayLike | None = None, **style: Any) -> None:
+    """A picture or a map without axes, in the upper part of its panel; none: an empty panel."""
+    bare(axes)
+    axes.set(xticks=[], yticks=[])
+    axes.set_anchor("N")
+    if image is not None:
+        axes.imshow(np.asarray(image), **style)
+
+
+def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
+    """Frames around objects at x0, y0, x1, y1, seen on light and on dark."""
+    for x0, y0, x1, y1 in corners:
+        for color, width in ((INK, 2.6), ("white", 1.2)):
+            frame = Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False)
+            axes.add_patch(frame)
+            frame.set(edgecolor=color, linewidth=width)
+
+
+def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[..., str]) -> None:
+    """What colours say, beside the axes. shades: a ScalarMappable; named: texts of its ticks."""
+    bar = drawing.colorbar(shades, ax=axes, pad=0.01, aspect=28)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.set_label(text)
+    bar.outline.set_visible(False)
+
+
+# --- axes -----------------------------------------------------------------------------------------
+
+
+def bare(axes: Axes) -> None:
+    """Leave out grid, frame and the strokes of ticks."""
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def row_names(
+    axes: Axes, names: Sequence[str], *, right: Sequence[str] = (), size: float = 9,
+    room: float = 2.4,
+) -> list[Any]:  # fmt: skip
+    """Rows from above: a name for each, folded to so many inches, and a text on the right.
+
+    Returns the artists of the names, or those of the texts on the right where there are some.
+    """
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_yticks(range(len(names)), [fold(n, room, size=size) for n in names], fontsize=size)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False, axis="y")
+    if not right:
+        return list(axes.get_yticklabels())
+    side = axes.secondary_yaxis("right")
+    side.set_yticks(range(len(right)), list(right), fontsize=size)
+    side.tick_params(length=0)
+    side.spines["right"].set_visible(False)
+    return list(side.get_yticklabels())
+
+
+def whole_numbers(axis: Axis) -> None:
+    """Ticks of counts, such as epochs and ranks."""
+    axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def percent(axis: Axis) -> None:
+    """Shares from 0 to 1 in percent."""
+    axis.set_major_formatter(PercentFormatter(1))
+
+
+def log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make x or y logarithmic, with up to 7 ticks in plain numbers."""
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(_LogTicks())
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
+
+
+def ticks_at(
+    axes: Axes, values: Iterable[float], named: Callable[[float], str] = "{:g}".format
+) -> None:
+    """Ticks along x at these values, those that have room, the first of them before the others.
+
+    The axis is logarithmic where the largest value is at least 20 times the smallest.
+    """
+    values = list(dict.fromkeys(values))
+    if max(values) >= _WIDE * min(values) > 0:
+        axes.set_xscale("log")
+    axes.xaxis.set_major_locator(_TicksAt(values, named))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
+
+
+class _LogTicks(Locator):
+    """Round numbers: 1, 2, 5 of every power of ten, fewer on a long axis."""
+
+    axis: Any
+
+    def __call__(self) -> Any:
+        return self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        low, high = sorted((max(vmin, 1e-300), max(vmax, 1e-300)))
+        powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+        for steps, every in (((1, 2, 5), 1), ((1, 3), 1), *(((1,), n) for n in range(1, 99))):
+            ticks = np.ravel(np.outer(10.0 ** powers[powers % every == 0], steps))
+            ticks = ticks[(low <= ticks * (1 + 1e-9)) & (ticks <= high * (1 + 1e-9))]
+            if len(ticks) <= 7:
+                break
+        return ticks
+
+
+class _TicksAt(Locator):
+    axis: Any
+
+    def __init__(self, values: Sequence[float], named: Callable[[float], str]) -> None:
+        self.values, self.named = values, named
+
+    def __call__(self) -> list[float]:
+        axes = self.axis.axes
+        dpi = axes.get_figure(root=True).dpi
+        places = axes.get_xaxis_transform().transform([(value, 0) for value in self.values])[:, 0]
+        kept: list[tuple[float, float]] = []  # where a text stands, and half of its width
+        found = []
+        for value, place in zip(self.values, places / dpi, strict=True):
+            half = text_width(self.named(value)) / 2 + 0.04
+            if all(abs(place - other) >= half + wide for other, wide in kept):
+                kept.append((place, half))
+                found.append(value)
+        return found
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def power(value: float) -> str:
+    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for what is longer."""
+    if value == 0 or 1e-3 <= value < 1e5:
+        return f"{value:,.0f}" if value == 0 or value >= 10 else f"{value:g}"
+    factor, exponent = f"{value:.0e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return ("" if factor == "1" else f"{factor}·") + f"10{raised}"
 
 
 def count(mean: float) -> str:
@@ -206,29 +338,7 @@ def count(mean: float) -> str:
     return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
 
 
-def power(value: float) -> str:
-    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 10⁸ for what is longer."""
-    if value == 0 or 1e-3 <= value < 1e5:
-        return f"{value:,.0f}" if value == 0 or value >= 1 else f"{value:g}"
-    return "10" + f"{math.log10(value):.0f}".translate(_RAISED)
-
-
-def plain_log(axis: Axis) -> None:
-    """Powers of ten as plain text: matplotlib's own ticks would be formulas."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def label(method: str) -> str:
-    """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
-    from simkit.errors import BadInput
-    from simkit.learn import methods
-
-    shown = []
-    for part in method.split("+"):
-        name, bracket, settings = part.partition("(")
-        try:
-            shown.append(methods.get(name).title + bracket + settings)
-        except BadInput:  # a table may come from elsewhere
-            shown.append(part)
-    return " + ".join(shown)
+def over_draws(draws: pd.Series[int], what: str = "Bands") -> str:
+    """What the caption says of intervals. draws: of how many draws each mean is."""
+    many = int(draws.max())
+    return f"{what}: 95 % over {many} draws." if many > 1 else f"One draw: no {what.lower()}."

@@ -10,7 +10,7 @@ import pyarrow as pa
 from simkit.errors import BadInput
 from simkit.study.analysis.comparing.by_class import ByClass, by_class
 from simkit.study.analysis.comparing.chosen import under, within
-from simkit.study.figures.base import Figure
+from simkit.study.figures.previous import Figure
 from simkit.study.grids.limit import Limit, at, money
 from simkit.study.summary import Line, lines
 

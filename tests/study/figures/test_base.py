@@ -4,7 +4,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.study import figures
-from simkit.study.figures.base import (
+from simkit.study.figures.previous import (
     caption,
     columns,
     count,

@@ -14,7 +14,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from simkit.errors import BadInput
 from simkit.study.analysis.comparing.chosen import Methods, some_methods
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.options import SCORED, scored, some
+from simkit.study.figures.previous import (
     PALE,
     WIDTH,
     Figure,
@@ -28,8 +30,6 @@ from simkit.study.figures.base import (
     not_shown,
     register,
 )
-from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import SCORED, scored, some
 from simkit.study.grids.limit import money
 from simkit.study.summary import Cell, references
 

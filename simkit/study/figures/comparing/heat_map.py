@@ -14,7 +14,8 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 
 from simkit.errors import unknown
-from simkit.study.figures.base import (
+from simkit.study.figures.options import SCORED, AtBudget, paid, scored
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,
@@ -25,7 +26,6 @@ from simkit.study.figures.base import (
     label,
     register,
 )
-from simkit.study.figures.options import SCORED, AtBudget, paid, scored
 from simkit.study.summary import (
     Cell,
     Limit,

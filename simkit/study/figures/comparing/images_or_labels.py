@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.previous import (
     WIDTH,
     Figure,
     band,
@@ -20,7 +21,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import Look, look
 
 
 @register

@@ -11,7 +11,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
 from simkit.study.analysis.comparing.ranks import Ranks, Test, ranks
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import look
+from simkit.study.figures.options import SCORED, AtBudget, paid
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,
@@ -22,8 +24,6 @@ from simkit.study.figures.base import (
     label,
     register,
 )
-from simkit.study.figures.looks import look
-from simkit.study.figures.options import SCORED, AtBudget, paid
 from simkit.study.grids.limit import Limit
 from simkit.study.statistics import BOOTSTRAP_FROM
 

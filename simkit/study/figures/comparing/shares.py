@@ -11,7 +11,9 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import (
+from simkit.study.figures.direct import End, name_ends
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,
@@ -23,8 +25,6 @@ from simkit.study.figures.base import (
     label,
     register,
 )
-from simkit.study.figures.direct import End, name_ends
-from simkit.study.figures.looks import Look, look
 from simkit.study.summary import is_full
 
 _WORDS = {"positives": "share of all present labels that is known", "labels": "share of all labels"}

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,
@@ -25,7 +26,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import Look, look
 from simkit.study.runs import failures
 
 _COLUMNS = 2

@@ -15,7 +15,16 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, WIDTH, Figure, caption, fold, heading, label, register
+from simkit.study.figures.previous import (
+    INK,
+    WIDTH,
+    Figure,
+    caption,
+    fold,
+    heading,
+    label,
+    register,
+)
 
 _TOP, _NAME, _BOTTOM = 0.38, 0.45, 0.5  # inches: of the heading, of models' names, of the caption
 _GAP = 0.08

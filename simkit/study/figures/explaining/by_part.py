@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import unknown
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,
@@ -21,7 +22,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import look
 from simkit.study.statistics import interval
 
 Scores = dict[str, dict[str, dict[int, float]]]  # by method, part and draw

@@ -13,8 +13,17 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, WIDTH, Figure, caption, fold, heading, label, register
 from simkit.study.figures.explaining.activation import drawable
+from simkit.study.figures.previous import (
+    INK,
+    WIDTH,
+    Figure,
+    caption,
+    fold,
+    heading,
+    label,
+    register,
+)
 
 _LEFT, _GAP, _MOST = 1.5, 0.07, 1.35  # inches: beside the maps, between them, a map's side at most
 _TOP, _BOTTOM = 0.85, 0.5

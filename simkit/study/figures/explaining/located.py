@@ -9,8 +9,16 @@ import pyarrow as pa
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
-from simkit.study.figures.base import WIDTH, Figure, caption, heading, label, legend_below, register
 from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
+    WIDTH,
+    Figure,
+    caption,
+    heading,
+    label,
+    legend_below,
+    register,
+)
 
 
 @register

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
+from simkit.study.figures.previous import INK, PALE, WIDTH, Figure, register
 
 RIGHT, WRONG, DOUBT = "#0072B2", "#E69F00", "#8a8a8a"
 _NEEDED = {"matrix": ("votes",), "worker": ("votes",), "yes": ("share", "simulated")}

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import PercentFormatter
 
-from simkit.study.figures.base import (
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from matplotlib.figure import Figure as Drawing
 
-from simkit.study.figures.base import INK, WIDTH, Figure, plain_log, register
+from simkit.study.figures.previous import INK, WIDTH, Figure, plain_log, register
 
 
 @register

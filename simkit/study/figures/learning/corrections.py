@@ -13,7 +13,7 @@ from numpy import uint8
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import (
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,

@@ -13,8 +13,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from simkit.study.figures.base import INK, PALE, WIDTH, Figure, label, register
 from simkit.study.figures.looks import look
+from simkit.study.figures.previous import INK, PALE, WIDTH, Figure, label, register
 
 _LINES = ("-", (0, (4, 2)), (0, (1, 1.5)))  # early, late; a third epoch
 _ROWS = {"loss": "loss above\nits smallest", "gradient": "gradient\nover the logit"}

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look
+from simkit.study.figures.previous import (
     WIDTH,
     Figure,
     caption,
@@ -21,7 +22,6 @@ from simkit.study.figures.base import (
     plain_log,
     register,
 )
-from simkit.study.figures.looks import Look
 
 Middle = Literal["mean", "median"]
 _LOOKS = {

@@ -12,7 +12,8 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
     PALE,
     WIDTH,
     Figure,
@@ -22,7 +23,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import look
 
 Beside = Literal["right", "found", "modified"]
 _BESIDE = {

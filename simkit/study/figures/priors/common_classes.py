@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import BadInput, unknown
-from simkit.study.figures.base import WIDTH, Figure, caption, cut, heading, register
+from simkit.study.figures.previous import WIDTH, Figure, caption, cut, heading, register
 from simkit.study.figures.priors.rank_agreement import estimate_label
 
 _SHARED, _OTHER = "#0072B2", "white"

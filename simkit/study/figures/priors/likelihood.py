@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import (
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,

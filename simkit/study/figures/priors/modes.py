@@ -13,7 +13,8 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from simkit.errors import BadInput
 from simkit.study.analysis.priors.modes import METRICS
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,
@@ -24,7 +25,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import look
 
 _WIDE = 20  # the largest over the smallest amount from which on the axis is logarithmic
 _SHARES = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]

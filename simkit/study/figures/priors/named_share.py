@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.study.figures.base import (
+from simkit.study.figures.direct import spread
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,
@@ -23,7 +24,6 @@ from simkit.study.figures.base import (
     plain_log,
     register,
 )
-from simkit.study.figures.direct import spread
 
 _COLUMNS = 2
 _FEW = 0.5  # images at which a class that is never labelled is drawn

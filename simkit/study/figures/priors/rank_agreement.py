@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure as Drawing
 
 from simkit.study.analysis.priors.prior import COUNTED
-from simkit.study.figures.base import PALE, WIDTH, Figure, caption, heading, label, register
 from simkit.study.figures.direct import name_ends
 from simkit.study.figures.looks import look
+from simkit.study.figures.previous import PALE, WIDTH, Figure, caption, heading, label, register
 
 
 @register

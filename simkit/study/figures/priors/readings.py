@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
-from simkit.study.figures.base import (
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,

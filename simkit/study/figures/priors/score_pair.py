@@ -12,7 +12,8 @@ from matplotlib.lines import Line2D
 
 from simkit.errors import BadInput, unknown
 from simkit.study.analysis.priors.modes import METRICS
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
     WIDTH,
     Figure,
     caption,
@@ -21,7 +22,6 @@ from simkit.study.figures.base import (
     label,
     register,
 )
-from simkit.study.figures.looks import look
 
 Row = dict[str, Any]
 

@@ -3,8 +3,8 @@ import pytest
 
 from simkit.study import figures
 from simkit.study.analysis.comparing.shares import SHARES, shares
-from simkit.study.figures.base import label
 from simkit.study.figures.looks import look
+from simkit.study.figures.previous import label
 from tests.study.analysis.comparing.test_shares import table
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.figures.base import INK, PALE
+from simkit.study.figures.previous import INK, PALE
 
 
 def rows(row: int, **classes: tuple[bool, bool, list[bool]]):
