@@ -174,9 +174,7 @@ def stacked(
         base = base + sizes
 
 
-def cells(
-    axes: Axes, colors: Sequence[Sequence[Any]], signs: Sequence[Sequence[str]] = ()
-) -> None:
+def cells(axes: Axes, colors: Sequence[Sequence[Any]], signs: Sequence[Sequence[str]] = ()) -> None:
     """A rectangle of each colour, row by row from above, with a white sign in it."""
     for y, row in enumerate(colors):
         for x, color in enumerate(row):

@@ -79,14 +79,15 @@ class Panels:
     def labels(self, x: str | Sequence[str] = "", y: str | Sequence[str] = "") -> None:
         """Name the axes, once for all panels, or x of each column and y of each row."""
         rows, columns = self.grid.shape
-        for place, text in enumerate([x] * columns if isinstance(x, str) else x):
+        xs, ys = [x] * columns if isinstance(x, str) else list(x), [y] if isinstance(y, str) else y
+        for place, text in enumerate(filter(None, xs)):
             lowest = [axes for axes in self.grid[:, place] if axes not in self._empty][-1]
             lowest.set_xlabel(text)
             lowest.tick_params(labelbottom=True)
         if isinstance(y, str) and rows > 1:
             self.drawing.supylabel(y, fontsize=10)
             return
-        for place, text in enumerate([y] if isinstance(y, str) else y):
+        for place, text in enumerate(filter(None, ys)):
             self.grid[place, 0].set_ylabel(text)
 
     def finish(self, heading: str, *caption: str, key: Key = "below") -> Drawing:
@@ -109,7 +110,7 @@ class Panels:
         foot.set_y(_MARGIN / height)
         head.set_y(1 - _MARGIN / height)
         if legend is not None:
-            low = bottom + panels if above else _MARGIN + _tall(foot)
+            low = bottom + panels + _GAP / 2 if above else _MARGIN + _tall(foot)
             legend.set_bbox_to_anchor((0, low / height))
         self._lay_out(bottom / height, panels / height)
         return self.drawing
@@ -131,9 +132,18 @@ class Panels:
         if outer := self.drawing.get_supylabel():
             self.drawing.supylabel(outer, y=bottom + height / 2, fontsize=10)
         layout.execute(self.drawing)
+        width = self.drawing.get_figwidth()
+        for row in self.grid:
+            right = width
+            for axes in row[::-1]:  # a title has room up to the next one
+                left = width * axes.get_position().x0
+                title = fold(
+                    axes.get_title("left"), right - left - 0.15, size=11, lines=3, weight="bold"
+                )
+                axes.set_title(title)
+                right = left if title else right
         for axes in self._used:
             wide, tall = axes.get_position().size * self.drawing.get_size_inches()
-            axes.set_title(fold(axes.get_title("left"), wide, size=11, lines=3, weight="bold"))
             axes.set_xlabel(fold(axes.get_xlabel(), 1.1 * wide, lines=3))
             axes.set_ylabel(fold(axes.get_ylabel(), 1.1 * tall, lines=3))
         layout.execute(self.drawing)
@@ -155,11 +165,12 @@ class Panels:
             if _wide(legend) < width + 0.2 and _tall(legend) < height + 0.2:
                 return None
             legend.remove()
-        for across in range(min(len(handles), 6), 0, -1):
+        for most in range(min(len(handles), 6), 0, -1):
+            across = -(-len(handles) // -(-len(handles) // most))  # columns of about equal length
             legend = self.drawing.legend(
                 handles.values(), handles, loc="lower left", ncols=across, borderaxespad=0
             )
-            if _wide(legend) <= self.drawing.get_figwidth() or across == 1:
+            if _wide(legend) <= self.drawing.get_figwidth() or most == 1:
                 break
             legend.remove()
         legend.set_in_layout(False)
@@ -170,10 +181,10 @@ class Panels:
         shown = []
         room = 0.3 * self.drawing.get_figwidth() / self.grid.shape[1]
         for axes in self._used:
-            lines = [line for line in axes.lines if line.get_label()[:1] not in ("", "_")]
+            lines = [line for line in axes.lines if str(line.get_label())[:1] not in ("", "_")]
             lines = [line for line in lines if np.isfinite(_ys(line)).any()]
             lines.sort(key=lambda line: _end(line)[1])
-            names = [fold(line.get_label(), room, size=_NAME, lines=3) for line in lines]
+            names = [fold(str(line.get_label()), room, size=_NAME, lines=3) for line in lines]
             tall = axes.get_position().height * self.drawing.get_figheight()
             rows = sum(name.count("\n") + 1 for name in names)
             if any(name.endswith("…") for name in names) or rows * _NAME * 1.4 / 72 > tall:

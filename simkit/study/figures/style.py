@@ -70,7 +70,8 @@ def house_style() -> Iterator[None]:
 def text_width(text: str, size: float = 10, weight: str = "normal") -> float:
     """Inches that a line of text takes. size: of its letters, in points."""
     font = FontProperties(family=STYLE["font.family"], size=size, weight=weight)
-    return float(text_to_path.get_text_width_height_descent(text, font, False)[0]) / 72
+    points, *_ = text_to_path.get_text_width_height_descent(text, font, False)
+    return 1.05 * float(points) / 72  # in a picture each letter is rounded to whole dots
 
 
 def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") -> list[str]:
