@@ -226,15 +226,16 @@ def bare(axes: Axes) -> None:
 
 
 def row_names(
-    axes: Axes, names: Sequence[str], *, right: Sequence[str] = (), size: float = 9,
-    room: float = 2.4,
+    axes: Axes, names: Sequence[str], *, right: Sequence[str] = (), lines: int = 1,
+    size: float = 9, room: float = 2.4,
 ) -> list[Any]:  # fmt: skip
-    """Rows from above: a name for each, folded to so many inches, and a text on the right.
+    """Rows from above: a name for each in lines of `room` inches, and a text on the right.
 
     Returns the artists of the names, or those of the texts on the right where there are some.
     """
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_yticks(range(len(names)), [fold(n, room, size=size) for n in names], fontsize=size)
+    shown = [fold(name, room, size=size, lines=lines) for name in names]
+    axes.set_yticks(range(len(names)), shown, fontsize=size)
     axes.tick_params(axis="y", length=0)
     axes.grid(False, axis="y")
     if not right:

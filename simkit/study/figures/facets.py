@@ -65,7 +65,7 @@ class Panels:
             width_ratios=widths, height_ratios=heights,
         )  # fmt: skip
         self._rows = rows
-        self._ends: list[tuple[Axes, list[Any]]] = []  # lines whose names stand beside them
+        self._ends: list[tuple[Axes, list[Any], list[str]]] = []  # lines and their names
         self._used: list[Axes] = list(self.grid.flat)[: None if rows else len(titles)]
         self._empty: list[Axes] = list(self.grid.flat)[len(self._used) :]
         for axes, title in zip(self.grid.flat, titles, strict=False):
@@ -131,24 +131,28 @@ class Panels:
         layout.set(rect=(0, bottom, 1, height))
         if outer := self.drawing.get_supylabel():
             self.drawing.supylabel(outer, y=bottom + height / 2, fontsize=10)
+        titles = {axes: axes.get_title("left") for axes in self.grid.flat}
+        for axes in titles:  # long ones would push the panels apart
+            axes.set_title("")
         layout.execute(self.drawing)
         width = self.drawing.get_figwidth()
         for row in self.grid:
             right = width
             for axes in row[::-1]:  # a title has room up to the next one
                 left = width * axes.get_position().x0
-                title = fold(
-                    axes.get_title("left"), right - left - 0.15, size=11, lines=3, weight="bold"
-                )
-                axes.set_title(title)
-                right = left if title else right
+                room = right - left - 0.15
+                axes.set_title(fold(titles[axes], room, size=11, lines=3, weight="bold"))
+                right = left if titles[axes] else right
         for axes in self._used:
             wide, tall = axes.get_position().size * self.drawing.get_size_inches()
-            axes.set_xlabel(fold(axes.get_xlabel(), 1.1 * wide, lines=3))
+            axes.set_xlabel(fold(axes.get_xlabel(), wide, lines=3))
             axes.set_ylabel(fold(axes.get_ylabel(), 1.1 * tall, lines=3))
         layout.execute(self.drawing)
-        for axes, lines in self._ends:
-            _spread_names(axes, lines)
+        self.drawing.set_layout_engine("none")  # no change from here on
+        for axes in self.drawing.axes:  # rounded: the solver's last digits differ from run to run
+            axes.set_position(np.round(axes.get_position(original=True).bounds, 6).tolist())
+        for axes, lines, names in self._ends:
+            _spread_names(axes, lines, names)
 
     def _legend(self) -> Any:
         """The legend as it has room; None where it takes no place of its own."""
@@ -190,14 +194,12 @@ class Panels:
             if any(name.endswith("…") for name in names) or rows * _NAME * 1.4 / 72 > tall:
                 return False
             shown.append((axes, lines, names))
-        for axes, lines, names in shown:
+        for axes, _, names in shown:
             side = axes.secondary_yaxis("right")
             side.spines["right"].set_visible(False)
             side.tick_params(length=0, pad=2)
-            side.set_yticks([_end(line)[1] for line in lines], names, fontsize=_NAME)
-            for text, line in zip(side.get_yticklabels(), lines, strict=True):
-                text.set_color(line.get_color())
-        self._ends = [(axes, lines) for axes, lines, _ in shown if lines]
+            side.set_yticks(np.linspace(*axes.get_ylim(), len(names)), names, fontsize=_NAME)
+        self._ends = shown
         return True
 
 
@@ -230,12 +232,15 @@ class Facets(Panels):
             values = table[down].unique()
             layout["rows"] = len(values)
             self._parts = [rows[rows[down] == v] for v in values for rows in self._parts]
-        self._down = down
         super().__init__(map(named, table[column].unique()), **layout)
+        self._panels = list(self.grid.flat) if down else list(super().__iter__())
+        for axes, rows in zip(self._panels, self._parts, strict=True):
+            if rows.empty:
+                axes.set_axis_off()
 
     def __iter__(self) -> Iterator[Any]:
-        panels = self.grid.flat if self._down else super().__iter__()
-        return zip(panels, self._parts, strict=True)
+        both = zip(self._panels, self._parts, strict=True)
+        return ((axes, rows) for axes, rows in both if len(rows))
 
 
 def spread(
@@ -273,18 +278,19 @@ def _end(line: Any) -> tuple[float, float]:
     return float(line.get_xdata()[last]), float(_ys(line)[last])
 
 
-def _spread_names(axes: Axes, lines: list[Any]) -> None:
-    """Move names apart; a dotted line leads from the end of each line to its name."""
+def _spread_names(axes: Axes, lines: list[Any], names: list[str]) -> None:
+    """Write names near the ends of lines, apart; a dotted line leads from each end to its name."""
+    if not names:
+        return
     (side,) = axes.child_axes
     (left, right), limits = axes.get_xlim(), axes.get_ylim()
-    texts = side.get_yticklabels()
-    tall = max(text.get_window_extent().height for text in texts)
+    tall = max(text.get_window_extent().height for text in side.get_yticklabels())
     pixels = axes.transData.transform([_end(line) for line in lines])[:, 1]
     # Half a line from both ends: no name lies on the axis below.
     bottom, top = axes.get_window_extent().intervaly
     places = spread(pixels.tolist(), 1.1 * tall, bottom + tall / 2, top - tall / 2)
     heights = axes.transData.inverted().transform([(0, place) for place in places])[:, 1]
-    side.set_yticks(heights, [text.get_text() for text in texts], fontsize=_NAME)
+    side.set_yticks(heights, names, fontsize=_NAME)
     for text, line, height in zip(side.get_yticklabels(), lines, heights, strict=True):
         text.set_color(line.get_color())
         x, y = _end(line)

@@ -41,17 +41,21 @@ class Figure(base.Figure):
 
     def __call__(self, table: Any) -> Drawing:
         mend = f"give what {self.made_by} returns"
-        table = getattr(table, "every", table)
-        if isinstance(table, pd.DataFrame):
-            about = {key: json.dumps(value) for key, value in table.attrs.items()}
-            table = pa.Table.from_pandas(table, preserve_index=False)
-            table = table.replace_schema_metadata(about)
+        table = arrow(getattr(table, "every", table))
         table = checked(table, self.reads, asker=self.name, mend=mend, whole=self.whole)
         with house_style():
             return self.draw(table)
 
     @abstractmethod
     def draw(self, table: Any) -> Drawing: ...
+
+
+def arrow(table: Any) -> Any:
+    """A DataFrame as an Arrow table, with what stands in its `attrs`."""
+    if not isinstance(table, pd.DataFrame):
+        return table
+    about = {key: json.dumps(value) for key, value in table.attrs.items()}
+    return pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(about)
 
 
 figures, register = base.figures, base.register

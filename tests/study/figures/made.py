@@ -40,6 +40,7 @@ from simkit.study.analysis.priors.likelihood import likelihood, likely_labels
 from simkit.study.analysis.priors.modes import mode_gaps, modes
 from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement
 from simkit.study.analysis.priors.readings import readings
+from simkit.study.frames import opened
 from tests.study import planted, planted_classes
 
 N, L = 24, 5
@@ -52,16 +53,17 @@ OF_RUNS = (
 
 
 @cache
-def tables(draws: int = 2) -> dict[str, pa.Table]:
-    """By the name of the figure. draws: of what is over draws; of one there are no intervals."""
-    found = {**_compared(draws), **_of_labels(), **_trained()}
-    found |= dict.fromkeys(OF_RUNS, _of_runs(draws))
-    return {name: arrow(table) for name, table in found.items()}
+def tables() -> dict[str, pd.DataFrame]:
+    """By the name of the figure."""
+    found = {**_of_labels(), **_trained()} | over_draws(2)
+    return {name: opened(table) for name, table in found.items()}
 
 
-def arrow(table: pd.DataFrame | pa.Table) -> pa.Table:
-    frame = isinstance(table, pd.DataFrame)
-    return pa.Table.from_pandas(table, preserve_index=False) if frame else table
+@cache
+def over_draws(draws: int) -> dict[str, pd.DataFrame]:
+    """Those of scores over draws; of one draw there are no intervals."""
+    found = _compared(draws) | dict.fromkeys(OF_RUNS, _of_runs(draws))
+    return {name: opened(table) for name, table in found.items()}
 
 
 def _of_runs(draws: int, **fields) -> pa.Table:
@@ -70,8 +72,8 @@ def _of_runs(draws: int, **fields) -> pa.Table:
     return planted_classes.table(leaves=(0, 1, 2), draws=draws, **about)
 
 
-def in_hours() -> pa.Table:
-    return _of_runs(2, budget=None, budget_hours=2.0, seconds=7200.0)
+def in_hours() -> pd.DataFrame:
+    return opened(_of_runs(2, budget=None, budget_hours=2.0, seconds=7200.0))
 
 
 def _runs(schemes, methods, draws: int) -> pa.Table:
