@@ -57,6 +57,14 @@ def listed(methods: Sequence[str] | str, what: str = "methods") -> tuple[str, ..
     return tuple(spec.strip() for spec in specs if spec.strip())
 
 
+def some(methods: Sequence[str] | str, asker: str) -> list[str]:
+    """Methods as `listed` reads them, each once. Raises BadInput where none is named."""
+    specs = list(dict.fromkeys(listed(methods, f"{asker}: methods")))
+    if not specs:
+        raise BadInput(f"{asker}: no method is named; name some, such as an and ll-r")
+    return specs
+
+
 def one_method(method: Any, what: str) -> str:
     """A single method. Raises BadInput for none and for several."""
     specs = listed(method, what)
@@ -116,6 +124,15 @@ def picked(picks: Any, classes: Sequence[str], N: int, asker: str) -> list[tuple
             raise unknown(f"class ({asker})", name, classes)
     images = rows([image for image, _ in pairs], N, asker)
     return [(image, name) for image, (_, name) in zip(images, pairs, strict=True)]
+
+
+def same_images(inputs: Any, truth: Truth, asker: str) -> None:
+    """Raise BadInput unless there is an input for each image of the truth."""
+    if len(inputs) != len(truth.images):
+        raise BadInput(
+            f"{asker}: {len(inputs):,} inputs came with a truth of {len(truth.images):,} images; "
+            "give those of one split"
+        )
 
 
 def check_same(truth: Truth, labels: PartialLabels, name: str) -> None:

@@ -60,11 +60,7 @@ def neighbours(
         names), unknown (number of classes) and hidden (names of unknown classes that are present
         in truth).
     """
-    if len(features) != len(truth.images):
-        raise BadInput(
-            f"neighbours: features of {len(features):,} images came with a truth of "
-            f"{len(truth.images):,}; give a row for each image of the truth"
-        )
+    checks.same_images(features, truth, "neighbours")
     checks.count(k, "neighbours: k")
     ids = pd.Index(truth.images.astype(str))
     own = _row(ids, str(query), by_number=truth.images.dtype.kind == "U")
@@ -177,10 +173,6 @@ def reached(task: Task, methods: Sequence[str], *, truth: Truth | None = None) -
     Soft Exposure, rebuttal.
     """
     rows = task.rows
-    if not len(rows):
-        raise BadInput(
-            "reached: no image was asked about, so none has temperatures; ask about some"
-        )
     if truth is not None:
         task.labels.check_about(truth, "reached: the task's labels")
     unknown = task.labels.rows(rows) == UNKNOWN
@@ -220,12 +212,6 @@ def label_distances(
         class, other, distance: all pairs in both directions, in the order of average linkage with
         the nearest leaves side by side.
     """
-    psi = np.asarray(psi)
-    if psi.ndim != 2 or len(psi) != len(classes):
-        raise BadInput(
-            f"label_distances: psi has shape {psi.shape} and {len(classes)} class names came; give "
-            "(L, D) label embeddings and L names"
-        )
     own = np.flatnonzero(~np.isnan(psi).any(1))
     if len(own) < 2:
         raise BadInput(
@@ -296,11 +282,9 @@ def _of_task(
 def _exposures(specs: Sequence[str]) -> dict[str, Exposure]:
     """The methods by their spelling."""
     methods: dict[str, Exposure] = {}
-    for spec in checks.listed(specs):
+    for spec in checks.some(specs, "temperatures"):
         method = make(spec)
         if not isinstance(method, Exposure):
             raise BadInput(f"{spec!r} has no temperatures; name se, se-l or se-i, with settings")
         methods[spec] = method
-    if not methods:
-        raise BadInput("no method was named; name se, se-l or se-i, with settings")
     return methods

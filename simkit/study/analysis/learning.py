@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import nn
 
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.aids.prepare import prepare
@@ -29,8 +29,6 @@ from simkit.study.frames import frame
 W = TypeVar("W", bound=Watcher)
 
 KINDS = ("true positive", "true negative", "false negative")
-# Not with a checkpoint: a watcher would miss the epochs before it.
-_TRAINING = ("settings", "seed", "draw", "validation", "backbone", "device", "compile")
 
 
 def watched(
@@ -46,18 +44,13 @@ def watched(
         Makes the watcher of a method.
     **training
         settings, seed, draw, validation, backbone, device and compile, as for
-        `simkit.learn.train.train_stack`. Heads on features learn together, and a backbone with one
-        method after the other.
+        `simkit.learn.train.train_stack`; no checkpoint, since a watcher would miss the epochs
+        before it. Heads on features learn together, a backbone with one method after the other.
     """
-    specs = list(dict.fromkeys(checks.listed(methods)))
-    if not specs:
-        raise BadInput("no method is named; name one, such as an")
-    for name in set(training) - set(_TRAINING):
-        raise unknown("setting of a watched training", name, _TRAINING)
-    made = {spec: make(spec) for spec in specs}
+    made = {spec: make(spec) for spec in checks.some(methods, "training")}
     watchers = {spec: new(method) for spec, method in made.items()}
     ready = prepare(task, *made.values(), **training)
-    groups = [specs] if training.get("backbone") is None else [[spec] for spec in specs]
+    groups = [[*made]] if training.get("backbone") is None else [[spec] for spec in made]
     for group in groups:
         watch = {place: (watchers[spec],) for place, spec in enumerate(group)}
         train_stack([(ready, made[spec]) for spec in group], watch=watch, **training)
@@ -82,10 +75,12 @@ def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
     return found.astype(np.int8)
 
 
-def innermost(method: Method, out: Outputs, state: nn.Module) -> tuple[Method, Outputs, nn.Module]:
-    """The method inside all wrappers, with the outputs and the state that it sees in training."""
+def innermost(
+    method: Method, out: Outputs, state: nn.Module, *, training: bool = True
+) -> tuple[Method, Outputs, nn.Module]:
+    """The method inside all wrappers, with the outputs and the state that it sees."""
     while isinstance(method, Around):
-        out = method.changed(out, state, training=True)
+        out = method.changed(out, state, training=training)
         method, state = method.inner, state.inner  # type: ignore[assignment]
     return method, out, state
 

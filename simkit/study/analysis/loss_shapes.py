@@ -131,22 +131,10 @@ def loss_shapes(
         for that logit, both times the number of entries that the method averages over; selected:
         whether the method rejects, corrects or ignores the entry there.
     """
-    specs = checks.listed(methods, "loss_shapes: methods")
     epochs = checks.counts(epochs, "loss_shapes: an epoch")
     entries = scene.entries() if entries is None else entries
-    if not (specs and epochs and entries and len(logits) and np.isfinite(logits).all()):
-        raise BadInput(
-            "loss_shapes: a method, an epoch, an entry and a logit are needed at least, and logits "
-            "are finite; give some"
-        )
-    for name, (image, c) in entries.items():
-        if not (0 <= image < scene.batch and 0 <= c < scene.truth.shape[1]):
-            raise BadInput(
-                f"loss_shapes: entry {name!r} is image {image}, class {c}; one of the first "
-                f"{scene.batch} images and of {scene.truth.shape[1]} classes is expected"
-            )
     parts = []
-    for spec in specs:
+    for spec in checks.some(methods, "loss_shapes"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of labels that do not suit a method
             method = make(spec)
@@ -164,15 +152,13 @@ def at(table: Any, method: str, entry: str, epoch: int, logit: float) -> dict[st
     columns = {"method": str, "entry": str, "epoch": int, "logit": float, "loss": float}
     columns |= {"gradient": float, "selected": bool}
     table = frame(table, columns, asker="at", mend="give what loss_shapes returns")
-    for name, value in (("method", method), ("entry", entry), ("epoch", epoch)):
-        values = table[name].unique()
-        if value not in values:
-            raise BadInput(
-                f"at: the table has no {name} {value!r} here; known are "
-                f"{', '.join(map(str, values))}"
-            )
-        table = table[table[name] == value]
-    return dict(table.loc[(table["logit"] - logit).abs().idxmin()])
+    rows = table.query("method == @method and entry == @entry and epoch == @epoch")
+    if rows.empty:
+        raise BadInput(
+            f"at: the table has no entry {entry!r} under {method!r} in epoch {epoch}; give those "
+            "of a table that loss_shapes returns"
+        )
+    return dict(rows.loc[(rows["logit"] - logit).abs().idxmin()])
 
 
 def gradient(table: Any, method: str, entry: str, epoch: int, logit: float) -> float:

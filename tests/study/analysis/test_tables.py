@@ -24,8 +24,6 @@ from simkit.study.analysis.comparing.paired import paired
 from simkit.study.analysis.comparing.ranks import ranks
 from simkit.study.analysis.comparing.shares import shares
 from simkit.study.analysis.comparing.sweep import sweep
-from simkit.study.analysis.explaining.damage import DAMAGE, summary
-from simkit.study.analysis.explaining.top_scores import TOP_SCORES, medians
 from simkit.study.analysis.priors.modes import mode_gaps, modes, with_class_ap
 from tests.study import planted
 
@@ -61,14 +59,9 @@ OF_RUNS = {
     "under": (lambda t: under(t, scheme="", asker="x"), {"scheme"}),
     "some_methods": (lambda t: some_methods(t, wanted="", most=3, asker="x"), {"method", "map"}),
 }
-OF_RESULTS = {
-    "summary": (summary, DAMAGE),
-    "medians": (medians, TOP_SCORES),
-}
-EVERY = {name: act for name, (act, _) in (OF_RUNS | OF_RESULTS).items()}
+EVERY = {name: act for name, (act, _) in OF_RUNS.items()}
 SCORED = ("ablation", "sweep", "paired", "shares", "images_or_labels", "ranks", "modes")
 RUNS = pytest.mark.parametrize("name", OF_RUNS)
-RESULTS = pytest.mark.parametrize("name", OF_RESULTS)
 
 
 def of_rpa(given):
@@ -179,8 +172,7 @@ def test_tables_of_another_kind_are_refused(name) -> None:
     act = EVERY[name]
     for given in (pa.table({}), pa.table({"a": [1], "b": ["x"]}), None, table().to_pylist()):
         assert "; give " in refused(act, given)
-    schema = OF_RESULTS[name][1] if name in OF_RESULTS else None
-    empty = table([]) if schema is None else schema.empty_table()
+    empty = table([])
     assert any(word in refused(act, empty) for word in ("; run a ", "; give ", "; compare "))
 
 
@@ -259,17 +251,3 @@ def test_several_schemes_where_one_is_expected_are_refused() -> None:
 )  # fmt: skip
 def test_what_is_not_there_is_named(act, name) -> None:
     assert name in refused(act, table())
-
-
-@RESULTS
-def test_a_result_has_all_its_columns(name) -> None:
-    act, schema = OF_RESULTS[name]
-    values = {"model": "m", "method": "an", "kind": "true positive", "entry": "unknown", "epoch": 1}
-    values |= {"class": "cat", "present": True, "selected": False}
-    one = pa.Table.from_pylist(
-        [{each.name: values.get(each.name, 1) for each in schema}], schema=schema
-    )
-    assert answer(act, one) is not None
-    for column in schema.names:
-        told = refused(act, one.drop_columns([column]))
-        assert f"the table has no column {column!r}; give what " in told

@@ -23,18 +23,14 @@ from simkit.study.analysis.comparing.images_or_labels import images_or_labels
 from simkit.study.analysis.comparing.shares import shares
 from simkit.study.analysis.comparing.sweep import sweep
 from simkit.study.analysis.embedding import curves, label_distances, neighbours, temperatures
-from simkit.study.analysis.explaining.activation import activation
-from simkit.study.analysis.explaining.damage import Course, damage
-from simkit.study.analysis.explaining.gradients import cell_gradients
-from simkit.study.analysis.explaining.heat_maps import HeatMaps, heat_maps, located
-from simkit.study.analysis.explaining.object_size import object_size
-from simkit.study.analysis.explaining.pointing import POINTING
-from simkit.study.analysis.explaining.top_scores import top_scores
+from simkit.study.analysis.explaining import Course, damage, top_scores
+from simkit.study.analysis.gradients import cell_gradients
 from simkit.study.analysis.labelling.confusion import confusion
 from simkit.study.analysis.labelling.depths import depths
 from simkit.study.analysis.labelling.distributions import distributions
 from simkit.study.analysis.labelling.revealed import revealed
 from simkit.study.analysis.learning import corrections, memorisation, modification
+from simkit.study.analysis.locating import HeatMaps, activation, heat_maps, located, object_size
 from simkit.study.analysis.loss_shapes import Scene, loss_shapes
 from simkit.study.analysis.priors.likelihood import likelihood, likely_labels
 from simkit.study.analysis.priors.modes import mode_gaps, modes
@@ -109,7 +105,6 @@ def _compared(draws: int) -> dict[str, pa.Table]:
     ]
     scored = {"method": ["full", "an"] * draws, "draw": sorted([*range(draws)] * 2)}
     scored |= {"map": [0.8, 0.5] * draws, "pointing": [0.7 + 0.01 * d for d in range(2 * draws)]}
-    blank = [{**dict.fromkeys(POINTING.names), **row} for row in pa.table(scored).to_pylist()]
     both = modes(plain, ["map", "map_o"])
     return {
         "ablation": ablation(plain, "an"),
@@ -118,7 +113,7 @@ def _compared(draws: int) -> dict[str, pa.Table]:
         "mode-gap": mode_gaps(plain),
         "modes": both,
         "score-pair": both,
-        "pointing": pa.Table.from_pylist(blank, schema=POINTING),
+        "pointing": pa.table(scored),
         "sweep": sweep(several, "delta"),
     }
 

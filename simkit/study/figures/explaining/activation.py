@@ -49,7 +49,7 @@ class ActivationMaps(Figure):
 
     name: ClassVar[str] = "activation-maps"
     title: ClassVar[str] = "Pictures, and where models see a class in them"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.activation.activation"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.activation"
     reads: ClassVar = {
         "model": str, "image": int, "class": str, "probability": float,
         "map": list[list[float]], "boxes": list[list[float]],

@@ -39,7 +39,7 @@ class ByPart(Figure):
 
     name: ClassVar[str] = "by-part"
     title: ClassVar[str] = "mAP by the size of objects, or by the number of present labels"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.object_size.object_size"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.object_size"
     reads: ClassVar = {
         "method": str,
         "by": str,

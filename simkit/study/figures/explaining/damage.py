@@ -42,7 +42,7 @@ class MapDamage(Figure):
 
     name: ClassVar[str] = "map-damage"
     title: ClassVar[str] = "Class maps beside those of a fully trained model"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.damage.damage"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.damage"
     reads: ClassVar = {
         "model": str, "present": bool, "agreement": float | None, "control": float | None,
         **dict.fromkeys(("top", "bottom", "full_top", "full_bottom"), float),

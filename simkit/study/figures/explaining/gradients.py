@@ -38,7 +38,7 @@ class CellGradients(Figure):
 
     name: ClassVar[str] = "cell-gradients"
     title: ClassVar[str] = "What training pushes at cells of class maps, with and without a boost"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.gradients.cell_gradients"
+    made_by: ClassVar[str] = "simkit.study.analysis.gradients.cell_gradients"
     reads: ClassVar = {"method": str, "labels": str, "cells": str, "push": float}
 
     height: float = 3.6

@@ -45,7 +45,7 @@ class HeatMaps(Figure):
 
     name: ClassVar[str] = "heat-maps"
     title: ClassVar[str] = "Heat maps of training pictures, and how they come about"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.heat_maps.heat_maps"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.heat_maps"
     reads: ClassVar = {
         "model": str, "epoch": int, "image": int, "class": str, "kind": str,
         "map": list[list[float]], "boxes": list[list[float]],

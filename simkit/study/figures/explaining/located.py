@@ -32,7 +32,7 @@ class HeatLocated(Figure):
 
     name: ClassVar[str] = "heat-located"
     title: ClassVar[str] = "How well heat maps tell objects from their surroundings"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.heat_maps.located"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.located"
     reads: ClassVar = {
         "model": str, "epoch": int, "kind": str,
         "mean": float, "inside": float | None, "outside": float | None,

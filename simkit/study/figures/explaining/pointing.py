@@ -33,7 +33,7 @@ class Pointing(Figure):
 
     name: ClassVar[str] = "pointing"
     title: ClassVar[str] = "The pointing game over mAP, method by method"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.pointing.pointing"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.pointing"
     reads: ClassVar = {"method": str, "draw": int, "map": float, "pointing": float}
 
     centre: float | None = field(

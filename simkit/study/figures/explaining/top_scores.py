@@ -32,7 +32,7 @@ class TopScores(Figure):
 
     name: ClassVar[str] = "top-scores"
     title: ClassVar[str] = "Distributions of the highest probabilities, model by model"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.top_scores.top_scores"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.top_scores"
     reads: ClassVar = {"model": str, "rank": int, "probability": float}
 
     height: float = 3.9

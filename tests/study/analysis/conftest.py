@@ -3,7 +3,7 @@
 import pytest
 
 from simkit.learn.steps.optim import Settings
-from simkit.study.analysis.explaining.models import models
+from simkit.study.analysis.explaining import models
 from simkit.study.material.material import Material, Source, open_material
 
 SETTINGS = Settings(epochs=10, batch_size=32, lr=0.1)
