@@ -14,6 +14,7 @@ from simkit.study.figures import base
 from simkit.study.figures.base import Facets, Panels, count, label, over_draws, power
 from simkit.study.figures.facets import spread
 from simkit.study.figures.style import Look, fold, house_style, looks, palette, text_width
+from tests.study.figures.made import legend
 from tests.study.figures.test_every_table import check_picture, texts_of
 
 KNOWN = ["an", "ignore", "ll-r", "csl", "se", "role", "en", "full"]
@@ -24,10 +25,6 @@ RESTS = ["", "(delta=1)", "+boostlu", "+cl", "+scl", "+boostlu(alpha=3)"]
 def styled():
     with house_style():
         yield
-
-
-def legend(drawing) -> list[str]:
-    return [text.get_text() for one in drawing.legends for text in one.get_texts()]
 
 
 def test_figures_are_found_by_name() -> None:
