@@ -49,8 +49,8 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
     images = fine.sum(0)
     true = (there & fine).sum(0) / np.maximum(images, 1)
     rows: list[dict[str, Any]] = []
-    for name, seen in selections(task, methods, **training).items():
-        ignored = seen.of_epochs()[-1] & open
+    for name, selected in selections(task, methods, **training).items():
+        ignored = selected[-1] & open
         assumed = open & ~ignored
         cells = [(codes == PRESENT) & fine, (codes == ABSENT) & fine]
         cells += [ignored, ignored & there, assumed, assumed & there]
