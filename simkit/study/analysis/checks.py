@@ -10,10 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown, whole_number
-from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-
-Methods = Sequence[str] | str  # as `simkit list methods` spells them; a text with commas
 
 
 def count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
@@ -51,7 +48,7 @@ def names(values: Any, what: str) -> tuple[str, ...]:
     return several
 
 
-def listed(methods: Methods, what: str = "methods") -> tuple[str, ...]:
+def listed(methods: Sequence[str] | str, what: str = "methods") -> tuple[str, ...]:
     """Methods from a sequence, or from a text with commas between them. Raises as `names`."""
     if not isinstance(methods, str):
         return names(methods, what)
@@ -59,7 +56,7 @@ def listed(methods: Methods, what: str = "methods") -> tuple[str, ...]:
     return tuple(spec.strip() for spec in specs if spec.strip())
 
 
-def some(methods: Methods, asker: str) -> list[str]:
+def some(methods: Sequence[str] | str, asker: str) -> list[str]:
     """Methods as `listed` reads them, each once. Raises BadInput where none is named."""
     specs = list(dict.fromkeys(listed(methods, f"{asker}: methods")))
     if not specs:
@@ -134,13 +131,4 @@ def same_images(inputs: Any, truth: Truth, asker: str) -> None:
         raise BadInput(
             f"{asker}: {len(inputs):,} inputs came with a truth of {len(truth.images):,} images; "
             "give those of one split"
-        )
-
-
-def check_same(truth: Truth, labels: PartialLabels, name: str) -> None:
-    """Raise BadInput unless labels and truth are about the same images and classes."""
-    if labels.classes != truth.classes or not np.array_equal(labels.images, truth.images):
-        raise BadInput(
-            f"the labels called {name!r} are about other images or classes than the truth; "
-            "simulate them from this truth"
         )

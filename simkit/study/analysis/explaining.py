@@ -24,7 +24,6 @@ from simkit.learn.methods import Method, Task, make
 from simkit.learn.train import Watcher, train
 from simkit.learn.trained import BATCH, Trained, check_maps, evaluating
 from simkit.study.analysis import checks
-from simkit.study.analysis.checks import Methods
 from simkit.study.analysis.learning import innermost
 from simkit.study.frames import frame
 from simkit.study.material.material import Material
@@ -37,7 +36,7 @@ _ENDS = ("top", "bottom", "full_top", "full_bottom")
 
 def models(
     material: Material,
-    methods: Methods,
+    methods: Sequence[str] | str,
     scheme: str,
     *,
     watch: Watch | None = None,
@@ -66,7 +65,7 @@ def models(
 
 def from_pixels(
     data: Dataset,
-    methods: Methods,
+    methods: Sequence[str] | str,
     scheme: str,
     *,
     network: str = "scenes-net",
@@ -104,7 +103,7 @@ def _train_each(
     asker: str,
     material: Material,
     inputs: Any,
-    methods: Methods,
+    methods: Sequence[str] | str,
     scheme: str,
     watch: Watch,
     **training: Any,

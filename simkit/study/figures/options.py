@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.by_class import ByClass, by_class
+from simkit.study.analysis.classes import ByClass, by_class
 from simkit.study.analysis.comparing.chosen import under, within
 from simkit.study.figures.previous import Figure
 from simkit.study.grids.limit import Limit, at, money

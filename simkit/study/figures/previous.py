@@ -1,4 +1,4 @@
-"""The base of figures that are not made of `base` and `marks` yet; it goes with the last."""
+"""The base of figures that are not made of `base` and `facets` yet; it goes with the last."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from simkit.study.figures.style import label as label
 from simkit.study.tables import Whole, checked
 
 if TYPE_CHECKING:
-    from simkit.study.analysis.comparing.by_class import ByClass
+    from simkit.study.analysis.classes import ByClass
 
 Row = Mapping[str, Any]
 Metric = Literal["map", "map_all", "map_o"]

@@ -18,24 +18,23 @@ from simkit.learn.methods import Task, make
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.study import runs
-from simkit.study.analysis.comparing.ablation import ablation
-from simkit.study.analysis.comparing.images_or_labels import images_or_labels
-from simkit.study.analysis.comparing.shares import shares
-from simkit.study.analysis.comparing.sweep import sweep
+from simkit.study.analysis.amounts import images_or_labels, mode_gaps, modes, shares, sweep
+from simkit.study.analysis.class_priors import (
+    estimates,
+    likelihood,
+    likely_labels,
+    priors,
+    rank_agreement,
+    readings,
+)
+from simkit.study.analysis.comparisons import ablation
 from simkit.study.analysis.embedding import curves, label_distances, neighbours, temperatures
 from simkit.study.analysis.explaining import Course, damage, top_scores
 from simkit.study.analysis.gradients import cell_gradients
-from simkit.study.analysis.labelling.confusion import confusion
-from simkit.study.analysis.labelling.depths import depths
-from simkit.study.analysis.labelling.distributions import distributions
-from simkit.study.analysis.labelling.revealed import revealed
+from simkit.study.analysis.labelling import confusion, depths, distributions, revealed
 from simkit.study.analysis.learning import corrections, memorisation, modification
 from simkit.study.analysis.locating import HeatMaps, activation, heat_maps, located, object_size
 from simkit.study.analysis.loss_shapes import Scene, loss_shapes
-from simkit.study.analysis.priors.likelihood import likelihood, likely_labels
-from simkit.study.analysis.priors.modes import mode_gaps, modes
-from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement
-from simkit.study.analysis.priors.readings import readings
 from simkit.study.frames import opened
 from tests.study import planted, planted_classes
 
@@ -60,16 +59,6 @@ def over_draws(draws: int) -> dict[str, pd.DataFrame]:
     """Those of scores over draws; of one draw there are no intervals."""
     found = _compared(draws) | dict.fromkeys(OF_RUNS, _of_runs(draws))
     return {name: opened(table) for name, table in found.items()}
-
-
-def named_lines(axes) -> dict:
-    """The lines of a panel that its legend names."""
-    return {line.get_label(): line for line in axes.lines if line.get_label()[:1] not in ("", "_")}
-
-
-def legend(drawing) -> list[str]:
-    """The names of a figure's legend, below its panels."""
-    return [text.get_text() for one in drawing.legends for text in one.get_texts()]
 
 
 def _of_runs(draws: int, **fields) -> pa.Table:

@@ -38,7 +38,7 @@ class Ablation(Figure):
 
     name: ClassVar[str] = "ablation"
     title: ClassVar[str] = "Variations of a method: scores, and differences to a base"
-    made_by: ClassVar[str] = "simkit.study.analysis.comparing.ablation.ablation"
+    made_by: ClassVar[str] = "simkit.analysis.ablation"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": bool, "draws": int, "missing": int, "mean": float,
         "noise": bool | None,

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter
 from scipy.stats import spearmanr
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.by_class import ByClass, Values
+from simkit.study.analysis.classes import ByClass, Values
 from simkit.study.analysis.comparing.chosen import some_methods
 from simkit.study.figures.options import OfScheme, at_cost
 from simkit.study.figures.previous import (

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.by_class import ByClass
+from simkit.study.analysis.classes import ByClass
 from simkit.study.analysis.comparing.chosen import Methods, some_methods
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import Look, look

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from simkit.study.analysis.comparing.chosen import Methods, some_methods, under
-from simkit.study.analysis.comparing.courses import Course, What, courses
+from simkit.study.analysis.comparisons import Course, What, courses
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import Look, look
 from simkit.study.figures.options import RUNS, AtBudget, paid, some

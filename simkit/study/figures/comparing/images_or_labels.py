@@ -34,7 +34,7 @@ class ImagesOrLabels(Figure):
 
     name: ClassVar[str] = "images-or-labels"
     title: ClassVar[str] = "Few images completely labelled, or many weakly: over images and labels"
-    made_by: ClassVar[str] = "simkit.study.analysis.comparing.images_or_labels.images_or_labels"
+    made_by: ClassVar[str] = "simkit.analysis.images_or_labels"
     reads: ClassVar = {
         "scheme": str, "method": str, "complete": bool, "share": float, "labels": float,
         "draws": int, "mean": float, "low": float | None, "high": float | None,

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.by_class import ByClass
+from simkit.study.analysis.classes import ByClass
 from simkit.study.analysis.comparing.chosen import Methods, some_methods
 from simkit.study.figures.looks import Look, look
 from simkit.study.figures.options import OfScheme, at_cost, some

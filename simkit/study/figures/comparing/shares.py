@@ -42,7 +42,7 @@ class LabelShares(Figure):
 
     name: ClassVar[str] = "label-shares"
     title: ClassVar[str] = "mAP by the share of labels that are known, beside the oracle"
-    made_by: ClassVar[str] = "simkit.study.analysis.comparing.shares.shares"
+    made_by: ClassVar[str] = "simkit.analysis.shares"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": str | None, "reference": bool, "draws": int,
         **dict.fromkeys(("positives", "labels", "mean"), float),

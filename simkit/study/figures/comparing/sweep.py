@@ -52,7 +52,7 @@ class Sweep(Figure):
 
     name: ClassVar[str] = "sweep"
     title: ClassVar[str] = "mAP over the values of one setting, the default marked"
-    made_by: ClassVar[str] = "simkit.study.analysis.comparing.sweep.sweep"
+    made_by: ClassVar[str] = "simkit.analysis.sweep"
     reads: ClassVar = {
         "scheme": str, "method": str, "setting": str, "value": str, "number": float | None,
         "default": bool, "draws": int, "missing": int,

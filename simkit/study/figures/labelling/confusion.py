@@ -33,7 +33,7 @@ class Confusion(Figure):
 
     name: ClassVar[str] = "confusion"
     title: ClassVar[str] = "What people say, who errs, and how far they agree"
-    made_by: ClassVar[str] = "simkit.study.analysis.labelling.confusion.confusion"
+    made_by: ClassVar[str] = "simkit.analysis.confusion"
     reads: ClassVar = {
         "part": str, "name": str, "answer": str | None,
         **dict.fromkeys(("votes", "share", "simulated", "miss", "false_alarm"), float | None),
@@ -64,7 +64,7 @@ class Confusion(Figure):
 
 
 def _check(parts: dict[str, list[dict[str, Any]]]) -> None:
-    mend = "give what simkit.study.analysis.labelling.confusion.confusion returns"
+    mend = "give what simkit.analysis.confusion returns"
     for row in parts["matrix"]:
         if row["name"] not in _TRUTHS:
             raise BadInput(

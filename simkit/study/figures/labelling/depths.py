@@ -43,7 +43,7 @@ class LabelDepths(Figure):
 
     name: ClassVar[str] = "label-depths"
     title: ClassVar[str] = "Known and missing labels by depth in the hierarchy"
-    made_by: ClassVar[str] = "simkit.study.analysis.labelling.depths.depths"
+    made_by: ClassVar[str] = "simkit.analysis.depths"
     reads: ClassVar = {
         "scheme": str,
         "depth": int,

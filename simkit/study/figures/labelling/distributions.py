@@ -23,7 +23,7 @@ class Distributions(Figure):
 
     name: ClassVar[str] = "distributions"
     title: ClassVar[str] = "Class distribution before and after annotation"
-    made_by: ClassVar[str] = "simkit.study.analysis.labelling.distributions.distributions"
+    made_by: ClassVar[str] = "simkit.analysis.distributions"
     reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
     whole: ClassVar = (("scheme",), ("class",))
 

@@ -30,7 +30,7 @@ class Revealed(Figure):
 
     name: ClassVar[str] = "revealed"
     title: ClassVar[str] = "What each scheme reveals of one picture"
-    made_by: ClassVar[str] = "simkit.study.analysis.labelling.revealed.revealed"
+    made_by: ClassVar[str] = "simkit.analysis.revealed"
     reads: ClassVar = {
         "scheme": str,
         "class": str,

@@ -1,0 +1,311 @@
+"""Panels on a page: their grid, titles and outer labels, heading, legend and caption."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from numpy.typing import NDArray
+
+from simkit.study.figures.style import WIDTH, fold, wrapped
+
+Key = Literal["below", "ends"]
+_MARGIN, _GAP = 0.07, 0.12  # inches: to the edge of the page, between its parts
+_TALL = 7.0  # inches of panels from which on the legend stands above them
+_NAME = 9.0  # points of the names at the ends of lines
+
+
+def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:
+    """The rows of each value of a column, in the order of the table."""
+    return dict(iter(table.groupby(column, sort=False)))
+
+
+class Panels:
+    """Axes in rows and columns below a heading, and their legend and caption below them.
+
+    Iterating gives the panels, or with `rows` the columns, each an array of its panels.
+
+    Parameters
+    ----------
+    titles
+        One for each panel; they fill rows of at most `across`.
+    rows
+        Panels below each other under every title, in place of one.
+    height
+        Of each row of panels in inches, or one number for each row. Heading, legend and caption
+        come on top of that.
+    sharex, sharey
+        As matplotlib's `subplots` takes them.
+    widths
+        Of the columns, relative to each other.
+    """
+
+    def __init__(
+        self,
+        titles: Iterable[str] = ("",),
+        *,
+        rows: int = 0,
+        across: int = 4,
+        height: float | Sequence[float] = 3.0,
+        sharex: Any = True,
+        sharey: Any = True,
+        widths: Sequence[float] | None = None,
+    ) -> None:
+        titles = list(titles)
+        across = len(titles) if rows else min(across, len(titles))
+        down = rows or -(-len(titles) // across)
+        heights = [height] * down if isinstance(height, int | float) else list(height)
+        self.drawing = Drawing(figsize=(WIDTH, sum(heights)), layout="constrained")
+        self.grid: NDArray[Any] = self.drawing.subplots(
+            down, across, sharex=sharex, sharey=sharey, squeeze=False,
+            width_ratios=widths, height_ratios=heights,
+        )  # fmt: skip
+        self._rows = rows
+        self._ends: list[tuple[Axes, list[Any], list[str]]] = []  # lines and their names
+        self._used: list[Axes] = list(self.grid.flat)[: None if rows else len(titles)]
+        self._empty: list[Axes] = list(self.grid.flat)[len(self._used) :]
+        for axes, title in zip(self.grid.flat, titles, strict=False):
+            axes.set_title(title)
+        for axes in self._empty:
+            axes.set_axis_off()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.grid.T if self._rows else self._used)
+
+    def labels(self, x: str | Sequence[str] = "", y: str | Sequence[str] = "") -> None:
+        """Name the axes, once for all panels, or x of each column and y of each row."""
+        rows, columns = self.grid.shape
+        xs, ys = [x] * columns if isinstance(x, str) else list(x), [y] if isinstance(y, str) else y
+        for place, text in enumerate(filter(None, xs)):
+            lowest = [axes for axes in self.grid[:, place] if axes not in self._empty][-1]
+            lowest.set_xlabel(text)
+            lowest.tick_params(labelbottom=True)
+        if isinstance(y, str) and rows > 1:
+            self.drawing.supylabel(y, fontsize=10)
+            return
+        for place, text in enumerate(filter(None, ys)):
+            self.grid[place, 0].set_ylabel(text)
+
+    def finish(self, heading: str, *caption: str, key: Key = "below") -> Drawing:
+        """The figure, with its heading and how to read it; empty parts of the caption are left out.
+
+        Everything drawn with a matplotlib label stands in the legend once: in a place of the grid
+        that has no panel, else below the panels, or above them where these are tall. key: "ends"
+        writes the names of lines beside their ends instead, where they have room.
+        """
+        room, panels = self.drawing.get_figwidth() - 2 * _MARGIN, self.drawing.get_figheight()
+        head = self._page_text(wrapped(heading, room, 13, "bold"), size=13, weight="bold")
+        lines = [line for part in caption if part for line in wrapped(part, room, 9)]
+        foot = self._page_text(lines, size=9, color="#555555")
+        ends = key == "ends" and self._name_ends()
+        legend = None if ends else self._legend()
+        above = panels > _TALL  # a reader of a long page needs the legend first
+        bottom = _MARGIN + _tall(foot) + (0 if above else _tall(legend))
+        height = bottom + panels + (_tall(legend) if above else 0) + _tall(head) + _MARGIN
+        self.drawing.set_figheight(height)
+        foot.set_y(_MARGIN / height)
+        head.set_y(1 - _MARGIN / height)
+        if legend is not None:
+            low = bottom + panels + _GAP / 2 if above else _MARGIN + _tall(foot)
+            legend.set_bbox_to_anchor((0, low / height))
+        self._lay_out(bottom / height, panels / height)
+        return self.drawing
+
+    def _page_text(self, lines: list[str], **style: Any) -> Any:
+        """Heading or caption, which the layout of the panels leaves alone."""
+        write, va = self.drawing.supxlabel, "bottom"
+        if style["size"] > 10:
+            write, va = self.drawing.suptitle, "top"
+        at: Any = {"x": _MARGIN / self.drawing.get_figwidth(), "y": 0.5, "ha": "left", "va": va}
+        text = write("\n".join(lines), **at, **style)
+        text.set_in_layout(False)
+        return text
+
+    def _lay_out(self, bottom: float, height: float) -> None:
+        """Place the panels between these shares of the height, and fold what is too long."""
+        layout: Any = self.drawing.get_layout_engine()
+        layout.set(rect=(0, bottom, 1, height))
+        if outer := self.drawing.get_supylabel():
+            self.drawing.supylabel(outer, y=bottom + height / 2, fontsize=10)
+        titles = {axes: axes.get_title("left") for axes in self.grid.flat}
+        for axes in titles:  # long ones would push the panels apart
+            axes.set_title("")
+        layout.execute(self.drawing)
+        width = self.drawing.get_figwidth()
+        for row in self.grid:
+            right = width
+            for axes in row[::-1]:  # a title has room up to the next one
+                left = width * axes.get_position().x0
+                room = right - left - 0.15
+                axes.set_title(fold(titles[axes], room, size=11, lines=3, weight="bold"))
+                right = left if titles[axes] else right
+        for axes in self._used:
+            wide, tall = axes.get_position().size * self.drawing.get_size_inches()
+            axes.set_xlabel(fold(axes.get_xlabel(), wide, lines=3))
+            axes.set_ylabel(fold(axes.get_ylabel(), 1.1 * tall, lines=3))
+        layout.execute(self.drawing)
+        self.drawing.set_layout_engine("none")  # no change from here on
+        for axes in self.drawing.axes:  # rounded: the solver's last digits differ from run to run
+            axes.set_position(np.round(axes.get_position(original=True).bounds, 6).tolist())
+        for axes, lines, names in self._ends:
+            _spread_names(axes, lines, names)
+
+    def _legend(self) -> Any:
+        """The legend as it has room; None where it takes no place of its own."""
+        handles: dict[str, Any] = {}
+        for axes in self._used:
+            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(fold(name, WIDTH - 1), handle)
+        if not handles:
+            return None
+        if self._empty:
+            hole = self._empty[0]
+            legend = hole.legend(handles.values(), handles, loc="center", labelspacing=0.8)
+            width, height = hole.get_position().size * self.drawing.get_size_inches()
+            if _wide(legend) < width + 0.2 and _tall(legend) < height + 0.2:
+                return None
+            legend.remove()
+        for most in range(min(len(handles), 6), 0, -1):
+            across = -(-len(handles) // -(-len(handles) // most))  # columns of about equal length
+            legend = self.drawing.legend(
+                handles.values(), handles, loc="lower left", ncols=across, borderaxespad=0
+            )
+            if _wide(legend) <= self.drawing.get_figwidth() or most == 1:
+                break
+            legend.remove()
+        legend.set_in_layout(False)
+        return legend
+
+    def _name_ends(self) -> bool:
+        """Write names beside the ends of lines, as ticks of an axis; False where they lack room."""
+        shown = []
+        room = 0.3 * self.drawing.get_figwidth() / self.grid.shape[1]
+        for axes in self._used:
+            lines = [line for line in axes.lines if str(line.get_label())[:1] not in ("", "_")]
+            lines = [line for line in lines if np.isfinite(_ys(line)).any()]
+            lines.sort(key=lambda line: _end(line)[1])
+            names = [fold(str(line.get_label()), room, size=_NAME, lines=3) for line in lines]
+            tall = axes.get_position().height * self.drawing.get_figheight()
+            rows = sum(name.count("\n") + 1 for name in names)
+            if any(name.endswith("…") for name in names) or rows * _NAME * 1.4 / 72 > tall:
+                return False
+            shown.append((axes, lines, names))
+        for axes, _, names in shown:
+            side = axes.secondary_yaxis("right")
+            side.spines["right"].set_visible(False)
+            side.tick_params(length=0, pad=2)
+            side.set_yticks(np.linspace(*axes.get_ylim(), len(names)), names, fontsize=_NAME)
+        self._ends = shown
+        return True
+
+
+class Facets(Panels):
+    """A panel for each value of a column, or for each pair of values of two.
+
+    Iterating gives each panel with its rows of the table; with `rows`, each column of panels.
+
+    Parameters
+    ----------
+    column, named
+        Whose values have a panel each, in the order of the table, and how these are called.
+    down
+        A second column: its values are the rows of the grid, those of `column` its columns.
+    layout
+        As of `Panels`.
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        column: str,
+        *,
+        named: Callable[[Any], str] = str,
+        down: str = "",
+        **layout: Any,
+    ) -> None:
+        self._parts = list(split(table, column).values())
+        if down:
+            values = table[down].unique()
+            layout["rows"] = len(values)
+            self._parts = [rows[rows[down] == v] for v in values for rows in self._parts]
+        super().__init__(map(named, table[column].unique()), **layout)
+        self._panels = list(self.grid.flat) if down else list(super().__iter__())
+        for axes, rows in zip(self._panels, self._parts, strict=True):
+            if rows.empty:
+                axes.set_axis_off()
+
+    def __iter__(self) -> Iterator[Any]:
+        both = zip(self._panels, self._parts, strict=True)
+        return ((axes, rows) for axes, rows in both if len(rows))
+
+
+def spread(
+    wanted: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf
+) -> NDArray[np.float64]:
+    """Ascending places (n,) at least `gap` apart, near those wanted (n, ascending).
+
+    Neighbours that are too near share their mean as middle. They keep between low and high where
+    there is room for all of them.
+    """
+    blocks: list[tuple[float, int]] = []  # the mean of what its first place would be, how many
+    for place, value in enumerate(wanted):
+        start, number = value - place * gap, 1
+        while blocks and blocks[-1][0] > start:
+            before, many = blocks.pop()
+            start = (before * many + start * number) / (many + number)
+            number += many
+        blocks.append((start, number))
+    flat = np.repeat([start for start, _ in blocks], [number for _, number in blocks])
+    last = high - (len(wanted) - 1) * gap
+    if last >= low:
+        flat = np.clip(flat, low, last)
+    elif np.isfinite(last):
+        flat = np.full(len(wanted), (low + last) / 2)  # over both ends alike
+    return flat + gap * np.arange(len(wanted))
+
+
+def _ys(line: Any) -> NDArray[np.float64]:
+    return np.asarray(line.get_ydata(), float)
+
+
+def _end(line: Any) -> tuple[float, float]:
+    """Where a line has its last point."""
+    last = np.flatnonzero(np.isfinite(_ys(line)))[-1]
+    return float(line.get_xdata()[last]), float(_ys(line)[last])
+
+
+def _spread_names(axes: Axes, lines: list[Any], names: list[str]) -> None:
+    """Write names near the ends of lines, apart; a dotted line leads from each end to its name."""
+    if not names:
+        return
+    (side,) = axes.child_axes
+    (left, right), limits = axes.get_xlim(), axes.get_ylim()
+    tall = max(text.get_window_extent().height for text in side.get_yticklabels())
+    pixels = axes.transData.transform([_end(line) for line in lines])[:, 1]
+    # Half a line from both ends: no name lies on the axis below.
+    bottom, top = axes.get_window_extent().intervaly
+    places = spread(pixels.tolist(), 1.1 * tall, bottom + tall / 2, top - tall / 2)
+    heights = axes.transData.inverted().transform([(0, place) for place in places])[:, 1]
+    side.set_yticks(heights, names, fontsize=_NAME)
+    for text, line, height in zip(side.get_yticklabels(), lines, heights, strict=True):
+        text.set_color(line.get_color())
+        x, y = _end(line)
+        axes.plot([x, right], [y, height], ":", color=line.get_color(), linewidth=0.8, zorder=1)
+    axes.set_xlim(left, right)
+    axes.set_ylim(limits)
+
+
+def _wide(artist: Any) -> float:
+    return float(artist.get_window_extent().width / artist.get_figure(root=True).dpi)
+
+
+def _tall(artist: Any) -> float:
+    """Inches that a part of the page takes, with the gap to the next one."""
+    if artist is None:
+        return 0.0
+    height = float(artist.get_window_extent().height / artist.get_figure(root=True).dpi)
+    return height + _GAP if height else 0.0
