@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput, unknown, whole_number
 from simkit.labels.truth import Truth
 
+Methods = Sequence[str] | str  # as `simkit list methods` spells them; a text with commas
+
 
 def count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
     """A whole number of at least `least`. Raises BadInput that begins with `what` otherwise."""
@@ -48,7 +50,7 @@ def names(values: Any, what: str) -> tuple[str, ...]:
     return several
 
 
-def listed(methods: Sequence[str] | str, what: str = "methods") -> tuple[str, ...]:
+def listed(methods: Methods, what: str = "methods") -> tuple[str, ...]:
     """Methods from a sequence, or from a text with commas between them. Raises as `names`."""
     if not isinstance(methods, str):
         return names(methods, what)
@@ -56,7 +58,7 @@ def listed(methods: Sequence[str] | str, what: str = "methods") -> tuple[str, ..
     return tuple(spec.strip() for spec in specs if spec.strip())
 
 
-def some(methods: Sequence[str] | str, asker: str) -> list[str]:
+def some(methods: Methods, asker: str) -> list[str]:
     """Methods as `listed` reads them, each once. Raises BadInput where none is named."""
     specs = list(dict.fromkeys(listed(methods, f"{asker}: methods")))
     if not specs:

@@ -179,8 +179,8 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
     images = usable.sum(0)
     true = (present & usable).sum(0) / np.maximum(images, 1)
     tables = {}
-    for name, selection in selections(task, methods, **training).items():
-        ignored = selection.of_epochs()[-1] & unknown
+    for name, selected in selections(task, methods, **training).items():
+        ignored = selected[-1] & unknown
         assumed = unknown & ~ignored
         masks = {
             "present": (codes == PRESENT) & usable,

@@ -24,6 +24,7 @@ from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.pieces.exposure import Exposure
 from simkit.study.analysis import checks
+from simkit.study.analysis.checks import Methods
 
 _MOST_IDS = 20_000  # among which the nearest spelling is found within a second
 
@@ -63,15 +64,15 @@ def neighbours(
     checks.same_images(features, truth, "neighbours")
     checks.count(k, "neighbours: k")
     ids = pd.Index(truth.images.astype(str))
-    own = _row(ids, str(query), by_number=truth.images.dtype.kind == "U")
+    row = _row(ids, str(query), by_number=truth.images.dtype.kind == "U")
     rows = np.arange(len(ids)) if without is None else np.setdiff1d(np.arange(len(ids)), without)
-    if own not in rows:
+    if row not in rows:
         raise BadInput(
             f"image {query!r} could not be read when its features were made, so it has no "
             "neighbours; ask for another"
         )
-    near = nearest(UnitRows(features, rows, "neighbours"), k, own=np.searchsorted(rows, [own]))
-    shown = np.append(own, rows[near.place[0]])
+    near = nearest(UnitRows(features, rows, "neighbours"), k, own=np.searchsorted(rows, [row]))
+    shown = np.append(row, rows[near.place[0]])
     states = _states(truth, ids, shown, labels)
     unknown = states == UNKNOWN
     return pd.DataFrame(
@@ -89,7 +90,7 @@ def neighbours(
     )
 
 
-def curves(methods: Sequence[str], *, points: int = 101) -> pd.DataFrame:
+def curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
     """Temperature over scaled distance, of soft positives and of soft negatives.
 
     Parameters
@@ -112,14 +113,14 @@ def curves(methods: Sequence[str], *, points: int = 101) -> pd.DataFrame:
     for spec, method in _exposures(methods).items():
         how = {"beta": method.beta, "gamma": method.gamma, "form": method.temperature}
         for side, pair in (("present", (distance, far)), ("absent", (far, distance))):
-            found = soft.temperatures(torch.stack(pair), **how).numpy()  # type: ignore[arg-type]
+            T = soft.temperatures(torch.stack(pair), **how).numpy()  # type: ignore[arg-type]
             where = {"method": spec, "side": side, "distance": distance.numpy()}
-            parts.append(pd.DataFrame(where | {"temperature": found, "slope": 0.5 / abs(found)}))
+            parts.append(pd.DataFrame(where | {"temperature": T, "slope": 0.5 / abs(T)}))
     return pd.concat(parts, ignore_index=True)
 
 
 def temperatures(
-    task: Task, methods: Sequence[str], image: int, *, truth: Truth | None = None
+    task: Task, methods: Methods, image: int, *, truth: Truth | None = None
 ) -> pd.DataFrame:
     """The labels of one image and the temperatures of those that are unknown.
 
@@ -150,13 +151,13 @@ def temperatures(
     about = {"class": labels.classes, "state": labels.rows([image])[0]}
     about["present"] = None if truth is None else truth.rows([image])[0]
     parts = [
-        pd.DataFrame({"method": spec, **about, "temperature": found[0]})
-        for spec, found in _of_task(task, methods, np.array([image]))
+        pd.DataFrame({"method": spec, **about, "temperature": T[0]})
+        for spec, T in _of_task(task, methods, np.array([image]))
     ]
     return pd.concat(parts, ignore_index=True)
 
 
-def reached(task: Task, methods: Sequence[str], *, truth: Truth | None = None) -> pd.DataFrame:
+def reached(task: Task, methods: Methods, *, truth: Truth | None = None) -> pd.DataFrame:
     """How many unknown labels of an image get a temperature, and how many of these are right.
 
     Returns
@@ -178,17 +179,16 @@ def reached(task: Task, methods: Sequence[str], *, truth: Truth | None = None) -
     unknown = task.labels.rows(rows) == UNKNOWN
     present = None if truth is None else truth.rows(rows)
     table = []
-    for spec, found in _of_task(task, methods, rows):
-        counts = {"unknown": unknown, "reached": found != 0}
-        counts |= {"positive": found > 0, "negative": found < 0}
+    for spec, T in _of_task(task, methods, rows):
+        counts = {"unknown": unknown, "reached": T != 0, "positive": T > 0, "negative": T < 0}
         means = {name: marked.sum(1).mean() for name, marked in counts.items()}
         shares = dict.fromkeys(("right", "right_absent", "there", "found"), np.nan)
         if present is not None:
             shares = {
-                "right": _share(present, found > 0),
-                "right_absent": _share(~present, found < 0),
+                "right": _share(present, T > 0),
+                "right_absent": _share(~present, T < 0),
                 "there": _share(present, unknown),
-                "found": _share(found > 0, unknown & present),
+                "found": _share(T > 0, unknown & present),
             }
         table.append({"method": spec, **means, **shares})
     return pd.DataFrame(table)
@@ -212,17 +212,17 @@ def label_distances(
         class, other, distance: all pairs in both directions, in the order of average linkage with
         the nearest leaves side by side.
     """
-    own = np.flatnonzero(~np.isnan(psi).any(1))
-    if len(own) < 2:
+    present = np.flatnonzero(~np.isnan(psi).any(1))
+    if len(present) < 2:
         raise BadInput(
-            f"{len(own)} of {len(classes)} classes are known to be present somewhere; distances "
-            "need two, so ask about more images"
+            f"{len(present)} of {len(classes)} classes have a place; distances need two, so ask "
+            "about more images"
         )
-    between = soft.label_distances(psi[own], distance)
+    between = soft.label_distances(psi[present], distance)
     symmetric = (between + between.T) / 2
     np.fill_diagonal(symmetric, 0.0)
     order = leaves_list(linkage(squareform(symmetric), "average", optimal_ordering=True))
-    names = np.array(classes, object)[own[order]]
+    names = np.array(classes, object)[present[order]]
     return pd.DataFrame(
         {
             "class": np.repeat(names, len(order)),
@@ -272,14 +272,14 @@ def _share(right: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
 
 
 def _of_task(
-    task: Task, specs: Sequence[str], rows: NDArray[np.int64]
+    task: Task, specs: Methods, rows: NDArray[np.int64]
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """The spelling of each method and its temperatures (b, L) of these rows."""
     for spec, method in _exposures(specs).items():
         yield spec, method.temperatures(prepare(task, method), rows)
 
 
-def _exposures(specs: Sequence[str]) -> dict[str, Exposure]:
+def _exposures(specs: Methods) -> dict[str, Exposure]:
     """The methods by their spelling."""
     methods: dict[str, Exposure] = {}
     for spec in checks.some(specs, "temperatures"):

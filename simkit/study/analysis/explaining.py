@@ -24,6 +24,7 @@ from simkit.learn.methods import Method, Task, make
 from simkit.learn.train import Watcher, train
 from simkit.learn.trained import BATCH, Trained, check_maps, evaluating
 from simkit.study.analysis import checks
+from simkit.study.analysis.checks import Methods
 from simkit.study.analysis.learning import innermost
 from simkit.study.frames import frame
 from simkit.study.material.material import Material
@@ -36,7 +37,7 @@ _ENDS = ("top", "bottom", "full_top", "full_bottom")
 
 def models(
     material: Material,
-    methods: Sequence[str] | str,
+    methods: Methods,
     scheme: str,
     *,
     watch: Watch | None = None,
@@ -65,7 +66,7 @@ def models(
 
 def from_pixels(
     data: Dataset,
-    methods: Sequence[str] | str,
+    methods: Methods,
     scheme: str,
     *,
     network: str = "scenes-net",
@@ -103,7 +104,7 @@ def _train_each(
     asker: str,
     material: Material,
     inputs: Any,
-    methods: Sequence[str] | str,
+    methods: Methods,
     scheme: str,
     watch: Watch,
     **training: Any,

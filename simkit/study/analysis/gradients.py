@@ -5,8 +5,6 @@ All is measured with autograd on the methods themselves and stands beside the pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 import torch
@@ -19,6 +17,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.boostlu import BoostLU
 from simkit.study.analysis import checks
+from simkit.study.analysis.checks import Methods
 from simkit.study.analysis.learning import KINDS, kinds
 
 _NAMES = {  # of KINDS, in this order
@@ -27,6 +26,7 @@ _NAMES = {  # of KINDS, in this order
     "true negative": "true negative",
 }
 _AT_ONCE = 64  # images
+_SUMS = {"number": "sum", "push": "sum", "closed": "sum", "error": "max"}
 
 
 def logit_gaps(logits: NDArray[np.floating], labels: PartialLabels, truth: Truth) -> pd.DataFrame:
@@ -77,7 +77,7 @@ def cell_gradients(
     maps: NDArray[np.floating],
     labels: PartialLabels,
     truth: Truth,
-    methods: Sequence[str] | str = ("an", "an+boostlu"),
+    methods: Methods = ("an", "an+boostlu"),
 ) -> pd.DataFrame:
     """How hard AN pushes at the cells of class maps, without a boost and with it.
 
@@ -105,17 +105,16 @@ def cell_gradients(
     BoostLU (Kim et al., CVPR 2023), Eqs 4, 9, 10.
     """
     rows = _asked(np.shape(maps), 4, labels, truth)
-    parts = []
+    maps, kind, parts = np.asarray(maps), kinds(labels, truth), []
+    order = [(KINDS.index(name), above) for name in _NAMES for above in (True, False)]
     for spec in checks.some(methods, "cell_gradients"):
         method, state = _started(spec, labels)
-        kind = kinds(labels, truth)
-        sums = [
-            _cells(method, state, labels, kind, np.asarray(maps), rows[start : start + _AT_ONCE])
-            for start in range(0, len(rows), _AT_ONCE)
-        ]
-        how = {"number": "sum", "push": "sum", "closed": "sum", "error": "max"}
-        table = pd.concat(sums).groupby(level=[0, 1]).agg(how)
-        order = [(KINDS.index(name), above) for name in _NAMES for above in (True, False)]
+        sums = []
+        for some in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
+            cells = _cells(method, state, labels.rows(some), maps[some]).assign(number=1)
+            cells["kind"] = kind[some].repeat(maps.shape[2] * maps.shape[3])
+            sums.append(cells.groupby(["kind", "above"]).agg(_SUMS))
+        table = pd.concat(sums).groupby(level=[0, 1]).agg(_SUMS)
         table = table.loc[[each for each in order if each in table.index]].reset_index()
         table["push"] /= table["number"]
         table["closed"] /= table["number"]
@@ -127,27 +126,17 @@ def cell_gradients(
 
 
 def _cells(
-    method: Method,
-    state: nn.Module,
-    labels: PartialLabels,
-    kind: NDArray[np.int8],
-    maps: NDArray[np.floating],
-    rows: NDArray[np.int64],
+    method: Method, state: nn.Module, codes: NDArray[np.int8], maps: NDArray[np.floating]
 ) -> pd.DataFrame:
-    """Sums over the cells of these images, by the kind of label and the side of the threshold."""
-    leaf = torch.tensor(maps[rows], dtype=torch.float64, requires_grad=True)
-    codes = torch.from_numpy(labels.rows(rows))
+    """A row for each cell: the side of the threshold, and the gradient in both ways."""
+    leaf = torch.tensor(maps, dtype=torch.float64, requires_grad=True)
+    out, labels = Outputs(leaf.mean((-2, -1)), leaf), torch.from_numpy(codes)
     # The loss is a mean over entries and the logit one over cells: times all of them.
-    push = leaf.numel() * _gradient(method, state, codes, Outputs(leaf.mean((-2, -1)), leaf), leaf)
-    closed, above = _closed(method, state, codes, leaf.detach())
-    of_cells = np.broadcast_to(kind[rows][..., None, None], leaf.shape)
-    columns = {"kind": of_cells, "above": above, "push": push, "closed": closed}
-    cells = pd.DataFrame({name: np.ravel(values) for name, values in columns.items()})
-    cells["error"] = (cells["push"] - cells["closed"]).abs()
-    of = {name: (name, "sum") for name in ("push", "closed")}
-    return cells.groupby(["kind", "above"]).agg(
-        number=("push", "size"), **of, error=("error", "max")
-    )
+    push = leaf.numel() * _gradient(method, state, labels, out, leaf)
+    closed, above = _closed(method, state, labels, leaf.detach())
+    error = (push - closed).abs()
+    columns = {"above": above, "push": push, "closed": closed, "error": error}
+    return pd.DataFrame({name: values.numpy().ravel() for name, values in columns.items()})
 
 
 def _closed(method: Method, state: nn.Module, codes: Tensor, maps: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@ Truth is joined here; no method ever sees it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
@@ -24,6 +24,7 @@ from simkit.learn.methods.base import Around
 from simkit.learn.methods.pieces.remembered import Remembering
 from simkit.learn.train import Watcher, train_stack
 from simkit.study.analysis import checks
+from simkit.study.analysis.checks import Methods
 from simkit.study.frames import frame
 
 W = TypeVar("W", bound=Watcher)
@@ -32,7 +33,7 @@ KINDS = ("true positive", "true negative", "false negative")
 
 
 def watched(
-    task: Task, methods: Sequence[str] | str, new: Callable[[Method], W], **training: Any
+    task: Task, methods: Methods, new: Callable[[Method], W], **training: Any
 ) -> dict[str, W]:
     """Train every method on the task with a watcher of its own; the watchers by method.
 
@@ -57,6 +58,36 @@ def watched(
     return watchers
 
 
+def recorded(
+    task: Task, methods: Methods, look: Callable[..., Tensor], **training: Any
+) -> dict[str, NDArray[Any]]:
+    """Train, and keep what `look(method, batch, outputs, state)` (b, L) returns in every step.
+
+    Returns
+    -------
+    dict
+        By method (epochs, N, L), 0 for images that were not asked about.
+    """
+    shape = task.labels.shape
+    watchers = watched(task, methods, lambda method: _Recorder(method, shape, look), **training)
+    return {name: np.stack(watcher.epochs) for name, watcher in watchers.items()}
+
+
+class _Recorder:
+    """A watcher that keeps a value for every label in every epoch."""
+
+    def __init__(self, method: Method, shape: tuple[int, int], look: Callable[..., Tensor]) -> None:
+        self.method, self.shape, self.look = method, shape, look
+        self.epochs: list[NDArray[Any]] = []
+
+    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        with torch.no_grad():
+            values = self.look(self.method, batch, out, state).cpu().numpy()
+        if len(self.epochs) < epoch:
+            self.epochs.append(np.zeros(self.shape, values.dtype))
+        self.epochs[-1][batch.index.cpu().numpy()] = values
+
+
 def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
     """What each label is where unknown ones are assumed absent.
 
@@ -69,10 +100,10 @@ def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
     """
     labels.check_about(truth, "the task's labels")
     every = np.arange(labels.shape[0])
-    found = np.where(truth.rows(every), KINDS.index("false negative"), KINDS.index("true negative"))
-    found[labels.rows(every) == PRESENT] = KINDS.index("true positive")
-    found[~truth.known_rows(every) | ~labels.asked[:, None]] = -1
-    return found.astype(np.int8)
+    kind = np.where(truth.rows(every), KINDS.index("false negative"), KINDS.index("true negative"))
+    kind[labels.rows(every) == PRESENT] = KINDS.index("true positive")
+    kind[~truth.known_rows(every) | ~labels.asked[:, None]] = -1
+    return kind.astype(np.int8)
 
 
 def innermost(
@@ -86,12 +117,12 @@ def innermost(
 
 
 def memorisation(
-    task: Task, truth: Truth, methods: Sequence[str] | str = ("an",), **training: Any
+    task: Task, truth: Truth, methods: Methods = ("an",), **training: Any
 ) -> pd.DataFrame:
     """Train, and follow the loss of every label where unknown ones are assumed absent.
 
     The loss is AN's cross-entropy, whatever the method makes of an unknown label, of the model as
-    it was when the image came up. Takes ten bytes for each image and class.
+    it was when the image came up. Takes four bytes for each image, class and epoch.
 
     Parameters
     ----------
@@ -110,9 +141,20 @@ def memorisation(
     ----------
     Kim et al., CVPR 2022, section 3.2: Table 1 (share in epoch 1), Fig. 1 (one label each).
     """
-    which = kinds(task.labels, truth)
-    watchers = watched(task, methods, lambda method: _Losses(method, which), **training)
-    return pd.DataFrame([row for name, one in watchers.items() for row in one.rows(name)])
+    which, parts = kinds(task.labels, truth), []
+    for name, losses in recorded(task, methods, _an_loss, **training).items():
+        for place, kind in enumerate(KINDS):
+            own = losses[:, which == place]  # (epochs, labels)
+            epochs, labels = own.shape
+            if labels:
+                about = {"method": name, "kind": kind, "epoch": np.arange(1, epochs + 1)}
+                highest = np.bincount(own.argmax(0), minlength=epochs)
+                counts = {"labels": labels, "highest": highest, "share": highest / labels}
+                quartiles = np.quantile(own, (0.25, 0.5, 0.75), axis=1)
+                means = {"mean": own.mean(1, dtype=float)}
+                means |= dict(zip(("low", "median", "high"), quartiles, strict=True))
+                parts.append(pd.DataFrame(about | counts | means))
+    return pd.concat(parts, ignore_index=True)
 
 
 def early(table: Any, method: str, kind: str) -> float:
@@ -132,95 +174,56 @@ def early(table: Any, method: str, kind: str) -> float:
     shares = table.query("method == @method and kind == @kind and epoch == 1")["share"]
     if shares.empty:
         raise BadInput(
-            f"early: the table has no labels of the kind {kind!r} under {method!r}; give one that "
-            "memorisation returns"
+            f"early: there are no labels of the kind {kind!r} under {method!r}; give "
+            "those of the table"
         )
     return float(shares.iloc[0])
 
 
-class _Losses:
-    """The highest loss of every label so far with its epoch, and this epoch's."""
-
-    def __init__(self, method: Method, which: NDArray[np.int8]) -> None:
-        self.method, self.which = method, which
-        self.now = np.zeros(which.shape, np.float32)
-        self.most = np.full(which.shape, -np.inf, np.float32)
-        self.when = np.zeros(which.shape, np.int16)
-        self.epochs: list[dict[str, dict[str, float]]] = []  # statistics by kind
-
-    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
-        with torch.no_grad():
-            logits = innermost(self.method, out, state)[1].logits.float()
-            target = (batch.labels == PRESENT).float()
-            losses = F.binary_cross_entropy_with_logits(logits, target, reduction="none")
-        self.now[batch.index.cpu().numpy()] = losses.cpu().numpy()
-
-    def after_epoch(self, epoch: int, model: nn.Module, state: nn.Module) -> None:
-        higher = self.now > self.most
-        self.most[higher] = self.now[higher]
-        self.when[higher] = epoch
-        statistics = {}
-        for place, kind in enumerate(KINDS):
-            losses = self.now[self.which == place].astype(np.float64)
-            if len(losses):
-                quartiles = np.quantile(losses, (0.25, 0.5, 0.75))
-                values = (losses.mean(), *quartiles)
-                statistics[kind] = dict(zip(("mean", "low", "median", "high"), values, strict=True))
-        self.epochs.append(statistics)
-
-    def rows(self, method: str) -> Iterator[dict[str, Any]]:
-        for place, kind in enumerate(KINDS):
-            when = self.when[self.which == place]
-            for epoch, statistics in enumerate(self.epochs if len(when) else [], start=1):
-                row = {"method": method, "kind": kind, "epoch": epoch, "labels": len(when)}
-                highest = int((when == epoch).sum())
-                yield row | {"highest": highest, "share": highest / len(when)} | statistics[kind]
+def _an_loss(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+    logits = innermost(method, out, state)[1].logits.float()
+    target = (batch.labels == PRESENT).float()
+    return F.binary_cross_entropy_with_logits(logits, target, reduction="none")
 
 
-class Selections:
-    """A watcher: the labels that a method selected in every epoch, a bit each.
+def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArray[np.bool_]]:
+    """Train, and keep the labels that each method selects.
 
-    lasting: whether a selection stays, as with LL-Cp.
+    Parameters
+    ----------
+    **training
+        As for `watched`.
+
+    Returns
+    -------
+    dict
+        By method (epochs, N, L) bool: the selection of an epoch, or all so far where selections
+        last.
     """
 
-    def __init__(self, method: Method, shape: tuple[int, int]) -> None:
-        self.method, self.shape = method, shape
-        inner = method
-        while isinstance(inner, Around):
-            inner = inner.inner
-        self.lasting = isinstance(inner, Remembering)
-        self._now = np.zeros(shape, bool)
-        self._epochs: list[NDArray[np.uint8]] = []
+    def look(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        return method.selected(batch, out, state)
 
-    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
-        with torch.no_grad():
-            selected = self.method.selected(batch, out, state).cpu().numpy()
-        rows = batch.index.cpu().numpy()
-        self._now[rows] = selected | self._now[rows] if self.lasting else selected
-
-    def after_epoch(self, epoch: int, model: nn.Module, state: nn.Module) -> None:
-        self._epochs.append(np.packbits(self._now, axis=1))
-
-    def of_epochs(self) -> list[NDArray[np.bool_]]:
-        """(N, L) bool for every epoch: its selection, or all so far where selections last."""
-        L = self.shape[1]
-        return [np.unpackbits(bits, axis=1, count=L).astype(bool) for bits in self._epochs]
+    return {
+        name: np.logical_or.accumulate(selected) if _lasting(name) else selected
+        for name, selected in recorded(task, methods, look, **training).items()
+    }
 
 
-def selections(task: Task, methods: Sequence[str] | str, **training: Any) -> dict[str, Selections]:
-    """Train, and keep by method what each selects; `training` as for `watched`."""
-    return watched(task, methods, lambda method: Selections(method, task.labels.shape), **training)
+def _lasting(spec: str) -> bool:
+    """Whether a selection stays, as with LL-Cp."""
+    method = make(spec)
+    while isinstance(method, Around):
+        method = method.inner
+    return isinstance(method, Remembering)
 
 
-def modification(
-    task: Task, truth: Truth, methods: Sequence[str] | str, **training: Any
-) -> pd.DataFrame:
+def modification(task: Task, truth: Truth, methods: Methods, **training: Any) -> pd.DataFrame:
     """Train, and count in every epoch the unknown labels that each method modifies.
 
     Modified are those that the method's `selected` names: LL-R rejects them, LL-Ct corrects them
     for the step, LL-Cp for good, CSL ignores them. What is corrected for good (lasting) is counted
-    over all epochs so far, as in the paper. Takes a bit for each image, class and epoch, and some
-    bytes for each image and class.
+    over all epochs so far, as in the paper. Takes a byte for each image, class and epoch.
 
     Parameters
     ----------
@@ -241,25 +244,22 @@ def modification(
     Precision: Kim et al., CVPR 2022, Fig. 4. Rejected false negatives per epoch: Kim et al., CVPR
     2023 (BoostLU), Fig. 5.
     """
-    which, open = _unknown(task, truth)
-    wrong = open & (which == KINDS.index("false negative"))
-    rows = []
-    for name, watcher in selections(task, methods, **training).items():
-        before = np.zeros_like(open)
-        for epoch, selected in enumerate(watcher.of_epochs(), start=1):
-            modified = selected & open
-            masks = {"modified": modified, "right": modified & wrong, "again": modified & before}
-            counts = {key: int(mask.sum()) for key, mask in masks.items()}
-            rows.append({"method": name, "lasting": watcher.lasting, "epoch": epoch, **counts})
-            before = modified
-    table = pd.DataFrame(rows)
-    again = table.pop("again") / table.groupby("method")["modified"].shift()
-    return table.assign(
-        precision=table["right"] / table["modified"],
-        found=table["right"] / wrong.sum(),
-        chance=wrong.sum() / open.sum() if open.any() else np.nan,
-        again=again,
-    )
+    which, unknown = _unknown(task, truth)
+    wrong = unknown & (which == KINDS.index("false negative"))
+    parts = []
+    for name, selected in selections(task, methods, **training).items():
+        modified = selected & unknown
+        part = pd.DataFrame({"method": name, "lasting": _lasting(name)}, range(len(modified)))
+        part["epoch"] = part.index + 1
+        part["modified"] = modified.sum((1, 2))
+        part["right"] = (modified & wrong).sum((1, 2))
+        part["precision"] = part["right"] / part["modified"]
+        part["found"] = part["right"] / wrong.sum()
+        part["chance"] = wrong.sum() / unknown.sum() if unknown.any() else np.nan
+        both = pd.Series((modified[1:] & modified[:-1]).sum((1, 2)), part.index[1:])
+        part["again"] = both / part["modified"].shift()
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
 
 
 def corrections(
@@ -296,46 +296,41 @@ def corrections(
     """
     N = task.labels.shape[0]
     method = checks.one_method(method, "corrections: method")
-    rows = [] if images is None else checks.rows(images, N, "corrections")
-    checks.count(best, "corrections: best", least=0)
-    checks.count(worst, "corrections: worst", least=0)
-    if not (best + worst if images is None else rows):
-        raise BadInput("corrections: no picture is shown; name images, or let best be at least 1")
-    _, open = _unknown(task, truth)
-    (watcher,) = selections(task, [method], **training).values()
-    corrected = np.stack(watcher.of_epochs()) & open
-    shown = dict.fromkeys(rows, "asked for")
+    why = dict.fromkeys(
+        checks.rows([] if images is None else images, N, "corrections"), "asked for"
+    )
+    for name, number in (("best", best), ("worst", worst)):
+        checks.count(number, f"corrections: {name}", least=0)
+    corrected = selections(task, [method], **training)[method] & _unknown(task, truth)[1]
     if images is None:
-        times, present = corrected.sum(0), truth.rows(np.arange(N))
-        gain = (times * np.where(present, 1, -1)).sum(1)
-        order = np.argsort(-gain, kind="stable")[:best].tolist()
-        shown = dict.fromkeys(order, "most right")
-        rest = [row for row in np.argsort(gain, kind="stable").tolist() if row not in shown]
-        shown |= dict.fromkeys(rest[:worst], "most wrong")
-    parts = []
-    for row, why in shown.items():
-        about = {"method": method, "row": row, "image": str(task.labels.images[row]), "why": why}
-        parts.append(pd.DataFrame(about | _cells(task, truth, row, corrected[:, row])))
-    return pd.concat(parts, ignore_index=True)
+        gain = (corrected.sum(0) * np.where(truth.rows(np.arange(N)), 1, -1)).sum(1)
+        why = dict.fromkeys(np.argsort(-gain, kind="stable")[:best].tolist(), "most right")
+        rest = [row for row in np.argsort(gain, kind="stable").tolist() if row not in why]
+        why |= dict.fromkeys(rest[:worst], "most wrong")
+    rows, epochs = np.array([*why], int), len(corrected)
+    corrected, given = corrected[:, rows], task.labels.rows(rows) == PRESENT
+    present, ever = truth.rows(rows), corrected.any(0)
+    first = np.where(ever, corrected.argmax(0), epochs)
+    order = np.lexsort((-corrected.sum(0), first, ~given), axis=1)
+    shown = np.take_along_axis(given | present | ever, order, 1)
+    place = np.nonzero(shown)[0].repeat(epochs)
+    c, epoch = order[shown].repeat(epochs), np.tile(np.arange(epochs), shown.sum())
+    return pd.DataFrame(
+        {
+            "method": method,
+            "row": rows[place],
+            "image": task.labels.images[rows[place]].astype(str),
+            "why": np.array([*why.values()], object)[place],
+            "class": np.array(truth.classes, object)[c],
+            "given": given[place, c],
+            "present": present[place, c],
+            "epoch": epoch + 1,
+            "corrected": corrected[epoch, place, c],
+        }
+    )
 
 
 def _unknown(task: Task, truth: Truth) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """(N, L) kinds of labels, and which are unknown though their truth is known."""
     which = kinds(task.labels, truth)
     return which, (task.labels.rows(np.arange(len(which))) == UNKNOWN) & (which >= 0)
-
-
-def _cells(
-    task: Task, truth: Truth, row: int, corrected: NDArray[np.bool_]
-) -> dict[str, NDArray[Any]]:
-    """Columns with a value for each class to show and each epoch; corrected (epochs, L)."""
-    E = len(corrected)
-    given, present = task.labels.rows([row])[0] == PRESENT, truth.rows([row])[0]
-    ever = corrected.any(0)
-    first = np.where(ever, corrected.argmax(0), E)
-    order = np.lexsort((-corrected.sum(0), first, ~given))
-    shown = order[(given | present | ever)[order]]
-    of_class = {"class": np.array(truth.classes, object), "given": given, "present": present}
-    columns = {name: values[shown].repeat(E) for name, values in of_class.items()}
-    epochs = np.tile(np.arange(1, E + 1), len(shown))
-    return columns | {"epoch": epochs, "corrected": corrected[:, shown].T.ravel()}

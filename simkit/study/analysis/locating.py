@@ -73,19 +73,16 @@ def activation(
     Fig. 1.
     """
     check_models(models, inputs, truth, "activation")
-    picks = checks.picked(picks, truth.classes, len(truth.images), "activation")
-    table = pd.DataFrame(picks, columns=["image", "class"])
-    c = pd.Index(truth.classes).get_indexer(table["class"])
+    table, c = _picked(picks, truth, boxes, "activation")
     images, place = np.unique(table["image"], return_inverse=True)
     table["present"] = truth.rows(images)[place, c]
-    table["boxes"] = [_corners(boxes, *at).tolist() for at in zip(images[place], c, strict=True)]
-    parts = {}
+    parts = []
     for model, trained in models.items():
         about = (trained.model, trained.method, trained.state)
         maps, scores = explained(*about, inputs, images)
-        probability = expit(scores[place, c].astype(float))
-        parts[model] = table.assign(probability=probability, map=maps[place, c].tolist())
-    return pd.concat(parts, names=["model", None]).reset_index("model").reset_index(drop=True)
+        columns = {"probability": expit(scores[place, c].astype(float))}
+        parts.append(table.assign(model=model, **columns, map=maps[place, c].tolist()))
+    return pd.concat(parts, ignore_index=True)
 
 
 class HeatMaps:
@@ -162,26 +159,23 @@ def heat_maps(
     "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4; BoostLU (CVPR 2023), Fig. 4.
     """
     checks.by_name(kept, "watched model", "{'en+scl': HeatMaps(...)}", "heat_maps")
-    kind = kinds(labels, truth)
-    picks = checks.picked(picks, truth.classes, len(truth.images), "heat_maps")
-    wanted = None if epochs is None else checks.counts(epochs, "heat_maps: an epoch", least=0)
-    rows = []
+    table, c = _picked(picks, truth, boxes, "heat_maps")
+    kind = kinds(labels, truth)[table["image"], c]
+    if (kind < 0).any():
+        raise BadInput("heat_maps: the truth does not know all that was picked; pick others")
+    table["kind"] = [_NAMES[KINDS[place]] for place in kind]
+    parts = []
     for model, one in kept.items():
-        for epoch in one.maps if wanted is None else wanted:
-            for image, name in picks:
-                c = truth.classes.index(name)
-                (place,) = np.nonzero(one.images == image)
-                if epoch not in one.maps or not len(place) or kind[image, c] < 0:
-                    raise BadInput(
-                        f"heat_maps: {name!r} in image {image} after epoch {epoch} was picked; "
-                        f"{model!r} watched {len(one.images)} images for "
-                        f"{max(one.maps, default=0)} epochs; pick one of these that the truth knows"
-                    )
-                row = {"model": model, "epoch": epoch, "image": image, "class": name}
-                values = one.maps[epoch][place[0], c] / 255.0
-                row |= {"kind": _NAMES[KINDS[kind[image, c]]], "map": values.tolist()}
-                rows.append(row | {"boxes": _corners(boxes, image, c).tolist()})
-    return pd.DataFrame(rows)
+        place = pd.Index(one.images).get_indexer(table["image"])
+        for epoch in one.maps if epochs is None else epochs:
+            if epoch not in one.maps or (place < 0).any():
+                raise BadInput(
+                    f"heat_maps: {model!r} was watched for {max(one.maps, default=0)} epochs, on "
+                    f"{len(one.images)} images; pick among these"
+                )
+            maps = (one.maps[epoch][place, c] / 255.0).tolist()
+            parts.append(table.assign(model=model, epoch=epoch, map=maps))
+    return pd.concat(parts, ignore_index=True)
 
 
 def located(
@@ -220,9 +214,8 @@ def located(
         side = next((maps.shape[-1] for maps in one.maps.values()), 1)
         inside = _inside(boxes, one.images, classes, side)
         kind = of_labels[one.images][:, classes]
-        kind[
-            (kind != KINDS.index("true negative")) & ~inside.any(-1)
-        ] = -1  # too small to hold the middle of a cell
+        small = (kind != KINDS.index("true negative")) & ~inside.any(-1)
+        kind[small] = -1  # no cell has its middle in a box
         for epoch, maps in one.maps.items():
             values = maps[:, classes].reshape(inside.shape) / 255.0
             for name, shown in _NAMES.items():
@@ -267,28 +260,24 @@ def object_size(
     "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
     """
     checks.count(groups, "object_size: groups")
-    sizes = _sizes(boxes, truth)
+    chosen = checks.places(classes, truth.shape[1], "object_size")
     sides = np.maximum(boxes.corners[:, 2:] - boxes.corners[:, :2], 0).astype(np.float64)
-    share = np.zeros(truth.shape)
-    areas = sides.prod(1) / sizes[boxes.images].prod(1)
+    areas = sides.prod(1) / _sizes(boxes, truth)[boxes.images].prod(1)
+    share, every = np.zeros(truth.shape), np.arange(len(truth.images))
     np.maximum.at(share, (boxes.images, boxes.classes), areas)
-    every = np.arange(len(truth.images))
     present = truth.rows(every)
-    counting = np.zeros(truth.shape[1], bool)
-    counting[checks.places(classes, truth.shape[1], "object_size")] = True
-    share[~present | ~counting] = 0
-    edges, group = _groups(share, groups)
-    absent, used = ~present & truth.known_rows(every), (share > 0).any(0)
+    edges, group = _groups(np.where(present, share, 0.0)[:, chosen], groups)
+    absent = (~present & truth.known_rows(every))[:, chosen]
     words = _SIZES.get(groups, tuple(f"group {n + 1}" for n in range(groups)))
     rows = []
     for about, trained in _each(draws, inputs, truth, "object_size"):
-        scores = trained.scores(inputs)
+        scores = trained.scores(inputs)[:, chosen]
         for n, word in enumerate(words):
-            own = group == n
-            ap = average_precision(scores[:, used], own[:, used], (absent | own)[:, used])
+            inside = group == n
+            ap = average_precision(scores, inside, absent | inside)
             part = f"{word}, {edges[n]:.0%} to {edges[n + 1]:.0%}"
-            row = {"by": "object size", "part": part, "count": int(own.sum())}
-            rows.append({**about, **row, "map": float(mean_ap(ap))})
+            row = {"by": "object size", "part": part, "count": int(inside.sum())}
+            rows.append({**about, **row, "map": mean_ap(ap)})
     return pd.DataFrame(rows)
 
 
@@ -382,7 +371,7 @@ def pointing(
     for about, trained in _each(models, inputs, truth, "pointing"):
         ap = average_precision(trained.scores(inputs), truth.present, material.known(split))
         row = {"scheme": scheme, **about, "reference": False}
-        row["map"] = float(mean_ap(ap[material.data.leaves]))
+        row["map"] = mean_ap(ap[material.data.leaves])
         rows.append(row | {"pointing": pointed(trained, inputs, boxes, regions=regions)})
     return pd.DataFrame(rows).reindex(columns=[*_RUN, "images", "labels_id", "map", "pointing"])
 
@@ -407,6 +396,17 @@ def blind(boxes: Boxes) -> dict[str, float]:
     ]
     hits = {"centre": pointing_hits(peaks, corners, sizes), "anywhere": np.array(covered)}
     return {name: pointing_game(values, pairs[:, 1]) for name, values in hits.items()}
+
+
+def _picked(
+    picks: Picks, truth: Truth, boxes: Boxes | None, asker: str
+) -> tuple[pd.DataFrame, NDArray[np.intp]]:
+    """Image, class and boxes of each pick, and the index of its class."""
+    picks = checks.picked(picks, truth.classes, len(truth.images), asker)
+    table = pd.DataFrame(picks, columns=["image", "class"])
+    c = pd.Index(truth.classes).get_indexer(table["class"])
+    corners = (_corners(boxes, *at) for at in zip(table["image"], c, strict=True))
+    return table.assign(boxes=[each.tolist() for each in corners]), c
 
 
 def _sizes(boxes: Boxes, truth: Truth | None = None) -> NDArray[np.int64]:
@@ -457,14 +457,14 @@ def _groups(
     """Edges (groups + 1,) of sizes, and the group (N, L) of each label; -1 without a box."""
     sizes = share[share > 0]
     edges = np.quantile(sizes, np.linspace(0, 1, groups + 1)) if len(sizes) else np.zeros(2)
-    own = np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1)
-    own[share == 0] = -1
-    if len(np.unique(own[share > 0])) < groups:
+    group = np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1)
+    group[share == 0] = -1
+    if len(np.unique(group[share > 0])) < groups:
         raise BadInput(
             f"object_size: {len(sizes)} present labels have a box, of {len(np.unique(sizes))} "
             f"sizes, so that {groups} groups cannot be filled; give fewer"
         )
-    return edges, own
+    return edges, group
 
 
 def _each(

@@ -28,6 +28,7 @@ from simkit.learn.methods.state import stack
 from simkit.learn.steps.optim import Settings
 from simkit.learn.steps.optimiser import Optimiser
 from simkit.study.analysis import checks
+from simkit.study.analysis.checks import Methods
 from simkit.study.frames import frame
 
 Entry = tuple[int, int]  # (image, class)
@@ -108,7 +109,7 @@ class Scene:
 
 def loss_shapes(
     scene: Scene,
-    methods: Sequence[str] | str,
+    methods: Methods,
     *,
     epochs: Sequence[int] = (1, 10),
     entries: Mapping[str, Entry] | None = None,

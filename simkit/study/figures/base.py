@@ -1,45 +1,35 @@
-"""What a figure is, and the marks and axes that figures are made of.
+"""What a figure is, and the page it draws on: panels with heading, legend and caption.
 
-A figure says in `draw` what goes where: `Facets` or `Panels` give it axes, the marks below draw
-rows of its table on them, and `finish` adds heading, legend and caption.
+In `draw` a figure says what goes where: `Facets` or `Panels` give it axes, `marks` draw rows of its
+table on them, and `finish` adds what stands around them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Drawing
-from matplotlib.patches import Rectangle
-from matplotlib.ticker import (
-    FuncFormatter,
-    Locator,
-    MaxNLocator,
-    NullLocator,
-    PercentFormatter,
-)
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown
 from simkit.registry import Registry
-from simkit.study.figures.facets import Facets as Facets
-from simkit.study.figures.facets import Panels as Panels
-from simkit.study.figures.facets import split as split
-from simkit.study.figures.style import INK, Look, fold, house_style, text_width
+from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
 from simkit.study.figures.style import label as label
 from simkit.study.frames import Columns, Unique, frame
 
 Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)
-Band = tuple[str, str]  # columns with the ends of an interval
 # Columns of tables whose rows are means over draws, with 95 % intervals.
 MEANS: dict[str, Any] = {"draws": int, "mean": float, "low": float | None, "high": float | None}
-_WIDE = 20  # the largest over the smallest number from which on an axis is logarithmic
+Key = Literal["below", "ends"]  # where the names of lines and other marks stand
+_MARGIN, _GAP = 0.07, 0.12  # inches: to the edge of the page, between its parts
+_TALL = 7.0  # inches of panels from which on the legend stands above them
+_NAME = 9.0  # points of the names at the ends of lines
 
 
 class Figure(ABC):
@@ -103,241 +93,292 @@ def option(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
-# --- marks: each draws rows of a table on axes; `look.name` is what the legend calls it ----------
+def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:
+    """The rows of each value of a column, in the order of the table."""
+    return dict(iter(table.groupby(column, sort=False)))
 
 
-def line(
-    axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, band: Band | None = None,
-    **style: Any,
-) -> None:  # fmt: skip
-    """Column y over column x with up to 8 markers, and the intervals of `band` shaded.
+class Panels:
+    """Axes in rows and columns below a heading, and their legend and caption below them.
 
-    Missing numbers are gaps. The interval of a single point is a bar.
+    Iterating gives the panels, or with `rows` the columns, each an array of its panels.
+
+    Parameters
+    ----------
+    titles
+        One for each panel; they fill rows of at most `across`.
+    rows
+        Panels below each other under every title, in place of one.
+    height
+        Of each row of panels in inches, or one number for each row. Heading, legend and caption
+        come on top of that.
+    sharex, sharey
+        As matplotlib's `subplots` takes them.
+    widths
+        Of the columns, relative to each other.
     """
-    rows = rows.sort_values(x)
-    every = max(1, len(rows) // 8)
-    axes.plot(rows[x], rows[y], **{**look.line(), "markevery": every, **style})
-    if band is None:
-        return
-    known = rows.dropna(subset=list(band))
-    if len(known) == 1:
-        axes.vlines(known[x], known[band[0]], known[band[1]], color=look.color, linewidth=1.4)
-    elif len(known):
-        low, high = rows[band[0]].astype(float), rows[band[1]].astype(float)
-        axes.fill_between(rows[x], low, high, color=look.color, alpha=0.13, linewidth=0)
 
+    def __init__(
+        self,
+        titles: Iterable[str] = ("",),
+        *,
+        rows: int = 0,
+        across: int = 4,
+        height: float | Sequence[float] = 3.0,
+        sharex: Any = True,
+        sharey: Any = True,
+        widths: Sequence[float] | None = None,
+    ) -> None:
+        titles = list(titles)
+        across = len(titles) if rows else min(across, len(titles))
+        down = rows or -(-len(titles) // across)
+        heights = [height] * down if isinstance(height, int | float) else list(height)
+        self.drawing = Drawing(figsize=(WIDTH, sum(heights)), layout="constrained")
+        self.grid: NDArray[Any] = self.drawing.subplots(
+            down, across, sharex=sharex, sharey=sharey, squeeze=False,
+            width_ratios=widths, height_ratios=heights,
+        )  # fmt: skip
+        self._rows = rows
+        self._ends: list[tuple[Axes, list[Any], list[str]]] = []  # lines and their names
+        self._used: list[Axes] = list(self.grid.flat)[: None if rows else len(titles)]
+        self._empty: list[Axes] = list(self.grid.flat)[len(self._used) :]
+        for axes, title in zip(self.grid.flat, titles, strict=False):
+            axes.set_title(title)
+        for axes in self._empty:
+            axes.set_axis_off()
 
-def lines(
-    axes: Axes, table: pd.DataFrame, x: str, y: str, looks: Mapping[Any, Look], *,
-    by: str = "method", band: Band | None = None, **style: Any,
-) -> None:  # fmt: skip
-    """A line for each value of the column `by` that has a look, in the order of the looks."""
-    groups = split(table, by)
-    for value, look in looks.items():
-        if value in groups:
-            line(axes, groups[value], x, y, look, band=band, **style)
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.grid.T if self._rows else self._used)
 
+    def labels(self, x: str | Sequence[str] = "", y: str | Sequence[str] = "") -> None:
+        """Name the axes, once for all panels, or x of each column and y of each row."""
+        rows, columns = self.grid.shape
+        for place, text in enumerate([x] * columns if isinstance(x, str) else x):
+            lowest = [axes for axes in self.grid[:, place] if axes not in self._empty][-1]
+            lowest.set_xlabel(text or lowest.get_xlabel())
+            lowest.tick_params(labelbottom=True)
+        if isinstance(y, str) and rows > 1:
+            self.drawing.supylabel(y, fontsize=10)
+            return
+        for axes, text in zip(self.grid[:, 0], [y] if isinstance(y, str) else y, strict=True):
+            axes.set_ylabel(text or axes.get_ylabel())
 
-def points(
-    axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, xband: Band | None = None,
-    yband: Band | None = None, **style: Any,
-) -> None:  # fmt: skip
-    """A marker for each row, with its intervals along x and y; rows without an interval lack it."""
-    bar: dict[str, Any] = {"color": look.color, "linewidth": 1.2, "zorder": 2}
-    if xband:
-        axes.hlines(rows[y], rows[xband[0]], rows[xband[1]], **bar)
-    if yband:
-        axes.vlines(rows[x], rows[yband[0]], rows[yband[1]], **bar)
-    axes.plot(rows[x], rows[y], **{**look.line(), "linestyle": "none", "zorder": 3, **style})
+    def finish(self, heading: str, *caption: str, key: Key = "below") -> Drawing:
+        """The figure, with its heading and how to read it; empty parts of the caption are left out.
 
+        Everything drawn with a matplotlib label stands in the legend once: in a place of the grid
+        that has no panel, else below the panels, or above them where these are tall. key: "ends"
+        writes the names of lines beside their ends instead, where they have room.
+        """
+        room, panels = self.drawing.get_figwidth() - 2 * _MARGIN, self.drawing.get_figheight()
+        head = self._page_text(wrapped(heading, room, 13, "bold"), size=13, weight="bold")
+        lines = [line for part in caption if part for line in wrapped(part, room, 9)]
+        foot = self._page_text(lines, size=9, color="#555555")
+        ends = key == "ends" and self._name_ends()
+        legend = None if ends else self._legend()
+        above = panels > _TALL  # a reader of a long page needs the legend first
+        bottom = _MARGIN + _tall(foot) + (0 if above else _tall(legend))
+        height = bottom + panels + (_tall(legend) if above else 0) + _tall(head) + _MARGIN
+        self.drawing.set_figheight(height)
+        foot.set_y(_MARGIN / height)
+        head.set_y(1 - _MARGIN / height)
+        if legend is not None:
+            low = bottom + panels + _GAP / 2 if above else _MARGIN + _tall(foot)
+            legend.set_bbox_to_anchor((0, low / height))
+        self._lay_out(bottom / height, panels / height)
+        return self.drawing
 
-def dodge(place: int, count: int, room: float = 0.5) -> float:
-    """How far one of `count` marks that share a place of an axis stands from its middle."""
-    return room * ((place + 0.5) / count - 0.5)
+    def _page_text(self, lines: list[str], **style: Any) -> Any:
+        """Heading or caption, which the layout of the panels leaves alone."""
+        write, va = self.drawing.supxlabel, "bottom"
+        if style["size"] > 10:
+            write, va = self.drawing.suptitle, "top"
+        at: Any = {"x": _MARGIN / self.drawing.get_figwidth(), "y": 0.5, "ha": "left", "va": va}
+        text = write("\n".join(lines), **at, **style)
+        text.set_in_layout(False)
+        return text
 
+    def _lay_out(self, bottom: float, height: float) -> None:
+        """Place the panels between these shares of the height, and fold what is too long."""
+        layout: Any = self.drawing.get_layout_engine()
+        layout.set(rect=(0, bottom, 1, height))
+        if outer := self.drawing.get_supylabel():
+            self.drawing.supylabel(outer, y=bottom + height / 2, fontsize=10)
+        titles = {axes: axes.get_title("left") for axes in self.grid.flat}
+        for axes in titles:  # long ones would push the panels apart
+            axes.set_title("")
+        layout.execute(self.drawing)
+        width = self.drawing.get_figwidth()
+        for row in self.grid:
+            right = width
+            for axes in row[::-1]:  # a title has room up to the next one
+                left = width * axes.get_position().x0
+                room = right - left - 0.15
+                axes.set_title(fold(titles[axes], room, size=11, lines=3, weight="bold"))
+                right = left if titles[axes] else right
+        for axes in self._used:
+            wide, tall = axes.get_position().size * self.drawing.get_size_inches()
+            axes.set_xlabel(fold(axes.get_xlabel(), wide, lines=3))
+            axes.set_ylabel(fold(axes.get_ylabel(), 1.1 * tall, lines=3))
+        layout.execute(self.drawing)
+        self.drawing.set_layout_engine("none")  # no change from here on
+        for axes in self.drawing.axes:  # rounded: the solver's last digits differ from run to run
+            axes.set_position(np.round(axes.get_position(original=True).bounds, 6).tolist())
+        for axes, lines, names in self._ends:
+            _spread_names(axes, lines, names)
 
-def stacked(
-    axes: Axes, places: Any, parts: Mapping[str, ArrayLike], styles: Mapping[str, dict[str, Any]],
-    *, across: bool = False, **style: Any,
-) -> None:  # fmt: skip
-    """Bars upon each other: for each name of `parts` the sizes at all places, in its style.
-
-    across: the bars lie on their sides.
-    """
-    base = np.zeros(len(places))
-    for name, sizes in parts.items():
-        sizes = np.asarray(sizes, float)
-        if across:
-            axes.barh(places, sizes, left=base, label=name, **{**style, **styles[name]})
-        else:
-            axes.bar(places, sizes, bottom=base, label=name, **{**style, **styles[name]})
-        base = base + sizes
-
-
-def cells(axes: Axes, colors: Sequence[Sequence[Any]], signs: Sequence[Sequence[str]] = ()) -> None:
-    """A rectangle of each colour, row by row from above, with a white sign in it."""
-    for y, row in enumerate(colors):
-        for x, color in enumerate(row):
-            axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, color=color, linewidth=0))
-    for y, row in enumerate(signs):
-        for x, sign in enumerate(row):
-            place: dict[str, Any] = {"ha": "center", "va": "center_baseline"}
-            axes.text(x, y, sign, color="white", fontsize=9, fontweight="bold", **place)
-    bare(axes)
-    axes.set_xlim(-0.5, max(map(len, colors)) - 0.5)
-    axes.set_ylim(len(colors) - 0.5, -0.5)
-
-
-def picture(axes: Axes, image: ArrayLike | None = None, **style: Any) -> None:
-    """A picture or a map without axes, in the upper part of its panel; none: an empty panel."""
-    bare(axes)
-    axes.set(xticks=[], yticks=[])
-    axes.set_anchor("N")
-    if image is not None:
-        axes.imshow(np.asarray(image), **style)
-
-
-def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
-    """Frames around objects at x0, y0, x1, y1, seen on light and on dark."""
-    for x0, y0, x1, y1 in corners:
-        for color, width in ((INK, 2.6), ("white", 1.2)):
-            frame = Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False)
-            axes.add_patch(frame)
-            frame.set(edgecolor=color, linewidth=width)
-
-
-def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[..., str]) -> None:
-    """What colours say, beside the axes. shades: a ScalarMappable; named: texts of its ticks."""
-    bar = drawing.colorbar(shades, ax=axes, pad=0.01, aspect=28)
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
-    bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.set_label(text)
-    bar.outline.set_visible(False)
-
-
-# --- axes -----------------------------------------------------------------------------------------
-
-
-def bare(axes: Axes) -> None:
-    """Leave out grid, frame and the strokes of ticks."""
-    axes.grid(False)
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
-
-
-def row_names(
-    axes: Axes, names: Sequence[str], *, right: Sequence[str] = (), lines: int = 1,
-    size: float = 9, room: float = 2.4,
-) -> list[Any]:  # fmt: skip
-    """Rows from above: a name for each in lines of `room` inches, and a text on the right.
-
-    Returns the artists of the names, or those of the texts on the right where there are some.
-    """
-    axes.set_ylim(len(names) - 0.4, -0.6)
-    shown = [fold(name, room, size=size, lines=lines) for name in names]
-    axes.set_yticks(range(len(names)), shown, fontsize=size)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(False, axis="y")
-    if not right:
-        return list(axes.get_yticklabels())
-    side = axes.secondary_yaxis("right")
-    side.set_yticks(range(len(right)), list(right), fontsize=size)
-    side.tick_params(length=0)
-    side.spines["right"].set_visible(False)
-    return list(side.get_yticklabels())
-
-
-def whole_numbers(axis: Axis) -> None:
-    """Ticks of counts, such as epochs and ranks."""
-    axis.set_major_locator(MaxNLocator(integer=True))
-
-
-def percent(axis: Axis) -> None:
-    """Shares from 0 to 1 in percent."""
-    axis.set_major_formatter(PercentFormatter(1))
-
-
-def log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make x or y logarithmic, with up to 7 ticks in plain numbers."""
-    axes.set(**{f"{which}scale": "log"})
-    axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(_LogTicks())
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
-
-
-def ticks_at(
-    axes: Axes, values: Iterable[float], named: Callable[[float], str] = "{:g}".format
-) -> None:
-    """Ticks along x at these values, those that have room, the first of them before the others.
-
-    The axis is logarithmic where the largest value is at least 20 times the smallest.
-    """
-    values = list(dict.fromkeys(values))
-    if max(values) >= _WIDE * min(values) > 0:
-        axes.set_xscale("log")
-    axes.xaxis.set_major_locator(_TicksAt(values, named))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
-
-
-class _LogTicks(Locator):
-    """Round numbers: 1, 2, 5 of every power of ten, fewer on a long axis."""
-
-    axis: Any
-
-    def __call__(self) -> Any:
-        return self.tick_values(*self.axis.get_view_interval())
-
-    def tick_values(self, vmin: float, vmax: float) -> Any:
-        low, high = sorted((max(vmin, 1e-300), max(vmax, 1e-300)))
-        powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-        for steps, every in (((1, 2, 5), 1), ((1, 3), 1), *(((1,), n) for n in range(1, 99))):
-            ticks = np.ravel(np.outer(10.0 ** powers[powers % every == 0], steps))
-            ticks = ticks[(low <= ticks * (1 + 1e-9)) & (ticks <= high * (1 + 1e-9))]
-            if len(ticks) <= 7:
+    def _legend(self) -> Any:
+        """The legend as it has room; None where it takes no place of its own."""
+        handles: dict[str, Any] = {}
+        for axes in self._used:
+            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(fold(name, WIDTH - 1), handle)
+        if not handles:
+            return None
+        if self._empty:
+            hole = self._empty[0]
+            legend = hole.legend(handles.values(), handles, loc="center", labelspacing=0.8)
+            width, height = hole.get_position().size * self.drawing.get_size_inches()
+            if _wide(legend) < width + 0.2 and _tall(legend) < height + 0.2:
+                return None
+            legend.remove()
+        for most in range(min(len(handles), 6), 0, -1):
+            across = -(-len(handles) // -(-len(handles) // most))  # columns of about equal length
+            legend = self.drawing.legend(
+                handles.values(), handles, loc="lower left", ncols=across, borderaxespad=0
+            )
+            if _wide(legend) <= self.drawing.get_figwidth() or most == 1:
                 break
-        return ticks
+            legend.remove()
+        legend.set_in_layout(False)
+        return legend
+
+    def _name_ends(self) -> bool:
+        """Write names beside the ends of lines, as ticks of an axis; False where they lack room."""
+        shown = []
+        room = 0.3 * self.drawing.get_figwidth() / self.grid.shape[1]
+        for axes in self._used:
+            lines = [line for line in axes.lines if str(line.get_label())[:1] not in ("", "_")]
+            lines = [line for line in lines if np.isfinite(_ys(line)).any()]
+            lines.sort(key=lambda line: _end(line)[1])
+            names = [fold(str(line.get_label()), room, size=_NAME, lines=3) for line in lines]
+            tall = axes.get_position().height * self.drawing.get_figheight()
+            rows = sum(name.count("\n") + 1 for name in names)
+            if any(name.endswith("…") for name in names) or rows * _NAME * 1.4 / 72 > tall:
+                return False
+            shown.append((axes, lines, names))
+        for axes, _, names in shown:
+            side = axes.secondary_yaxis("right")
+            side.spines["right"].set_visible(False)
+            side.tick_params(length=0, pad=2)
+            side.set_yticks(np.linspace(*axes.get_ylim(), len(names)), names, fontsize=_NAME)
+        self._ends = shown
+        return True
 
 
-class _TicksAt(Locator):
-    axis: Any
+class Facets(Panels):
+    """A panel for each value of a column, or for each pair of values of two.
 
-    def __init__(self, values: Sequence[float], named: Callable[[float], str]) -> None:
-        self.values, self.named = values, named
+    Iterating gives each panel with its rows of the table; with `rows`, each column of panels.
 
-    def __call__(self) -> list[float]:
-        axes = self.axis.axes
-        dpi = axes.get_figure(root=True).dpi
-        places = axes.get_xaxis_transform().transform([(value, 0) for value in self.values])[:, 0]
-        kept: list[tuple[float, float]] = []  # where a text stands, and half of its width
-        found = []
-        for value, place in zip(self.values, places / dpi, strict=True):
-            half = text_width(self.named(value)) / 2 + 0.04
-            if all(abs(place - other) >= half + wide for other, wide in kept):
-                kept.append((place, half))
-                found.append(value)
-        return found
+    Parameters
+    ----------
+    column, named
+        Whose values have a panel each, in the order of the table, and how these are called.
+    down
+        A second column: its values are the rows of the grid, those of `column` its columns.
+    layout
+        As of `Panels`.
+    """
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        column: str,
+        *,
+        named: Callable[[Any], str] = str,
+        down: str = "",
+        **layout: Any,
+    ) -> None:
+        self._parts = list(split(table, column).values())
+        if down:
+            values = table[down].unique()
+            layout["rows"] = len(values)
+            self._parts = [rows[rows[down] == v] for v in values for rows in self._parts]
+        super().__init__(map(named, table[column].unique()), **layout)
+        self._panels = list(self.grid.flat) if down else list(super().__iter__())
+        for axes, rows in zip(self._panels, self._parts, strict=True):
+            if rows.empty:
+                axes.set_axis_off()
+
+    def __iter__(self) -> Iterator[Any]:
+        both = zip(self._panels, self._parts, strict=True)
+        return ((axes, rows) for axes, rows in both if len(rows))
 
 
-# --- words ----------------------------------------------------------------------------------------
+def spread(
+    wanted: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf
+) -> NDArray[np.float64]:
+    """Ascending places (n,) at least `gap` apart, near those wanted (n, ascending).
+
+    Neighbours that are too near share their mean as middle. They keep between low and high where
+    there is room for all of them.
+    """
+    blocks: list[tuple[float, int]] = []  # the mean of what its first place would be, how many
+    for place, value in enumerate(wanted):
+        start, number = value - place * gap, 1
+        while blocks and blocks[-1][0] > start:
+            before, many = blocks.pop()
+            start = (before * many + start * number) / (many + number)
+            number += many
+        blocks.append((start, number))
+    flat = np.repeat([start for start, _ in blocks], [number for _, number in blocks])
+    last = high - (len(wanted) - 1) * gap
+    if last >= low:
+        flat = np.clip(flat, low, last)
+    elif np.isfinite(last):
+        flat = np.full(len(wanted), (low + last) / 2)  # over both ends alike
+    return flat + gap * np.arange(len(wanted))
 
 
-def power(value: float) -> str:
-    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for what is longer."""
-    if value == 0 or 1e-3 <= value < 1e5:
-        return f"{value:,.0f}" if value == 0 or value >= 10 else f"{value:g}"
-    factor, exponent = f"{value:.0e}".split("e")
-    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return ("" if factor == "1" else f"{factor}·") + f"10{raised}"
+def _ys(line: Any) -> NDArray[np.float64]:
+    return np.asarray(line.get_ydata(), float)
 
 
-def count(mean: float) -> str:
-    """A mean of counts: 1,234, 52, 5.7, 0.33; it is 0 only where nothing was counted."""
-    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
+def _end(line: Any) -> tuple[float, float]:
+    """Where a line has its last point."""
+    last = np.flatnonzero(np.isfinite(_ys(line)))[-1]
+    return float(line.get_xdata()[last]), float(_ys(line)[last])
 
 
-def over_draws(draws: pd.Series[int], what: str = "Bands") -> str:
-    """What the caption says of intervals. draws: of how many draws each mean is."""
-    many = int(draws.max())
-    return f"{what}: 95 % over {many} draws." if many > 1 else f"One draw: no {what.lower()}."
+def _spread_names(axes: Axes, lines: list[Any], names: list[str]) -> None:
+    """Write names near the ends of lines, apart; a dotted line leads from each end to its name."""
+    if not names:
+        return
+    (side,) = axes.child_axes
+    (left, right), limits = axes.get_xlim(), axes.get_ylim()
+    tall = max(text.get_window_extent().height for text in side.get_yticklabels())
+    pixels = axes.transData.transform([_end(line) for line in lines])[:, 1]
+    # Half a line from both ends: no name lies on the axis below.
+    bottom, top = axes.get_window_extent().intervaly
+    places = spread(pixels.tolist(), 1.1 * tall, bottom + tall / 2, top - tall / 2)
+    heights = axes.transData.inverted().transform([(0, place) for place in places])[:, 1]
+    side.set_yticks(heights, names, fontsize=_NAME)
+    for text, line, height in zip(side.get_yticklabels(), lines, heights, strict=True):
+        text.set_color(line.get_color())
+        x, y = _end(line)
+        axes.plot([x, right], [y, height], ":", color=line.get_color(), linewidth=0.8, zorder=1)
+    axes.set_xlim(left, right)
+    axes.set_ylim(limits)
+
+
+def _wide(artist: Any) -> float:
+    return float(artist.get_window_extent().width / artist.get_figure(root=True).dpi)
+
+
+def _tall(artist: Any) -> float:
+    """Inches that a part of the page takes, with the gap to the next one."""
+    if artist is None:
+        return 0.0
+    height = float(artist.get_window_extent().height / artist.get_figure(root=True).dpi)
+    return height + _GAP if height else 0.0

@@ -11,24 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import (
-    Facets,
-    Figure,
-    Panels,
-    Pictures,
-    cells,
-    label,
-    line,
-    lines,
-    log_axis,
-    option,
-    picture,
-    register,
-    row_names,
-    split,
-    whole_numbers,
-)
-from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, Look, looks
+from simkit.study.figures import marks
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
+from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, Look, label, looks
 
 
 @register
@@ -64,11 +49,11 @@ class Memorisation(Figure):
         band = ("low", "high") if median else None
         panels = Facets(table, "method", named=label, rows=2, height=2.2, sharey="row")
         for (losses, past), rows in panels:
-            lines(losses, rows, "epoch", self.middle, kinds, by="kind", band=band)
-            lines(past, rows, "epoch", "past", kinds, by="kind")
-            whole_numbers(past.xaxis)
+            marks.lines(losses, rows, "epoch", self.middle, kinds, by="kind", band=band)
+            marks.lines(past, rows, "epoch", "past", kinds, by="kind")
+            marks.whole_numbers(past.xaxis)
         if self.log:
-            log_axis(losses, "y")
+            marks.log_axis(losses, "y")
         else:
             losses.set_ylim(bottom=0)
         past.set_ylim(-3, 103)
@@ -118,8 +103,8 @@ class Modification(Figure):
         table = table.assign(precision=100 * table["precision"], found=100 * table["found"])
         panels = Panels(["Precision of modification", title], height=3.2, sharey=False)
         precision, beside = panels
-        lines(precision, table, "epoch", "precision", drawn)
-        lines(beside, table, "epoch", self.beside, drawn)
+        marks.lines(precision, table, "epoch", "precision", drawn)
+        marks.lines(beside, table, "epoch", self.beside, drawn)
         chance = 100 * table["chance"].iloc[0]
         if chance == chance:
             precision.axhline(chance, color=PALE, linestyle=":", label="at random")
@@ -127,7 +112,7 @@ class Modification(Figure):
         beside.set_ylabel(unit)
         beside.set_ylim(bottom=0)
         beside.yaxis.set_major_formatter("{x:,.0f}")
-        whole_numbers(beside.xaxis)
+        marks.whole_numbers(beside.xaxis)
         panels.labels(x="epoch")
         lasting = map(label, table.loc[table["lasting"], "method"].unique())
         note = " and ".join(lasting)
@@ -178,7 +163,7 @@ class Corrections(Figure):
         axes = list(panels)
         for n, rows in enumerate(images):
             if self.pictures:
-                picture(axes[shown * n], self.pictures[n])
+                marks.picture(axes[shown * n], self.pictures[n])
             self._cells(axes[shown * n + shown - 1], rows)
         return panels.finish(
             f"What {label(table['method'].iloc[0])} corrects, epoch by epoch",
@@ -191,9 +176,9 @@ class Corrections(Figure):
         names = every[: self.classes]
         wide = rows.pivot(index="class", columns="epoch", values=["color", "sign"]).loc[names]
         colors, signs = wide["color"].fillna("white"), wide["sign"].fillna("")
-        cells(axes, colors.to_numpy().tolist(), signs.to_numpy().tolist())
+        marks.cells(axes, colors.to_numpy().tolist(), signs.to_numpy().tolist())
         present = rows[rows["present"] | rows["given"]]["class"].unique()
-        for text, name in zip(row_names(axes, names), names, strict=True):
+        for text, name in zip(marks.row_names(axes, names), names, strict=True):
             text.set_color(INK if name in present else PALE)
         step = -(-len(colors.columns) // 10)
         axes.set_xticks(range(0, len(colors.columns), step), colors.columns[::step], fontsize=9)
@@ -263,4 +248,4 @@ def _curve(
         "label": "" if late else look.name,
     }
     for axes, what in zip(pair, ("loss", "gradient"), strict=True):
-        line(axes, rows, "logit", what, look, **style)
+        marks.line(axes, rows, "logit", what, look, **style)

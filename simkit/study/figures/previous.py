@@ -1,4 +1,4 @@
-"""The base of figures that are not made of `base` and `facets` yet; it goes with the last."""
+"""The base of figures that are not made of `base` and `marks` yet; it goes with the last."""
 
 from __future__ import annotations
 

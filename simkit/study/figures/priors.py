@@ -14,29 +14,33 @@ from matplotlib.figure import Figure as Drawing
 from simkit.errors import BadInput
 from simkit.study.analysis.amounts import METRICS
 from simkit.study.analysis.class_priors import COUNTED
+from simkit.study.figures import marks
 from simkit.study.figures.base import (
     MEANS,
     Facets,
     Figure,
     Panels,
     Pictures,
-    label,
-    lines,
-    log_axis,
     option,
-    over_draws,
-    percent,
-    picture,
-    points,
     register,
-    row_names,
-    stacked,
-    ticks_at,
-    whole_numbers,
+    spread,
 )
-from simkit.study.figures.facets import spread
-from simkit.study.figures.style import BLUE, INK, PALE, RED, SKY, Look, fold, looks, palette
+from simkit.study.figures.style import (
+    BLUE,
+    INK,
+    PALE,
+    RED,
+    SKY,
+    Look,
+    fold,
+    label,
+    looks,
+    over_draws,
+    palette,
+)
 
+_READ = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")  # counts
+_OUT = "#e6e6e6"  # labels that a method leaves out of its loss
 _SEVERAL = "compare several, such as fpc(per_class=10) and fpc(per_class=100)"
 
 
@@ -97,10 +101,10 @@ class Likelihood(Figure):
         for axes, rows in panels:
             chance = {"color": "#b5b5b5", "linewidth": 2.5, "zorder": 0}
             axes.axhline(rows["chance"].iloc[0], **chance, label="chosen at random")
-            lines(axes, rows, "rank", "present", drawn, by="epoch")
+            marks.lines(axes, rows, "rank", "present", drawn, by="epoch")
         axes.set_ylim(0, 1)
-        percent(axes.yaxis)
-        whole_numbers(axes.xaxis)
+        marks.percent(axes.yaxis)
+        marks.whole_numbers(axes.xaxis)
         panels.labels("rank among the unknown labels of an image", "present in truth")
         return panels.finish("Are the likeliest unknown labels present?", "Rank 1: highest score.")
 
@@ -133,7 +137,7 @@ class LikelyLabels(Figure):
         )  # fmt: skip
         for place, (column, rows) in enumerate(panels):
             if self.pictures:
-                picture(column[0], self.pictures[place])
+                marks.picture(column[0], self.pictures[place])
             words = ("present in truth", "absent in truth")
             _bars(column[-1], rows["class"], rows["probability"], rows["present"], words)
             if self.ignored < most:
@@ -154,9 +158,9 @@ def _bars(
         places = np.flatnonzero(kept)
         style: dict[str, Any] = {"color": fill, "edgecolor": BLUE, "linewidth": 1.2, "label": word}
         axes.barh(places, shares.to_numpy()[places], height=0.7, **style)
-    row_names(axes, list(names), room=1.3)
+    marks.row_names(axes, list(names), room=1.3)
     axes.set_xlim(0, 1)
-    percent(axes.xaxis)
+    marks.percent(axes.xaxis)
 
 
 @register
@@ -185,8 +189,8 @@ class Modes(Figure):
             table, "family", down="measure", height=self.height, sharex="col", sharey="row"
         )
         for axes, rows in panels:
-            lines(axes, rows, "value", "mean", drawn, band=("low", "high"))
-            ticks_at(axes, sorted(rows["value"]))
+            marks.lines(axes, rows, "value", "mean", drawn, band=("low", "high"))
+            marks.ticks_at(axes, sorted(rows["value"]))
         for axes in panels.grid[:, 0]:  # an interval over few draws may end beyond any score
             low, high = axes.get_ylim()
             axes.set_ylim(max(low, 0), min(high, 100.5))
@@ -225,10 +229,10 @@ class ModeGap(Figure):
         drawn = palette(table["family"])
         panels = Facets(table, "measure", named=_measure, height=self.height, sharey=False)
         for axes, rows in panels:
-            lines(axes, rows, "known", "mean", drawn, by="family", band=("low", "high"))
+            marks.lines(axes, rows, "known", "mean", drawn, by="family", band=("low", "high"))
             axes.axhline(0, color=INK, linewidth=1)
         shares = [step * 10.0**power for step in (1, 2, 5) for power in (-4, -3, -2, -1, 0)]
-        ticks_at(axes, shares, named=lambda share: f"{100 * share:g} %")
+        marks.ticks_at(axes, shares, named=lambda share: f"{100 * share:g} %")
         panels.labels("share of labels known, log axis", f"{first} minus {second}, points")
         return panels.finish(
             f"{first} against {second}",
@@ -270,7 +274,7 @@ class ScorePair(Figure):
         panels = Panels(height=4)
         (axes,) = panels
         for method, look in looks(both["method"]).items():
-            points(
+            marks.points(
                 axes, both[both["method"] == method], "mean", "mean_y", look,
                 xband=("low", "high"), yband=("low_y", "high_y"), markersize=9,
             )  # fmt: skip
@@ -324,8 +328,8 @@ class NamedShare(Figure):
             axes.plot(rows["true"], rows["present"], "o", **dots)
             missing = rows["true"] - rows["present"]
             self._names(axes, rows.loc[missing.nlargest(self.named).index], largest, few)
-        log_axis(axes, "x")
-        log_axis(axes, "y")
+        marks.log_axis(axes, "x")
+        marks.log_axis(axes, "y")
         axes.set_xlim(max(shown["true"].min() / 1.5, 0.8), 9 * largest)  # names stand on the right
         axes.set_ylim(few / 1.6, 2 * largest)
         panels.labels("images that show the class, log axis", "images labelled with it, log axis")
@@ -370,10 +374,10 @@ class RankAgreement(Figure):
         ranked = table[table.groupby("estimate")["spearman"].transform("count") > 0]
         panels = Panels(height=self.height)
         (axes,) = panels
-        lines(axes, ranked, "top", "spearman", drawn, by="estimate")
+        marks.lines(axes, ranked, "top", "spearman", drawn, by="estimate")
         axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
         axes.set_ylim(top=1.02)
-        whole_numbers(axes.xaxis)
+        marks.whole_numbers(axes.xaxis)
         panels.labels("number of most frequent classes", "Spearman correlation")
         silent = len(drawn) - ranked["estimate"].nunique()
         return panels.finish(
@@ -401,48 +405,32 @@ class Readings(Figure):
     name = "readings"
     title = "What each method takes the labels of every class for"
     made_by = "simkit.analysis.readings"
-    reads: ClassVar = {
-        "method": str, "rank": int,
-        **dict.fromkeys(
-            ("images", "present", "absent", "ignored", "ignored_present", "assumed", "wrong"), int
-        ),
-    }  # fmt: skip
+    reads: ClassVar = {"method": str, "rank": int, "images": int, **dict.fromkeys(_READ, int)}
 
     height: float = option(2.5, "of a row of panels, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        t = table
-        parts = pd.DataFrame(
-            {
-                "labelled": t["present"] + t["absent"],
-                "assumed absent, rightly": t["assumed"] - t["wrong"],
-                "assumed absent, wrongly": t["wrong"],
-                "left out, absent": t["ignored"] - t["ignored_present"],
-                "left out, present": t["ignored_present"],
-            }
-        ).div(t["images"].clip(lower=1), axis=0)
-        styles = dict(
-            zip(
-                parts,
-                (
-                    {"color": BLUE},
-                    {"color": "#BFD9EA"},
-                    {"color": RED, "hatch": "////", "edgecolor": "white"},
-                    {"color": "#e6e6e6"},
-                    {"color": "#e6e6e6", "hatch": "....", "edgecolor": INK},
-                ),
-                strict=True,
-            )
-        )
-        panels = Facets(t.join(parts), "method", named=label, across=2, height=self.height)
+        panels = Facets(table, "method", named=label, across=2, height=self.height)
         for axes, rows in panels:
             rows = rows.sort_values("rank")
-            stacked(axes, rows["rank"] + 1, rows[list(parts)], styles, width=1, linewidth=0)
+            of = rows[list(_READ)].div(rows["images"].clip(lower=1), axis=0)
+            parts = {
+                "labelled": (of["present"] + of["absent"], {"color": BLUE}),
+                "assumed absent, rightly": (of["assumed"] - of["wrong"], {"color": "#BFD9EA"}),
+                "assumed absent, wrongly": (of["wrong"], _hatched(RED, "////", "w")),
+                "left out, absent": (of["ignored"] - of["ignored_present"], {"color": _OUT}),
+                "left out, present": (of["ignored_present"], _hatched(_OUT, "....", INK)),
+            }
+            marks.stacked(axes, rows["rank"] + 1, parts, width=1, linewidth=0)
             axes.grid(False)
         axes.set(xlim=(0.4, table["rank"].max() + 1.6), ylim=(0, 1))
-        percent(axes.yaxis)
+        marks.percent(axes.yaxis)
         panels.labels("class, most frequent first", "share of the images")
         return panels.finish(
             "How each method reads the labels of each class",
             "Stacked from below. Grey, dotted or not: left out of the loss.",
         )
+
+
+def _hatched(color: str, hatch: str, ink: str) -> dict[str, str]:
+    return {"color": color, "hatch": hatch, "edgecolor": ink}

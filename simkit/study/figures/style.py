@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
@@ -124,6 +125,26 @@ def label(method: str) -> str:
         except BadInput:  # a table may come from elsewhere
             shown.append(part)
     return " + ".join(shown)
+
+
+def power(value: float) -> str:
+    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for what is longer."""
+    if value == 0 or 1e-3 <= value < 1e5:
+        return f"{value:,.0f}" if value == 0 or value >= 10 else f"{value:g}"
+    factor, exponent = f"{value:.0e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return ("" if factor == "1" else f"{factor}·") + f"10{raised}"
+
+
+def count(mean: float) -> str:
+    """A mean of counts: 1,234, 52, 5.7, 0.33; it is 0 only where nothing was counted."""
+    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
+
+
+def over_draws(draws: pd.Series[int], what: str = "Bands") -> str:
+    """What the caption says of intervals. draws: of how many draws each mean is."""
+    many = int(draws.max())
+    return f"{what}: 95 % over {many} draws." if many > 1 else f"One draw: no {what.lower()}."
 
 
 @dataclass(frozen=True)

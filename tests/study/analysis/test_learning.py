@@ -158,7 +158,7 @@ def test_modified_labels_follow_the_rules_of_the_methods() -> None:
     for row in table.to_dict("records"):
         precision = row["right"] / row["modified"] if row["modified"] else np.nan
         assert row["precision"] == pytest.approx(precision, nan_ok=True)
-    *_, before, last = selections(TASK, specs[:1], **HOW)[specs[0]].of_epochs()
+    *_, before, last = selections(TASK, specs[:1], **HOW)[specs[0]]
     best = table.loc[3]  # ll-r in the fourth epoch
     assert best["right"] == (last & PRESENT).sum() and best["precision"] > 1.3 * best["chance"]
     assert best["again"] == pytest.approx((before & last).sum() / 64) and best["again"] < 1
@@ -170,9 +170,9 @@ def test_corrections_for_good_are_those_of_the_state() -> None:
     spec = "ll-cp(delta=5)"
     trained, seen = train(TASK, make(spec), **HOW), selections(TASK, spec, **HOW)[spec]
     last = unpack(trained.state.present, L).numpy() & (CODES == 0)
-    np.testing.assert_array_equal(seen.of_epochs()[-1], last)
-    first, second = seen.of_epochs()[1:3]
-    assert (second | first == second).all() and seen.lasting
+    np.testing.assert_array_equal(seen[-1], last)
+    first, second = seen[1:3]
+    assert (second | first == second).all()
 
 
 def test_selections_are_those_of_a_wrapped_method() -> None:
@@ -185,8 +185,7 @@ def test_selections_are_those_of_a_wrapped_method() -> None:
 
     train(TASK, method, watch=[look], **HOW)
     seen = selections(TASK, [spec], **HOW)[spec]
-    assert seen.lasting
-    np.testing.assert_array_equal(seen.of_epochs()[-1], kept)
+    np.testing.assert_array_equal(seen[-1], kept)
 
 
 @pytest.mark.filterwarnings("ignore:method 'll-r-abs' modifies every unknown label")
@@ -209,7 +208,7 @@ def test_complete_labels_leave_nothing_to_modify() -> None:
 def test_cells_are_the_corrections_of_these_pictures() -> None:
     spec = "ll-ct(delta=4)"
     table = corrections(TASK, TRUTH, spec, images=[5, 2], **HOW)
-    corrected = np.stack(selections(TASK, [spec], **HOW)[spec].of_epochs())
+    corrected = selections(TASK, [spec], **HOW)[spec]
     assert list(table["image"].unique()) == ["p5", "p2"] and set(table["method"]) == {spec}
     assert set(table["why"]) == {"asked for"}
     for row in table.to_dict("records"):
@@ -228,7 +227,7 @@ def test_cells_are_the_corrections_of_these_pictures() -> None:
 @pytest.mark.parametrize(("best", "worst"), [(3, 1), (0, 2), (N, 3)])
 def test_pictures_are_chosen_by_right_and_wrong_corrections(best, worst) -> None:
     table = corrections(TASK, TRUTH, best=best, worst=worst, **HOW)
-    corrected = sum(s.astype(int) for s in selections(TASK, "ll-ct", **HOW)["ll-ct"].of_epochs())
+    corrected = selections(TASK, "ll-ct", **HOW)["ll-ct"].sum(0)
     gain = (corrected * np.where(PRESENT, 1, -1)).sum(1)
     order = sorted(range(N), key=lambda n: (-gain[n], n))[:best]
     rest = sorted(set(range(N)) - set(order), key=lambda n: (gain[n], n))[:worst]
@@ -246,7 +245,6 @@ def test_pictures_are_chosen_by_right_and_wrong_corrections(best, worst) -> None
             f"corrections: there is no image {N}",
         ),
         (lambda: corrections(TASK, TRUTH, best=-1, **HOW), "corrections: best is -1"),
-        (lambda: corrections(TASK, TRUTH, best=0, worst=0, **HOW), "no picture is shown; name"),
         (lambda: corrections(TASK, TRUTH, "an, ll-ct", **HOW), "one method is expected"),
         (lambda: modification(TASK, Truth.of(PRESENT), "ll-r", **HOW), "another data set"),
     ],

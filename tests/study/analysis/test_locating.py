@@ -232,8 +232,11 @@ FAR = dataclasses.replace(BOXES, images=BOXES.images + 1)
         (lambda: HeatMaps(make("an+scl"), [2.5]), "HeatMaps: there is no image 2.5"),
         (lambda: heat_maps({}, [(0, "a")], **ABOUT), "no watched model came"),
         (lambda: heat_maps(KEPT, [], **ABOUT), "heat_maps: no image and class was picked"),
-        (lambda: heat_maps(KEPT, [(0, "a")], epochs=[1], **ABOUT), "after epoch 1 .* for 2 epochs"),
-        (lambda: heat_maps(KEPT, [(0, "c")], labels=LABELS, truth=PARTLY), "that the truth knows"),
+        (lambda: heat_maps(KEPT, [(0, "a")], epochs=[1], **ABOUT), "'m' was watched for 2 epochs"),
+        (
+            lambda: heat_maps(KEPT, [(0, "c")], labels=LABELS, truth=PARTLY),
+            "the truth does not know",
+        ),
         (lambda: located(KEPT, labels=LABELS, truth=TRUTH, boxes=FAR), "other images or classes"),
         (lambda: object_size(MODEL, [0, 1], TRUTH, BOXES, groups=2.5), "groups is 2.5"),
         (lambda: positives(MODEL, [0, 1], TRUTH, classes=[0, 3]), "one index or more from 0 to 2"),

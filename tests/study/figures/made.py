@@ -61,6 +61,16 @@ def over_draws(draws: int) -> dict[str, pd.DataFrame]:
     return {name: opened(table) for name, table in found.items()}
 
 
+def named_lines(axes) -> dict:
+    """The lines of a panel that its legend names."""
+    return {line.get_label(): line for line in axes.lines if line.get_label()[:1] not in ("", "_")}
+
+
+def legend(drawing) -> list[str]:
+    """The names of a figure's legend, below its panels."""
+    return [text.get_text() for one in drawing.legends for text in one.get_texts()]
+
+
 def _of_runs(draws: int, **fields) -> pa.Table:
     """Runs with a course and AP of each class; the last class has children."""
     about = {"map_all": 0.5, "map_o": 0.4, "labels_id": "x"} | fields

@@ -10,10 +10,21 @@ import pytest
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.study import figures
-from simkit.study.figures import base
-from simkit.study.figures.base import Facets, Panels, count, label, over_draws, power
-from simkit.study.figures.facets import spread
-from simkit.study.figures.style import Look, fold, house_style, looks, palette, text_width
+from simkit.study.figures import marks
+from simkit.study.figures.base import Facets, Panels, spread
+from simkit.study.figures.style import (
+    Look,
+    count,
+    fold,
+    house_style,
+    label,
+    looks,
+    over_draws,
+    palette,
+    power,
+    text_width,
+)
+from tests.study.figures.made import legend
 from tests.study.figures.test_every_table import check_picture, texts_of
 
 KNOWN = ["an", "ignore", "ll-r", "csl", "se", "role", "en", "full"]
@@ -24,10 +35,6 @@ RESTS = ["", "(delta=1)", "+boostlu", "+cl", "+scl", "+boostlu(alpha=3)"]
 def styled():
     with house_style():
         yield
-
-
-def legend(drawing) -> list[str]:
-    return [text.get_text() for one in drawing.legends for text in one.get_texts()]
 
 
 def test_figures_are_found_by_name() -> None:
@@ -203,7 +210,7 @@ def test_long_texts_of_a_page_are_folded() -> None:
 def test_names_are_no_formulas() -> None:
     panels = Panels(["$\\frac$ and $5 to $10"], height=2)
     (axes,) = panels
-    base.log_axis(axes, "y")
+    marks.log_axis(axes, "y")
     axes.set_ylim(1e-7, 1e9)
     shown = [text.get_text() for text, _ in texts_of(panels.finish("x"))]
     assert "$\\frac$ and $5 to $10" in shown and "10⁶" in shown
@@ -264,7 +271,7 @@ SCORES = pd.DataFrame(
 def test_lines_are_sorted_with_gaps_and_bands() -> None:
     (axes,) = Panels()
     drawn = looks(["csl", "an"])
-    base.lines(axes, SCORES, "x", "mean", drawn, band=("low", "high"))
+    marks.lines(axes, SCORES, "x", "mean", drawn, band=("low", "high"))
     csl, an = axes.lines
     assert [csl.get_label(), an.get_label()] == ["CSL", "AN"]
     np.testing.assert_array_equal(an.get_xydata(), [[1, 0.1], [2, np.nan], [3, 0.3]])
@@ -277,7 +284,7 @@ def test_lines_are_sorted_with_gaps_and_bands() -> None:
 def test_points_have_intervals_along_both_axes() -> None:
     (axes,) = Panels()
     drawn = looks(["an"])["an"]
-    base.points(axes, SCORES, "mean", "x", drawn, xband=("low", "high"), yband=("low", "high"))
+    marks.points(axes, SCORES, "mean", "x", drawn, xband=("low", "high"), yband=("low", "high"))
     across, up = axes.collections
     assert across.get_segments()[0].tolist() == [[0.2, 3], [0.4, 3]]
     assert up.get_segments()[0].tolist() == [[0.3, 0.2], [0.3, 0.4]]
@@ -288,8 +295,8 @@ def test_points_have_intervals_along_both_axes() -> None:
 @pytest.mark.parametrize("across", [False, True])
 def test_bars_stand_upon_each_other(across: bool) -> None:
     (axes,) = Panels()
-    styles = {"a": {"color": "r"}, "b": {"color": "b", "hatch": "//"}}
-    base.stacked(axes, [0, 1], {"a": [1, 2], "b": [3, 4]}, styles, across=across)
+    parts = {"a": ([1, 2], {"color": "r"}), "b": ([3, 4], {"color": "b", "hatch": "//"})}
+    marks.stacked(axes, [0, 1], parts, across=across)
     upper = axes.containers[1]
     start, size = ("get_x", "get_width") if across else ("get_y", "get_height")
     assert [getattr(bar, start)() for bar in upper] == [1, 2]
@@ -299,10 +306,10 @@ def test_bars_stand_upon_each_other(across: bool) -> None:
 
 def test_cells_and_names_of_rows_stand_at_the_same_places() -> None:
     (axes,) = Panels()
-    base.cells(axes, [["r", "g"], ["b", "b"]], [["+", ""], ["", "×"]])
-    names = base.row_names(axes, ["first", "second" * 20])
+    marks.cells(axes, [["r", "g"], ["b", "b"]], [["+", ""], ["", "×"]])
+    names = marks.row_names(axes, ["first", "second" * 20])
     assert names[1].get_text().endswith("…")
-    right = base.row_names(axes, ["first", "second"], right=["1", "2"])
+    right = marks.row_names(axes, ["first", "second"], right=["1", "2"])
     assert [(t.get_text(), *t.get_position()) for t in axes.texts if t.get_text()] == [
         ("+", 0, 0),
         ("×", 1, 1),
@@ -312,15 +319,15 @@ def test_cells_and_names_of_rows_stand_at_the_same_places() -> None:
 
 
 def test_marks_that_share_a_place_stand_around_it() -> None:
-    assert [base.dodge(k, 3, 0.6) for k in range(3)] == pytest.approx([-0.2, 0, 0.2])
-    assert base.dodge(0, 1) == 0
+    assert [marks.dodge(k, 3, 0.6) for k in range(3)] == pytest.approx([-0.2, 0, 0.2])
+    assert marks.dodge(0, 1) == 0
 
 
 @pytest.mark.parametrize("low, high", [(0.2, 0.9), (1, 50), (3, 4e4), (1e-30, 1e30), (1e-300, 1)])
 def test_a_log_axis_has_a_few_plain_ticks(low: float, high: float) -> None:
     panels = Panels(height=2)
     (axes,) = panels
-    base.log_axis(axes, "x")
+    marks.log_axis(axes, "x")
     axes.set_xlim(low, high)
     check_picture(panels.finish("x"))
     ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
@@ -331,7 +338,7 @@ def test_ticks_stand_at_the_values_that_have_room() -> None:
     panels = Panels(["p"] * 4, height=2)
     for axes in panels:
         axes.plot([1, 1000], [0, 1])
-        base.ticks_at(axes, [1, 1000, 30, *range(100, 900, 50)])
+        marks.ticks_at(axes, [1, 1000, 30, *range(100, 900, 50)])
     assert axes.get_xscale() == "log"
     check_picture(panels.finish("x"))
     ticks = axes.get_xticks()
@@ -346,3 +353,19 @@ def test_pictures_and_choices_are_checked() -> None:
     assert figure.chosen("scheme", "", ["fpc", "rpa"]) == "fpc"
     with pytest.raises(BadInput, match=r"corrections.*'fp'; did you mean 'fpc'"):
         figure.chosen("scheme", "fp", ["fpc", "rpa"])
+
+
+def test_pictures_have_frames_around_their_objects_and_colours_a_scale() -> None:
+    panels = Panels(["picture", "none"], height=2)
+    shown, empty = panels
+    marks.picture(shown, np.eye(3), vmin=0, vmax=1, extent=(0, 1, 1, 0))
+    marks.picture(empty)
+    marks.boxes(shown, [(0.1, 0.2, 0.5, 0.9)])
+    marks.scale(panels.drawing, shown, shown.images[0], "how much", "{:.0%}".format)
+    drawing = panels.finish("What it is about")
+    assert shown.images[0].get_array().tolist() == np.eye(3).tolist() and not empty.images
+    frames = {tuple(patch.get_bbox().extents.round(9)) for patch in shown.patches}
+    assert frames == {(0.1, 0.2, 0.5, 0.9)}
+    texts = [text.get_text() for text, _ in texts_of(drawing)]
+    assert {"how much", "0%", "100%"} <= set(texts)
+    check_picture(drawing)
