@@ -27,8 +27,8 @@ import simkit
 from simkit.labels.truth import Truth
 from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Task
-from simkit.study.analysis.priors.modes import mode_gaps, with_class_ap
-from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement
+from simkit.study.analysis.amounts import mode_gaps, with_class_ap
+from simkit.study.analysis.class_priors import estimates, priors, rank_agreement
 from simkit.study.compare import compare
 from simkit.study.grid import Grid
 from simkit.study.sources import Source, open_source
@@ -61,15 +61,13 @@ def published(data: Path) -> None:
 
 def amounts(rows: list[dict[str, Any]], runs: Any) -> None:
     """Ignore and AN over the amount of labels, and the common class."""
-    gaps = {
-        (r["scheme"], r["measure"]): r for r in mode_gaps(runs, measures=("map", "dog")).to_pylist()
-    }
+    gaps = mode_gaps(runs, measures=("map", "dog")).set_index(["scheme", "measure"])
     print("\n| scheme | an | ignore | csl(prior=none) | ignore − an | dog: an | dog: ignore |")
     print("|---|" + 6 * "--:|")
     for scheme in AMOUNTS:
         own = {m: [r for r in rows if (r["scheme"], r["method"]) == (scheme, m)] for m in PARTS}
         cells = [shown([r["map"] for r in own[m]]) for m in ("an", "ignore", "csl(prior=none)")]
-        gap = gaps[scheme, "map"]
+        gap = gaps.loc[(scheme, "map")]
         cells.append(f"{100 * gap['mean']:.1f} ({100 * gap['low']:.1f} to {100 * gap['high']:.1f})")
         cells += [shown([r["dog"] for r in own[m]]) for m in ("an", "ignore")]
         print(f"| {scheme} | " + " | ".join(cells) + " |")
@@ -94,12 +92,12 @@ def estimated(source: dict[str, Any]) -> None:
     for scheme in ("rpa(keep=0.1)", "fpc(per_class=50)", "fpc(per_class=200)", PROPOSED):
         task = Task(simkit.simulate(truth, scheme), data.inputs("train", "pooled"))
         found = estimates(task, ["ignore", "an", "labels"])
-        agreed = rank_agreement(truth, found, (10, len(truth.classes))).to_pylist()
+        agreed = rank_agreement(truth, found, (10, len(truth.classes)))
         for name, prior in found.items():
-            ten, every = (r["spearman"] for r in agreed if r["estimate"] == name)
-            ranks = " | ".join("–" if v is None else f"{v:.2f}" for v in (every, ten))
+            ten, every = agreed["spearman"][agreed["estimate"] == name]
+            ranks = " | ".join("–" if v != v else f"{v:.2f}" for v in (every, ten))
             print(f"| {scheme} | {name} | {ranks} | {prior.values.sum():.1f} |")
-    true = sum(row["true"] for row in priors(truth, {"": found["ignore"]}).to_pylist())
+    true = priors(truth, {"": found["ignore"]})["true"].sum()
     print(f"\nIn truth {true:.1f} classes are in a photograph.")
 
 
@@ -117,8 +115,8 @@ def main() -> None:
             grid = Grid(schemes=schemes, methods=methods, draws=5, reference=False, **source)
             runs = compare(grid, out=Path(folder) / str(len(methods)), workers=1).table
             found.append(with_class_ap(runs, ["dog"]))
-        amounts(found[0].to_pylist(), found[0])
-        parts(found[1].to_pylist())
+        amounts(found[0].to_dict("records"), found[0])
+        parts(found[1].to_dict("records"))
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from typing import Any
 
 import measuring
 import numpy as np
+import pandas as pd
 from findings import shown
 
 import simkit
@@ -30,8 +31,8 @@ from simkit.learn.feeding.inputs import ImageInputs
 from simkit.learn.metrics import average_precision, mean_ap, top1
 from simkit.learn.steps.optim import Settings
 from simkit.learn.trained import Trained
-from simkit.study.analysis.explaining.from_pixels import from_pixels
-from simkit.study.analysis.explaining.object_size import object_size, positives
+from simkit.study.analysis.explaining import from_pixels
+from simkit.study.analysis.locating import object_size, positives
 from simkit.study.sources import ImageTransform
 
 DATA = simkit.data.open("scenes:images=600,val=1,test=1000")
@@ -91,19 +92,18 @@ def main() -> None:
 def by_part(some: Sequence[dict[str, Trained]]) -> None:
     """Table 3 and appendix D: by the number of classes in a picture, and by the size of objects."""
     about = (PIXELS, TRUTH)
-    sizes = object_size(some, *about, DATA.boxes["test"], classes=LEAVES).to_pylist()
-    counts = positives(some, *about, counts=(2, 3), classes=LEAVES).to_pylist()
-    parts = list(dict.fromkeys(row["part"] for row in (*counts, *sizes)))
+    sizes = object_size(some, *about, DATA.boxes["test"], classes=LEAVES)
+    counts = positives(some, *about, counts=(2, 3), classes=LEAVES)
+    both = pd.concat([counts, sizes])
+    parts = list(both["part"].unique())
+    of_parts = both.groupby(["method", "part"])["map"].mean()
     rows = []
     for name in PARTS:
         first = [
             top1(models[name].scores(PIXELS)[:, LEAVES], TRUTH.present[:, LEAVES])
             for models in some
         ]
-        means = [
-            np.mean([r["map"] for r in (*counts, *sizes) if (r["method"], r["part"]) == (name, p)])
-            for p in parts
-        ]
+        means = [of_parts[name, part] for part in parts]
         rows.append([name, *(f"{100 * value:.1f}" for value in (np.mean(first), *means))])
     print()
     measuring.table(["method", "top-1", *parts], rows)

@@ -21,7 +21,7 @@ from typing import Any
 
 import measuring  # noqa: F401  one thread
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 from findings import shown
 from photographs_packs import TRAINING, WEIGHTS, Pack
 
@@ -32,9 +32,8 @@ from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train
-from simkit.study.analysis.explaining.damage import damage, summary
-from simkit.study.analysis.explaining.models import models
-from simkit.study.analysis.explaining.pointing import blind, pointing
+from simkit.study.analysis.explaining import damage, models, summary
+from simkit.study.analysis.locating import blind, pointing
 from simkit.study.sources import ImageTransform, Source, decoded, open_source
 
 USES = (
@@ -52,14 +51,14 @@ PLAYERS = ("wan", "lsan", "epr(expected=1.5)", "role(expected=1.5)", "ll-ct", "l
 SCHEME = "single-positive"
 
 
-def damage_table(table: pa.Table) -> list[str]:
+def damage_table(table: pd.DataFrame) -> list[str]:
     """Medians of `damage` as Markdown."""
     lines = [
         "| model | classes | correlation | above 0 | control | highest: full | highest | "
         "lowest: full | lowest |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for row in summary(table).to_pylist():
+    for row in summary(table).to_dict("records"):
         values = [f"{row['agreement']:.2f}", f"{100 * row['positive']:.0f} %"]
         values.append(f"{row['control']:.2f}")
         values += [f"{row[key]:.1f}" for key in ("full_top", "top", "full_bottom", "bottom")]
@@ -81,7 +80,8 @@ def photographs(pack: Pack, draws: int) -> list[str]:
         models(material, [*USES, *PLAYERS], SCHEME, settings=TRAINING, draw=draw)
         for draw in range(draws)
     ]
-    games = pointing(material, several, size=backbone("mobilenet_v2", weights).size).to_pylist()
+    games = pointing(material, several, size=backbone("mobilenet_v2", weights).size)
+    hits = games.groupby("method")["pointing"].agg(list)
     first = several[0]
     partial = {name: first[name] for name in USES[2:5]}
     lines = [*damage_table(damage(first["full"], partial, inputs, truth)), ""]
@@ -91,8 +91,7 @@ def photographs(pack: Pack, draws: int) -> list[str]:
         for trained in several:
             ap = average_precision(trained[name].scores(inputs), truth.present, known)
             scores.append(float(ap[pack.scored].mean()))
-        hits = [row["pointing"] for row in games if row["method"] == name]
-        lines.append(f"| {name} | {shown(scores)} | {shown(hits)} |")
+        lines.append(f"| {name} | {shown(scores)} | {shown(hits[name])} |")
     eyeless = blind(boxes)
     return [*lines, "", f"Pointing at the middle: {100 * eyeless['centre']:.1f}."]
 

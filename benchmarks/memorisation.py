@@ -14,15 +14,14 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from findings import photographs, shown
 
 from simkit.annotate.simulate import simulate
 from simkit.history import versions
 from simkit.learn.methods import Task
 from simkit.learn.steps.optim import Settings
-from simkit.study.analysis.learning.memorisation import early, memorisation
-from simkit.study.analysis.learning.modification import modification
-from simkit.study.analysis.learning.watched import KINDS
+from simkit.study.analysis.learning import KINDS, early, memorisation, modification
 from simkit.study.sources import Source, open_source
 
 RATES, DRAWS = (0.0001, 0.001, 0.01), 5
@@ -48,13 +47,14 @@ def main() -> None:
         shares = {kind: [early(one, "an", kind) for one in seen] for kind in KINDS}
         print(f"| {rate:g} | " + " | ".join(map(shown, shares.values())) + " |")
         numbers |= {f"{kind}, {rate:g}": float(np.mean(s)) for kind, s in shares.items()}
-    found = [modification(t, truth, LARGE, settings=Settings(), draw=d).to_pylist()
-             for d, t in enumerate(tasks)]  # fmt: skip
-    print(f"\nat random: {100 * found[0][0]['chance']:.1f} %\n")
+    found = pd.concat(
+        modification(t, truth, LARGE, settings=Settings(), draw=d) for d, t in enumerate(tasks)
+    )
+    print(f"\nat random: {100 * found['chance'].iloc[0]:.1f} %\n")
+    precision = found.groupby(["epoch", "method"])["precision"].agg(list)
     print("| epoch | " + " | ".join(LARGE) + " |\n|--:|" + len(LARGE) * "--:|")
     for epoch in EPOCHS:
-        own = {m: [row["precision"] for rows in found for row in rows
-                   if (row["method"], row["epoch"]) == (m, epoch)] for m in LARGE}  # fmt: skip
+        own = {m: precision[epoch, m] for m in LARGE}
         print(f"| {epoch} | " + " | ".join(map(shown, own.values())) + " |")
         numbers |= {f"{m}, epoch {epoch}": float(np.mean(p)) for m, p in own.items()}
     if wants.json:

@@ -40,9 +40,9 @@ def modules() -> list[str]:
     for value in (package.get(name) for package in PARTS for name in package.names()):
         found |= {home(value), *above(value)}
     analyses = importlib.import_module("simkit.study.analysis")
-    for subject in pkgutil.iter_modules(analyses.__path__, f"{analyses.__name__}."):
-        path = getattr(importlib.import_module(subject.name), "__path__", ())
-        found |= {module.name for module in pkgutil.iter_modules(path, f"{subject.name}.")}
+    found |= {
+        file.name for file in pkgutil.iter_modules(analyses.__path__, f"{analyses.__name__}.")
+    }
     return sorted(name for name in found if importlib.import_module(name).__doc__)
 
 

@@ -42,6 +42,7 @@ _PUBLIC = {
     "schemes": ("simkit.annotate.schemes", None),
     "methods": ("simkit.learn.methods", None),
     "metrics": ("simkit.learn.metrics", None),
+    "analysis": ("simkit.study.analysis", None),
     "figures": ("simkit.study.figures", None),
     "study": ("simkit.study", None),
 }

@@ -20,6 +20,7 @@ HANDS_ON = {
     "labels/formats",
     "learn/methods",
     "learn/metrics",
+    "study/analysis",
     "study/figures",
 }
 
@@ -131,7 +132,8 @@ def test_no_vague_folders() -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["import simkit", "import simkit.cli.main as m; m.code(['--help'])"]
+    "statement",
+    ["import simkit; simkit.analysis", "import simkit.cli.main as m; m.code(['--help'])"],
 )
 def test_neither_torch_nor_nltk_is_loaded(statement: str) -> None:
     program = (

@@ -14,7 +14,7 @@ from simkit.errors import BadInput
 from simkit.files import whole
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pandas as pd
 
     from simkit.annotate.habits import Habits
     from simkit.annotate.people.fitting import Fitted
@@ -57,7 +57,7 @@ def command(
     """
     from simkit.annotate.people.fitting import fit
     from simkit.annotate.people.vote_files import read
-    from simkit.study.analysis.labelling.confusion import confusion
+    from simkit.study.analysis.labelling import confusion
 
     if figure is not None and figure.suffix.lower() not in _PICTURES:
         raise BadInput(f"--figure is {figure}; an ending {', '.join(_PICTURES)} is expected")
@@ -96,17 +96,17 @@ FAR_OFF = 0.05  # between rates by estimated truth and by experts', worth a word
 _PICTURES = (".png", ".svg", ".pdf")
 
 
-def _draw(found: pa.Table, path: Path) -> None:
+def _draw(found: pd.DataFrame, path: Path) -> None:
     from simkit.study import figures
 
     with whole(path) as part:
         figures.make("confusion")(found).savefig(part, format=path.suffix[1:].lower(), dpi=200)
 
 
-def _facts(votes: Votes, fitted: Fitted, found: pa.Table, out: Path) -> dict[str, Any]:
+def _facts(votes: Votes, fitted: Fitted, found: pd.DataFrame, out: Path) -> dict[str, Any]:
     miss, false_alarm = fitted.rates
     gold = _gold(votes, fitted)
-    agreed = [row for row in found.to_pylist() if row["part"] == "agreement"]
+    agreed = found[found["part"] == "agreement"].itertuples()
     return {
         "votes": len(votes.vote_question),
         "questions": len(votes.question_image),
@@ -116,7 +116,7 @@ def _facts(votes: Votes, fitted: Fitted, found: pa.Table, out: Path) -> dict[str
         "false_alarm": false_alarm,
         "experts": None if gold is None else {"miss": gold[0], "false_alarm": gold[1]},
         "agreement": {
-            row["name"]: {"measured": row["share"], "simulated": row["simulated"]} for row in agreed
+            row.name: {"measured": row.share, "simulated": row.simulated} for row in agreed
         },
         "doubt": fitted.doubt,
         "log_likelihood": None
@@ -135,7 +135,7 @@ def _gold(votes: Votes, fitted: Fitted) -> tuple[float, float] | None:
     return None if rates[0] != rates[0] or rates[1] != rates[1] else rates
 
 
-def _print(votes: Votes, fitted: Fitted, found: pa.Table) -> None:
+def _print(votes: Votes, fitted: Fitted, found: pd.DataFrame) -> None:
     click.echo(
         f"{len(votes.vote_question):,} votes of {len(votes.workers):,} people on "
         f"{len(votes.question_image):,} questions, {votes.per_question} on a typical one, about "
@@ -159,10 +159,10 @@ def _print(votes: Votes, fitted: Fitted, found: pa.Table) -> None:
     else:
         table(["a vote errs", "by all votes"], rows)
     click.echo(_about_doubt(fitted))
-    agreed = [row for row in found.to_pylist() if row["part"] == "agreement"]
+    agreed = found[found["part"] == "agreement"].itertuples()
     table(
         ["agreement", "measured", "simulated"],
-        [[row["name"], f"{row['share']:.4f}", f"{row['simulated']:.4f}"] for row in agreed],
+        [[row.name, f"{row.share:.4f}", f"{row.simulated:.4f}"] for row in agreed],
     )
     if not fitted.converged:
         click.echo("the fit had not settled when it was stopped; its numbers are rough", err=True)

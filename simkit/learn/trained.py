@@ -78,12 +78,7 @@ class Trained:
         features, or pictures where a backbone was trained; a head on pooled features has maps too.
         device, precision: as in `scores`. Raises BadInput for pooled features.
         """
-        check_inputs(self.model, inputs)
-        if inputs.kind == "pooled":
-            raise BadInput(
-                "class maps are made from maps of features, and these are pooled; bring maps, as "
-                "simkit features --kind maps writes them"
-            )
+        check_maps(self.model, inputs)
         model = self.on(device).model
         model.precision = precision
         place = model.head.weight.device
@@ -162,4 +157,14 @@ def check_inputs(model: Model, inputs: Any) -> None:
         raise BadInput(
             f"the model was trained on features of width {width}, but width {inputs.width} came; "
             "use the same backbone"
+        )
+
+
+def check_maps(model: Model, inputs: Any) -> None:
+    """Raise BadInput as `check_inputs`, and for pooled features."""
+    check_inputs(model, inputs)
+    if inputs.kind == "pooled":
+        raise BadInput(
+            "class maps are made from maps of features, and these are pooled; bring maps, as "
+            "simkit features --kind maps writes them"
         )

@@ -116,6 +116,14 @@ def p_value(differences: Sequence[float] | NDArray[np.floating]) -> float | None
     return _p_value(gaps, error, _resampled_t(gaps))
 
 
+def paired_interval(
+    differences: Sequence[float] | NDArray[np.floating], *, level: float = 0.95
+) -> Interval:
+    """The mean of paired `differences` (n,) with the interval that `p_value` goes with."""
+    gaps, error = _gaps(differences)
+    return _interval(gaps, error, _resampled_t(gaps), level)
+
+
 def holm(ps: Sequence[float]) -> list[float]:
     """Holm's step-down adjustment; compare it with the error that is allowed for all together."""
     order = np.argsort(ps, kind="stable")

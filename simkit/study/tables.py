@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -53,7 +54,8 @@ def checked(
     stand, and where rows are missing or stand twice.
     """
     if isinstance(table, pd.DataFrame):
-        table = pa.Table.from_pandas(table, preserve_index=False)
+        about = {name: json.dumps(value) for name, value in table.attrs.items()}
+        table = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(about)
     if not isinstance(table, pa.Table):
         raise BadInput(f"{asker}: a pyarrow Table is expected, not {type(table).__name__}; {mend}")
     if not len(table) and not empty:

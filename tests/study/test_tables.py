@@ -4,12 +4,7 @@ import pyarrow as pa
 import pytest
 
 from simkit.errors import BadInput
-from simkit.study import runs
-from simkit.study.analysis.comparing.ablation import ablation
-from simkit.study.analysis.comparing.ranks import ranks
-from simkit.study.analysis.comparing.shares import shares
 from simkit.study.tables import Endless, checked, column_of
-from tests.study import planted
 
 
 def one(column: pa.Array, holds, **how) -> list:
@@ -56,19 +51,6 @@ def test_numbers_may_be_infinite_where_it_is_declared_and_in_lists() -> None:
     assert one(pa.array([[float("inf")]]), list[float]) == [[float("inf")]]
     with pytest.raises(BadInput, match="column 'a' lacks values"):
         one(pa.array([float("nan")]), Endless)
-
-
-@pytest.mark.parametrize("analysis", [ranks, shares, lambda runs: ablation(runs, "an")])
-def test_analyses_read_text_from_a_dictionary_as_plain_text(analysis) -> None:
-    counts = {"present": 10, "absent": 20, "unknown": 30}
-    rows = [row | counts for row in planted.rows(budgets=(50.0,), draws=3)]
-    plain = encoded = runs.tidy(rows, classes=("cat", "dog"))
-    for place, field in enumerate(plain.schema):
-        if pa.types.is_string(field.type):
-            column = plain[field.name].dictionary_encode()
-            encoded = encoded.set_column(place, field.name, column)
-    assert pa.types.is_dictionary(encoded.schema.field("method").type)
-    assert analysis(encoded) == analysis(plain)
 
 
 def test_rows_that_are_missing_or_stand_twice_are_refused() -> None:

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown, whole_number
-from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+
+Methods = Sequence[str] | str  # as `simkit list methods` spells them; a text with commas
 
 
 def count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
@@ -49,12 +50,20 @@ def names(values: Any, what: str) -> tuple[str, ...]:
     return several
 
 
-def listed(methods: Sequence[str] | str, what: str = "methods") -> tuple[str, ...]:
+def listed(methods: Methods, what: str = "methods") -> tuple[str, ...]:
     """Methods from a sequence, or from a text with commas between them. Raises as `names`."""
     if not isinstance(methods, str):
         return names(methods, what)
     specs = re.split(r",(?![^(]*\))", methods)  # not at commas inside of parentheses
     return tuple(spec.strip() for spec in specs if spec.strip())
+
+
+def some(methods: Methods, asker: str) -> list[str]:
+    """Methods as `listed` reads them, each once. Raises BadInput where none is named."""
+    specs = list(dict.fromkeys(listed(methods, f"{asker}: methods")))
+    if not specs:
+        raise BadInput(f"{asker}: no method is named; name some, such as an and ll-r")
+    return specs
 
 
 def one_method(method: Any, what: str) -> str:
@@ -118,10 +127,10 @@ def picked(picks: Any, classes: Sequence[str], N: int, asker: str) -> list[tuple
     return [(image, name) for image, (_, name) in zip(images, pairs, strict=True)]
 
 
-def check_same(truth: Truth, labels: PartialLabels, name: str) -> None:
-    """Raise BadInput unless labels and truth are about the same images and classes."""
-    if labels.classes != truth.classes or not np.array_equal(labels.images, truth.images):
+def same_images(inputs: Any, truth: Truth, asker: str) -> None:
+    """Raise BadInput unless there is an input for each image of the truth."""
+    if len(inputs) != len(truth.images):
         raise BadInput(
-            f"the labels called {name!r} are about other images or classes than the truth; "
-            "simulate them from this truth"
+            f"{asker}: {len(inputs):,} inputs came with a truth of {len(truth.images):,} images; "
+            "give those of one split"
         )

@@ -23,7 +23,8 @@ from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.pieces.exposure import Exposure
-from simkit.study.analysis import asked
+from simkit.study.analysis import checks
+from simkit.study.analysis.checks import Methods
 
 _MOST_IDS = 20_000  # among which the nearest spelling is found within a second
 
@@ -60,22 +61,18 @@ def neighbours(
         names), unknown (number of classes) and hidden (names of unknown classes that are present
         in truth).
     """
-    if len(features) != len(truth.images):
-        raise BadInput(
-            f"neighbours: features of {len(features):,} images came with a truth of "
-            f"{len(truth.images):,}; give a row for each image of the truth"
-        )
-    asked.count(k, "neighbours: k")
+    checks.same_images(features, truth, "neighbours")
+    checks.count(k, "neighbours: k")
     ids = pd.Index(truth.images.astype(str))
-    own = _row(ids, str(query), by_number=truth.images.dtype.kind == "U")
+    row = _row(ids, str(query), by_number=truth.images.dtype.kind == "U")
     rows = np.arange(len(ids)) if without is None else np.setdiff1d(np.arange(len(ids)), without)
-    if own not in rows:
+    if row not in rows:
         raise BadInput(
             f"image {query!r} could not be read when its features were made, so it has no "
             "neighbours; ask for another"
         )
-    near = nearest(UnitRows(features, rows, "neighbours"), k, own=np.searchsorted(rows, [own]))
-    shown = np.append(own, rows[near.place[0]])
+    near = nearest(UnitRows(features, rows, "neighbours"), k, own=np.searchsorted(rows, [row]))
+    shown = np.append(row, rows[near.place[0]])
     states = _states(truth, ids, shown, labels)
     unknown = states == UNKNOWN
     return pd.DataFrame(
@@ -93,7 +90,7 @@ def neighbours(
     )
 
 
-def curves(methods: Sequence[str], *, points: int = 101) -> pd.DataFrame:
+def curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
     """Temperature over scaled distance, of soft positives and of soft negatives.
 
     Parameters
@@ -109,21 +106,21 @@ def curves(methods: Sequence[str], *, points: int = 101) -> pd.DataFrame:
         method, side ("present" where something present is nearest, else "absent"), distance,
         temperature, and slope: the size of the loss's gradient at a logit of 0.
     """
-    asked.count(points, "curves: points")
+    checks.count(points, "curves: points")
     distance = torch.linspace(0, 1, points, dtype=torch.float64)
     far = torch.full_like(distance, torch.inf)
     parts = []
     for spec, method in _exposures(methods).items():
         how = {"beta": method.beta, "gamma": method.gamma, "form": method.temperature}
         for side, pair in (("present", (distance, far)), ("absent", (far, distance))):
-            found = soft.temperatures(torch.stack(pair), **how).numpy()  # type: ignore[arg-type]
+            T = soft.temperatures(torch.stack(pair), **how).numpy()  # type: ignore[arg-type]
             where = {"method": spec, "side": side, "distance": distance.numpy()}
-            parts.append(pd.DataFrame(where | {"temperature": found, "slope": 0.5 / abs(found)}))
+            parts.append(pd.DataFrame(where | {"temperature": T, "slope": 0.5 / abs(T)}))
     return pd.concat(parts, ignore_index=True)
 
 
 def temperatures(
-    task: Task, methods: Sequence[str], image: int, *, truth: Truth | None = None
+    task: Task, methods: Methods, image: int, *, truth: Truth | None = None
 ) -> pd.DataFrame:
     """The labels of one image and the temperatures of those that are unknown.
 
@@ -143,7 +140,7 @@ def temperatures(
         known or ignored) and present (in truth; missing without one).
     """
     labels = task.labels
-    (image,) = asked.rows([image], len(labels.asked), "temperatures")
+    (image,) = checks.rows([image], len(labels.asked), "temperatures")
     if truth is not None:
         labels.check_about(truth, "temperatures: the task's labels")
     if not labels.asked[image]:
@@ -154,13 +151,13 @@ def temperatures(
     about = {"class": labels.classes, "state": labels.rows([image])[0]}
     about["present"] = None if truth is None else truth.rows([image])[0]
     parts = [
-        pd.DataFrame({"method": spec, **about, "temperature": found[0]})
-        for spec, found in _of_task(task, methods, np.array([image]))
+        pd.DataFrame({"method": spec, **about, "temperature": T[0]})
+        for spec, T in _of_task(task, methods, np.array([image]))
     ]
     return pd.concat(parts, ignore_index=True)
 
 
-def reached(task: Task, methods: Sequence[str], *, truth: Truth | None = None) -> pd.DataFrame:
+def reached(task: Task, methods: Methods, *, truth: Truth | None = None) -> pd.DataFrame:
     """How many unknown labels of an image get a temperature, and how many of these are right.
 
     Returns
@@ -177,26 +174,21 @@ def reached(task: Task, methods: Sequence[str], *, truth: Truth | None = None) -
     Soft Exposure, rebuttal.
     """
     rows = task.rows
-    if not len(rows):
-        raise BadInput(
-            "reached: no image was asked about, so none has temperatures; ask about some"
-        )
     if truth is not None:
         task.labels.check_about(truth, "reached: the task's labels")
     unknown = task.labels.rows(rows) == UNKNOWN
     present = None if truth is None else truth.rows(rows)
     table = []
-    for spec, found in _of_task(task, methods, rows):
-        counts = {"unknown": unknown, "reached": found != 0}
-        counts |= {"positive": found > 0, "negative": found < 0}
+    for spec, T in _of_task(task, methods, rows):
+        counts = {"unknown": unknown, "reached": T != 0, "positive": T > 0, "negative": T < 0}
         means = {name: marked.sum(1).mean() for name, marked in counts.items()}
         shares = dict.fromkeys(("right", "right_absent", "there", "found"), np.nan)
         if present is not None:
             shares = {
-                "right": _share(present, found > 0),
-                "right_absent": _share(~present, found < 0),
+                "right": _share(present, T > 0),
+                "right_absent": _share(~present, T < 0),
                 "there": _share(present, unknown),
-                "found": _share(found > 0, unknown & present),
+                "found": _share(T > 0, unknown & present),
             }
         table.append({"method": spec, **means, **shares})
     return pd.DataFrame(table)
@@ -220,23 +212,17 @@ def label_distances(
         class, other, distance: all pairs in both directions, in the order of average linkage with
         the nearest leaves side by side.
     """
-    psi = np.asarray(psi)
-    if psi.ndim != 2 or len(psi) != len(classes):
+    present = np.flatnonzero(~np.isnan(psi).any(1))
+    if len(present) < 2:
         raise BadInput(
-            f"label_distances: psi has shape {psi.shape} and {len(classes)} class names came; give "
-            "(L, D) label embeddings and L names"
+            f"{len(present)} of {len(classes)} classes have a place; distances need two, so ask "
+            "about more images"
         )
-    own = np.flatnonzero(~np.isnan(psi).any(1))
-    if len(own) < 2:
-        raise BadInput(
-            f"{len(own)} of {len(classes)} classes are known to be present somewhere; distances "
-            "need two, so ask about more images"
-        )
-    between = soft.label_distances(psi[own], distance)
+    between = soft.label_distances(psi[present], distance)
     symmetric = (between + between.T) / 2
     np.fill_diagonal(symmetric, 0.0)
     order = leaves_list(linkage(squareform(symmetric), "average", optimal_ordering=True))
-    names = np.array(classes, object)[own[order]]
+    names = np.array(classes, object)[present[order]]
     return pd.DataFrame(
         {
             "class": np.repeat(names, len(order)),
@@ -286,21 +272,19 @@ def _share(right: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
 
 
 def _of_task(
-    task: Task, specs: Sequence[str], rows: NDArray[np.int64]
+    task: Task, specs: Methods, rows: NDArray[np.int64]
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """The spelling of each method and its temperatures (b, L) of these rows."""
     for spec, method in _exposures(specs).items():
         yield spec, method.temperatures(prepare(task, method), rows)
 
 
-def _exposures(specs: Sequence[str]) -> dict[str, Exposure]:
+def _exposures(specs: Methods) -> dict[str, Exposure]:
     """The methods by their spelling."""
     methods: dict[str, Exposure] = {}
-    for spec in asked.listed(specs):
+    for spec in checks.some(specs, "temperatures"):
         method = make(spec)
         if not isinstance(method, Exposure):
             raise BadInput(f"{spec!r} has no temperatures; name se, se-l or se-i, with settings")
         methods[spec] = method
-    if not methods:
-        raise BadInput("no method was named; name se, se-l or se-i, with settings")
     return methods

@@ -15,7 +15,9 @@ from simkit.study.frames import Endless, frame, opened
 from simkit.study.limit import Limit
 from simkit.study.runs import COLUMNS
 
-Methods = tuple[str, ...] | str
+Table = Any  # a DataFrame, a pyarrow Table or a comparison's runs: what `frame` reads
+Methods = Sequence[str] | str
+RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
 SCORES = ("map", "map_all", "map_o")
 _REQUIRED = {"scheme": str, "method": str, "reference": bool, "draw": int}  # every run has them
 _TYPES = {pa.string(): str, pa.int64(): int, pa.float64(): float, pa.bool_(): bool}

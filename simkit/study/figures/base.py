@@ -1,234 +1,384 @@
-"""What a figure is, and how all of them look: fonts, sizes, titles and captions."""
+"""What a figure is, and the page it draws on: panels with heading, legend and caption.
+
+In `draw` a figure says what goes where: `Facets` or `Panels` give it axes, `marks` draw rows of its
+table on them, and `finish` adds what stands around them.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field
+from typing import Any, ClassVar, Literal
 
-import matplotlib as mpl
-import pyarrow as pa
+import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Drawing
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from numpy.typing import NDArray
 
+from simkit.errors import BadInput, unknown
 from simkit.registry import Registry
-from simkit.study.tables import Columns, Whole, checked
+from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
+from simkit.study.figures.style import label as label
+from simkit.study.frames import Columns, Unique, frame
 
-if TYPE_CHECKING:
-    from simkit.study.analysis.comparing.by_class import ByClass
-
-Row = Mapping[str, Any]
-Metric = Literal["map", "map_all", "map_o"]
-WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
-INK, PALE = "#222222", "#8a8a8a"
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)
+# Columns of tables whose rows are means over draws, with 95 % intervals.
+MEANS: dict[str, Any] = {"draws": int, "mean": float, "low": float | None, "high": float | None}
+Key = Literal["below", "ends"]  # where the names of lines and other marks stand
+_MARGIN, _GAP = 0.07, 0.12  # inches: to the edge of the page, between its parts
+_TALL = 7.0  # inches of panels from which on the legend stands above them
+_NAME = 9.0  # points of the names at the ends of lines
 
 
 class Figure(ABC):
     """A frozen dataclass whose fields are its options; called with a table it draws.
 
-    reads, whole: the columns that `draw` gets to see, and of what there is one row for each, as
-    `study.tables.checked` takes them; made_by: the function whose tables have them.
+    name, title: in the registry, and what it shows. made_by: the function whose tables it draws.
+    reads, unique: the columns that `draw` gets to see, and of what there is one row for each, as
+    `study.frames.frame` takes them.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     made_by: ClassVar[str]
     reads: ClassVar[Columns]
-    whole: ClassVar[Whole] = ()
+    unique: ClassVar[Unique] = ()
 
-    def __call__(self, table: pa.Table) -> Drawing:
-        """The figure of this table, in our style. Raises BadInput for a table of another kind, one
-        without rows, one with nulls or NaN where none may stand, and as `draw` does."""
+    def __call__(self, table: Any) -> Drawing:
+        """The figure of a table, in our style.
+
+        Parameters
+        ----------
+        table
+            A DataFrame, a pyarrow Table or a comparison's runs, as `made_by` returns it.
+
+        Raises
+        ------
+        BadInput
+            For a table of another kind, one without rows or one that lacks values, and as `draw`.
+        """
         mend = f"give what {self.made_by} returns"
-        table = checked(table, self.reads, asker=self.name, mend=mend, whole=self.whole)
+        rows = frame(table, self.reads, asker=self.name, mend=mend, unique=self.unique)
         with house_style():
-            return self.draw(table)
+            return self.draw(rows)
 
     @abstractmethod
-    def draw(self, table: pa.Table) -> Drawing:
+    def draw(self, table: pd.DataFrame) -> Drawing:
         """The figure of a table of one row or more with the columns that it reads alone."""
+
+    def chosen(self, kind: str, name: str, known: Iterable[str]) -> str:
+        """`name`, or the first that is known where it is empty. Raises BadInput for another."""
+        known = list(dict.fromkeys(known))
+        if name and name not in known:
+            raise unknown(f"{kind} of the table ({self.name})", name, known)
+        return name or known[0]
+
+    def check_pictures(self, pictures: Sequence[Any] | None, count: int) -> None:
+        """Raises BadInput where pictures came, but not one for each of `count` images."""
+        if pictures and len(pictures) != count:
+            raise BadInput(
+                f"{self.name}: {len(pictures)} pictures came for {count} images; give one for "
+                "each image, in the order of the table"
+            )
 
 
 figures: Registry[Figure] = Registry("figure", "simkit.study.figures")
 register = figures.register
 
-STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "axes.titlesize": 11,
-    "axes.labelsize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.7,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "legend.frameon": False,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 6,
-    # Names of classes and images stand as they are: "$5 to $10" is no formula.
-    "text.parse_math": False,
-    "savefig.dpi": 200,
-    "figure.facecolor": "white",
-    # Equal tables give equal files: no random ids inside, text stays text.
-    "svg.hashsalt": "simkit",
-    "svg.fonttype": "none",
-}
+
+def option(default: Any, help: str) -> Any:
+    """A field of a figure, and what the shell's help says about it."""
+    return field(default=default, metadata={"help": help})
 
 
-@contextmanager
-def house_style() -> Iterator[None]:
-    """Our fonts and lines for the block; the user's own settings are back afterwards."""
-    with mpl.rc_context(STYLE):
-        yield
+def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:
+    """The rows of each value of a column, in the order of the table."""
+    return dict(iter(table.groupby(column, sort=False)))
 
 
-def heading(drawing: Drawing, text: str) -> None:
-    """What the figure is about, top left; in several lines where it is long."""
-    drawn = TextPath((0, 0), text, size=13, prop=FontProperties(weight="bold"))
-    if drawn.get_extents().width > 70 * drawing.get_figwidth():  # points; 72 are an inch
-        text = "\n".join(_breakable(text, int(8.2 * drawing.get_figwidth())))
-    drawing.suptitle(text, x=0.01, ha="left", fontsize=13, fontweight="bold")
+class Panels:
+    """Axes in rows and columns below a heading, and their legend and caption below them.
 
+    Iterating gives the panels, or with `rows` the columns, each an array of its panels.
 
-def caption(drawing: Drawing, *parts: str, letters: float = 14) -> None:
-    """How to read it, below; a line or more for each part that says something.
-
-    letters: in an inch, of 9 points.
+    Parameters
+    ----------
+    titles
+        One for each panel; they fill rows of at most `across`.
+    rows
+        Panels below each other under every title, in place of one.
+    height
+        Of each row of panels in inches, or one number for each row. Heading, legend and caption
+        come on top of that.
+    sharex, sharey
+        As matplotlib's `subplots` takes them.
+    widths
+        Of the columns, relative to each other.
     """
-    width = int(letters * drawing.get_figwidth())
-    lines = [line for part in parts for line in textwrap.wrap(part, width)]
-    drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#555555")
+
+    def __init__(
+        self,
+        titles: Iterable[str] = ("",),
+        *,
+        rows: int = 0,
+        across: int = 4,
+        height: float | Sequence[float] = 3.0,
+        sharex: Any = True,
+        sharey: Any = True,
+        widths: Sequence[float] | None = None,
+    ) -> None:
+        titles = list(titles)
+        across = len(titles) if rows else min(across, len(titles))
+        down = rows or -(-len(titles) // across)
+        heights = [height] * down if isinstance(height, int | float) else list(height)
+        self.drawing = Drawing(figsize=(WIDTH, sum(heights)), layout="constrained")
+        self.grid: NDArray[Any] = self.drawing.subplots(
+            down, across, sharex=sharex, sharey=sharey, squeeze=False,
+            width_ratios=widths, height_ratios=heights,
+        )  # fmt: skip
+        self._rows = rows
+        self._ends: list[tuple[Axes, list[Any], list[str]]] = []  # lines and their names
+        self._used: list[Axes] = list(self.grid.flat)[: None if rows else len(titles)]
+        self._empty: list[Axes] = list(self.grid.flat)[len(self._used) :]
+        for axes, title in zip(self.grid.flat, titles, strict=False):
+            axes.set_title(title)
+        for axes in self._empty:
+            axes.set_axis_off()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.grid.T if self._rows else self._used)
+
+    def labels(self, x: str | Sequence[str] = "", y: str | Sequence[str] = "") -> None:
+        """Name the axes, once for all panels, or x of each column and y of each row."""
+        rows, columns = self.grid.shape
+        for place, text in enumerate([x] * columns if isinstance(x, str) else x):
+            lowest = [axes for axes in self.grid[:, place] if axes not in self._empty][-1]
+            lowest.set_xlabel(text or lowest.get_xlabel())
+            lowest.tick_params(labelbottom=True)
+        if isinstance(y, str) and rows > 1:
+            self.drawing.supylabel(y, fontsize=10)
+            return
+        for axes, text in zip(self.grid[:, 0], [y] if isinstance(y, str) else y, strict=True):
+            axes.set_ylabel(text or axes.get_ylabel())
+
+    def finish(self, heading: str, *caption: str, key: Key = "below") -> Drawing:
+        """The figure, with its heading and how to read it; empty parts of the caption are left out.
+
+        Everything drawn with a matplotlib label stands in the legend once: in a place of the grid
+        that has no panel, else below the panels, or above them where these are tall. key: "ends"
+        writes the names of lines beside their ends instead, where they have room.
+        """
+        room, panels = self.drawing.get_figwidth() - 2 * _MARGIN, self.drawing.get_figheight()
+        head = self._page_text(wrapped(heading, room, 13, "bold"), size=13, weight="bold")
+        lines = [line for part in caption if part for line in wrapped(part, room, 9)]
+        foot = self._page_text(lines, size=9, color="#555555")
+        ends = key == "ends" and self._name_ends()
+        legend = None if ends else self._legend()
+        above = panels > _TALL  # a reader of a long page needs the legend first
+        bottom = _MARGIN + _tall(foot) + (0 if above else _tall(legend))
+        height = bottom + panels + (_tall(legend) if above else 0) + _tall(head) + _MARGIN
+        self.drawing.set_figheight(height)
+        foot.set_y(_MARGIN / height)
+        head.set_y(1 - _MARGIN / height)
+        if legend is not None:
+            low = bottom + panels + _GAP / 2 if above else _MARGIN + _tall(foot)
+            legend.set_bbox_to_anchor((0, low / height))
+        self._lay_out(bottom / height, panels / height)
+        return self.drawing
+
+    def _page_text(self, lines: list[str], **style: Any) -> Any:
+        """Heading or caption, which the layout of the panels leaves alone."""
+        write, va = self.drawing.supxlabel, "bottom"
+        if style["size"] > 10:
+            write, va = self.drawing.suptitle, "top"
+        at: Any = {"x": _MARGIN / self.drawing.get_figwidth(), "y": 0.5, "ha": "left", "va": va}
+        text = write("\n".join(lines), **at, **style)
+        text.set_in_layout(False)
+        return text
+
+    def _lay_out(self, bottom: float, height: float) -> None:
+        """Place the panels between these shares of the height, and fold what is too long."""
+        layout: Any = self.drawing.get_layout_engine()
+        layout.set(rect=(0, bottom, 1, height))
+        if outer := self.drawing.get_supylabel():
+            self.drawing.supylabel(outer, y=bottom + height / 2, fontsize=10)
+        titles = {axes: axes.get_title("left") for axes in self.grid.flat}
+        for axes in titles:  # long ones would push the panels apart
+            axes.set_title("")
+        layout.execute(self.drawing)
+        width = self.drawing.get_figwidth()
+        for row in self.grid:
+            right = width
+            for axes in row[::-1]:  # a title has room up to the next one
+                left = width * axes.get_position().x0
+                room = right - left - 0.15
+                axes.set_title(fold(titles[axes], room, size=11, lines=3, weight="bold"))
+                right = left if titles[axes] else right
+        for axes in self._used:
+            wide, tall = axes.get_position().size * self.drawing.get_size_inches()
+            axes.set_xlabel(fold(axes.get_xlabel(), wide, lines=3))
+            axes.set_ylabel(fold(axes.get_ylabel(), 1.1 * tall, lines=3))
+        layout.execute(self.drawing)
+        self.drawing.set_layout_engine("none")  # no change from here on
+        for axes in self.drawing.axes:  # rounded: the solver's last digits differ from run to run
+            axes.set_position(np.round(axes.get_position(original=True).bounds, 6).tolist())
+        for axes, lines, names in self._ends:
+            _spread_names(axes, lines, names)
+
+    def _legend(self) -> Any:
+        """The legend as it has room; None where it takes no place of its own."""
+        handles: dict[str, Any] = {}
+        for axes in self._used:
+            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(fold(name, WIDTH - 1), handle)
+        if not handles:
+            return None
+        if self._empty:
+            hole = self._empty[0]
+            legend = hole.legend(handles.values(), handles, loc="center", labelspacing=0.8)
+            width, height = hole.get_position().size * self.drawing.get_size_inches()
+            if _wide(legend) < width + 0.2 and _tall(legend) < height + 0.2:
+                return None
+            legend.remove()
+        for most in range(min(len(handles), 6), 0, -1):
+            across = -(-len(handles) // -(-len(handles) // most))  # columns of about equal length
+            legend = self.drawing.legend(
+                handles.values(), handles, loc="lower left", ncols=across, borderaxespad=0
+            )
+            if _wide(legend) <= self.drawing.get_figwidth() or most == 1:
+                break
+            legend.remove()
+        legend.set_in_layout(False)
+        return legend
+
+    def _name_ends(self) -> bool:
+        """Write names beside the ends of lines, as ticks of an axis; False where they lack room."""
+        shown = []
+        room = 0.3 * self.drawing.get_figwidth() / self.grid.shape[1]
+        for axes in self._used:
+            lines = [line for line in axes.lines if str(line.get_label())[:1] not in ("", "_")]
+            lines = [line for line in lines if np.isfinite(_ys(line)).any()]
+            lines.sort(key=lambda line: _end(line)[1])
+            names = [fold(str(line.get_label()), room, size=_NAME, lines=3) for line in lines]
+            tall = axes.get_position().height * self.drawing.get_figheight()
+            rows = sum(name.count("\n") + 1 for name in names)
+            if any(name.endswith("…") for name in names) or rows * _NAME * 1.4 / 72 > tall:
+                return False
+            shown.append((axes, lines, names))
+        for axes, _, names in shown:
+            side = axes.secondary_yaxis("right")
+            side.spines["right"].set_visible(False)
+            side.tick_params(length=0, pad=2)
+            side.set_yticks(np.linspace(*axes.get_ylim(), len(names)), names, fontsize=_NAME)
+        self._ends = shown
+        return True
 
 
-def not_shown(others: int) -> str:
-    """What to say where methods are left out so that the rest can be read."""
-    many = "other methods are" if others > 1 else "other method is"
-    return f"{others} {many} not shown; the option methods chooses." if others else ""
+class Facets(Panels):
+    """A panel for each value of a column, or for each pair of values of two.
 
+    Iterating gives each panel with its rows of the table; with `rows`, each column of panels.
 
-def leaves_only(found: ByClass) -> str:
-    """What to say where classes with children are not among those that are shown."""
-    few, every = len(found.classes), len(found.classes) + found.left_out
-    return f"Leaves only: {few:,} of {every:,} classes." if found.left_out else ""
-
-
-def cut(name: str, letters: int = 28) -> str:
-    """A name that keeps to its place."""
-    return name if len(name) <= letters else name[: letters - 1] + "…"
-
-
-def fold(name: str, letters: int, lines: int = 2) -> str:
-    """A name in lines of so many letters; what does not fit ends in "…".
-
-    Lines break at spaces, and behind the commas and parentheses of settings.
+    Parameters
+    ----------
+    column, named
+        Whose values have a panel each, in the order of the table, and how these are called.
+    down
+        A second column: its values are the rows of the grid, those of `column` its columns.
+    layout
+        As of `Panels`.
     """
-    folded = _breakable(name, letters)
-    if len(folded) > lines:
-        folded[lines - 1 :] = [folded[lines - 1][: letters - 1] + "…"]
-    return "\n".join(folded)
+
+    def __init__(
+        self,
+        table: pd.DataFrame,
+        column: str,
+        *,
+        named: Callable[[Any], str] = str,
+        down: str = "",
+        **layout: Any,
+    ) -> None:
+        self._parts = list(split(table, column).values())
+        if down:
+            values = table[down].unique()
+            layout["rows"] = len(values)
+            self._parts = [rows[rows[down] == v] for v in values for rows in self._parts]
+        super().__init__(map(named, table[column].unique()), **layout)
+        self._panels = list(self.grid.flat) if down else list(super().__iter__())
+        for axes, rows in zip(self._panels, self._parts, strict=True):
+            if rows.empty:
+                axes.set_axis_off()
+
+    def __iter__(self) -> Iterator[Any]:
+        both = zip(self._panels, self._parts, strict=True)
+        return ((axes, rows) for axes, rows in both if len(rows))
 
 
-def _breakable(text: str, letters: int) -> list[str]:
-    """Lines of at most so many letters. A word that is longer is broken, at a setting if it can."""
-    parts = re.findall(r"\s+|(?:,\d|[^\s,(])+[,(]?|[,(]", text)
-    found = [""]
-    for part in parts:
-        while len(found[-1] + part.rstrip()) > letters:
-            if found[-1].strip():
-                found.append("")
-                part = part.lstrip()
-            else:
-                found[-1:] = [part[:letters], ""]
-                part = part[letters:]
-        found[-1] += part
-    return [line.rstrip() for line in found if line.strip()] or [""]
+def spread(
+    wanted: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf
+) -> NDArray[np.float64]:
+    """Ascending places (n,) at least `gap` apart, near those wanted (n, ascending).
+
+    Neighbours that are too near share their mean as middle. They keep between low and high where
+    there is room for all of them.
+    """
+    blocks: list[tuple[float, int]] = []  # the mean of what its first place would be, how many
+    for place, value in enumerate(wanted):
+        start, number = value - place * gap, 1
+        while blocks and blocks[-1][0] > start:
+            before, many = blocks.pop()
+            start = (before * many + start * number) / (many + number)
+            number += many
+        blocks.append((start, number))
+    flat = np.repeat([start for start, _ in blocks], [number for _, number in blocks])
+    last = high - (len(wanted) - 1) * gap
+    if last >= low:
+        flat = np.clip(flat, low, last)
+    elif np.isfinite(last):
+        flat = np.full(len(wanted), (low + last) / 2)  # over both ends alike
+    return flat + gap * np.arange(len(wanted))
 
 
-def columns(names: Iterable[str], width: float = WIDTH, most: int = 4) -> int:
-    """Of a legend with these names, below a figure of that width in inches."""
-    longest = max(map(len, names), default=0)
-    return max(1, min(most, int(width / (0.085 * longest + 0.75))))
+def _ys(line: Any) -> NDArray[np.float64]:
+    return np.asarray(line.get_ydata(), float)
 
 
-def legend_below(drawing: Drawing, handles: Mapping[str, Any]) -> None:
-    """A legend of names and what they stand for, above the caption; called after it."""
-    across = columns(handles)
-    given: dict[str, Any] = {"ncols": across, "handlelength": 3}
-    told = drawing.get_supxlabel()
-    if not told:
-        drawing.legend(handles.values(), handles, loc="outside lower center", **given)
+def _end(line: Any) -> tuple[float, float]:
+    """Where a line has its last point."""
+    last = np.flatnonzero(np.isfinite(_ys(line)))[-1]
+    return float(line.get_xdata()[last]), float(_ys(line)[last])
+
+
+def _spread_names(axes: Axes, lines: list[Any], names: list[str]) -> None:
+    """Write names near the ends of lines, apart; a dotted line leads from each end to its name."""
+    if not names:
         return
-    # The layout gives legend and caption the same place: empty lines keep one for the legend.
-    line, row = 12.5, 17  # points
-    empty = math.ceil((row * -(-len(handles) // across) + 10) / line)
-    drawing.supxlabel("\n" * empty + told, x=0.01, ha="left", fontsize=9, color="#555555")
-    above = (line * (told.count("\n") + 1) + 4) / 72 / drawing.get_figheight()
-    place = {"loc": "lower center", "bbox_to_anchor": (0.5, above)}
-    drawing.legend(handles.values(), handles, **place, **given).set_in_layout(False)
+    (side,) = axes.child_axes
+    (left, right), limits = axes.get_xlim(), axes.get_ylim()
+    tall = max(text.get_window_extent().height for text in side.get_yticklabels())
+    pixels = axes.transData.transform([_end(line) for line in lines])[:, 1]
+    # Half a line from both ends: no name lies on the axis below.
+    bottom, top = axes.get_window_extent().intervaly
+    places = spread(pixels.tolist(), 1.1 * tall, bottom + tall / 2, top - tall / 2)
+    heights = axes.transData.inverted().transform([(0, place) for place in places])[:, 1]
+    side.set_yticks(heights, names, fontsize=_NAME)
+    for text, line, height in zip(side.get_yticklabels(), lines, heights, strict=True):
+        text.set_color(line.get_color())
+        x, y = _end(line)
+        axes.plot([x, right], [y, height], ":", color=line.get_color(), linewidth=0.8, zorder=1)
+    axes.set_xlim(left, right)
+    axes.set_ylim(limits)
 
 
-def ends_of(row: Row, low: str = "low", high: str = "high") -> tuple[float, float] | None:
-    """An interval of a row in points of 100; None where it has none, as over one draw."""
-    if row[low] is None or row[high] is None:
-        return None
-    return 100 * row[low], 100 * row[high]
+def _wide(artist: Any) -> float:
+    return float(artist.get_window_extent().width / artist.get_figure(root=True).dpi)
 
 
-def band(
-    axes: Axes, x: Sequence[float], rows: Sequence[Row], color: str, low: str = "low",
-    high: str = "high",
-) -> None:  # fmt: skip
-    """Shade the intervals of these rows, which stand at x; those that have one."""
-    known = [
-        (at, *ends) for at, row in zip(x, rows, strict=True) if (ends := ends_of(row, low, high))
-    ]
-    if known:
-        at, lows, highs = zip(*known, strict=True)
-        axes.fill_between(at, lows, highs, color=color, alpha=0.13, linewidth=0)
-
-
-def count(mean: float) -> str:
-    """A mean of counts: 1,234, 52, 5.7, 0.33; it is 0 only where nothing was counted."""
-    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
-
-
-def power(value: float) -> str:
-    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 10⁸ for what is longer."""
-    if value == 0 or 1e-3 <= value < 1e5:
-        return f"{value:,.0f}" if value == 0 or value >= 1 else f"{value:g}"
-    return "10" + f"{math.log10(value):.0f}".translate(_RAISED)
-
-
-def plain_log(axis: Axis) -> None:
-    """Powers of ten as plain text: matplotlib's own ticks would be formulas."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
-    axis.set_minor_formatter(NullFormatter())
-
-
-def label(method: str) -> str:
-    """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
-    from simkit.errors import BadInput
-    from simkit.learn import methods
-
-    shown = []
-    for part in method.split("+"):
-        name, bracket, settings = part.partition("(")
-        try:
-            shown.append(methods.get(name).title + bracket + settings)
-        except BadInput:  # a table may come from elsewhere
-            shown.append(part)
-    return " + ".join(shown)
+def _tall(artist: Any) -> float:
+    """Inches that a part of the page takes, with the gap to the next one."""
+    if artist is None:
+        return 0.0
+    height = float(artist.get_window_extent().height / artist.get_figure(root=True).dpi)
+    return height + _GAP if height else 0.0

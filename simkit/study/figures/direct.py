@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
-from simkit.study.figures.base import fold
+from simkit.study.figures.previous import fold
 
 End = tuple[str, float, float, str]  # name, where its line ends (x, y), colour
 

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 import pyarrow as pa
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.by_class import ByClass, by_class
+from simkit.study.analysis.classes import ByClass, by_class
 from simkit.study.analysis.comparing.chosen import under, within
 from simkit.study.cells import Line, lines
-from simkit.study.figures.base import Figure
+from simkit.study.figures.previous import Figure
 from simkit.study.limit import Limit, money
 
 

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.labels.partial import PartialLabels
-from simkit.labels.truth import Truth
 from simkit.study.analysis import checks
 
 FINE = [
@@ -61,14 +59,3 @@ def test_what_is_wrong_is_named(check, arguments, words) -> None:
     with pytest.raises(BadInput) as error:
         check(*arguments)
     assert words in str(error.value) and str(error.value).startswith(("x", "no class (x)"))
-
-
-def test_labels_of_other_images_or_classes_are_refused() -> None:
-    truth = Truth.of(np.eye(2), classes=("a", "b"))
-    checks.check_same(truth, PartialLabels.of(np.eye(2), classes=("a", "b")), "ours")
-    for labels in (
-        PartialLabels.of(np.eye(2), classes=("a", "c")),
-        PartialLabels.of(np.eye(2)[:1], classes=("a", "b")),
-    ):
-        with pytest.raises(BadInput, match="'ours' are about other images or classes"):
-            checks.check_same(truth, labels, "ours")

@@ -14,14 +14,11 @@ from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
 from simkit.learn.steps.optim import Settings
 from simkit.study import runs
-from simkit.study.analysis.comparing.ablation import ablation
-from simkit.study.analysis.comparing.courses import courses
-from simkit.study.analysis.comparing.ranks import ranks
-from simkit.study.analysis.comparing.shares import shares
-from simkit.study.analysis.labelling.depths import STATES, depths
-from simkit.study.analysis.learning.watched import watched
-from simkit.study.analysis.priors.likelihood import likelihood
-from simkit.study.analysis.priors.prior import rank_agreement
+from simkit.study.analysis.amounts import shares
+from simkit.study.analysis.class_priors import likelihood, rank_agreement
+from simkit.study.analysis.comparisons import ablation, courses, ranks
+from simkit.study.analysis.labelling import STATES, depths
+from simkit.study.analysis.learning import watched
 from tests.study import planted
 
 SEEDS = pytest.mark.parametrize("seed", range(3))
@@ -65,7 +62,7 @@ def table(scores, **fields):
 @SEEDS
 def test_ablation(seed) -> None:
     scores = drawn(seed)
-    found = ablation(table(scores), "a").to_pylist()
+    found = ablation(table(scores), "a").to_dict("records")
     for scheme in ("fpc", "rpa"):
         gaps = {}
         for method in "bcde":
@@ -100,7 +97,7 @@ def test_shares(seed) -> None:
     full = table({("full-subset", "full", d): 0.9 for d in range(5)}, reference=True).to_pylist()
     for row in full:
         row |= {"present": 100, "absent": 300}
-    found = shares(runs.tidy([*made, *full], classes=()), base="a").to_pylist()
+    found = shares(runs.tidy([*made, *full], classes=()), base="a").to_dict("records")
     assert len(found) == 5 and found[-1]["reference"]
     for row in found[:-1]:
         own = [r for r in made if (r["scheme"], r["method"]) == (row["bought"], row["method"])]
@@ -175,7 +172,7 @@ def test_rank_agreement_over_the_most_frequent_classes(seed) -> None:
     rng = np.random.default_rng(seed)
     truth = Truth.of(rng.random((60, 12)) < rng.random(12))
     prior = np.round(rng.random(12), 1)  # with ties
-    found = rank_agreement(truth, {"p": ClassPrior(prior)}, range(3, 13)).to_pylist()
+    found = rank_agreement(truth, {"p": ClassPrior(prior)}, range(3, 13)).to_dict("records")
     counts = truth.rows(np.arange(60)).sum(0)
     order = sorted(range(12), key=lambda c: (-counts[c], c))
     for row in found:
@@ -206,7 +203,7 @@ def test_likelihood() -> None:
     task = Task(PartialLabels.of(codes, asked=np.ones(40, bool)), inputs)
     how = {"settings": Settings(epochs=3, batch_size=8, lr=0.1)}
     truth = Truth.of(present & known, known=known)
-    found = likelihood(task, truth, "an", ranks=4, **how).to_pylist()
+    found = likelihood(task, truth, "an", ranks=4, **how)
     said = watched(task, "an", Said, **how)["an"].epochs
     open = (codes == 0) & known
     wanted = []
@@ -219,7 +216,8 @@ def test_likelihood() -> None:
                 hits.setdefault(k, []).append(present[image, c])
         chance = present[open].mean()
         wanted += [("an", epoch, k, len(hits[k]), np.mean(hits[k]), chance) for k in sorted(hits)]
-    assert [tuple(row.values()) for row in found] == [pytest.approx(row) for row in wanted]
+    rows = found.itertuples(index=False, name=None)
+    assert list(rows) == [pytest.approx(row) for row in wanted]
 
 
 @SEEDS
@@ -239,7 +237,7 @@ def test_depths(seed) -> None:
     labels = PartialLabels.of(codes, classes=names, asked=asked)
     found = depths(Truth.of(truth, classes=names), {"x": labels}, Hierarchy.of(names, edges))
     parents = {p for some in above.values() for p in some}
-    rows = {(row["depth"], row["state"]): row for row in found.to_pylist()}
+    rows = {(row["depth"], row["state"]): row for row in found.to_dict("records")}
     assert len(rows) == 4 * (1 + max(map(depth, range(8))))
     for (level, state), row in rows.items():
         own = [c for c in range(8) if depth(c) == level]

@@ -1,11 +1,11 @@
 """Runs of one budget, one scheme and some methods."""
 
 import pytest
-from simkit.study.grids.limit import Limit
 
 from simkit.errors import BadInput
 from simkit.study import runs
 from simkit.study.analysis.selection import read_runs, some_methods, under, within
+from simkit.study.limit import Limit
 from tests.study import planted
 
 COLUMNS = ("scheme", "method", "draw", "reference", "budget", "budget_hours")

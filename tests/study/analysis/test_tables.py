@@ -1,7 +1,7 @@
 """Every analysis of a table, given all kinds of tables: an answer, or one sentence with a mend.
 
-No other error and no warning, whatever came; what a run needs is named where it lacks; and what an
-analysis does not look at may be missing.
+No other error and no warning, whatever came; what a run needs is named where it lacks; and columns
+that an analysis does not look at may be missing.
 """
 
 import importlib
@@ -10,81 +10,59 @@ import pkgutil
 import warnings
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from simkit.errors import BadInput
 from simkit.study import analysis, runs
-from simkit.study.analysis.comparing.ablation import ablation
-from simkit.study.analysis.comparing.by_class import by_class
-from simkit.study.analysis.comparing.chosen import some_methods, under, within
-from simkit.study.analysis.comparing.courses import courses
-from simkit.study.analysis.comparing.images_or_labels import images_or_labels
-from simkit.study.analysis.comparing.paired import paired
-from simkit.study.analysis.comparing.ranks import ranks
-from simkit.study.analysis.comparing.shares import shares
-from simkit.study.analysis.comparing.sweep import sweep
-from simkit.study.analysis.explaining.damage import DAMAGE, summary
-from simkit.study.analysis.explaining.top_scores import TOP_SCORES, medians
-from simkit.study.analysis.learning.loss_shapes import LOSS_SHAPES, at, gradient
-from simkit.study.analysis.learning.memorisation import MEMORISATION, early
-from simkit.study.analysis.priors.modes import mode_gaps, modes, with_class_ap
+from simkit.study.frames import opened
 from tests.study import planted
 
 WHERE = {"scheme", "method", "draw"}
 AMOUNT = {"budget", "budget_hours"}
-PAIRED = WHERE | AMOUNT | {"reference", "map"}
+SCORED = WHERE | AMOUNT | {"reference", "map"}
 COUNTED = {"present", "absent", "unknown"}
 COURSE = WHERE | AMOUNT | {"reference", "epochs", "curve_of"}
-LIMIT = {"budget": None, "hours": None}
 
 # Each with the columns it needs.
 OF_RUNS = {
-    "ablation": (lambda t: ablation(t, "an"), PAIRED),
-    "sweep": (lambda t: sweep(t, "delta"), PAIRED),
-    "paired": (lambda t: paired(t, metric="map", asker="x", **LIMIT), PAIRED),
-    "shares": (lambda t: shares(t, base="an"), PAIRED | {"present", "absent"}),
+    "ablation": (lambda t: analysis.ablation(t, "an"), SCORED),
+    "sweep": (lambda t: analysis.sweep(t, "delta"), SCORED),
+    "shares": (lambda t: analysis.shares(t, base="an"), SCORED | {"present", "absent"}),
     "images_or_labels": (
-        images_or_labels,
+        analysis.images_or_labels,
         WHERE | AMOUNT | {"map", "images", "present", "absent"},
     ),
-    "ranks": (ranks, PAIRED | {"labels_id", "dollars", "seconds", "images"}),
-    "courses": (lambda t: courses(t, "curve"), COURSE | {"curve"}),
-    "losses": (lambda t: courses(t, "losses"), COURSE | {"losses"}),
+    "ranks": (analysis.ranks, SCORED | {"labels_id"}),
+    "courses": (lambda t: analysis.courses(t, "curve"), COURSE | {"curve"}),
+    "courses of losses": (lambda t: analysis.courses(t, "losses"), COURSE | {"losses"}),
     "by_class": (
-        lambda t: by_class(of_rpa(t), methods="an, ll-r", asker="x"),
+        lambda t: analysis.by_class(of_rpa(t), methods="an, ll-r"),
         WHERE | {"images", "ap", "class_present", "class_absent", "map", "map_all"},
     ),
-    "modes": (modes, PAIRED | COUNTED | {"scheme_spec"}),
-    "modes of a class": (lambda t: modes(t, "cat"), PAIRED | COUNTED | {"scheme_spec", "ap"}),
-    "mode_gaps": (lambda t: mode_gaps(t, "ll-r", "an"), PAIRED | COUNTED | {"scheme_spec"}),
-    "with_class_ap": (lambda t: with_class_ap(t, "cat"), {"ap"}),
-    "within": (lambda t: within(t, asker="x", **LIMIT), AMOUNT | {"reference"}),
-    "under": (lambda t: under(t, scheme="", asker="x"), {"scheme"}),
-    "some_methods": (lambda t: some_methods(t, wanted="", most=3, asker="x"), {"method", "map"}),
+    "modes": (analysis.modes, SCORED | COUNTED | {"scheme_spec"}),
+    "modes of a class": (
+        lambda t: analysis.modes(t, "cat"),
+        (SCORED | COUNTED | {"scheme_spec", "ap"}) - {"map"},
+    ),
+    "mode_gaps": (
+        lambda t: analysis.mode_gaps(t, "ll-r", "an"),
+        SCORED | COUNTED | {"scheme_spec"},
+    ),
+    "with_class_ap": (lambda t: analysis.with_class_ap(t, "cat"), {"ap"}),
 }
-OF_RESULTS = {
-    "summary": (summary, DAMAGE),
-    "medians": (medians, TOP_SCORES),
-    "early": (lambda t: early(t, "an", "true positive"), MEMORISATION),
-    "at": (lambda t: at(t, "an", "unknown", 1, 0.0), LOSS_SHAPES),
-    "gradient": (lambda t: gradient(t, "an", "unknown", 1, 0.0), LOSS_SHAPES),
-}
-EVERY = {name: act for name, (act, _) in (OF_RUNS | OF_RESULTS).items()}
-SCORED = ("ablation", "sweep", "paired", "shares", "images_or_labels", "ranks", "modes")
-RUNS = pytest.mark.parametrize("name", OF_RUNS)
-RESULTS = pytest.mark.parametrize("name", OF_RESULTS)
+OF_RESULTS = {"damage_summary", "early_share", "loss_at", "loss_gradient", "top_score_medians"}
+OF_SCORES = ("ablation", "sweep", "shares", "images_or_labels", "ranks", "modes", "mode_gaps")
+EVERY = pytest.mark.parametrize("name", OF_RUNS)
 
 
-def of_rpa(given):
-    """Only its runs under one scheme, where it says so."""
-    if not isinstance(given, pa.Table) or given.column_names.count("scheme") != 1:
-        return given
-    kept = [
-        scheme in ("rpa", None) or isinstance(scheme, dict)
-        for scheme in given["scheme"].to_pylist()
-    ]
-    return given.filter(pa.array(kept, pa.bool_()))
+def of_rpa(table):
+    """Only the runs under one scheme, where they say so."""
+    frame = opened(table)
+    if not isinstance(frame, pd.DataFrame) or "scheme" not in frame:
+        return table
+    return frame[[scheme != "full-subset" for scheme in frame["scheme"]]]
 
 
 def row(scheme, method, draw, score, **fields):
@@ -108,199 +86,143 @@ def rows(**fields):
     return [one | fields for one in made]
 
 
-def table(made=None) -> pa.Table:
-    return runs.tidy(rows() if made is None else made, classes=("cat", "dog"), leaves=(0, 1))
+def table(made=None) -> pd.DataFrame:
+    return opened(
+        runs.tidy(rows() if made is None else made, classes=("cat", "dog"), leaves=(0, 1))
+    )
 
 
-def answer(act, given):
+def answer(name, given):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return act(given)
+        return OF_RUNS[name][0](given)
 
 
-def refused(act, given) -> str:
+def refused(name, given) -> str:
     with pytest.raises(BadInput) as error:
-        answer(act, given)
+        answer(name, given)
     return str(error.value)
 
 
-def test_every_analysis_of_a_table_is_here() -> None:
-    found = set()
+def test_public_names_are_no_modules() -> None:
+    """A file that is called like what it holds would hide it once it is imported."""
     for module in pkgutil.walk_packages(analysis.__path__, f"{analysis.__name__}."):
-        for name, one in vars(importlib.import_module(module.name)).items():
-            if inspect.isfunction(one) and one.__module__ == module.name and name[0] != "_":
-                first, *_ = inspect.signature(one).parameters.values()
-                makes = inspect.signature(one).return_annotation != "None"
-                if "pa.Table" in str(first.annotation) and makes:
-                    found.add(name)
-    assert found == {name for name in EVERY if " " not in name} - {"losses"}
+        importlib.import_module(module.name)
+    for name in dir(analysis):
+        assert not inspect.ismodule(getattr(analysis, name)), name
 
 
-@RUNS
-def test_a_right_table_has_an_answer(name) -> None:
-    act, _ = OF_RUNS[name]
-    assert answer(act, table()) is not None
-    one_draw = [one for one in rows() if not one["draw"]]
-    assert answer(act, table(one_draw)) is not None
+def test_every_analysis_of_a_table_is_here() -> None:
+    def first(name):
+        value = getattr(analysis, name)
+        if inspect.isclass(value) or not callable(value):
+            return ""
+        return next(iter(inspect.signature(value).parameters))
+
+    of_tables = {name for name in dir(analysis) if first(name) in ("runs", "table")}
+    assert of_tables - OF_RESULTS == {name for name in OF_RUNS if " " not in name}
 
 
-@RUNS
+@EVERY
+def test_a_table_of_runs_has_an_answer_in_any_form(name) -> None:
+    whole = table()
+    found = answer(name, whole)
+    arrow = runs.tidy(rows(), classes=("cat", "dog"), leaves=(0, 1))
+    coded = whole.astype(dict.fromkeys(("scheme", "method", "scheme_spec"), "category"))
+    coded.attrs = whole.attrs
+    if isinstance(found, pd.DataFrame) and name != "with_class_ap":
+        pd.testing.assert_frame_equal(answer(name, arrow), found)
+        pd.testing.assert_frame_equal(answer(name, coded), found)
+    assert answer(name, table([one for one in rows() if not one["draw"]])) is not None
+
+
+@EVERY
 def test_failed_runs_are_left_out(name) -> None:
-    act, _ = OF_RUNS[name]
     nothing = dict.fromkeys([*runs.SCHEMA.names[9:]])
     some = [one | nothing if one["draw"] == 1 and one["method"] != "an" else one for one in rows()]
-    assert answer(act, table(some)) is not None
+    assert answer(name, table(some)) is not None
 
 
-@RUNS
-def test_a_column_that_is_missing_is_named(name) -> None:
-    act, needs = OF_RUNS[name]
-    whole = table()
-    for column in whole.column_names:
-        less = whole.drop_columns([column])
-        if column not in needs:
-            answer(act, less)
-        elif column == "map" and name in (*SCORED, "mode_gaps", "some_methods"):
-            assert "'map'" in refused(act, less)  # as a metric
-        else:
-            assert f"the table has no column {column!r}; give a table of runs" in refused(act, less)
-
-
-@RUNS
-def test_a_column_of_another_kind_is_named(name) -> None:
-    act, needs = OF_RUNS[name]
-    whole = table()
-    for place, column in enumerate(whole.column_names):
-        odd = pa.array([{"a": 1}] * len(whole))
-        other = whole.set_column(place, column, odd)
+@EVERY
+def test_a_column_that_is_missing_or_of_another_kind_is_named(name) -> None:
+    whole, needs = table(), OF_RUNS[name][1]
+    for column in whole:
+        less = whole.drop(columns=column)
+        odd = whole.assign(**{column: [{"a": 1}] * len(whole)})
         if column in needs:
-            assert f"{column!r}" in refused(act, other)
+            assert f"{column!r}" in refused(name, less) and f"{column!r}" in refused(name, odd)
+        elif column == "test_id":
+            answer(name, less)
         else:
-            answer(act, other)
+            answer(name, less)
+            answer(name, odd)
 
 
-@pytest.mark.parametrize("name", EVERY)
+@EVERY
 def test_tables_of_another_kind_are_refused(name) -> None:
-    act = EVERY[name]
-    for given in (pa.table({}), pa.table({"a": [1], "b": ["x"]}), None, table().to_pylist()):
-        assert "; give " in refused(act, given)
-    schema = OF_RESULTS[name][1] if name in OF_RESULTS else None
-    empty = table([]) if schema is None else schema.empty_table()
-    assert any(word in refused(act, empty) for word in ("; run a ", "; give ", "; compare "))
+    for given in (pd.DataFrame(), pa.table({"a": [1]}), pd.DataFrame({"a": [1]}), None, rows()):
+        assert "; give " in refused(name, given)
+    assert any(word in refused(name, table([])) for word in ("; run ", "; give ", "; compare "))
 
 
-@pytest.mark.parametrize("name", [*SCORED, "mode_gaps"])
+@pytest.mark.parametrize("name", OF_SCORES)
 @pytest.mark.parametrize("score", [None, float("nan"), float("inf")])
 def test_a_table_without_scores_is_refused(name, score) -> None:
-    refused(OF_RUNS[name][0], table(rows(map=score)))
+    refused(name, table(rows(map=score)))
 
 
-@RUNS
+@EVERY
 @pytest.mark.parametrize("column", ["scheme", "method", "draw", "reference"])
 def test_a_run_without_a_place_is_refused(name, column) -> None:
-    act, needs = OF_RUNS[name]
-    if column in needs:
-        told = refused(act, table(rows(**{column: None})))
-        assert f"column {column!r} lacks values; " in told
+    if column in OF_RUNS[name][1]:
+        assert f"column {column!r} " in refused(name, table(rows(**{column: None})))
 
 
-@RUNS
+@EVERY
 def test_several_data_sets_in_one_table_are_refused(name) -> None:
-    both = table([*rows(), *rows(test_id="another")])
-    told = refused(OF_RUNS[name][0], both)
-    assert told.endswith("the runs were scored on 2 test splits; give the runs of one data set")
+    both = [table(), table(rows(test_id="another"))]
+    wanted = "scored on 2 test splits; give the runs of one data set"
+    assert wanted in refused(name, table([*rows(), *rows(test_id="another")]))
+    if name == "images_or_labels":
+        assert wanted in refused(name, both)
 
 
-def test_several_tables_of_data_sets_are_refused() -> None:
-    told = refused(images_or_labels, [table(), table(rows(test_id="another"))])
-    assert told.endswith("the runs were scored on 2 test splits; give the runs of one data set")
-
-
-@pytest.mark.parametrize("name", [*SCORED, "mode_gaps", "courses", "losses", "by_class"])
+@pytest.mark.parametrize("name", [*OF_SCORES, "courses", "courses of losses", "by_class"])
 def test_two_results_of_one_draw_are_refused(name) -> None:
     again = [
         one | {"map": one["map"] / 2, "curve": [0.0], "losses": [9.0], "ap": [0.1, None]}
         for one in rows()
         if one["method"] == "an" and one["scheme"] == "rpa"
     ]
-    told = refused(OF_RUNS[name][0], table([*rows(), *again]))
-    assert "draw 0 of 'an' under 'rpa' is in the table twice, with different results" in told
-    answer(OF_RUNS[name][0], table([*rows(), *rows()]))  # the same ones do no harm
+    sentence = refused(name, table([*rows(), *again]))
+    assert "draw 0 of 'an' under 'rpa' is in the table twice, with different" in sentence
+    answer(name, table([*rows(), *rows()]))  # the same ones do no harm
 
 
-@pytest.mark.parametrize("name", ["ranks", "courses", "losses", "modes", "mode_gaps"])
+@pytest.mark.parametrize("name", ["ranks", "courses", "courses of losses", "modes", "mode_gaps"])
 def test_several_budgets_where_one_is_expected_are_refused(name) -> None:
     bought = [one for one in rows() if not one["reference"]]
     both = table([one | {"budget": budget} for budget in (10.0, 20.0) for one in bought])
-    told = refused(OF_RUNS[name][0], both)
-    assert "the table holds the budgets $10, $20; " in told and told.endswith(
-        ("give the runs of one of them", "name one of them as budget")
-    )
-
-
-def test_several_schemes_where_one_is_expected_are_refused() -> None:
-    told = refused(lambda t: by_class(t, methods="an", asker="x"), table())
-    assert told == "x: the runs are of the schemes full-subset, rpa; give those of one of them"
+    assert "the table holds the budgets $10, $20; " in refused(name, both)
 
 
 @pytest.mark.parametrize(
     ("act", "name"),
     [
-        (lambda t: ablation(t, "am"), "'am'"),
-        (lambda t: ablation(t, "an", methods=["am"]), "'am'"),
-        (lambda t: shares(t, base="am"), "'am'"),
-        (lambda t: modes(t, methods="am"), "'am'"),
-        (lambda t: mode_gaps(t, "an", "am"), "'am'"),
-        (lambda t: some_methods(t, wanted="am", most=3, asker="x"), "'am'"),
-        (lambda t: ablation(t, "an", metric="mat"), "'mat'"),
-        (lambda t: ranks(t, metric="scheme"), "'scheme'"),
-        (lambda t: ranks(t, test="pair"), "'pair'"),
-        (lambda t: courses(t, "curves"), "'curves'"),
-        (lambda t: sweep(t, "delta", of="methods"), "'methods'"),
-        (lambda t: under(t, scheme="rpaa", asker="x"), "'rpaa'"),
-        (lambda t: modes(t, "kat"), "'kat'"),
-        (lambda t: with_class_ap(t, "kat"), "'kat'"),
+        (lambda t: analysis.ablation(t, "am"), "'am'"),
+        (lambda t: analysis.shares(t, base="am"), "'am'"),
+        (lambda t: analysis.modes(t, methods="am"), "'am'"),
+        (lambda t: analysis.ablation(t, "an", metric="mat"), "'mat'"),
+        (lambda t: analysis.sweep(t, "delta", metric="ap"), "'ap'"),
+        (lambda t: analysis.shares(t, metric="method_spec"), "'method_spec'"),
+        (lambda t: analysis.images_or_labels(t, metric="nope"), "'nope'"),
+        (lambda t: analysis.ranks(t, metric="scheme"), "'scheme'"),
+        (lambda t: analysis.ranks(t, test="pair"), "'pair'"),
+        (lambda t: analysis.courses(t, "curves"), "'curves'"),
+        (lambda t: analysis.sweep(t, "delta", of="methods"), "'methods'"),
+        (lambda t: analysis.with_class_ap(t, "kat"), "'kat'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_not_there_is_named(act, name) -> None:
-    assert name in refused(act, table())
-
-
-@RESULTS
-def test_a_result_has_all_its_columns(name) -> None:
-    act, schema = OF_RESULTS[name]
-    values = {"model": "m", "method": "an", "kind": "true positive", "entry": "unknown", "epoch": 1}
-    values |= {"class": "cat", "present": True, "selected": False}
-    one = pa.Table.from_pylist(
-        [{each.name: values.get(each.name, 1) for each in schema}], schema=schema
-    )
-    assert answer(act, one) is not None
-    for column in schema.names:
-        told = refused(act, one.drop_columns([column]))
-        assert f"the table has no column {column!r}; give what " in told
-
-
-def test_what_a_result_does_not_hold_is_named() -> None:
-    values = {"method": "an", "kind": "true positive", "epoch": 1}
-    some = pa.Table.from_pylist(
-        [{each.name: values.get(each.name, 1) for each in MEMORISATION}], schema=MEMORISATION
-    )
-    for method, kind in (("am", "true positive"), ("an", "true negative")):
-        told = refused(lambda t, method=method, kind=kind: early(t, method, kind), some)
-        assert told == (
-            f"early: the table has no labels of the kind {kind!r} under {method!r}; give one that "
-            "memorisation returns"
-        )
-    values = {"method": "an", "entry": "unknown", "epoch": 1, "selected": False}
-    some = pa.Table.from_pylist(
-        [{each.name: values.get(each.name, 1) for each in LOSS_SHAPES}], schema=LOSS_SHAPES
-    )
-    for given, sentence in (
-        (("am", "unknown", 1), "no method 'am' here; known are an"),
-        (("an", "mine", 1), "no entry 'mine' here; known are unknown"),
-        (("an", "unknown", 2), "no epoch 2 here; known are 1"),
-    ):
-        assert (
-            refused(lambda t, given=given: at(t, *given, 0), some)
-            == f"at: the table has {sentence}"
-        )
+    with pytest.raises(BadInput, match=f"is called {name}; "):
+        act(table())

@@ -18,30 +18,24 @@ from simkit.learn.methods import Task, make
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.study import runs
-from simkit.study.analysis.comparing.ablation import ablation
-from simkit.study.analysis.comparing.images_or_labels import images_or_labels
-from simkit.study.analysis.comparing.shares import shares
-from simkit.study.analysis.comparing.sweep import sweep
+from simkit.study.analysis.amounts import images_or_labels, mode_gaps, modes, shares, sweep
+from simkit.study.analysis.class_priors import (
+    estimates,
+    likelihood,
+    likely_labels,
+    priors,
+    rank_agreement,
+    readings,
+)
+from simkit.study.analysis.comparisons import ablation
 from simkit.study.analysis.embedding import curves, label_distances, neighbours, temperatures
-from simkit.study.analysis.explaining.activation import activation
-from simkit.study.analysis.explaining.damage import Course, damage
-from simkit.study.analysis.explaining.gradients import cell_gradients
-from simkit.study.analysis.explaining.heat_maps import HeatMaps, heat_maps, located
-from simkit.study.analysis.explaining.object_size import object_size
-from simkit.study.analysis.explaining.pointing import POINTING
-from simkit.study.analysis.explaining.top_scores import top_scores
-from simkit.study.analysis.labelling.confusion import confusion
-from simkit.study.analysis.labelling.depths import depths
-from simkit.study.analysis.labelling.distributions import distributions
-from simkit.study.analysis.labelling.revealed import revealed
-from simkit.study.analysis.learning.corrections import corrections
-from simkit.study.analysis.learning.loss_shapes import Scene, loss_shapes
-from simkit.study.analysis.learning.memorisation import memorisation
-from simkit.study.analysis.learning.modification import modification
-from simkit.study.analysis.priors.likelihood import likelihood, likely_labels
-from simkit.study.analysis.priors.modes import mode_gaps, modes
-from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement
-from simkit.study.analysis.priors.readings import readings
+from simkit.study.analysis.explaining import Course, damage, top_scores
+from simkit.study.analysis.gradients import cell_gradients
+from simkit.study.analysis.labelling import confusion, depths, distributions, revealed
+from simkit.study.analysis.learning import corrections, memorisation, modification
+from simkit.study.analysis.locating import HeatMaps, activation, heat_maps, located, object_size
+from simkit.study.analysis.loss_shapes import Scene, loss_shapes
+from simkit.study.frames import opened
 from tests.study import planted, planted_classes
 
 N, L = 24, 5
@@ -54,16 +48,27 @@ OF_RUNS = (
 
 
 @cache
-def tables(draws: int = 2) -> dict[str, pa.Table]:
-    """By the name of the figure. draws: of what is over draws; of one there are no intervals."""
-    found = {**_compared(draws), **_of_labels(), **_trained()}
-    found |= dict.fromkeys(OF_RUNS, _of_runs(draws))
-    return {name: arrow(table) for name, table in found.items()}
+def tables() -> dict[str, pd.DataFrame]:
+    """By the name of the figure."""
+    found = {**_of_labels(), **_trained()} | over_draws(2)
+    return {name: opened(table) for name, table in found.items()}
 
 
-def arrow(table: pd.DataFrame | pa.Table) -> pa.Table:
-    frame = isinstance(table, pd.DataFrame)
-    return pa.Table.from_pandas(table, preserve_index=False) if frame else table
+@cache
+def over_draws(draws: int) -> dict[str, pd.DataFrame]:
+    """Those of scores over draws; of one draw there are no intervals."""
+    found = _compared(draws) | dict.fromkeys(OF_RUNS, _of_runs(draws))
+    return {name: opened(table) for name, table in found.items()}
+
+
+def named_lines(axes) -> dict:
+    """The lines of a panel that its legend names."""
+    return {line.get_label(): line for line in axes.lines if line.get_label()[:1] not in ("", "_")}
+
+
+def legend(drawing) -> list[str]:
+    """The names of a figure's legend, below its panels."""
+    return [text.get_text() for one in drawing.legends for text in one.get_texts()]
 
 
 def _of_runs(draws: int, **fields) -> pa.Table:
@@ -72,8 +77,8 @@ def _of_runs(draws: int, **fields) -> pa.Table:
     return planted_classes.table(leaves=(0, 1, 2), draws=draws, **about)
 
 
-def in_hours() -> pa.Table:
-    return _of_runs(2, budget=None, budget_hours=2.0, seconds=7200.0)
+def in_hours() -> pd.DataFrame:
+    return opened(_of_runs(2, budget=None, budget_hours=2.0, seconds=7200.0))
 
 
 def _runs(schemes, methods, draws: int) -> pa.Table:
@@ -109,7 +114,6 @@ def _compared(draws: int) -> dict[str, pa.Table]:
     ]
     scored = {"method": ["full", "an"] * draws, "draw": sorted([*range(draws)] * 2)}
     scored |= {"map": [0.8, 0.5] * draws, "pointing": [0.7 + 0.01 * d for d in range(2 * draws)]}
-    blank = [{**dict.fromkeys(POINTING.names), **row} for row in pa.table(scored).to_pylist()]
     both = modes(plain, ["map", "map_o"])
     return {
         "ablation": ablation(plain, "an"),
@@ -118,7 +122,7 @@ def _compared(draws: int) -> dict[str, pa.Table]:
         "mode-gap": mode_gaps(plain),
         "modes": both,
         "score-pair": both,
-        "pointing": pa.Table.from_pylist(blank, schema=POINTING),
+        "pointing": pa.table(scored),
         "sweep": sweep(several, "delta"),
     }
 

@@ -1,162 +1,371 @@
+"""What figures are made of: names, looks, texts, panels with their legend, and marks."""
+
+from itertools import pairwise
+
 import matplotlib as mpl
+import numpy as np
+import pandas as pd
 import pytest
 
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.study import figures
-from simkit.study.figures.base import (
-    caption,
-    columns,
+from simkit.study.figures import marks
+from simkit.study.figures.base import Facets, Panels, spread
+from simkit.study.figures.style import (
+    Look,
     count,
-    cut,
     fold,
-    heading,
     house_style,
     label,
-    leaves_only,
-    legend_below,
-    not_shown,
-    plain_log,
+    looks,
+    over_draws,
+    palette,
     power,
+    text_width,
 )
+from tests.study.figures.made import legend
+from tests.study.figures.test_every_table import check_picture, texts_of
+
+KNOWN = ["an", "ignore", "ll-r", "csl", "se", "role", "en", "full"]
+RESTS = ["", "(delta=1)", "+boostlu", "+cl", "+scl", "+boostlu(alpha=3)"]
 
 
-def test_figures_are_found_by_name():
+@pytest.fixture(autouse=True)
+def styled():
+    with house_style():
+        yield
+
+
+def test_figures_are_found_by_name() -> None:
     assert {"heat-map", "cost-curve"} <= set(figures.names())
     assert figures.make("heat-map", budget=100).budget == 100.0
-    spelled = figures.spell(figures.make("cost-curve(panels=method)"))
-    assert spelled.startswith("cost-curve(panels='method'")
+    assert figures.spell(figures.make("modes(height=2)")) == "modes(height=2.0)"
     with pytest.raises(BadInput, match="no figure is called 'heatmap'; did you mean 'heat-map'"):
         figures.make("heatmap")
 
 
-def test_every_figure_has_a_title():
-    assert all(figures.get(name).title for name in figures.names())
+def test_the_users_own_style_comes_back() -> None:
+    with mpl.rc_context({"font.size": 21}):
+        with house_style():
+            assert mpl.rcParams["font.size"] == 10
+        assert mpl.rcParams["font.size"] == 21
 
 
-def test_labels_are_the_fields_names():
+def test_labels_are_the_fields_names() -> None:
     assert label("ll-r+boostlu") == "LL-R + BoostLU"
     assert label("ll-r(delta=0.2)") == "LL-R(delta=0.2)"
     assert label("from-elsewhere") == "from-elsewhere"
     assert all(label(name) == methods.get(name).title for name in methods.names())
 
 
-def test_the_users_own_style_comes_back():
-    before = mpl.rcParams["font.size"]
-    with house_style():
-        assert mpl.rcParams["font.size"] == 10
-    assert mpl.rcParams["font.size"] == before
+# --- looks ----------------------------------------------------------------------------------------
 
 
-def test_names_are_no_formulas():
+def grey(look: Look) -> tuple:
+    """What is left of a look without colour."""
+    return look.marker, str(look.dashes), look.fill
+
+
+def test_no_two_methods_share_colour_and_marker() -> None:
+    drawn = looks(name for name in methods.names() if name not in ("boostlu", "cl", "scl"))
+    assert len({(look.color, look.marker) for look in drawn.values()}) == len(drawn)
+    assert len({look.marker for look in looks(KNOWN).values()}) == len(KNOWN)
+
+
+def test_a_method_looks_the_same_whatever_else_is_in_a_table() -> None:
+    for name in (*KNOWN, "brand-new", "ll-r+boostlu"):
+        assert looks([name])[name] == looks([*KNOWN, "ll-r+boostlu", "brand-new", name])[name]
+
+
+@pytest.mark.parametrize("inner", ["ll-r", "en", "brand-new"])
+def test_wrappers_and_settings_tell_apart_without_colour(inner: str) -> None:
+    names = [inner + rest for rest in RESTS]
+    drawn = looks(names)
+    assert len(set(map(grey, drawn.values()))) == len(names)
+    assert {look.marker for look in drawn.values()} == {drawn[inner].marker}
+    assert looks(reversed(names)) == drawn  # whatever the order of the table
+    wrapped = drawn[inner + "+boostlu"]
+    assert (wrapped.color, wrapped.dashes) == (drawn[inner].color, "--")
+    assert wrapped.line()["markerfacecolor"] == "white"
+
+
+def test_many_values_of_a_setting_look_different() -> None:
+    drawn = looks(f"ll-r(delta={k})" for k in range(15))
+    assert len({(look.color, *grey(look)) for look in drawn.values()}) == 15
+
+
+def test_a_palette_goes_by_place() -> None:
+    drawn = palette(["fpc", "rpa", "fpc", *map(str, range(20))])
+    assert len({(look.color, *grey(look)) for look in drawn.values()}) == len(drawn) == 22
+    assert drawn["rpa"] == palette(["x", "rpa"])["rpa"]
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, lines, folded",
+    [
+        ("AN", 2, "AN"),
+        ("LL-R(delta=1) + BoostLU", 2, "LL-R(delta=1)\n+ BoostLU"),
+        ("csl(gamma_pos=1,k=5)", 3, "csl(\ngamma_pos=1,\nk=5)"),
+        ("csl(gamma_pos=1,k=5)", 2, "csl(\ngamma_pos…"),
+        ("at $12,345 each", 2, "at $12,345\neach"),
+        ("two\nlines", 2, "two\nlines"),
+        ("", 2, ""),
+    ],
+)
+def test_names_are_folded_where_a_reader_expects_it(name, lines, folded) -> None:
+    assert fold(name, text_width("gamma_pos=1,"), lines=lines) == folded
+
+
+def test_a_word_without_a_place_to_break_is_broken_and_cut() -> None:
+    lines = fold("x" * 25, 10.9 * text_width("x")).split("\n")
+    assert lines == ["x" * 10, "x" * 9 + "…"]
+    assert fold("wide", 0.01, lines=1)  # something, whatever the room
+
+
+def test_measured_texts_are_as_wide_as_drawn_ones() -> None:
     from matplotlib.figure import Figure
 
-    with house_style():
-        axes = Figure().add_subplot()
-        axes.set_title("$\\frac$ and $5 to $10")
-        axes.set_yscale("log")
-        axes.set_ylim(1e-7, 1e9)
-        plain_log(axes.yaxis)
-        axes.figure.draw_without_rendering()
-    assert axes.title.get_parse_math() is False
-    ticks = [text.get_text() for text in axes.get_yticklabels()]
-    assert {"10⁻⁵", "10⁸"} & set(ticks) and "$" not in "".join(ticks)
+    for text, size in (("CSL(gamma_pos=1,gamma_neg=3)", 10), ("a part of a caption", 9)):
+        drawn = Figure().text(0, 0, text, fontsize=size).get_window_extent().width / 100
+        assert drawn <= text_width(text, size) <= 1.12 * drawn
 
 
 @pytest.mark.parametrize(
     "value, text",
-    [(0, "0"), (0.01, "0.01"), (1, "1"), (10000, "10,000"), (1e-5, "10⁻⁵"), (1e43, "10⁴³")],
+    [(0, "0"), (0.01, "0.01"), (1.5, "1.5"), (10000, "10,000"), (1e-5, "10⁻⁵"), (2e8, "2·10⁸")],
 )
-def test_powers_are_written_short(value, text):
+def test_powers_are_written_short(value, text) -> None:
     assert power(value) == text
-
-
-def test_what_stands_around_a_figure_keeps_inside_it():
-    from matplotlib.figure import Figure
-
-    with house_style():
-        drawing = Figure(figsize=(9, 3), layout="constrained")
-        drawing.add_subplot()
-        heading(drawing, "What it is about")
-        caption(drawing, "A short part.", "and a long one of many words " * 12, "")
-        drawing.draw_without_rendering()
-    lines = drawing.get_supxlabel().split("\n")
-    assert lines[0] == "A short part." and len(lines) == 4
-    assert drawing.get_tightbbox().width <= 9
-
-
-def test_what_is_left_out_is_counted():
-    assert not_shown(0) == ""
-    assert not_shown(1) == "1 other method is not shown; the option methods chooses."
-    assert not_shown(2) == "2 other methods are not shown; the option methods chooses."
-
-
-def test_long_names_are_cut():
-    assert (cut("x" * 28), cut("x" * 29)) == ("x" * 28, "x" * 27 + "…")
-
-
-@pytest.mark.parametrize(
-    "name, letters, lines, folded",
-    [
-        ("AN", 10, 2, "AN"),
-        ("LL-R(delta=1) + BoostLU", 14, 2, "LL-R(delta=1)\n+ BoostLU"),
-        ("csl(gamma_pos=1,k=5)", 12, 3, "csl(\ngamma_pos=1,\nk=5)"),
-        ("csl(gamma_pos=1,k=5)", 12, 2, "csl(\ngamma_pos=1…"),
-        ("x" * 25, 10, 2, "x" * 10 + "\n" + "x" * 9 + "…"),
-        ("at $12,345 each", 10, 2, "at $12,345\neach"),
-        ("", 10, 2, ""),
-    ],
-)
-def test_names_are_folded_where_a_reader_expects_it(name, letters, lines, folded):
-    assert fold(name, letters, lines) == folded
-
-
-def test_long_headings_take_several_lines():
-    from matplotlib.figure import Figure
-
-    drawing = Figure(figsize=(9, 3))
-    heading(drawing, "Which classes gain by " + "csl(gamma_pos=1,gamma_neg=3) " * 4)
-    lines = drawing.get_suptitle().split("\n")
-    assert len(lines) == 2 and max(map(len, lines)) <= 73
-    assert drawing.get_tightbbox().width <= 9
-
-
-def test_legends_have_fewer_columns_the_longer_their_names():
-    assert columns(["AN"]) == 4
-    assert columns(["AN", "x" * 40]) == 2
-    assert columns(["x" * 400]) == 1
 
 
 @pytest.mark.parametrize(
     "mean, text", [(0, "0"), (1 / 3, "0.33"), (17 / 3, "5.7"), (52.4, "52"), (1234.0, "1,234")]
 )
-def test_counts_are_zero_only_where_nothing_was_counted(mean, text):
+def test_counts_are_zero_only_where_nothing_was_counted(mean, text) -> None:
     assert count(mean) == text
 
 
-def test_inner_classes_that_are_left_out_are_told():
-    from simkit.study.analysis.comparing.by_class import by_class
-    from tests.study import planted_classes as planted
-
-    flat = by_class(planted.table(schemes=("fpc",)), methods=("an",), asker="x")
-    assert leaves_only(flat) == ""
-    found = by_class(planted.table(schemes=("fpc",), leaves=(1, 2, 3)), methods=("an",), asker="x")
-    assert leaves_only(found) == "Leaves only: 3 of 4 classes."
+def test_captions_say_what_intervals_are_over() -> None:
+    assert over_draws(pd.Series([1, 3])) == "Bands: 95 % over 3 draws."
+    assert over_draws(pd.Series([1, 1]), "Lines") == "One draw: no lines."
 
 
-@pytest.mark.parametrize("names", [2, 13])
-def test_a_legend_stands_between_picture_and_caption(names):
-    from matplotlib.figure import Figure
+# --- panels ---------------------------------------------------------------------------------------
 
-    with house_style():
-        drawing = Figure(figsize=(9, 5), layout="constrained")
-        axes = drawing.add_subplot()
-        caption(drawing, "How to read it.", "And another line.")
-        (line,) = axes.plot([0, 1])
-        legend_below(drawing, {f"a rather long name of a method {k}": line for k in range(names)})
-        drawing.draw_without_rendering()
-    legend = drawing.legends[0].get_window_extent()
-    text = drawing._supxlabel
-    text.set_text(text.get_text().strip())
-    assert text.get_window_extent().y1 <= legend.y0
-    assert legend.y1 <= axes.get_tightbbox().y0
+
+def test_panels_fill_rows_and_are_named_at_the_edges() -> None:
+    panels = Panels(["a", "b", "c"], across=2, height=2)
+    panels.labels("epoch", "loss")
+    _, second, _ = panels
+    drawing = panels.finish("What it is about", "How to read it.")
+    assert [axes.get_title("left") for axes in panels] == ["a", "b", "c"]
+    assert [axes.get_xlabel() for axes in panels] == ["", "epoch", "epoch"]
+    assert second.xaxis.get_tick_params()["labelbottom"]  # there is no panel below it
+    assert drawing.get_supylabel() == "loss" and drawing.get_suptitle() == "What it is about"
+    assert 4 < drawing.get_figheight() < 5 and not drawing.axes[3].axison
+    check_picture(drawing)
+
+
+def test_facets_have_the_rows_of_their_values() -> None:
+    table = pd.DataFrame({"x": list("aabb"), "y": list("ppqp"), "n": [1, 2, 3, 4]})
+    assert [rows["n"].tolist() for _, rows in Facets(table, "x")] == [[1, 2], [3, 4]]
+    grid = Facets(table, "x", down="y")
+    assert [rows["n"].tolist() for _, rows in grid] == [[1, 2], [4], [3]]
+    assert [axes for axes, _ in grid] == [grid.grid[0, 0], grid.grid[0, 1], grid.grid[1, 1]]
+    columns = Facets(table, "x", rows=2)
+    assert [list(axes) for axes, _ in columns] == columns.grid.T.tolist()
+
+
+@pytest.mark.parametrize("names, panels", [(2, 1), (13, 1), (3, 3), (13, 3)])
+def test_every_mark_is_named_once_in_a_legend_that_covers_nothing(names: int, panels: int) -> None:
+    made = Panels(["p"] * panels, across=2, height=2.2)
+    for axes in made:
+        for k in range(names):
+            axes.plot([0, 1], [k, k], label=f"a name of a method {k}")
+        axes.plot([0, 1], [1, 2])  # without a name
+    drawing = made.finish("What it is about", "How to read it.")
+    hole = drawing.axes[-1].get_legend()
+    assert (hole is not None) == (names == 3)
+    named = [text.get_text() for text in hole.get_texts()] if hole else legend(drawing)
+    assert named == [f"a name of a method {k}" for k in range(names)]
+    check_picture(drawing)
+    for one in drawing.legends:
+        box = one.get_window_extent()
+        assert not any(box.overlaps(axes.get_tightbbox()) for axes in made)
+
+
+def test_long_texts_of_a_page_are_folded() -> None:
+    panels = Panels(["a title of many words " * 5] * 3, height=3)
+    panels.labels("an axis of many words " * 4, "another axis of many words " * 4)
+    drawing = panels.finish("A heading of many words " * 9, "A caption. " * 30, "", "The end.")
+    assert drawing.get_suptitle().count("\n") == 2
+    assert drawing.get_supxlabel().endswith("\nThe end.")
+    check_picture(drawing)
+
+
+def test_names_are_no_formulas() -> None:
+    panels = Panels(["$\\frac$ and $5 to $10"], height=2)
+    (axes,) = panels
+    marks.log_axis(axes, "y")
+    axes.set_ylim(1e-7, 1e9)
+    shown = [text.get_text() for text, _ in texts_of(panels.finish("x"))]
+    assert "$\\frac$ and $5 to $10" in shown and "10⁶" in shown
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_names_at_the_ends_of_lines_stand_apart_in_their_colour(log: bool) -> None:
+    panels = Panels(height=3)
+    (axes,) = panels
+    ends = {"b": (50.0, "#0000ff"), "a": (49.9, "#ff0000"), "c": (3.0, "#000000"), "d": (3.0, "g")}
+    for name, (y, color) in ends.items():
+        axes.plot([0, 1, 2], [1, y, np.nan], color=color, label=name)
+    if log:
+        axes.set_yscale("log")
+    drawing = panels.finish("x", key="ends")
+    texts = axes.child_axes[0].get_yticklabels()
+    assert {t.get_text(): t.get_color() for t in texts} == {n: c for n, (_, c) in ends.items()}
+    assert {t.get_text() for t in texts[2:]} == {"a", "b"} and not drawing.legends
+    boxes = [text.get_window_extent() for text in texts]
+    assert all(low.y1 <= high.y0 + 1 for low, high in pairwise(boxes))
+    assert boxes[0].y0 >= axes.get_window_extent().y0
+    leader = axes.lines[-1].get_xydata()
+    assert leader[0].tolist() == [1, 50] and leader[1, 0] == axes.get_xlim()[1]
+
+
+@pytest.mark.parametrize("names", [["x" * 90], [f"method {k}" for k in range(30)]])
+def test_names_without_room_at_the_ends_are_in_a_legend(names: list[str]) -> None:
+    panels = Panels(["p", "q"], height=2)
+    for axes in panels:
+        for k, name in enumerate(names):
+            axes.plot([0, 1], [0, k], label=name)
+    drawing = panels.finish("x", key="ends")
+    assert len(legend(drawing)) == len(names)
+
+
+def test_places_that_are_too_near_share_their_middle() -> None:
+    assert spread([0, 5, 10], 1).tolist() == [0, 5, 10]
+    assert spread([4, 4], 1).tolist() == [3.5, 4.5]
+    # 4 and 4 would reach 5: all three stand about their mean 4.4
+    assert spread([4, 4, 5.2], 1) == pytest.approx([3.4, 4.4, 5.4])
+    assert spread([9, 9.5], 2, 0, 10).tolist() == [8, 10]
+    assert spread([1, 1, 1], 2, 0, 2).tolist() == [-1, 1, 3]  # over both ends alike
+
+
+# --- marks and axes -------------------------------------------------------------------------------
+
+SCORES = pd.DataFrame(
+    {
+        "method": ["an", "an", "an", "csl"],
+        "x": [3, 1, 2, 1],
+        "mean": [0.3, 0.1, np.nan, 0.5],
+        "low": [0.2, 0.0, np.nan, 0.4],
+        "high": [0.4, 0.2, np.nan, 0.6],
+    }
+)
+
+
+def test_lines_are_sorted_with_gaps_and_bands() -> None:
+    (axes,) = Panels()
+    drawn = looks(["csl", "an"])
+    marks.lines(axes, SCORES, "x", "mean", drawn, band=("low", "high"))
+    csl, an = axes.lines
+    assert [csl.get_label(), an.get_label()] == ["CSL", "AN"]
+    np.testing.assert_array_equal(an.get_xydata(), [[1, 0.1], [2, np.nan], [3, 0.3]])
+    single, band = axes.collections
+    assert single.get_segments()[0].tolist() == [[1, 0.4], [1, 0.6]]
+    corners = {tuple(point) for path in band.get_paths() for point in path.vertices}
+    assert {(1, 0.0), (1, 0.2), (3, 0.2), (3, 0.4)} <= corners
+
+
+def test_points_have_intervals_along_both_axes() -> None:
+    (axes,) = Panels()
+    drawn = looks(["an"])["an"]
+    marks.points(axes, SCORES, "mean", "x", drawn, xband=("low", "high"), yband=("low", "high"))
+    across, up = axes.collections
+    assert across.get_segments()[0].tolist() == [[0.2, 3], [0.4, 3]]
+    assert up.get_segments()[0].tolist() == [[0.3, 0.2], [0.3, 0.4]]
+    np.testing.assert_array_equal(axes.lines[0].get_xydata()[0], [0.3, 3])
+    assert axes.lines[0].get_linestyle() == "None"
+
+
+@pytest.mark.parametrize("across", [False, True])
+def test_bars_stand_upon_each_other(across: bool) -> None:
+    (axes,) = Panels()
+    parts = {"a": ([1, 2], {"color": "r"}), "b": ([3, 4], {"color": "b", "hatch": "//"})}
+    marks.stacked(axes, [0, 1], parts, across=across)
+    upper = axes.containers[1]
+    start, size = ("get_x", "get_width") if across else ("get_y", "get_height")
+    assert [getattr(bar, start)() for bar in upper] == [1, 2]
+    assert [getattr(bar, size)() for bar in upper] == [3, 4]
+    assert upper.get_label() == "b" and upper[0].get_hatch() == "//"
+
+
+def test_cells_and_names_of_rows_stand_at_the_same_places() -> None:
+    (axes,) = Panels()
+    marks.cells(axes, [["r", "g"], ["b", "b"]], [["+", ""], ["", "×"]])
+    names = marks.row_names(axes, ["first", "second" * 20])
+    assert names[1].get_text().endswith("…")
+    right = marks.row_names(axes, ["first", "second"], right=["1", "2"])
+    assert [(t.get_text(), *t.get_position()) for t in axes.texts if t.get_text()] == [
+        ("+", 0, 0),
+        ("×", 1, 1),
+    ]
+    assert [t.get_text() for t in right] == ["1", "2"]
+    assert axes.patches[2].get_center().tolist() == [0, 1]
+
+
+def test_marks_that_share_a_place_stand_around_it() -> None:
+    assert [marks.dodge(k, 3, 0.6) for k in range(3)] == pytest.approx([-0.2, 0, 0.2])
+    assert marks.dodge(0, 1) == 0
+
+
+@pytest.mark.parametrize("low, high", [(0.2, 0.9), (1, 50), (3, 4e4), (1e-30, 1e30), (1e-300, 1)])
+def test_a_log_axis_has_a_few_plain_ticks(low: float, high: float) -> None:
+    panels = Panels(height=2)
+    (axes,) = panels
+    marks.log_axis(axes, "x")
+    axes.set_xlim(low, high)
+    check_picture(panels.finish("x"))
+    ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
+    assert 2 <= len(ticks) <= 7
+
+
+def test_ticks_stand_at_the_values_that_have_room() -> None:
+    panels = Panels(["p"] * 4, height=2)
+    for axes in panels:
+        axes.plot([1, 1000], [0, 1])
+        marks.ticks_at(axes, [1, 1000, 30, *range(100, 900, 50)])
+    assert axes.get_xscale() == "log"
+    check_picture(panels.finish("x"))
+    ticks = axes.get_xticks()
+    assert {1, 30, 1000} <= set(ticks) and len(ticks) < 8
+
+
+def test_pictures_and_choices_are_checked() -> None:
+    figure = figures.make("corrections")
+    figure.check_pictures(None, 3)
+    with pytest.raises(BadInput, match="corrections: 2 pictures came for 3 images"):
+        figure.check_pictures((1, 2), 3)
+    assert figure.chosen("scheme", "", ["fpc", "rpa"]) == "fpc"
+    with pytest.raises(BadInput, match=r"corrections.*'fp'; did you mean 'fpc'"):
+        figure.chosen("scheme", "fp", ["fpc", "rpa"])
+
+
+def test_pictures_have_frames_around_their_objects_and_colours_a_scale() -> None:
+    panels = Panels(["picture", "none"], height=2)
+    shown, empty = panels
+    marks.picture(shown, np.eye(3), vmin=0, vmax=1, extent=(0, 1, 1, 0))
+    marks.picture(empty)
+    marks.boxes(shown, [(0.1, 0.2, 0.5, 0.9)])
+    marks.scale(panels.drawing, shown, shown.images[0], "how much", "{:.0%}".format)
+    drawing = panels.finish("What it is about")
+    assert shown.images[0].get_array().tolist() == np.eye(3).tolist() and not empty.images
+    frames = {tuple(patch.get_bbox().extents.round(9)) for patch in shown.patches}
+    assert frames == {(0.1, 0.2, 0.5, 0.9)}
+    texts = [text.get_text() for text, _ in texts_of(drawing)]
+    assert {"how much", "0%", "100%"} <= set(texts)
+    check_picture(drawing)

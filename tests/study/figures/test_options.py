@@ -1,9 +1,9 @@
 import pytest
-from simkit.study.grids.limit import Limit
 
 from simkit.errors import BadInput
 from simkit.study import figures, runs
 from simkit.study.figures.options import at_cost, paid
+from simkit.study.limit import Limit
 from tests.study import planted_classes as planted
 
 

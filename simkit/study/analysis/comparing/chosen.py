@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.asked import listed
+from simkit.study.analysis.checks import listed
 from simkit.study.cells import limits
 from simkit.study.limit import Limit
 from simkit.study.runs import COLUMNS

@@ -9,7 +9,9 @@ import pyarrow as pa
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.study.figures.base import (
+from simkit.study.figures.comparing.sweep import left_out
+from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,
@@ -21,8 +23,6 @@ from simkit.study.figures.base import (
     label,
     register,
 )
-from simkit.study.figures.comparing.sweep import left_out
-from simkit.study.figures.looks import look
 
 _ROW = 0.3  # inches
 Row = dict[str, Any]
@@ -38,7 +38,7 @@ class Ablation(Figure):
 
     name: ClassVar[str] = "ablation"
     title: ClassVar[str] = "Variations of a method: scores, and differences to a base"
-    made_by: ClassVar[str] = "simkit.study.analysis.comparing.ablation.ablation"
+    made_by: ClassVar[str] = "simkit.analysis.ablation"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": bool, "draws": int, "missing": int, "mean": float,
         "noise": bool | None,

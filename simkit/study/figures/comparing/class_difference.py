@@ -16,9 +16,10 @@ from matplotlib.ticker import FuncFormatter
 from scipy.stats import spearmanr
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.by_class import ByClass, Values
+from simkit.study.analysis.classes import ByClass, Values
 from simkit.study.analysis.comparing.chosen import some_methods
-from simkit.study.figures.base import (
+from simkit.study.figures.options import OfScheme, at_cost
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     caption,
@@ -29,7 +30,6 @@ from simkit.study.figures.base import (
     leaves_only,
     register,
 )
-from simkit.study.figures.options import OfScheme, at_cost
 from simkit.study.statistics import Interval
 
 # One hue whose lightness falls all the way: a grey print keeps the order.

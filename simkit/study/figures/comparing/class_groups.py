@@ -12,9 +12,12 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.by_class import ByClass
+from simkit.study.analysis.classes import ByClass
 from simkit.study.analysis.comparing.chosen import Methods, some_methods
-from simkit.study.figures.base import (
+from simkit.study.figures.direct import End, name_ends
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.options import OfScheme, at_cost, some
+from simkit.study.figures.previous import (
     WIDTH,
     caption,
     count,
@@ -24,9 +27,6 @@ from simkit.study.figures.base import (
     not_shown,
     register,
 )
-from simkit.study.figures.direct import End, name_ends
-from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import OfScheme, at_cost, some
 from simkit.study.statistics import Interval
 
 _MOST = 10  # groups whose names have room

@@ -14,8 +14,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from simkit.study.analysis.comparing.chosen import Methods, some_methods, under
-from simkit.study.analysis.comparing.courses import Course, What, courses
-from simkit.study.figures.base import (
+from simkit.study.analysis.comparisons import Course, What, courses
+from simkit.study.figures.direct import End, name_ends
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.options import RUNS, AtBudget, paid, some
+from simkit.study.figures.previous import (
     WIDTH,
     caption,
     columns,
@@ -26,9 +29,6 @@ from simkit.study.figures.base import (
     not_shown,
     register,
 )
-from simkit.study.figures.direct import End, name_ends
-from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import RUNS, AtBudget, paid, some
 from simkit.study.limit import Limit
 
 _COLUMNS = 2

@@ -15,7 +15,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 from simkit.errors import BadInput
 from simkit.study.analysis.comparing.chosen import Methods, some_methods
 from simkit.study.cells import Cell, references
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.options import SCORED, scored, some
+from simkit.study.figures.previous import (
     PALE,
     WIDTH,
     Figure,
@@ -29,8 +31,6 @@ from simkit.study.figures.base import (
     not_shown,
     register,
 )
-from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import SCORED, scored, some
 from simkit.study.limit import money
 
 Over = Literal["auto", "dollars", "hours"]

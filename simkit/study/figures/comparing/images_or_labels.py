@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.previous import (
     WIDTH,
     Figure,
     band,
@@ -20,7 +21,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import Look, look
 
 
 @register
@@ -34,7 +34,7 @@ class ImagesOrLabels(Figure):
 
     name: ClassVar[str] = "images-or-labels"
     title: ClassVar[str] = "Few images completely labelled, or many weakly: over images and labels"
-    made_by: ClassVar[str] = "simkit.study.analysis.comparing.images_or_labels.images_or_labels"
+    made_by: ClassVar[str] = "simkit.analysis.images_or_labels"
     reads: ClassVar = {
         "scheme": str, "method": str, "complete": bool, "share": float, "labels": float,
         "draws": int, "mean": float, "low": float | None, "high": float | None,

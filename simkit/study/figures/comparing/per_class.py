@@ -11,9 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import BadInput
-from simkit.study.analysis.comparing.by_class import ByClass
+from simkit.study.analysis.classes import ByClass
 from simkit.study.analysis.comparing.chosen import Methods, some_methods
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.options import OfScheme, at_cost, some
+from simkit.study.figures.previous import (
     PALE,
     WIDTH,
     caption,
@@ -27,8 +29,6 @@ from simkit.study.figures.base import (
     not_shown,
     register,
 )
-from simkit.study.figures.looks import Look, look
-from simkit.study.figures.options import OfScheme, at_cost, some
 
 _ROW = 0.2  # inches
 

@@ -10,8 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
-from simkit.study.analysis.comparing.ranks import Ranks, Test, ranks
-from simkit.study.figures.base import (
+from simkit.study.analysis.comparisons import Ranks, Test, ranks
+from simkit.study.figures.looks import look
+from simkit.study.figures.options import SCORED, AtBudget, paid
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,
@@ -22,8 +24,6 @@ from simkit.study.figures.base import (
     label,
     register,
 )
-from simkit.study.figures.looks import look
-from simkit.study.figures.options import SCORED, AtBudget, paid
 from simkit.study.limit import Limit
 from simkit.study.statistics import BOOTSTRAP_FROM
 
@@ -41,7 +41,7 @@ class RankDiagram(AtBudget):
 
     name: ClassVar[str] = "rank-diagram"
     title: ClassVar[str] = "mean ranks of methods, those that are alike joined"
-    reads: ClassVar = SCORED
+    reads: ClassVar = {name: kind for name, kind in SCORED.items() if name != "images"}
 
     test: Test = field(
         default="paired",

@@ -12,7 +12,9 @@ from matplotlib.ticker import FuncFormatter
 
 from simkit.errors import BadInput
 from simkit.study.cells import is_full
-from simkit.study.figures.base import (
+from simkit.study.figures.direct import End, name_ends
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,
@@ -24,8 +26,6 @@ from simkit.study.figures.base import (
     label,
     register,
 )
-from simkit.study.figures.direct import End, name_ends
-from simkit.study.figures.looks import Look, look
 
 _WORDS = {"positives": "share of all present labels that is known", "labels": "share of all labels"}
 Row = dict[str, Any]
@@ -42,7 +42,7 @@ class LabelShares(Figure):
 
     name: ClassVar[str] = "label-shares"
     title: ClassVar[str] = "mAP by the share of labels that are known, beside the oracle"
-    made_by: ClassVar[str] = "simkit.study.analysis.comparing.shares.shares"
+    made_by: ClassVar[str] = "simkit.analysis.shares"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": str | None, "reference": bool, "draws": int,
         **dict.fromkeys(("positives", "labels", "mean"), float),

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,
@@ -25,7 +26,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import Look, look
 from simkit.study.runs import failures
 
 _COLUMNS = 2
@@ -52,7 +52,7 @@ class Sweep(Figure):
 
     name: ClassVar[str] = "sweep"
     title: ClassVar[str] = "mAP over the values of one setting, the default marked"
-    made_by: ClassVar[str] = "simkit.study.analysis.comparing.sweep.sweep"
+    made_by: ClassVar[str] = "simkit.analysis.sweep"
     reads: ClassVar = {
         "scheme": str, "method": str, "setting": str, "value": str, "number": float | None,
         "default": bool, "draws": int, "missing": int,

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import WIDTH, Figure, register
+from simkit.study.figures.previous import WIDTH, Figure, register
 
 _SHADES = LinearSegmentedColormap.from_list(
     "near", ["#0B3C6F", "#0072B2", "#8FC1E0", "#DCECF7"]

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
+from simkit.study.figures.previous import INK, PALE, WIDTH, Figure, register
 
 PRESENT, ABSENT = "#0072B2", "#B87300"
 _COLUMNS = 5

@@ -13,7 +13,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from simkit.study.figures.base import INK, PALE, WIDTH, Figure, label, plain_log, power, register
+from simkit.study.figures.previous import (
+    INK,
+    PALE,
+    WIDTH,
+    Figure,
+    label,
+    plain_log,
+    power,
+    register,
+)
 from simkit.study.tables import Endless
 
 _COLORS = ("#CC79A7", "#0072B2", "#E69F00", "#009E73", "#222222", "#56B4E9", "#D55E00")

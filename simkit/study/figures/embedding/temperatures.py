@@ -14,8 +14,8 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, Figure, label, register
 from simkit.study.figures.embedding.temperature_curve import signed
+from simkit.study.figures.previous import INK, PALE, WIDTH, Figure, label, register
 from simkit.study.tables import Endless
 
 PRESENT, ABSENT = "#0072B2", "#E69F00"

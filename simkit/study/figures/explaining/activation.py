@@ -15,7 +15,16 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, WIDTH, Figure, caption, fold, heading, label, register
+from simkit.study.figures.previous import (
+    INK,
+    WIDTH,
+    Figure,
+    caption,
+    fold,
+    heading,
+    label,
+    register,
+)
 
 _TOP, _NAME, _BOTTOM = 0.38, 0.45, 0.5  # inches: of the heading, of models' names, of the caption
 _GAP = 0.08
@@ -40,7 +49,7 @@ class ActivationMaps(Figure):
 
     name: ClassVar[str] = "activation-maps"
     title: ClassVar[str] = "Pictures, and where models see a class in them"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.activation.activation"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.activation"
     reads: ClassVar = {
         "model": str, "image": int, "class": str, "probability": float,
         "map": list[list[float]], "boxes": list[list[float]],

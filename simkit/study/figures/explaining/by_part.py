@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import unknown
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,
@@ -21,7 +22,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import look
 from simkit.study.statistics import interval
 
 Scores = dict[str, dict[str, dict[int, float]]]  # by method, part and draw
@@ -39,7 +39,7 @@ class ByPart(Figure):
 
     name: ClassVar[str] = "by-part"
     title: ClassVar[str] = "mAP by the size of objects, or by the number of present labels"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.object_size.object_size"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.object_size"
     reads: ClassVar = {
         "method": str,
         "by": str,

@@ -8,9 +8,9 @@ from typing import ClassVar, Literal
 import pyarrow as pa
 from matplotlib.figure import Figure as Drawing
 
-from simkit.study.figures.base import PALE, WIDTH, Figure, caption, heading, label, register
 from simkit.study.figures.direct import End, name_ends
 from simkit.study.figures.looks import look
+from simkit.study.figures.previous import PALE, WIDTH, Figure, caption, heading, label, register
 
 _WORDS = {"top": "highest 5 %", "bottom": "lowest 5 %", "logit": "mean"}
 
@@ -25,7 +25,7 @@ class MapCourse(Figure):
 
     name: ClassVar[str] = "map-course"
     title: ClassVar[str] = "Attribution scores of class maps over the epochs"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.damage.Course.table"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.Course.table"
     reads: ClassVar = {
         "model": str,
         "labels": str,

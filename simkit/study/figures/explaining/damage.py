@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import Look, look
+from simkit.study.figures.previous import (
     INK,
     PALE,
     WIDTH,
@@ -25,7 +26,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import Look, look
 
 _BINS = np.linspace(-1, 1, 41)
 _KINDS = {"present": True, "absent": False}
@@ -42,7 +42,7 @@ class MapDamage(Figure):
 
     name: ClassVar[str] = "map-damage"
     title: ClassVar[str] = "Class maps beside those of a fully trained model"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.damage.damage"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.damage"
     reads: ClassVar = {
         "model": str, "present": bool, "agreement": float | None, "control": float | None,
         **dict.fromkeys(("top", "bottom", "full_top", "full_bottom"), float),

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch
 
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,
@@ -20,7 +21,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import look
 
 _RIGHT = {"named present": "up", "false negative": "up", "true negative": "down"}
 _SIDES = {"above": "in cells above the threshold", "below": "in cells below it"}
@@ -38,7 +38,7 @@ class CellGradients(Figure):
 
     name: ClassVar[str] = "cell-gradients"
     title: ClassVar[str] = "What training pushes at cells of class maps, with and without a boost"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.gradients.cell_gradients"
+    made_by: ClassVar[str] = "simkit.study.analysis.gradients.cell_gradients"
     reads: ClassVar = {"method": str, "labels": str, "cells": str, "push": float}
 
     height: float = 3.6

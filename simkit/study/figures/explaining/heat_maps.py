@@ -13,8 +13,17 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, WIDTH, Figure, caption, fold, heading, label, register
 from simkit.study.figures.explaining.activation import drawable
+from simkit.study.figures.previous import (
+    INK,
+    WIDTH,
+    Figure,
+    caption,
+    fold,
+    heading,
+    label,
+    register,
+)
 
 _LEFT, _GAP, _MOST = 1.5, 0.07, 1.35  # inches: beside the maps, between them, a map's side at most
 _TOP, _BOTTOM = 0.85, 0.5
@@ -36,7 +45,7 @@ class HeatMaps(Figure):
 
     name: ClassVar[str] = "heat-maps"
     title: ClassVar[str] = "Heat maps of training pictures, and how they come about"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.heat_maps.heat_maps"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.heat_maps"
     reads: ClassVar = {
         "model": str, "epoch": int, "image": int, "class": str, "kind": str,
         "map": list[list[float]], "boxes": list[list[float]],

@@ -9,8 +9,16 @@ import pyarrow as pa
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import MaxNLocator
 
-from simkit.study.figures.base import WIDTH, Figure, caption, heading, label, legend_below, register
 from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
+    WIDTH,
+    Figure,
+    caption,
+    heading,
+    label,
+    legend_below,
+    register,
+)
 
 
 @register
@@ -24,7 +32,7 @@ class HeatLocated(Figure):
 
     name: ClassVar[str] = "heat-located"
     title: ClassVar[str] = "How well heat maps tell objects from their surroundings"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.heat_maps.located"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.located"
     reads: ClassVar = {
         "model": str, "epoch": int, "kind": str,
         "mean": float, "inside": float | None, "outside": float | None,

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 
-from simkit.study.figures.base import (
+from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,
@@ -20,7 +21,6 @@ from simkit.study.figures.base import (
     legend_below,
     register,
 )
-from simkit.study.figures.looks import look
 from simkit.study.statistics import interval
 
 
@@ -33,7 +33,7 @@ class Pointing(Figure):
 
     name: ClassVar[str] = "pointing"
     title: ClassVar[str] = "The pointing game over mAP, method by method"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.pointing.pointing"
+    made_by: ClassVar[str] = "simkit.study.analysis.locating.pointing"
     reads: ClassVar = {"method": str, "draw": int, "map": float, "pointing": float}
 
     centre: float | None = field(

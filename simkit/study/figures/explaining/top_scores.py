@@ -9,8 +9,16 @@ import numpy as np
 import pyarrow as pa
 from matplotlib.figure import Figure as Drawing
 
-from simkit.study.figures.base import WIDTH, Figure, caption, heading, label, legend_below, register
 from simkit.study.figures.looks import look
+from simkit.study.figures.previous import (
+    WIDTH,
+    Figure,
+    caption,
+    heading,
+    label,
+    legend_below,
+    register,
+)
 
 _STEPS = 101
 
@@ -24,7 +32,7 @@ class TopScores(Figure):
 
     name: ClassVar[str] = "top-scores"
     title: ClassVar[str] = "Distributions of the highest probabilities, model by model"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.top_scores.top_scores"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.top_scores"
     reads: ClassVar = {"model": str, "rank": int, "probability": float}
 
     height: float = 3.9

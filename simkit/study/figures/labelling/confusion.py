@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator, PercentFormatter
 
 from simkit.errors import BadInput
-from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
+from simkit.study.figures.previous import INK, PALE, WIDTH, Figure, register
 
 RIGHT, WRONG, DOUBT = "#0072B2", "#E69F00", "#8a8a8a"
 _NEEDED = {"matrix": ("votes",), "worker": ("votes",), "yes": ("share", "simulated")}
@@ -33,7 +33,7 @@ class Confusion(Figure):
 
     name: ClassVar[str] = "confusion"
     title: ClassVar[str] = "What people say, who errs, and how far they agree"
-    made_by: ClassVar[str] = "simkit.study.analysis.labelling.confusion.confusion"
+    made_by: ClassVar[str] = "simkit.analysis.confusion"
     reads: ClassVar = {
         "part": str, "name": str, "answer": str | None,
         **dict.fromkeys(("votes", "share", "simulated", "miss", "false_alarm"), float | None),
@@ -64,7 +64,7 @@ class Confusion(Figure):
 
 
 def _check(parts: dict[str, list[dict[str, Any]]]) -> None:
-    mend = "give what simkit.study.analysis.labelling.confusion.confusion returns"
+    mend = "give what simkit.analysis.confusion returns"
     for row in parts["matrix"]:
         if row["name"] not in _TRUTHS:
             raise BadInput(

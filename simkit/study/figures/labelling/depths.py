@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from matplotlib.ticker import PercentFormatter
 
-from simkit.study.figures.base import (
+from simkit.study.figures.previous import (
     INK,
     WIDTH,
     Figure,
@@ -43,7 +43,7 @@ class LabelDepths(Figure):
 
     name: ClassVar[str] = "label-depths"
     title: ClassVar[str] = "Known and missing labels by depth in the hierarchy"
-    made_by: ClassVar[str] = "simkit.study.analysis.labelling.depths.depths"
+    made_by: ClassVar[str] = "simkit.analysis.depths"
     reads: ClassVar = {
         "scheme": str,
         "depth": int,

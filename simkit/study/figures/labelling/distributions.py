@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from matplotlib.figure import Figure as Drawing
 
-from simkit.study.figures.base import INK, WIDTH, Figure, plain_log, register
+from simkit.study.figures.previous import INK, WIDTH, Figure, plain_log, register
 
 
 @register
@@ -23,7 +23,7 @@ class Distributions(Figure):
 
     name: ClassVar[str] = "distributions"
     title: ClassVar[str] = "Class distribution before and after annotation"
-    made_by: ClassVar[str] = "simkit.study.analysis.labelling.distributions.distributions"
+    made_by: ClassVar[str] = "simkit.analysis.distributions"
     reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
     whole: ClassVar = (("scheme",), ("class",))
 

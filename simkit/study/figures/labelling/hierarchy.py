@@ -15,7 +15,7 @@ from matplotlib.textpath import TextPath
 
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.outline import Line, outline
-from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
+from simkit.study.figures.previous import INK, PALE, WIDTH, Figure, register
 
 STEP, INDENT, SIZE = 0.168, 0.13, 7.5  # inches from line to line and level to level; points
 BRANCH, INNER = "#c4c4c4", "#0072B2"

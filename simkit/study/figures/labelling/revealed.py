@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
-from simkit.study.figures.base import INK, PALE, WIDTH, Figure, register
+from simkit.study.figures.previous import INK, PALE, WIDTH, Figure, register
 
 PRESENT, ABSENT, BLANK = "#0072B2", "#E69F00", "#efefef"
 
@@ -30,7 +30,7 @@ class Revealed(Figure):
 
     name: ClassVar[str] = "revealed"
     title: ClassVar[str] = "What each scheme reveals of one picture"
-    made_by: ClassVar[str] = "simkit.study.analysis.labelling.revealed.revealed"
+    made_by: ClassVar[str] = "simkit.analysis.revealed"
     reads: ClassVar = {
         "scheme": str,
         "class": str,

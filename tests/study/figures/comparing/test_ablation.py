@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from simkit.study import figures, runs
-from simkit.study.analysis.comparing.ablation import ABLATION, ablation
+from simkit.study.analysis.comparisons import ablation
 from tests.study import planted
 
 LEAD = {"an": 0.0, "an+boostlu": 0.1, "an+cl": 0.0}
@@ -38,7 +39,7 @@ def test_rows_dots_and_differences():
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names == ["AN", "AN + BoostLU", "AN + CL"]
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first on top
-    rows = found.to_pylist()
+    rows = found.to_dict("records")
     means = [dot.get_xdata()[0] for dot in dots(axes)]
     assert means == pytest.approx([100 * row["mean"] for row in rows])
     assert beside(axes)[0] == "base"
@@ -75,8 +76,8 @@ def test_failures_are_told():
 
 
 def test_a_scheme_without_the_base_says_so():
-    rows = [r for r in table(schemes=("rpa", "fpc")).to_pylist()]
+    rows = [r for r in table(schemes=("rpa", "fpc")).to_dict("records")]
     rows = [r | {"gap": None, "noise": None} if r["scheme"] == "fpc" else r for r in rows]
     rows = [r for r in rows if r["scheme"] == "rpa" or not r["base"]]
-    drawing = drawn(table().from_pylist(rows, schema=ABLATION))
+    drawing = drawn(pd.DataFrame(rows))
     assert beside(drawing.axes[1]) == ["no base here"] * 2

@@ -1,10 +1,9 @@
 """Both panels hold the same scores, over images and over labels."""
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 
 from simkit.study import figures
-from simkit.study.analysis.comparing.images_or_labels import IMAGES_OR_LABELS
 
 
 def rows(scheme: str, method: str, complete: bool, labels: int, low=None):
@@ -27,8 +26,8 @@ def rows(scheme: str, method: str, complete: bool, labels: int, low=None):
     ]
 
 
-def table(*parts) -> pa.Table:
-    return pa.Table.from_pylist([r for part in parts for r in part], schema=IMAGES_OR_LABELS)
+def table(*parts) -> pd.DataFrame:
+    return pd.DataFrame([r for part in parts for r in part])
 
 
 FULL = rows("full-subset", "full", True, 10, low=0.1)

@@ -1,11 +1,11 @@
-import pyarrow as pa
+import pandas as pd
 import pytest
 
 from simkit.study import figures
-from simkit.study.analysis.comparing.shares import SHARES, shares
-from simkit.study.figures.base import label
+from simkit.study.analysis.amounts import shares
 from simkit.study.figures.looks import look
-from tests.study.analysis.comparing.test_shares import table
+from simkit.study.figures.previous import label
+from tests.study.analysis.test_amounts import bought as table
 
 
 def drawn(found, **options):
@@ -29,9 +29,9 @@ def test_lines_rise_with_the_share_and_the_oracle_is_dashed():
 
 
 def test_other_methods_on_complete_labels_are_no_oracles():
-    rows = shares(table()).to_pylist()
+    rows = shares(table()).to_dict("records")
     others = [rows[-1] | {"method": name, "mean": 0.8} for name in ("an", "full+boostlu")]
-    (axes,) = drawn(pa.Table.from_pylist([*rows, *others], schema=SHARES)).axes
+    (axes,) = drawn(pd.DataFrame([*rows, *others])).axes
     shown = [text.get_text() for text in axes.texts]
     assert shown == ["Full labels: 90.0", f"{label('full+boostlu')}: 80.0"]
 

@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from simkit.study import figures, runs
-from simkit.study.analysis.comparing.sweep import SWEEP, sweep
+from simkit.study.analysis.amounts import sweep
 from simkit.study.figures.looks import look
 from tests.study import planted
 
@@ -48,7 +49,7 @@ def test_a_panel_for_each_scheme_a_band_and_the_default_marked():
     drawing = drawn(table)
     assert [axes.get_title("left") for axes in drawing.axes] == ["rpa", "fpc"]
     axes = drawing.axes[0]
-    means = [100 * row["mean"] for row in table.to_pylist() if row["scheme"] == "rpa"]
+    means = [100 * row["mean"] for row in table.to_dict("records") if row["scheme"] == "rpa"]
     assert list(axes.lines[0].get_ydata()) == pytest.approx(means)
     assert list(axes.lines[0].get_xdata()) == [5, 10, 20] and ticks(axes) == ["5", "10", "20"]
     assert len(axes.collections) == 1 and axes.get_xscale() == "linear"
@@ -101,7 +102,7 @@ def test_failures_are_told():
     note = drawn(swept([5, None], "k", failed=["one", "two"])).get_supxlabel()
     assert note.endswith("Failed: 2 failures of the comparison.")
     table = swept([5, None], "k")
-    rows = table.to_pylist()
+    rows = table.to_dict("records")
     rows[0]["missing"] = 1
-    note = drawn(table.from_pylist(rows, schema=SWEEP)).get_supxlabel()
+    note = drawn(pd.DataFrame(rows)).get_supxlabel()
     assert note.endswith("Failed: 1 run without a score left out.")

@@ -1,12 +1,11 @@
 """A row for each pick, a column for each model, brightness shared by the row unless asked."""
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.analysis.explaining.activation import ACTIVATION
 
 PEAKED = [[0.0, 1.0, 0.0], [0.0, 8.0, 2.0]]
 
@@ -25,7 +24,7 @@ def row(model: str, image: int, times: float, boxes=()) -> dict[str, object]:
 
 ROWS = [row("full", 3, 2, [[0.25, 0.5, 0.75, 1.0]]), row("full", 5, 4),
         row("an", 3, 1, [[0.25, 0.5, 0.75, 1.0]]), row("an", 5, 1)]  # fmt: skip
-TABLE = pa.Table.from_pylist(ROWS, schema=ACTIVATION)
+TABLE = pd.DataFrame(ROWS)
 PICTURES = tuple(np.full((4, 4, 3), n, np.uint8) for n in (10, 20))
 
 
@@ -63,7 +62,7 @@ def test_pictures_stand_before_their_maps() -> None:
 
 
 def test_a_flat_map_can_be_drawn() -> None:
-    flat = pa.Table.from_pylist([row("an", 3, 0)], schema=ACTIVATION)
+    flat = pd.DataFrame([row("an", 3, 0)])
     figures.make("activation-maps")(flat).draw_without_rendering()
 
 
@@ -78,12 +77,12 @@ def test_what_does_not_fit_is_named() -> None:
 
 @pytest.mark.parametrize("odd", [[], [[]], [[1.0], [1.0, 2.0]], [[1.0, float("inf")]]])
 def test_maps_that_cannot_be_drawn_are_refused(odd: list[list[float]]) -> None:
-    some = pa.Table.from_pylist([ROWS[0] | {"map": odd}, *ROWS[1:]], schema=ACTIVATION)
+    some = pd.DataFrame([ROWS[0] | {"map": odd}, *ROWS[1:]])
     with pytest.raises(BadInput, match="activation-maps: the map of 'star' in image 3 cannot be"):
         figures.make("activation-maps")(some)
 
 
 def test_boxes_of_other_than_four_numbers_are_refused() -> None:
-    some = pa.Table.from_pylist([ROWS[0] | {"boxes": [[0.1, 0.2]]}, *ROWS[1:]], schema=ACTIVATION)
+    some = pd.DataFrame([ROWS[0] | {"boxes": [[0.1, 0.2]]}, *ROWS[1:]])
     with pytest.raises(BadInput, match="a box of 'star' in image 3 has not four numbers; give x0"):
         figures.make("activation-maps")(some)

@@ -1,12 +1,11 @@
 """Means over draws for each part, and paired differences to a base."""
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.analysis.explaining.object_size import PARTS
 
 HEIGHTS = {"en": 0.3, "en+scl": 0.4}
 ROWS = [
@@ -16,7 +15,7 @@ ROWS = [
     for draw in (0, 1)
     for part in ("small", "large")
 ]  # fmt: skip
-TABLE = pa.Table.from_pylist(ROWS, schema=PARTS)
+TABLE = pd.DataFrame(ROWS)
 
 
 def test_means_and_differences() -> None:
@@ -35,7 +34,7 @@ def test_means_and_differences() -> None:
 
 def test_without_a_base_one_panel_and_nan_is_left_out() -> None:
     rows = [{**row, "map": float("nan") if row["part"] == "small" else row["map"]} for row in ROWS]
-    drawing = figures.make("by-part")(pa.Table.from_pylist(rows, schema=PARTS))
+    drawing = figures.make("by-part")(pd.DataFrame(rows))
     (axes,) = drawing.axes
     (line,) = (line for line in axes.lines if line.get_gid() == "en")
     np.testing.assert_allclose(line.get_ydata(), [41])

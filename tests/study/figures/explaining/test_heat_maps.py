@@ -1,12 +1,11 @@
 """A row for each pick, a column for each model and epoch, one scale for all."""
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.analysis.explaining.heat_maps import HEAT_MAPS
 
 
 def row(model: str, epoch: int, name: str) -> dict[str, object]:
@@ -21,9 +20,9 @@ def row(model: str, epoch: int, name: str) -> dict[str, object]:
     }
 
 
-def table(models: list[str], epochs: list[int]) -> pa.Table:
+def table(models: list[str], epochs: list[int]) -> pd.DataFrame:
     rows = [row(m, e, c) for m in models for e in epochs for c in ("star", "five")]
-    return pa.Table.from_pylist(rows, schema=HEAT_MAPS)
+    return pd.DataFrame(rows)
 
 
 PICTURES = tuple(np.full((4, 4, 3), n, np.uint8) for n in (10, 20))
@@ -68,4 +67,4 @@ def test_what_does_not_fit_is_named() -> None:
 def test_maps_that_cannot_be_drawn_are_refused(odd: list[list[float]]) -> None:
     rows = [row("en+scl", 0, "star") | {"map": odd}, row("en+scl", 0, "five")]
     with pytest.raises(BadInput, match="heat-maps: the map of 'star' in image 3 cannot be drawn"):
-        figures.make("heat-maps")(pa.Table.from_pylist(rows, schema=HEAT_MAPS))
+        figures.make("heat-maps")(pd.DataFrame(rows))

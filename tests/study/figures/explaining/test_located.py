@@ -1,12 +1,12 @@
 """Lines inside and outside of objects, a panel for each kind."""
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 
 from simkit.study import figures
-from simkit.study.analysis.explaining.heat_maps import KINDS, LOCATED
 
 NAN = float("nan")
+KINDS = ("annotated positive", "unannotated positive", "negative")
 ROWS = [
     {"model": model, "epoch": epoch, "kind": kind, "maps": 5, "mean": 0.1 * epoch, "highest": 0.9,
      "inside": NAN if kind == "negative" else high * epoch, "outside": 0.05, "hits": 0.5}
@@ -14,7 +14,7 @@ ROWS = [
     for epoch in (2, 1)
     for kind in KINDS
 ]  # fmt: skip
-TABLE = pa.Table.from_pylist(ROWS, schema=LOCATED)
+TABLE = pd.DataFrame(ROWS)
 
 
 def test_epochs_ascend_and_negatives_show_the_whole_map() -> None:

@@ -1,9 +1,8 @@
 """Shares of images above each probability, rank by rank."""
 
-import pyarrow as pa
+import pandas as pd
 
 from simkit.study import figures
-from simkit.study.analysis.explaining.top_scores import TOP_SCORES
 
 VALUES = {
     ("full", 1): [0.9, 1.0],
@@ -16,7 +15,7 @@ ROWS = [
     for (model, rank), some in VALUES.items()
     for n, value in enumerate(some)
 ]
-TABLE = pa.Table.from_pylist(ROWS, schema=TOP_SCORES)
+TABLE = pd.DataFrame(ROWS)
 
 
 def test_shares_fall_from_all_images() -> None:

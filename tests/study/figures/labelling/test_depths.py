@@ -2,7 +2,7 @@ import pyarrow as pa
 import pytest
 
 from simkit.study import figures
-from simkit.study.analysis.labelling.depths import STATES
+from simkit.study.analysis.labelling import STATES
 
 SHARES = {0: (0.4, 0.5, 0.04, 0.06), 1: (0.1, 0.2, 0.3, 0.4)}
 

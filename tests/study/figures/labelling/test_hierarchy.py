@@ -5,8 +5,8 @@ import matplotlib.pyplot as plt
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.shipped import shipped
 from simkit.study import figures
-from simkit.study.figures.base import INK, PALE
 from simkit.study.figures.labelling.hierarchy import INNER
+from simkit.study.figures.previous import INK, PALE
 
 
 def _texts(drawing) -> list[tuple[str, str]]:

@@ -1,0 +1,437 @@
+"""Compares methods that met the same draws: ablations, mean ranks, courses of training."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, zip_longest
+from typing import Any, Literal, get_args
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from scipy.stats import studentized_range
+
+from simkit.annotate.schemes.full_subset import FullSubset
+from simkit.annotate.simulate import simulate
+from simkit.errors import BadInput, unknown
+from simkit.labels.partial import PartialLabels
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.methods import Task, make
+from simkit.learn.methods.full import Full
+from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
+from simkit.learn.steps.optim import Settings
+from simkit.learn.train import Trained, train_stack
+from simkit.study.analysis import selection
+from simkit.study.analysis.checks import listed
+from simkit.study.analysis.selection import RUN, Methods, Table
+from simkit.study.frames import failures, with_attrs
+from simkit.study.runs import COLUMNS
+from simkit.study.sources import StudyData
+from simkit.study.statistics import Interval, holm, interval, p_value, paired_interval
+
+Test = Literal["paired", "nemenyi"]
+What = Literal["curve", "losses"]
+_ERROR = 0.05  # allowed for all differences of a scheme together
+
+
+def ablation(
+    runs: Table,
+    base: str,
+    *,
+    methods: Methods = "",
+    metric: str = "map",
+    budget: float | None = None,
+    hours: float | None = None,
+) -> pd.DataFrame:
+    """Every method with its difference to `base`, paired by draw.
+
+    Parameters
+    ----------
+    runs
+        A table of runs; references and runs without a score are left out.
+    base
+        A method as the table spells it.
+    methods
+        Only these and the base; all by default.
+    metric
+        A column of scores from 0 to 1.
+    budget, hours
+        Which budget, in dollars or in hours; of several the middle one by default.
+
+    Returns
+    -------
+    DataFrame
+        A row for each scheme and method in the order of the table: scheme, method, base (whether
+        it is the base), draws, missing (draws in which others have a run under the scheme, and
+        this one no score), mean with its 95 % interval low to high, gap (mean difference to the
+        base over shared draws) with gap_low to gap_high, p, and noise. p is adjusted after Holm
+        over the differences of the scheme. The interval is at the level at which Holm tests the
+        difference, so it holds 0 where that is not significant. noise: not significant, or smaller
+        than 0.05 points. One draw has neither intervals nor p. `attrs` say what failed.
+
+    Raises
+    ------
+    BadInput
+        Where the base or a method is not in the table, and for a metric that is no column of
+        numbers.
+
+    References
+    ----------
+    BoostLU (Kim et al., CVPR 2023), Table 1; "Spatial Consistency Loss" (WACV 2023), Table 2;
+    Ben-Baruch et al., CVPR 2022, Tables 1 and 5.
+    """
+    table = selection.read_runs(runs, RUN, asker="ablation", metric=metric)
+    _, bought = selection.within(table, budget=budget, hours=hours, asker="ablation")
+    scores = selection.scores_by_draw(bought, metric, asker="ablation")
+    known = list(scores.columns.unique("method"))
+    wanted = listed(methods, "ablation: methods")
+    selection.check_known((base, *wanted), known, asker="ablation")
+    if len(known) < 2:
+        raise BadInput(f"ablation: the table holds one method, {base!r}; two are needed")
+    draws = bought.groupby("scheme")["draw"].nunique()
+    rows = []
+    for scheme in scores.columns.unique("scheme"):
+        own = scores[scheme]
+        own = own[[name for name in own if not wanted or name in (base, *wanted)]]
+        tests = _tests(own, base)
+        for name, values in own.items():
+            row = {"scheme": scheme, "method": name, "base": name == base}
+            row |= {"missing": draws[scheme] - values.count(), **mean_columns(values)}
+            rows.append(row | tests.get(name, gap_columns(()) | {"p": np.nan, "noise": None}))
+    return with_attrs(pd.DataFrame(rows), {"failures": failures(table)})
+
+
+def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
+    """Columns about the difference of each method that shares a draw with the base."""
+    if base not in scores:
+        return {}
+    others = scores.drop(columns=base)
+    gaps = {name: others[name].sub(scores[base]).dropna() for name in others}
+    ps = pd.Series({name: p_value(gap) for name, gap in gaps.items()}, dtype=float).dropna()
+    adjusted = pd.Series(holm(list(ps)), ps.index, dtype=float)
+    levels = _holm_levels(ps)
+    tests = {}
+    for name, gap in gaps.items():
+        columns = gap_columns(gap, level=levels.get(name, 1 - _ERROR))
+        tests[name] = columns | {"p": adjusted.get(name, np.nan), "noise": None}
+        if name in adjusted:
+            tests[name]["noise"] = bool(adjusted[name] >= _ERROR or _negligible(columns["gap"]))
+    return tests
+
+
+def _holm_levels(ps: pd.Series) -> pd.Series:
+    """The level at which Holm tests each: the k-th smallest p of m against 5 % / (m - k + 1).
+
+    From the first that is not rejected on, none is, and all have its level.
+    """
+    ordered = ps.sort_values(kind="stable")
+    errors = _ERROR / np.arange(len(ps), 0, -1)
+    retained = np.flatnonzero(ordered >= errors)
+    if len(retained):
+        errors[retained[0] :] = errors[retained[0]]
+    return pd.Series(1 - errors, ordered.index)
+
+
+def _negligible(gap: float) -> bool:
+    """Whether a difference reads as 0.0 points."""
+    return abs(gap) < 0.0005
+
+
+def mean_columns(values: pd.Series) -> dict[str, Any]:
+    """Columns draws, mean, low and high of the scores of one cell, NaN left out."""
+    cell = interval(values.dropna())
+    return {"draws": cell.draws, **_columns(cell, ("mean", "low", "high"))}
+
+
+def gap_columns(
+    gaps: Sequence[float] | pd.Series,
+    *,
+    level: float = 0.95,
+    names: Sequence[str] = ("gap", "gap_low", "gap_high"),
+) -> dict[str, Any]:
+    """Columns of the mean of paired differences and its interval; NaN where there are none."""
+    cell = paired_interval(gaps, level=level) if len(gaps) else Interval(np.nan, None, None, 0)
+    return _columns(cell, names)
+
+
+def _columns(cell: Interval, names: Sequence[str]) -> dict[str, float]:
+    values = [np.nan if value is None else value for value in (cell.mean, cell.low, cell.high)]
+    return dict(zip(names, values, strict=True))
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Mean ranks of methods over blocks; a block is a scheme in one draw, 1 the highest score.
+
+    Attributes
+    ----------
+    methods, mean
+        Methods by mean rank, the best first, and their mean ranks.
+    by_scheme
+        Mean ranks under each scheme, copies included.
+    alike
+        The largest groups without a significant difference in them; None: nothing was tested.
+    blocks, left_out
+        How many blocks were ranked, and in how many others a method has no score.
+    draws
+        How many draws there are in the ranked blocks.
+    distance
+        With "nemenyi", the critical difference of two mean ranks.
+    copies
+        How many blocks have the labels of another in the same draw; they count once.
+    """
+
+    methods: tuple[str, ...]
+    mean: Mapping[str, float]
+    by_scheme: Mapping[str, Mapping[str, float]]
+    alike: tuple[tuple[str, ...], ...] | None
+    blocks: int
+    left_out: int
+    draws: int
+    distance: float | None = None
+    copies: int = 0
+
+
+def ranks(
+    runs: Table, *, test: Test = "paired", metric: str = "map", asker: str = "ranks"
+) -> Ranks:
+    """Rank the methods in each scheme and draw, equal scores sharing the mean of their ranks.
+
+    Blocks in which a method has no score are left out. Schemes that bought the same labels, such
+    as all of them, have the same runs and count as one block.
+
+    Parameters
+    ----------
+    runs
+        A table of runs of one budget; references are left out.
+    test
+        "paired": scores averaged over schemes are compared draw by draw for all pairs of methods
+        (Student's t, bootstrapped from 20 draws on), with Holm's correction. "nemenyi": mean ranks
+        differ by more than q sqrt(k (k + 1) / 6 N) of k methods in N blocks, at 5 %; draws of
+        several schemes share images, but count as independent here.
+    metric
+        A column of scores from 0 to 1.
+    asker
+        Who is named in errors.
+
+    Raises
+    ------
+    BadInput
+        For several budgets, for fewer than two methods, where no block is complete, and for a
+        metric that is no column of numbers.
+
+    References
+    ----------
+    Demsar, JMLR 7 (2006), section 3.2.2: mean ranks and the critical difference.
+    """
+    if test not in get_args(Test):
+        raise unknown(f"test ({asker})", test, get_args(Test))
+    table = selection.read_runs(runs, (*RUN, "labels_id"), asker=asker, metric=metric)
+    selection.check_one_budget(table, asker=asker, mend="give the runs of one of them")
+    bought = selection.without_references(table, asker=asker)
+    methods = bought["method"].unique()
+    if len(methods) < 2:
+        raise BadInput(f"{asker}: the table holds one method, {methods[0]!r}; two are needed")
+    scored = selection.one_result(bought.dropna(subset=[metric]), metric, asker=asker)
+    blocks = scored.pivot_table(metric, ["scheme", "draw"], "method", sort=False)
+    blocks = blocks.reindex(columns=methods)
+    complete = blocks.dropna()
+    if complete.empty:
+        raise BadInput(
+            f"{asker}: no scheme has a score of all {len(methods)} methods in any draw, most often "
+            f"{blocks.count().idxmin()!r} is missing; leave methods out of the grid, or finish it"
+        )
+    labels = (
+        scored["labels_id"].fillna(scored["scheme"]).groupby([scored["scheme"], scored["draw"]])
+    )
+    which = labels.first().loc[complete.index].reset_index()[["draw", "labels_id"]]
+    copies = which.duplicated().to_numpy()
+    placed = complete.rank(axis=1, ascending=False)
+    mean = placed[~copies].mean().sort_values(kind="stable")
+    by_draw = complete[~copies].groupby("draw").mean()
+    pairs = list(combinations(mean.index, 2))
+    N, k, distance, alike = int((~copies).sum()), len(methods), None, None
+    if test == "nemenyi":
+        q = studentized_range.ppf(1 - _ERROR, k, np.inf) / np.sqrt(2)
+        distance = float(q * np.sqrt(k * (k + 1) / (6 * N)))
+        alike = [(a, b) for a, b in pairs if mean[b] - mean[a] <= distance]
+    elif len(by_draw) > 1:
+        gaps = [by_draw[a] - by_draw[b] for a, b in pairs]
+        ps = holm([p_value(gap) or 0.0 for gap in gaps])
+        same = [p >= _ERROR or _negligible(gap.mean()) for gap, p in zip(gaps, ps, strict=True)]
+        alike = [pair for pair, is_same in zip(pairs, same, strict=True) if is_same]
+    return Ranks(
+        tuple(mean.index),
+        mean.to_dict(),
+        placed.groupby("scheme", sort=False).mean().to_dict("index"),
+        None if alike is None else _largest_groups(list(mean.index), alike),
+        N,
+        len(blocks) - len(complete),
+        len(by_draw),
+        distance,
+        int(copies.sum()),
+    )
+
+
+def _largest_groups(
+    ordered: list[str], alike: list[tuple[str, str]]
+) -> tuple[tuple[str, ...], ...]:
+    """The largest sets of methods in which all pairs are alike, the best first."""
+    groups = [sorted(map(ordered.index, clique)) for clique in nx.find_cliques(nx.Graph(alike))]
+    return tuple(tuple(ordered[place] for place in group) for group in sorted(groups))
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the training of one method under one scheme goes.
+
+    Attributes
+    ----------
+    points
+        For each epoch, from 1 on, the mean over draws with its interval; None where no draw has a
+        number. Draws that stopped earlier are left out of later epochs.
+    chosen
+        For each epoch how many draws had its weights scored.
+    of
+        "val" or "test" for mAP, "train" for losses.
+    """
+
+    scheme: str
+    method: str
+    points: tuple[Interval | None, ...]
+    chosen: Mapping[int, int]
+    of: str
+
+    @property
+    def draws(self) -> int:
+        """The largest number of draws at any epoch."""
+        return max((point.draws for point in self.points if point), default=0)
+
+
+def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
+    """mAP ("curve") or loss ("losses") after every epoch, of each scheme and method.
+
+    Parameters
+    ----------
+    runs
+        A table of runs of one budget.
+    what
+        Which of the two; methods without any number are left out.
+    asker
+        Who is named in errors.
+
+    Raises
+    ------
+    BadInput
+        For several budgets, and where no run has numbers after every epoch.
+    """
+    if what not in get_args(What):
+        raise unknown(f"course ({asker})", what, get_args(What))
+    table = selection.read_runs(runs, (*RUN, "epochs", "curve_of", what), asker=asker)
+    if table.empty:
+        raise BadInput(f"{asker}: the table holds no runs; run a comparison first")
+    selection.check_one_budget(table, asker=asker, mend="give the runs of one of them")
+    drawn = table[table[what].str.len() > 0]
+    if drawn.empty:
+        curves = "set curves = true in the grid and compare again, or draw losses"
+        mend = curves if what == "curve" else "compare again"
+        raise BadInput(f"{asker}: no run has numbers after every epoch in {what!r}; {mend}")
+    drawn = selection.one_result(drawn, what, asker=asker)
+    found = []
+    for (scheme, method), own in drawn.groupby(["scheme", "method"], sort=False):
+        epochs = map(np.array, zip_longest(*own[what], fillvalue=np.nan))
+        finite = [values[np.isfinite(values)] for values in epochs]
+        points = tuple(interval(values) if len(values) else None for values in finite)
+        chosen = Counter(own["epochs"][own["epochs"] > 0].astype(int))
+        of = "train" if what == "losses" else next(iter(own["curve_of"].dropna()), "")
+        found.append(Course(scheme, method, points, dict(sorted(chosen.items())), of))
+    return found
+
+
+def both_scores(
+    material: StudyData,
+    labelled: Mapping[tuple[str, int], PartialLabels],
+    methods: Methods,
+    *,
+    settings: Settings = Settings(),
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Train every method on all these labels, and score it on test and on val.
+
+    Parameters
+    ----------
+    material
+        With pooled features of train, val and test.
+    labelled
+        Labels of the train split by scheme and draw.
+    methods
+        "full" among them learns from complete labels of all images, once in every draw.
+
+    Returns
+    -------
+    DataFrame
+        A table of runs, one row for each scheme, draw and method, then those of "full", as
+        references. Columns about cost and time are empty. Three
+        more columns are from 0 to 1 like map, all over leaf classes: mf1, val_map and val_mf1. The
+        thresholds of F1 are the best on val, class by class, so val_mf1 is optimistic, as in the
+        paper. `ablation(table, base, metric="mf1")` compares the methods.
+
+    Raises
+    ------
+    BadInput
+        Where nothing is to be trained, or a split has no features.
+
+    References
+    ----------
+    "Soft Exposure", Table 1.
+    """
+    specs = list(dict.fromkeys(listed(methods, "both_scores: methods")))
+    if not labelled or not specs:
+        raise BadInput("both_scores: nothing to train; give labels and at least one method")
+    for split in ("train", "val", "test"):
+        if (split, "pooled") not in material.features:
+            raise BadInput(
+                f"both_scores: the material has no pooled features of its {split} split; open it "
+                "with splits train, val and test and kind pooled"
+            )
+    fulls = [spec for spec in specs if re.split(r"[+(]", spec)[0].strip() == Full.name]
+    others = [spec for spec in specs if spec not in fulls]
+    jobs = [(*where, labels, others, False) for where, labels in labelled.items() if others]
+    for draw in dict.fromkeys(draw for _, draw in labelled) if fulls else ():
+        about: dict[str, Any] = {"seed": seed, "draw": draw, "hierarchy": material.hierarchy}
+        complete = simulate(material.truth("train"), FullSubset.name, **about)
+        jobs.append((FullSubset.name, draw, complete, fulls, True))
+    rows = []
+    for scheme, draw, labels, own, reference in jobs:
+        task = Task(material.readable(labels, "train"), material.inputs("train", "pooled"))
+        training: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
+        made = [make(spec) for spec in own]
+        pairs = [(prepare(task, method, **training), method) for method in made]
+        run = {"scheme": scheme, "draw": draw, "seed": seed, "reference": reference}
+        run |= {"images": int(labels.asked.sum()), **labels.counts()}
+        for spec, trained in zip(own, train_stack(pairs, **training), strict=True):
+            rows.append(run | {"method": spec} | _scores(material, trained))
+    table = pd.DataFrame(rows, columns=[*COLUMNS, "mf1", "val_map", "val_mf1"])
+    about = {"classes": material.data.classes, "leaves": material.data.leaves.tolist()}
+    return with_attrs(table, about)
+
+
+def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
+    """mAP and mF1 over leaves on test and val."""
+    leaves = material.data.leaves
+    splits = {}
+    for split in ("val", "test"):
+        known = material.known(split)
+        scores = trained.scores(material.inputs(split, "pooled"))[:, leaves]
+        truth = material.truth(split).present[:, leaves]
+        splits[split] = scores, truth, None if known is None else known[:, leaves]
+    thresholds = f1_thresholds(*splits["val"])
+    found = {}
+    for split, prefix in (("test", ""), ("val", "val_")):
+        scores, truth, known = splits[split]
+        found[f"{prefix}map"] = mean_ap(average_precision(scores, truth, known))
+        found[f"{prefix}mf1"] = mean_ap(f1(scores, truth, thresholds, known))
+    return found

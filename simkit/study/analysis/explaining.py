@@ -1,0 +1,382 @@
+"""Class activation maps: models to explain, and what missing labels do to their maps and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy.special import expit
+from scipy.stats import rankdata
+from torch import nn
+
+from simkit.annotate.simulate import simulate
+from simkit.data import Dataset
+from simkit.embed.backbones import backbone
+from simkit.errors import BadInput
+from simkit.labels.truth import Truth
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.heads.heads import Model
+from simkit.learn.methods import Method, Task, make
+from simkit.learn.train import Watcher, train
+from simkit.learn.trained import BATCH, Trained, check_maps, evaluating
+from simkit.study.analysis import checks
+from simkit.study.analysis.checks import Methods
+from simkit.study.analysis.learning import innermost
+from simkit.study.frames import frame
+from simkit.study.sources import ImageTransform, StudyData, decoded
+
+Floats = NDArray[np.float64]
+Watch = Mapping[str, Sequence[Watcher]]  # watchers by the method's spelling
+_ENDS = ("top", "bottom", "full_top", "full_bottom")
+
+
+def models(
+    material: StudyData,
+    methods: Methods,
+    scheme: str,
+    *,
+    watch: Watch | None = None,
+    **training: Any,
+) -> dict[str, Trained]:
+    """Heads on maps of features, one for each method, by the methods' spelling.
+
+    `full` learns from complete labels of all images, the others from the labels of `scheme`, as a
+    comparison would buy them. All begin with the same head.
+
+    Parameters
+    ----------
+    material
+        With maps of the train split.
+    **training
+        settings, seed and draw, as for `simkit.train`.
+    """
+    if ("train", "maps") not in material.features:
+        raise BadInput(
+            "class maps are made from maps of features, and the material has none of train; open "
+            'it with kinds ("maps",)'
+        )
+    inputs = material.inputs("train", "maps")
+    return _train_each("models", material, inputs, methods, scheme, watch or {}, **training)
+
+
+def from_pixels(
+    data: Dataset,
+    methods: Methods,
+    scheme: str,
+    *,
+    network: str = "scenes-net",
+    weights: str = "",
+    shown: ImageTransform = ImageTransform(),
+    watch: Watch | None = None,
+    **training: Any,
+) -> dict[str, Trained]:
+    """Networks that learn from pictures, one for each method, by the methods' spelling.
+
+    Labels are as for `models`. All begin with the same network and head and see the same crops.
+    Methods that need neighbours (SE) cannot be trained like this.
+
+    Parameters
+    ----------
+    network, weights
+        A backbone, and a file of weights, "random" or empty: those that come with it.
+    shown
+        How pictures are shown, to all methods alike.
+    **training
+        settings, seed and draw, as for `simkit.train`.
+
+    References
+    ----------
+    The training of "Spatial Consistency Loss" (WACV 2023), section 4.1, in small.
+    """
+    net = backbone(network, weights or None, size=shown.size)
+    inputs = shown.inputs(decoded(data, "train", net.size))
+    training["backbone"] = net
+    about = (StudyData(data, {}), inputs, methods, scheme, watch or {})
+    return _train_each("from_pixels", *about, **training)
+
+
+def _train_each(
+    asker: str,
+    material: StudyData,
+    inputs: Any,
+    methods: Methods,
+    scheme: str,
+    watch: Watch,
+    **training: Any,
+) -> dict[str, Trained]:
+    specs = checks.some(methods, asker)
+    for name in watch:
+        if name not in specs:
+            raise BadInput(
+                f"{asker}: {name!r} is watched and not trained; methods are {', '.join(specs)}"
+            )
+    bought: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
+    bought |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
+    trained = {}
+    for spec in specs:
+        own = "full-subset" if spec.partition("+")[0] == "full" else scheme
+        labels = material.readable(simulate(material.truth("train"), own, **bought), "train")
+        method = make(spec)
+        task = prepare(Task(labels, inputs), method, **training)
+        trained[spec] = train(task, method, watch=watch.get(spec, ()), **training)
+    return trained
+
+
+def explained(
+    model: Model, method: Method, state: nn.Module, inputs: Any, rows: NDArray[np.int64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Class maps (b, L, h, w) and scores (b, L) of these rows, boosted where the method boosts."""
+    check_maps(model, inputs)
+    with torch.no_grad(), evaluating(model):
+        out = model(inputs.batch(rows).to(model.head.weight.device), maps=True)
+        scores = method.predict(out, state)
+        maps = innermost(method, out, state, training=False)[1].maps
+    assert maps is not None
+    return maps.float().cpu().numpy(), scores.float().cpu().numpy()
+
+
+def explanations(
+    trained: Trained, inputs: Any, *, batch: int = BATCH
+) -> Iterator[NDArray[np.float32]]:
+    """(b, L, h, w) class maps of one batch of inputs after the other, as the method scores by them.
+
+    Their means are the scores of methods that score by the mean.
+    """
+    for start in range(0, len(inputs), batch):
+        rows = np.arange(start, min(start + batch, len(inputs)))
+        yield explained(trained.model, trained.method, trained.state, inputs, rows)[0]
+
+
+def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth, asker: str) -> None:
+    """Raise BadInput for no model, and where inputs or classes are not the truth's."""
+    checks.by_name(models, "model", "{'an': trained}", asker)
+    checks.same_images(inputs, truth, asker)
+    for name, trained in models.items():
+        if tuple(trained.classes) != tuple(truth.classes):
+            raise BadInput(
+                f"{asker}: {name!r} was trained on other classes than the truth has; give the "
+                "truth of the data it was trained on"
+            )
+
+
+def damage(
+    full: Trained,
+    partial: Mapping[str, Trained],
+    inputs: Any,
+    truth: Truth,
+    *,
+    share: float = 0.05,
+    spread: float = 0.25,
+    batch: int = BATCH,
+) -> pd.DataFrame:
+    """Class maps of partially trained models beside those of a fully trained one.
+
+    Maps are those that the methods score by, hence boosted where a method boosts.
+
+    Parameters
+    ----------
+    full, partial
+        The fully trained model, and the others by name.
+    inputs, truth
+        Maps of features, or pictures, and truth of a split that is not trained on.
+    share
+        Of a map's cells that are averaged at each end, up to 0.5; one cell at least.
+    spread
+        Deviation of the control's Gaussian, as a share of the map's sides, up to 0.5.
+
+    Returns
+    -------
+    DataFrame
+        A row for each model, image and class that the truth knows: model, image (row), class,
+        present; agreement (Spearman correlation over cells with the full model's map), control
+        (that of the full model's map with a Gaussian in the middle; NaN, as agreement, for flat
+        maps), distance (Euclidean, to the full model's map over its length), top and bottom (means
+        of the highest and lowest cells), full_top and full_bottom (of the full model's map).
+
+    References
+    ----------
+    BoostLU (Kim et al., CVPR 2023), section 4 and Fig. 2, which gives no width of its Gaussian.
+    """
+    check_models({"full": full}, inputs, truth, "damage")
+    check_models(partial, inputs, truth, "damage")
+    checks.part(share, "damage: share", most=0.5)
+    checks.part(spread, "damage: spread", most=0.5)
+    classes = np.array(truth.classes, object)
+    parts = []
+    for model, trained in partial.items():
+        start = 0
+        both = (explanations(one, inputs, batch=batch) for one in (full, trained))
+        for full_maps, maps in zip(*both, strict=True):
+            images = np.arange(start, start + len(maps))
+            known = truth.known_rows(images)
+            row, c = np.nonzero(known)
+            columns = {"model": model, "image": images[row], "class": classes[c]}
+            columns |= {"present": truth.rows(images)[known]}
+            values = _compared(full_maps, maps, share, spread)
+            parts.append(pd.DataFrame(columns | {key: v[known] for key, v in values.items()}))
+            start += len(maps)
+    return pd.concat(parts, ignore_index=True)
+
+
+def summary(table: Any) -> pd.DataFrame:
+    """Medians of a table of `damage`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each model, and for present and absent classes: model, labels ("present" or
+        "absent"), maps (number); medians of agreement, control, distance, top, bottom, full_top
+        and full_bottom; positive and control_positive: share of maps with a correlation above 0.
+        Maps without a correlation do not count there.
+    """
+    correlations = {"agreement": "positive", "control": "control_positive"}
+    columns = {"model": str, "present": bool, **dict.fromkeys(correlations, float | None)}
+    columns |= dict.fromkeys(("distance", *_ENDS), float)
+    table = frame(table, columns, asker="summary", mend="give what damage returns")
+    for name, positive in correlations.items():
+        table[positive] = np.where(table[name].isna(), np.nan, table[name] > 0)
+    labels = np.where(table.pop("present"), "present", "absent")
+    table["labels"] = pd.Categorical(labels, ["present", "absent"])
+    table["model"] = pd.Categorical(table["model"], table["model"].unique())
+    groups = table.groupby(["model", "labels"], observed=True)
+    result = groups.median().assign(maps=groups.size())
+    shares = [*correlations.values()]
+    result[shares] = groups[shares].mean()
+    return result.reset_index().astype({"model": object, "labels": object})
+
+
+class Course:
+    """A watcher that measures the class maps after every epoch.
+
+    Parameters
+    ----------
+    method
+        The one that is trained.
+    inputs, truth
+        Of images that are not trained on.
+    share
+        As for `damage`.
+    """
+
+    def __init__(self, method: Method, inputs: Any, truth: Truth, *, share: float = 0.05) -> None:
+        checks.same_images(inputs, truth, "Course")
+        self.method, self.inputs, self.truth = method, inputs, truth
+        self.share = checks.part(share, "Course: share", most=0.5)
+        self.rows: list[dict[str, Any]] = []
+
+    def __call__(self, *step: object) -> None:
+        """Nothing is kept of single steps."""
+
+    def after_epoch(self, epoch: int, model: Model, state: nn.Module) -> None:
+        """Measure the maps of all inputs."""
+        every, parts = np.arange(len(self.inputs)), []
+        for start in range(0, len(every), BATCH):
+            rows = every[start : start + BATCH]
+            cells = _cells(explained(model, self.method, state, self.inputs, rows)[0])
+            parts.append(np.stack([*_ends(cells, self.share), cells.mean(-1)], axis=-1))
+        values = np.concatenate(parts)
+        present, known = self.truth.rows(every), self.truth.known_rows(every)
+        for labels, mask in (("present", present & known), ("absent", ~present & known)):
+            if mask.any():
+                top, bottom, logit = values[mask].mean(0).tolist()
+                row = {"epoch": epoch, "labels": labels, "top": top, "bottom": bottom}
+                self.rows.append(row | {"logit": logit})
+
+    def table(self, model: str) -> pd.DataFrame:
+        """A row for each epoch, and for present and absent classes.
+
+        Columns: model, epoch, labels ("present" or "absent"), and the means over such classes of
+        all images of top, bottom and logit (the mean of a map).
+        """
+        columns = ["epoch", "labels", "top", "bottom", "logit"]
+        table = pd.DataFrame(self.rows, columns=columns)
+        table.insert(0, "model", model)
+        return table
+
+
+def top_scores(
+    models: Mapping[str, Trained],
+    inputs: Any,
+    *,
+    ranks: int = 4,
+    classes: NDArray[np.integer] | None = None,
+) -> pd.DataFrame:
+    """The highest probabilities of every image under each model.
+
+    Parameters
+    ----------
+    inputs
+        Of N images that are not trained on.
+    ranks
+        Number of probabilities of an image.
+    classes
+        Indices of the classes that count (None: all), such as the leaves of a data set whose
+        ancestors are present nearly everywhere.
+
+    Returns
+    -------
+    DataFrame
+        A row for each model, rank and image: model, rank (from 1), image (row), probability.
+
+    References
+    ----------
+    "Spatial Consistency Loss" (WACV 2023), Fig. 5a; its supplement shows four ranks.
+    """
+    checks.by_name(models, "model", "{'an': trained}", "top_scores")
+    parts = {}
+    for model, trained in models.items():
+        chosen = checks.places(classes, len(trained.classes), "top_scores")
+        checks.count(ranks, "top_scores: ranks", most=len(chosen))
+        scores = trained.scores(inputs)[:, chosen].astype(np.float64)
+        highest = expit(-np.sort(-scores, axis=1)[:, :ranks])
+        parts[model] = pd.DataFrame(highest, columns=pd.RangeIndex(1, ranks + 1, name="rank"))
+    table = pd.concat(parts, names=["model", "image"])
+    return table.stack().rename("probability").reset_index()
+
+
+def medians(table: Any) -> dict[str, list[float]]:
+    """Of a table of `top_scores`: by model the median probability of every rank, from the first."""
+    columns = {"model": str, "rank": int, "probability": float}
+    table = frame(table, columns, asker="medians", mend="give what top_scores returns")
+    return {
+        model: rows.groupby("rank")["probability"].median().tolist()
+        for model, rows in table.groupby("model", sort=False)
+    }
+
+
+def _compared(
+    full: NDArray[np.float32], partial: NDArray[np.float32], share: float, spread: float
+) -> dict[str, Floats]:
+    """(b, L) of everything that is measured between maps (b, L, h, w)."""
+    y, x = ((np.arange(side) + 0.5) / side - 0.5 for side in full.shape[2:])
+    gaussian = np.exp(-(y[:, None] ** 2 + x**2) / (2 * spread**2)).reshape(1, 1, -1)
+    first, second = _cells(full), _cells(partial)
+    lengths = np.maximum(np.linalg.norm(first, axis=-1), 1e-12)
+    measured = {"agreement": _spearman(first, second), "control": _spearman(first, gaussian)}
+    measured["distance"] = np.linalg.norm(first - second, axis=-1) / lengths
+    ends = (*_ends(second, share), *_ends(first, share))
+    return measured | dict(zip(_ENDS, ends, strict=True))
+
+
+def _cells(maps: NDArray[np.float32]) -> Floats:
+    """(b, L, h * w)."""
+    return maps.reshape(*maps.shape[:2], -1).astype(np.float64)
+
+
+def _ends(cells: Floats, share: float) -> tuple[Floats, Floats]:
+    """Means of the highest and of the lowest share of the last axis; one cell at least."""
+    k = max(1, round(share * cells.shape[-1]))
+    ordered = np.sort(cells, axis=-1)
+    return ordered[..., -k:].mean(-1), ordered[..., :k].mean(-1)
+
+
+def _spearman(first: Floats, second: Floats) -> Floats:
+    """Over the last axis, equal values sharing their mean rank; NaN where one side is flat."""
+    x, y = (rankdata(values, axis=-1) for values in (first, second))
+    x, y = (ranks - ranks.mean(-1, keepdims=True) for ranks in (x, y))
+    with np.errstate(invalid="ignore"):
+        return (x * y).sum(-1) / np.sqrt((x * x).sum(-1) * (y * y).sum(-1))

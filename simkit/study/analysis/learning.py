@@ -1,0 +1,336 @@
+"""Methods watched while they learn: the labels that they memorise, reject and correct.
+
+Truth is joined here; no method ever sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from simkit.errors import BadInput
+from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.methods import Batch, Method, Outputs, Task, make
+from simkit.learn.methods.base import Around
+from simkit.learn.methods.pieces.remembered import Remembering
+from simkit.learn.train import Watcher, train_stack
+from simkit.study.analysis import checks
+from simkit.study.analysis.checks import Methods
+from simkit.study.frames import frame
+
+W = TypeVar("W", bound=Watcher)
+
+KINDS = ("true positive", "true negative", "false negative")
+
+
+def watched(
+    task: Task, methods: Methods, new: Callable[[Method], W], **training: Any
+) -> dict[str, W]:
+    """Train every method on the task with a watcher of its own; the watchers by method.
+
+    Parameters
+    ----------
+    methods
+        Spelled as `simkit list methods` does; also one text with commas.
+    new
+        Makes the watcher of a method.
+    **training
+        settings, seed, draw, validation, backbone, device and compile, as for
+        `simkit.learn.train.train_stack`; no checkpoint, since a watcher would miss the epochs
+        before it. Heads on features learn together, a backbone with one method after the other.
+    """
+    made = {spec: make(spec) for spec in checks.some(methods, "training")}
+    watchers = {spec: new(method) for spec, method in made.items()}
+    ready = prepare(task, *made.values(), **training)
+    groups = [[*made]] if training.get("backbone") is None else [[spec] for spec in made]
+    for group in groups:
+        watch = {place: (watchers[spec],) for place, spec in enumerate(group)}
+        train_stack([(ready, made[spec]) for spec in group], watch=watch, **training)
+    return watchers
+
+
+def recorded(
+    task: Task, methods: Methods, look: Callable[..., Tensor], **training: Any
+) -> dict[str, NDArray[Any]]:
+    """Train, and keep what `look(method, batch, outputs, state)` (b, L) returns in every step.
+
+    Returns
+    -------
+    dict
+        By method (epochs, N, L), 0 for images that were not asked about.
+    """
+    shape = task.labels.shape
+    watchers = watched(task, methods, lambda method: _Recorder(method, shape, look), **training)
+    return {name: np.stack(watcher.epochs) for name, watcher in watchers.items()}
+
+
+class _Recorder:
+    """A watcher that keeps a value for every label in every epoch."""
+
+    def __init__(self, method: Method, shape: tuple[int, int], look: Callable[..., Tensor]) -> None:
+        self.method, self.shape, self.look = method, shape, look
+        self.epochs: list[NDArray[Any]] = []
+
+    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        with torch.no_grad():
+            values = self.look(self.method, batch, out, state).cpu().numpy()
+        if len(self.epochs) < epoch:
+            self.epochs.append(np.zeros(self.shape, values.dtype))
+        self.epochs[-1][batch.index.cpu().numpy()] = values
+
+
+def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
+    """What each label is where unknown ones are assumed absent.
+
+    Returns
+    -------
+    (N, L) int8
+        A place in KINDS; -1 in images that were not asked about, and where the truth itself is
+        unknown. Labels that say "absent" are negatives like the assumed ones: false where the
+        annotator erred.
+    """
+    labels.check_about(truth, "the task's labels")
+    every = np.arange(labels.shape[0])
+    kind = np.where(truth.rows(every), KINDS.index("false negative"), KINDS.index("true negative"))
+    kind[labels.rows(every) == PRESENT] = KINDS.index("true positive")
+    kind[~truth.known_rows(every) | ~labels.asked[:, None]] = -1
+    return kind.astype(np.int8)
+
+
+def innermost(
+    method: Method, out: Outputs, state: nn.Module, *, training: bool = True
+) -> tuple[Method, Outputs, nn.Module]:
+    """The method inside all wrappers, with the outputs and the state that it sees."""
+    while isinstance(method, Around):
+        out = method.changed(out, state, training=training)
+        method, state = method.inner, state.inner  # type: ignore[assignment]
+    return method, out, state
+
+
+def memorisation(
+    task: Task, truth: Truth, methods: Methods = ("an",), **training: Any
+) -> pd.DataFrame:
+    """Train, and follow the loss of every label where unknown ones are assumed absent.
+
+    The loss is AN's cross-entropy, whatever the method makes of an unknown label, of the model as
+    it was when the image came up. Takes four bytes for each image, class and epoch.
+
+    Parameters
+    ----------
+    **training
+        As for `watched`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each method, kind of label (of KINDS, those that occur) and epoch from 1: labels
+        (number of the kind), highest (number of them with their highest loss in this epoch, the
+        first of equal ones), share (highest / labels), and the loss in this epoch: mean, low,
+        median and high (quartiles).
+
+    References
+    ----------
+    Kim et al., CVPR 2022, section 3.2: Table 1 (share in epoch 1), Fig. 1 (one label each).
+    """
+    which, parts = kinds(task.labels, truth), []
+    for name, losses in recorded(task, methods, _an_loss, **training).items():
+        for place, kind in enumerate(KINDS):
+            own = losses[:, which == place]  # (epochs, labels)
+            epochs, labels = own.shape
+            if labels:
+                about = {"method": name, "kind": kind, "epoch": np.arange(1, epochs + 1)}
+                highest = np.bincount(own.argmax(0), minlength=epochs)
+                counts = {"labels": labels, "highest": highest, "share": highest / labels}
+                quartiles = np.quantile(own, (0.25, 0.5, 0.75), axis=1)
+                means = {"mean": own.mean(1, dtype=float)}
+                means |= dict(zip(("low", "median", "high"), quartiles, strict=True))
+                parts.append(pd.DataFrame(about | counts | means))
+    return pd.concat(parts, ignore_index=True)
+
+
+def early(table: Any, method: str, kind: str) -> float:
+    """The share of labels of this kind with their highest loss in the first epoch.
+
+    Parameters
+    ----------
+    table
+        Of `memorisation`.
+
+    References
+    ----------
+    Kim et al., CVPR 2022, Table 1.
+    """
+    columns = {"method": str, "kind": str, "epoch": int, "share": float}
+    table = frame(table, columns, asker="early", mend="give what memorisation returns")
+    shares = table.query("method == @method and kind == @kind and epoch == 1")["share"]
+    if shares.empty:
+        raise BadInput(
+            f"early: there are no labels of the kind {kind!r} under {method!r}; give "
+            "those of the table"
+        )
+    return float(shares.iloc[0])
+
+
+def _an_loss(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+    logits = innermost(method, out, state)[1].logits.float()
+    target = (batch.labels == PRESENT).float()
+    return F.binary_cross_entropy_with_logits(logits, target, reduction="none")
+
+
+def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArray[np.bool_]]:
+    """Train, and keep the labels that each method selects.
+
+    Parameters
+    ----------
+    **training
+        As for `watched`.
+
+    Returns
+    -------
+    dict
+        By method (epochs, N, L) bool: the selection of an epoch, or all so far where selections
+        last.
+    """
+
+    def look(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        return method.selected(batch, out, state)
+
+    return {
+        name: np.logical_or.accumulate(selected) if _lasting(name) else selected
+        for name, selected in recorded(task, methods, look, **training).items()
+    }
+
+
+def _lasting(spec: str) -> bool:
+    """Whether a selection stays, as with LL-Cp."""
+    method = make(spec)
+    while isinstance(method, Around):
+        method = method.inner
+    return isinstance(method, Remembering)
+
+
+def modification(task: Task, truth: Truth, methods: Methods, **training: Any) -> pd.DataFrame:
+    """Train, and count in every epoch the unknown labels that each method modifies.
+
+    Modified are those that the method's `selected` names: LL-R rejects them, LL-Ct corrects them
+    for the step, LL-Cp for good, CSL ignores them. What is corrected for good (lasting) is counted
+    over all epochs so far, as in the paper. Takes a byte for each image, class and epoch.
+
+    Parameters
+    ----------
+    **training
+        As for `watched`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each method and epoch from 1: lasting; modified and right (numbers of labels, and
+        of those of them that are false negatives); precision (right / modified), found (right /
+        all false negatives), chance (the precision of modifying unknown labels at random) and
+        again (share of the labels modified in the epoch before that are modified in this one);
+        NaN where there is nothing to divide by.
+
+    References
+    ----------
+    Precision: Kim et al., CVPR 2022, Fig. 4. Rejected false negatives per epoch: Kim et al., CVPR
+    2023 (BoostLU), Fig. 5.
+    """
+    which, unknown = _unknown(task, truth)
+    wrong = unknown & (which == KINDS.index("false negative"))
+    parts = []
+    for name, selected in selections(task, methods, **training).items():
+        modified = selected & unknown
+        part = pd.DataFrame({"method": name, "lasting": _lasting(name)}, range(len(modified)))
+        part["epoch"] = part.index + 1
+        part["modified"] = modified.sum((1, 2))
+        part["right"] = (modified & wrong).sum((1, 2))
+        part["precision"] = part["right"] / part["modified"]
+        part["found"] = part["right"] / wrong.sum()
+        part["chance"] = wrong.sum() / unknown.sum() if unknown.any() else np.nan
+        both = pd.Series((modified[1:] & modified[:-1]).sum((1, 2)), part.index[1:])
+        part["again"] = both / part["modified"].shift()
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def corrections(
+    task: Task,
+    truth: Truth,
+    method: str = "ll-ct",
+    *,
+    images: Sequence[int] | int | None = None,
+    best: int = 3,
+    worst: int = 1,
+    **training: Any,
+) -> pd.DataFrame:
+    """Train, and list for a few pictures which unknown labels are modified in which epoch.
+
+    Parameters
+    ----------
+    images
+        Rows of the task; by default the `best` pictures with the most false negatives corrected,
+        summed over the epochs, and the `worst` with the most true negatives corrected.
+    **training
+        As for `watched`.
+
+    Returns
+    -------
+    DataFrame
+        A row for each picture, class and epoch from 1: method, row (of the task), image (id), why
+        ("most right", "most wrong" or "asked for"), class, given (known to be present), present
+        (in truth), epoch, corrected (in this epoch or, where corrections last, so far). Classes
+        are those that are present or were ever corrected: given ones first, then by epoch.
+
+    References
+    ----------
+    Kim et al., CVPR 2022, Fig. 3.
+    """
+    N = task.labels.shape[0]
+    method = checks.one_method(method, "corrections: method")
+    why = dict.fromkeys(
+        checks.rows([] if images is None else images, N, "corrections"), "asked for"
+    )
+    for name, number in (("best", best), ("worst", worst)):
+        checks.count(number, f"corrections: {name}", least=0)
+    corrected = selections(task, [method], **training)[method] & _unknown(task, truth)[1]
+    if images is None:
+        gain = (corrected.sum(0) * np.where(truth.rows(np.arange(N)), 1, -1)).sum(1)
+        why = dict.fromkeys(np.argsort(-gain, kind="stable")[:best].tolist(), "most right")
+        rest = [row for row in np.argsort(gain, kind="stable").tolist() if row not in why]
+        why |= dict.fromkeys(rest[:worst], "most wrong")
+    rows, epochs = np.array([*why], int), len(corrected)
+    corrected, given = corrected[:, rows], task.labels.rows(rows) == PRESENT
+    present, ever = truth.rows(rows), corrected.any(0)
+    first = np.where(ever, corrected.argmax(0), epochs)
+    order = np.lexsort((-corrected.sum(0), first, ~given), axis=1)
+    shown = np.take_along_axis(given | present | ever, order, 1)
+    place = np.nonzero(shown)[0].repeat(epochs)
+    c, epoch = order[shown].repeat(epochs), np.tile(np.arange(epochs), shown.sum())
+    return pd.DataFrame(
+        {
+            "method": method,
+            "row": rows[place],
+            "image": task.labels.images[rows[place]].astype(str),
+            "why": np.array([*why.values()], object)[place],
+            "class": np.array(truth.classes, object)[c],
+            "given": given[place, c],
+            "present": present[place, c],
+            "epoch": epoch + 1,
+            "corrected": corrected[epoch, place, c],
+        }
+    )
+
+
+def _unknown(task: Task, truth: Truth) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+    """(N, L) kinds of labels, and which are unknown though their truth is known."""
+    which = kinds(task.labels, truth)
+    return which, (task.labels.rows(np.arange(len(which))) == UNKNOWN) & (which >= 0)

@@ -1,0 +1,477 @@
+"""Class maps, heat maps and scores held against the boxes of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+from torch import nn
+
+from simkit.data.dataset import Boxes
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.methods import Method
+from simkit.learn.methods.base import Around
+from simkit.learn.methods.scl import SpatialConsistencyLoss
+from simkit.learn.metrics import (
+    average_precision,
+    map_by_labels,
+    mean_ap,
+    pointing_game,
+    pointing_hits,
+)
+from simkit.learn.pointed import middle, pointed
+from simkit.learn.trained import Trained
+from simkit.study.analysis import checks
+from simkit.study.analysis.explaining import check_models, explained
+from simkit.study.analysis.learning import KINDS, kinds
+from simkit.study.sources import StudyData
+
+Picks = Sequence[tuple[int, str]]  # row of an image, name of a class
+Draws = Iterable[Mapping[str, Trained]]  # of each draw its models by method
+_NAMES = {  # of KINDS, in this order
+    "true positive": "annotated positive",
+    "false negative": "unannotated positive",
+    "true negative": "negative",
+}
+_SIZES = {2: ("small", "large"), 3: ("small", "medium", "large")}
+_RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw", "dollars", "seconds")
+
+
+def activation(
+    models: Mapping[str, Trained],
+    inputs: Any,
+    picks: Picks,
+    *,
+    truth: Truth,
+    boxes: Boxes | None = None,
+) -> pd.DataFrame:
+    """The class map of each picked image and class under each model.
+
+    Parameters
+    ----------
+    inputs
+        Of the split that `truth` and `boxes` are about.
+    picks
+        Pairs of an image's row and a class name.
+
+    Returns
+    -------
+    DataFrame
+        A row for each model and pick: model, image (row), class, present (in truth), probability
+        (the sigmoid of the score), map (h lists of w numbers, boosted where the model boosts) and
+        boxes (lists of x0, y0, x1, y1 as shares of width and height; none where none are known).
+
+    References
+    ----------
+    BoostLU (Kim et al., CVPR 2023), Figs 1 and 4. Large Loss (Kim et al., CVPR 2022), supplement,
+    Fig. 1.
+    """
+    check_models(models, inputs, truth, "activation")
+    table, c = _picked(picks, truth, boxes, "activation")
+    images, place = np.unique(table["image"], return_inverse=True)
+    table["present"] = truth.rows(images)[place, c]
+    parts = []
+    for model, trained in models.items():
+        about = (trained.model, trained.method, trained.state)
+        maps, scores = explained(*about, inputs, images)
+        columns = {"probability": expit(scores[place, c].astype(float))}
+        parts.append(table.assign(model=model, **columns, map=maps[place, c].tolist()))
+    return pd.concat(parts, ignore_index=True)
+
+
+class HeatMaps:
+    """A watcher that keeps the heat maps of some training images.
+
+    `maps[epoch]` (n, L, W, W) uint8, 255 is a probability of 1; epoch 0 is before the first step
+    that it sees (after the epochs in which the head learned alone, where the method goes on from
+    those). A map shows the whole picture, upright.
+
+    Parameters
+    ----------
+    method
+        The one that is trained, with scl in it; `scl(weight=0)` keeps heat maps that training does
+        not follow.
+    images
+        Rows (n,) of training images.
+    """
+
+    def __init__(self, method: Method, images: Sequence[int] | NDArray[np.integer]) -> None:
+        self.depth = 0  # wrappers around scl
+        inner = method
+        while not isinstance(inner, SpatialConsistencyLoss):
+            if not isinstance(inner, Around):
+                raise BadInput(
+                    f"method {method.name!r} keeps no heat maps; put scl around it, as in en+scl, "
+                    "or scl(weight=0) to watch it without its loss"
+                )
+            inner, self.depth = inner.inner, self.depth + 1
+        self.images = np.array(checks.rows(images, None, "HeatMaps"), np.int64)
+        self.maps: dict[int, NDArray[np.uint8]] = {}
+
+    def __call__(self, epoch: int, batch: object, out: object, state: nn.Module) -> None:
+        """Before the first update: how the maps began."""
+        if not self.maps:
+            self.after_epoch(0, state, state)
+
+    def after_epoch(self, epoch: int, model: nn.Module, state: nn.Module) -> None:
+        """Keep the maps of this epoch."""
+        for _ in range(self.depth):
+            state = state.inner  # type: ignore[assignment]
+        checks.rows(self.images, len(state.heat), "HeatMaps")  # type: ignore[arg-type]
+        self.maps[epoch] = state.heat[self.images].cpu().numpy()  # type: ignore[index, operator]
+
+
+def heat_maps(
+    kept: Mapping[str, HeatMaps],
+    picks: Picks,
+    *,
+    labels: PartialLabels,
+    truth: Truth,
+    boxes: Boxes | None = None,
+    epochs: Sequence[int] | None = None,
+) -> pd.DataFrame:
+    """The heat map of each picked image and class under each model in each epoch.
+
+    Parameters
+    ----------
+    kept
+        Watchers of the same training images by model.
+    picks
+        Pairs of a training image's row and a class name that the truth knows.
+    epochs
+        By default all.
+
+    Returns
+    -------
+    DataFrame
+        A row for each model, epoch and pick: model, epoch, image (row), class, kind ("annotated
+        positive", "unannotated positive" or "negative"), map (W lists of W probabilities, of the
+        whole picture) and boxes (as `activation` has them).
+
+    References
+    ----------
+    "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4; BoostLU (CVPR 2023), Fig. 4.
+    """
+    checks.by_name(kept, "watched model", "{'en+scl': HeatMaps(...)}", "heat_maps")
+    table, c = _picked(picks, truth, boxes, "heat_maps")
+    kind = kinds(labels, truth)[table["image"], c]
+    if (kind < 0).any():
+        raise BadInput("heat_maps: the truth does not know all that was picked; pick others")
+    table["kind"] = [_NAMES[KINDS[place]] for place in kind]
+    parts = []
+    for model, one in kept.items():
+        place = pd.Index(one.images).get_indexer(table["image"])
+        for epoch in one.maps if epochs is None else epochs:
+            if epoch not in one.maps or (place < 0).any():
+                raise BadInput(
+                    f"heat_maps: {model!r} was watched for {max(one.maps, default=0)} epochs, on "
+                    f"{len(one.images)} images; pick among these"
+                )
+            maps = (one.maps[epoch][place, c] / 255.0).tolist()
+            parts.append(table.assign(model=model, epoch=epoch, map=maps))
+    return pd.concat(parts, ignore_index=True)
+
+
+def located(
+    kept: Mapping[str, HeatMaps], *, labels: PartialLabels, truth: Truth, boxes: Boxes
+) -> pd.DataFrame:
+    """How well heat maps locate objects: means over all watched images and classes with boxes.
+
+    Left out are classes without any box, maps whose boxes hold no cell's middle, and what the truth
+    does not know.
+
+    Parameters
+    ----------
+    kept
+        Watchers by model.
+    boxes
+        With image sizes.
+
+    Returns
+    -------
+    DataFrame
+        A row for each model, epoch and kind of class that occurs: model, epoch, kind (as
+        `heat_maps` has it), maps (number), mean and highest (of a map), inside and outside (its
+        mean over cells whose middle lies in a box of the class, and over all others) and hits
+        (share of maps whose highest cell, the first of equals, lies in a box). Probabilities from
+        0 to 1; NaN where a class is absent.
+
+    References
+    ----------
+    "Spatial Consistency Loss" (WACV 2023), Fig. 4, counted.
+    """
+    of_labels = kinds(labels, truth)
+    _sizes(boxes, truth)
+    classes = np.unique(boxes.classes)
+    rows = []
+    for model, one in kept.items():
+        side = next((maps.shape[-1] for maps in one.maps.values()), 1)
+        inside = _inside(boxes, one.images, classes, side)
+        kind = of_labels[one.images][:, classes]
+        small = (kind != KINDS.index("true negative")) & ~inside.any(-1)
+        kind[small] = -1  # no cell has its middle in a box
+        for epoch, maps in one.maps.items():
+            values = maps[:, classes].reshape(inside.shape) / 255.0
+            for name, shown in _NAMES.items():
+                if (mask := kind == KINDS.index(name)).any():
+                    row = {"model": model, "epoch": epoch, "kind": shown}
+                    rows.append(row | _means(values[mask], inside[mask]))
+    return pd.DataFrame(rows)
+
+
+def object_size(
+    draws: Draws,
+    inputs: Any,
+    truth: Truth,
+    boxes: Boxes,
+    *,
+    groups: int = 3,
+    classes: NDArray[np.integer] | None = None,
+) -> pd.DataFrame:
+    """mAP by the size of objects.
+
+    Present labels are cut into groups of equal number by the share of the picture that the largest
+    object of the class covers; those at an edge, equal ones together, are in the larger group. A
+    group's AP of a class ranks its images against all in which the class is absent.
+
+    Parameters
+    ----------
+    draws
+        Of each draw its models by method.
+    inputs, truth, boxes
+        Of the same images; boxes with image sizes.
+    classes
+        Indices of those that count (None: all); classes without boxes never do.
+
+    Returns
+    -------
+    DataFrame
+        A row for each draw, method and group: method, draw, by ("object size"), part (the group
+        and its shares of the area), count (present labels in it), map (from 0 to 1).
+
+    References
+    ----------
+    "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
+    """
+    checks.count(groups, "object_size: groups")
+    chosen = checks.places(classes, truth.shape[1], "object_size")
+    sides = np.maximum(boxes.corners[:, 2:] - boxes.corners[:, :2], 0).astype(np.float64)
+    areas = sides.prod(1) / _sizes(boxes, truth)[boxes.images].prod(1)
+    share, every = np.zeros(truth.shape), np.arange(len(truth.images))
+    np.maximum.at(share, (boxes.images, boxes.classes), areas)
+    present = truth.rows(every)
+    edges, group = _groups(np.where(present, share, 0.0)[:, chosen], groups)
+    absent = (~present & truth.known_rows(every))[:, chosen]
+    words = _SIZES.get(groups, tuple(f"group {n + 1}" for n in range(groups)))
+    rows = []
+    for about, trained in _each(draws, inputs, truth, "object_size"):
+        scores = trained.scores(inputs)[:, chosen]
+        for n, word in enumerate(words):
+            inside = group == n
+            ap = average_precision(scores, inside, absent | inside)
+            part = f"{word}, {edges[n]:.0%} to {edges[n + 1]:.0%}"
+            row = {"by": "object size", "part": part, "count": int(inside.sum())}
+            rows.append({**about, **row, "map": mean_ap(ap)})
+    return pd.DataFrame(rows)
+
+
+def positives(
+    draws: Draws,
+    inputs: Any,
+    truth: Truth,
+    *,
+    counts: Sequence[int] = (1, 2, 3),
+    at_least: int | None = 4,
+    classes: NDArray[np.integer] | None = None,
+) -> pd.DataFrame:
+    """mAP by the number of present labels of an image.
+
+    Parameters
+    ----------
+    draws
+        Of each draw its models by method.
+    counts, at_least
+        As for `simkit.metrics.map_by_labels`.
+    classes
+        Indices of those that count (None: all), in the numbers as in the mAP.
+
+    Returns
+    -------
+    DataFrame
+        A row for each draw, method and number that occurs: the columns of `object_size`; by is
+        "present labels", part the number, count how many images have it.
+
+    References
+    ----------
+    "Spatial Consistency Loss" (WACV 2023), Fig. 5d and Table 3.
+    """
+    chosen = checks.places(classes, truth.shape[1], "positives")
+    known = None if truth.known is None else truth.known[:, chosen]
+    numbers = checks.counts(counts, "positives: one of counts")
+    rows = []
+    for about, trained in _each(draws, inputs, truth, "positives"):
+        scores = trained.scores(inputs)[:, chosen]
+        present = truth.present[:, chosen]
+        for part in map_by_labels(scores, present, known, counts=numbers, at_least=at_least):
+            if part.images:
+                row = {"by": "present labels", "part": part.name, "count": part.images}
+                rows.append({**about, **row, "map": part.map})
+    return pd.DataFrame(rows)
+
+
+def pointing(
+    material: StudyData,
+    models: Draws,
+    *,
+    scheme: str = "",
+    split: str = "test",
+    size: int | None = None,
+) -> pd.DataFrame:
+    """The pointing game of every model in every draw.
+
+    Parameters
+    ----------
+    material
+        With maps and boxes of the split.
+    models
+        Of each draw its models by method, as `models` trains them.
+    scheme
+        How their labels were made.
+    size
+        Of the backbone's pictures, where features show the middle of larger ones alone (None: the
+        whole).
+
+    Returns
+    -------
+    DataFrame
+        A row for each draw and method, with the columns that `ablation(table, "an",
+        metric="pointing")` needs, missing where they are about costs; map (mAP over leaves) and
+        pointing (share of hits of a class, mean over classes with boxes), from 0 to 1. `full` is
+        one of the methods.
+
+    References
+    ----------
+    Large Loss (Kim et al., CVPR 2022), Table 4.
+    """
+    boxes = material.data.boxes.get(split)
+    if boxes is None:
+        raise BadInput(
+            f"pointing: the {split} split has no boxes to point at; take data with boxes, such as "
+            "scenes or coco"
+        )
+    truth, inputs = material.truth(split), material.inputs(split, "maps")
+    regions = None if size is None or boxes.sizes is None else middle(boxes.sizes, size)
+    rows = []
+    for about, trained in _each(models, inputs, truth, "pointing"):
+        ap = average_precision(trained.scores(inputs), truth.present, material.known(split))
+        row = {"scheme": scheme, **about, "reference": False}
+        row["map"] = mean_ap(ap[material.data.leaves])
+        rows.append(row | {"pointing": pointed(trained, inputs, boxes, regions=regions)})
+    return pd.DataFrame(rows).reindex(columns=[*_RUN, "images", "labels_id", "map", "pointing"])
+
+
+def blind(boxes: Boxes) -> dict[str, float]:
+    """The pointing game without looking, as a mean over classes with boxes, from 0 to 1.
+
+    "centre" is always the middle of the image, "anywhere" any pixel at random: the share of the
+    image that a class's boxes cover. Boxes need image sizes.
+    """
+    of_images = _sizes(boxes)
+    pairs, which = np.unique(
+        np.stack([boxes.images, boxes.classes], 1), axis=0, return_inverse=True
+    )
+    corners = [boxes.corners[which.ravel() == n] for n in range(len(pairs))]
+    sizes = of_images[pairs[:, 0]][:, ::-1]
+    peaks = np.zeros((len(pairs), 3, 3))
+    peaks[:, 1, 1] = 1
+    covered = [
+        np.any([(x0 <= x) & (x < x1) & (y0 <= y) & (y < y1) for x0, y0, x1, y1 in own], 0).mean()
+        for own, (y, x) in zip(corners, (np.mgrid[:h, :w] for h, w in sizes), strict=True)
+    ]
+    hits = {"centre": pointing_hits(peaks, corners, sizes), "anywhere": np.array(covered)}
+    return {name: pointing_game(values, pairs[:, 1]) for name, values in hits.items()}
+
+
+def _picked(
+    picks: Picks, truth: Truth, boxes: Boxes | None, asker: str
+) -> tuple[pd.DataFrame, NDArray[np.intp]]:
+    """Image, class and boxes of each pick, and the index of its class."""
+    picks = checks.picked(picks, truth.classes, len(truth.images), asker)
+    table = pd.DataFrame(picks, columns=["image", "class"])
+    c = pd.Index(truth.classes).get_indexer(table["class"])
+    corners = (_corners(boxes, *at) for at in zip(table["image"], c, strict=True))
+    return table.assign(boxes=[each.tolist() for each in corners]), c
+
+
+def _sizes(boxes: Boxes, truth: Truth | None = None) -> NDArray[np.int64]:
+    """(N, 2) width and height of the images. Raises BadInput for boxes of others than the truth."""
+    if boxes.sizes is None:
+        raise BadInput("the boxes do not know the sizes of their images; bring boxes with sizes")
+    N, L = (len(boxes.sizes), np.inf) if truth is None else truth.shape
+    if len(boxes.sizes) != N or (boxes.images >= N).any() or (boxes.classes >= L).any():
+        raise BadInput("the boxes are of other images or classes than the truth; bring its own")
+    return boxes.sizes
+
+
+def _corners(boxes: Boxes | None, image: int, c: int) -> NDArray[np.float64]:
+    """(n, 4) x0, y0, x1, y1 as shares of width and height; none where nothing is known."""
+    if boxes is None or boxes.sizes is None:
+        return np.zeros((0, 4))
+    own = (boxes.images == image) & (boxes.classes == c)
+    return boxes.corners[own].astype(np.float64) / np.tile(boxes.sizes[image], 2)
+
+
+def _inside(
+    boxes: Boxes, images: NDArray[np.int64], classes: NDArray[np.int64], side: int
+) -> NDArray[np.bool_]:
+    """(n, C, W * W) cells whose middle lies in a box of the class."""
+    inside = np.zeros((len(images), len(classes), side, side), bool)
+    middles = (np.arange(side) + 0.5) / side
+    for n, image in enumerate(images.tolist()):
+        for place, c in enumerate(classes.tolist()):
+            for x0, y0, x1, y1 in _corners(boxes, image, c):
+                rows, columns = (y0 <= middles) & (middles < y1), (x0 <= middles) & (middles < x1)
+                inside[n, place] |= rows[:, None] & columns
+    return inside.reshape(*inside.shape[:2], -1)
+
+
+def _means(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[str, float]:
+    """Of maps (m, W * W) with the cells of objects."""
+    row = {"maps": len(values), "mean": values.mean(), "highest": values.max(1).mean()}
+    if not inside.any():
+        return row | dict.fromkeys(("inside", "outside", "hits"), np.nan)
+    for name, cells in (("inside", inside), ("outside", ~inside)):
+        row[name] = ((values * cells).sum(1) / np.maximum(cells.sum(1), 1)).mean()
+    return row | {"hits": np.take_along_axis(inside, values.argmax(1)[:, None], 1).mean()}
+
+
+def _groups(
+    share: NDArray[np.float64], groups: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Edges (groups + 1,) of sizes, and the group (N, L) of each label; -1 without a box."""
+    sizes = share[share > 0]
+    edges = np.quantile(sizes, np.linspace(0, 1, groups + 1)) if len(sizes) else np.zeros(2)
+    group = np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1)
+    group[share == 0] = -1
+    if len(np.unique(group[share > 0])) < groups:
+        raise BadInput(
+            f"object_size: {len(sizes)} present labels have a box, of {len(np.unique(sizes))} "
+            f"sizes, so that {groups} groups cannot be filled; give fewer"
+        )
+    return edges, group
+
+
+def _each(
+    draws: Draws, inputs: Any, truth: Truth, asker: str
+) -> Iterator[tuple[dict[str, Any], Trained]]:
+    """Every model, and its method and draw."""
+    for draw, models in enumerate(draws):
+        check_models(models, inputs, truth, asker)
+        for method, trained in models.items():
+            yield {"method": method, "draw": draw}, trained

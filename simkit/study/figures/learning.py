@@ -1,0 +1,251 @@
+"""What happens while a method trains: its losses, and the labels it rejects or corrects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+
+from simkit.errors import BadInput
+from simkit.study.figures import marks
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
+from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, Look, label, looks
+
+
+@register
+@dataclass(frozen=True)
+class Memorisation(Figure):
+    """Above, loss over the epochs for each kind of label; below, when the highest loss was.
+
+    A column for each method. Above stand the mean, or the median with the band between quartiles.
+    Below, the share of labels whose loss was at its highest in that epoch or before: a curve that
+    starts high is of labels that were learned from the first epoch on.
+    """
+
+    name = "memorisation"
+    title = "When the loss of each kind of label is highest"
+    made_by = "simkit.study.analysis.learning.memorisation"
+    reads: ClassVar = {
+        "method": str, "kind": str, "epoch": int,
+        **dict.fromkeys(("share", "mean", "low", "median", "high"), float),
+    }  # fmt: skip
+
+    middle: Literal["mean", "median"] = option("mean", "of the losses: mean or median")
+    log: bool = option(False, "losses on a log axis")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        kinds = {
+            "true positive": Look(GREEN, "^", (0, (5, 2)), name="true positives"),
+            "true negative": Look(BLUE, "o", name="true negatives"),
+            "false negative": Look(RED, "s", (0, (1, 1.5)), "none", "false negatives"),
+        }
+        table = table.sort_values("epoch", kind="stable")
+        table["past"] = 100 * table.groupby(["method", "kind"])["share"].cumsum()
+        median = self.middle == "median"
+        band = ("low", "high") if median else None
+        panels = Facets(table, "method", named=label, rows=2, height=2.2, sharey="row")
+        for (losses, past), rows in panels:
+            marks.lines(losses, rows, "epoch", self.middle, kinds, by="kind", band=band)
+            marks.lines(past, rows, "epoch", "past", kinds, by="kind")
+            marks.whole_numbers(past.xaxis)
+        if self.log:
+            marks.log_axis(losses, "y")
+        else:
+            losses.set_ylim(bottom=0)
+        past.set_ylim(-3, 103)
+        loss = f"{self.middle} loss as absent\n(true positives: as present)"
+        panels.labels(x="epoch", y=[loss, "labels past their highest loss, %"])
+        return panels.finish(
+            "When is the loss of each kind of label highest?",
+            "Bands: half of the labels." if median else "",
+            "Below: share of labels whose loss was highest in this epoch or an earlier one.",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class Modification(Figure):
+    """Left the precision of modification, right how many false negatives are modified.
+
+    A line for each method; the dotted one is the precision of modifying at random. Methods that
+    correct for good are counted over all epochs so far.
+    """
+
+    name = "modification"
+    title = "How many of the rejected or corrected labels are false negatives"
+    made_by = "simkit.study.analysis.learning.modification"
+    reads: ClassVar = {
+        "method": str, "lasting": bool, "epoch": int, "modified": int, "right": int,
+        **dict.fromkeys(("precision", "found", "chance"), float | None),
+    }  # fmt: skip
+
+    beside: Literal["right", "found", "modified"] = option(
+        "right", "on the right: right or modified labels, or found"
+    )
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = table[table["modified"] > 0]
+        if table.empty:
+            raise BadInput(
+                "modification: no label was modified; take a method that selects, such as ll-r, "
+                "for two epochs or more"
+            )
+        title, unit = {
+            "right": ("False negatives modified", "labels"),
+            "found": ("Recall of false negatives", "share of all false negatives, %"),
+            "modified": ("Labels modified", "labels"),
+        }[self.beside]
+        drawn = looks(table["method"].unique())
+        table = table.assign(precision=100 * table["precision"], found=100 * table["found"])
+        panels = Panels(["Precision of modification", title], height=3.2, sharey=False)
+        precision, beside = panels
+        marks.lines(precision, table, "epoch", "precision", drawn)
+        marks.lines(beside, table, "epoch", self.beside, drawn)
+        chance = 100 * table["chance"].iloc[0]
+        if chance == chance:
+            precision.axhline(chance, color=PALE, linestyle=":", label="at random")
+        precision.set(ylabel="false negatives, %", ylim=(0, 103))
+        beside.set_ylabel(unit)
+        beside.set_ylim(bottom=0)
+        beside.yaxis.set_major_formatter("{x:,.0f}")
+        marks.whole_numbers(beside.xaxis)
+        panels.labels(x="epoch")
+        lasting = map(label, table.loc[table["lasting"], "method"].unique())
+        note = " and ".join(lasting)
+        return panels.finish(
+            "How many of the modified labels are false negatives?",
+            f"Corrections so far, which last, are counted for {note}." if note else "",
+        )
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Corrections(Figure):
+    """For each picture a row of cells for each class, a column for each epoch, two side by side.
+
+    Names in grey are of classes that are absent. pictures: in the order of the table.
+    Raises BadInput for another number of pictures than images.
+    """
+
+    name = "corrections"
+    title = "Which labels of a picture are corrected, epoch by epoch"
+    made_by = "simkit.study.analysis.learning.corrections"
+    reads: ClassVar = {
+        "method": str, "row": int, "why": str, "class": str, "epoch": int,
+        **dict.fromkeys(("given", "present", "corrected"), bool),
+    }  # fmt: skip
+
+    pictures: Pictures | None = None
+    classes: int = option(14, "most classes shown of a picture")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        given, present, corrected = (table[key] for key in ("given", "present", "corrected"))
+        state = [given, ~corrected, present]
+        table["color"] = np.select(state, [PALE, FAINT, BLUE], RED)
+        table["sign"] = np.select(state, ["", "", "+"], "×")
+        images = list(split(table, "row").values())
+        self.check_pictures(self.pictures, len(images))
+        shown = 2 if self.pictures else 1
+        across = min(2, len(images))
+        tall = [0.7 + max(0.2 * min(self.classes, i["class"].nunique()), 1.2) for i in images]
+        panels = Panels(
+            [title for rows in images for title in (rows["why"].iloc[0], "")[:shown]],
+            across=shown * across,
+            height=[max(tall[n : n + across]) for n in range(0, len(images), across)],
+            widths=[1, 1.6][-shown:] * across,
+            sharex=False,
+            sharey=False,
+        )
+        axes = list(panels)
+        for n, rows in enumerate(images):
+            if self.pictures:
+                marks.picture(axes[shown * n], self.pictures[n])
+            self._cells(axes[shown * n + shown - 1], rows)
+        return panels.finish(
+            f"What {label(table['method'].iloc[0])} corrects, epoch by epoch",
+            "+ on blue: corrected rightly, the class is present; × on red: corrected wrongly; dark "
+            "grey: labelled from the start; light grey: assumed absent. Names in grey: absent.",
+        )
+
+    def _cells(self, axes: Axes, rows: pd.DataFrame) -> None:
+        every = rows["class"].unique()
+        names = every[: self.classes]
+        wide = rows.pivot(index="class", columns="epoch", values=["color", "sign"]).loc[names]
+        colors, signs = wide["color"].fillna("white"), wide["sign"].fillna("")
+        marks.cells(axes, colors.to_numpy().tolist(), signs.to_numpy().tolist())
+        present = rows[rows["present"] | rows["given"]]["class"].unique()
+        for text, name in zip(marks.row_names(axes, names), names, strict=True):
+            text.set_color(INK if name in present else PALE)
+        step = -(-len(colors.columns) // 10)
+        axes.set_xticks(range(0, len(colors.columns), step), colors.columns[::step], fontsize=9)
+        more = len(every) - len(names)
+        axes.set_xlabel(f"epoch ({more} more classes)" if more else "epoch")
+
+
+@register
+@dataclass(frozen=True)
+class LossShapes(Figure):
+    """Losses above, their gradients below, a column for each kind of label; late epochs dashed.
+
+    A dashed line stands only where the later epoch differs from the first. The first method's lines
+    are the widest, so that they show under others that run along them.
+    """
+
+    name = "loss-shapes"
+    title = "Loss and gradient over the logit, early and late"
+    made_by = "simkit.study.analysis.loss_shapes.loss_shapes"
+    reads: ClassVar = {
+        "method": str, "entry": str, "epoch": int, "logit": float, "loss": float, "gradient": float,
+    }  # fmt: skip
+    unique = (("method",), ("entry",), ("epoch",), ("logit",))
+
+    shared: bool = option(True, "one scale for all kinds of label")
+    height: float = option(4.4, "of both rows of panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = table.sort_values("logit", kind="stable")
+        drawn = looks(table["method"].unique())
+        epochs = sorted(table["epoch"].unique())
+        dashes = dict(zip(epochs, ("-", (0, (4, 2)), (0, (1, 1.5))), strict=False))
+        differ = {epochs[0]: f"epoch {epochs[0]}"}
+        sharey = "row" if self.shared else False
+        panels = Facets(table, "entry", rows=2, height=self.height / 2, sharey=sharey)
+        for pair, rows in panels:
+            for axes in pair:
+                axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+            for place, (method, look) in enumerate(drawn.items()):
+                curves = split(rows[rows["method"] == method], "epoch")
+                for epoch in dashes:
+                    if epoch > epochs[0]:
+                        if _alike(curves[epoch], curves[epochs[0]]):
+                            continue
+                        differ[epoch] = f"epoch {epoch}, where it differs"
+                    _curve(pair, curves[epoch], look, place, dashes[epoch], epoch > epochs[0])
+        for epoch in sorted(differ):
+            pair[0].plot([], [], color=INK, linestyle=dashes[epoch], label=differ[epoch])
+        panels.labels(x="logit", y=["loss above its smallest", "gradient over the logit"])
+        return panels.finish(self.title)
+
+
+def _alike(curve: pd.DataFrame, first: pd.DataFrame) -> bool:
+    both = ["loss", "gradient"]
+    return np.allclose(curve[both], first[both], atol=1e-3)
+
+
+def _curve(
+    pair: Any, rows: pd.DataFrame, look: Look, place: int, dashes: object, late: bool
+) -> None:
+    """Loss and gradient, with markers at other logits than those of the methods before."""
+    every = max(1, len(rows) // 7)
+    style: dict[str, Any] = {
+        "linestyle": dashes,
+        "linewidth": max(1.4, 3.8 - 0.9 * place),
+        "markevery": (int((place * 0.37 + late * 0.5) * every) % every, every),
+        "label": "" if late else look.name,
+    }
+    for axes, what in zip(pair, ("loss", "gradient"), strict=True):
+        marks.line(axes, rows, "logit", what, look, **style)

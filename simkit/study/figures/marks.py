@@ -1,0 +1,244 @@
+"""What figures draw on axes: lines, points, bars, cells and pictures; and how axes are marked.
+
+A mark draws rows of a table; `look.name` is what the legend calls it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import (
+    FuncFormatter,
+    Locator,
+    MaxNLocator,
+    NullLocator,
+    PercentFormatter,
+)
+from numpy.typing import ArrayLike
+
+from simkit.study.figures.base import split
+from simkit.study.figures.style import INK, Look, fold, power, text_width
+
+Band = tuple[str, str]  # columns with the ends of an interval
+_WIDE = 20  # the largest over the smallest number from which on an axis is logarithmic
+
+
+def line(
+    axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, band: Band | None = None,
+    **style: Any,
+) -> None:  # fmt: skip
+    """Column y over column x with up to 8 markers, and the intervals of `band` shaded.
+
+    Missing numbers are gaps. The interval of a single point is a bar.
+    """
+    rows = rows.sort_values(x)
+    every = max(1, len(rows) // 8)
+    axes.plot(rows[x], rows[y], **{**look.line(), "markevery": every, **style})
+    if band is None:
+        return
+    known = rows.dropna(subset=list(band))
+    if len(known) == 1:
+        axes.vlines(known[x], known[band[0]], known[band[1]], color=look.color, linewidth=1.4)
+    elif len(known):
+        low, high = rows[band[0]].astype(float), rows[band[1]].astype(float)
+        axes.fill_between(rows[x], low, high, color=look.color, alpha=0.13, linewidth=0)
+
+
+def lines(
+    axes: Axes, table: pd.DataFrame, x: str, y: str, looks: Mapping[Any, Look], *,
+    by: str = "method", band: Band | None = None, **style: Any,
+) -> None:  # fmt: skip
+    """A line for each value of the column `by` that has a look, in the order of the looks."""
+    groups = split(table, by)
+    for value, look in looks.items():
+        if value in groups:
+            line(axes, groups[value], x, y, look, band=band, **style)
+
+
+def points(
+    axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, xband: Band | None = None,
+    yband: Band | None = None, **style: Any,
+) -> None:  # fmt: skip
+    """A marker for each row, with its intervals along x and y; rows without an interval lack it."""
+    bar: dict[str, Any] = {"color": look.color, "linewidth": 1.2, "zorder": 2}
+    if xband:
+        axes.hlines(rows[y], rows[xband[0]], rows[xband[1]], **bar)
+    if yband:
+        axes.vlines(rows[x], rows[yband[0]], rows[yband[1]], **bar)
+    axes.plot(rows[x], rows[y], **{**look.line(), "linestyle": "none", "zorder": 3, **style})
+
+
+def dodge(place: int, count: int, room: float = 0.5) -> float:
+    """How far one of `count` marks that share a place of an axis stands from its middle."""
+    return room * ((place + 0.5) / count - 0.5)
+
+
+def stacked(
+    axes: Axes, places: Any, parts: Mapping[str, tuple[ArrayLike, dict[str, Any]]], *,
+    across: bool = False, **style: Any,
+) -> None:  # fmt: skip
+    """Bars upon each other: for each name of `parts` the sizes at all places, and their style.
+
+    across: the bars lie on their sides.
+    """
+    base = np.zeros(len(places))
+    for name, (sizes, own) in parts.items():
+        size = np.asarray(sizes, float)
+        if across:
+            axes.barh(places, size, left=base, label=name, **{**style, **own})
+        else:
+            axes.bar(places, size, bottom=base, label=name, **{**style, **own})
+        base = base + size
+
+
+def cells(axes: Axes, colors: Sequence[Sequence[Any]], signs: Sequence[Sequence[str]] = ()) -> None:
+    """A rectangle of each colour, row by row from above, with a white sign in it."""
+    for y, row in enumerate(colors):
+        for x, color in enumerate(row):
+            axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, color=color, linewidth=0))
+    for y, row in enumerate(signs):
+        for x, sign in enumerate(row):
+            place: dict[str, Any] = {"ha": "center", "va": "center_baseline"}
+            axes.text(x, y, sign, color="white", fontsize=9, fontweight="bold", **place)
+    bare(axes)
+    axes.set_xlim(-0.5, max(map(len, colors)) - 0.5)
+    axes.set_ylim(len(colors) - 0.5, -0.5)
+
+
+def picture(axes: Axes, image: ArrayLike | None = None, **style: Any) -> None:
+    """A picture or a map without axes, in the upper part of its panel; none: an empty panel."""
+    bare(axes)
+    axes.set(xticks=[], yticks=[])
+    axes.set_anchor("N")
+    if image is not None:
+        axes.imshow(np.asarray(image), **style)
+
+
+def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
+    """Frames around objects at x0, y0, x1, y1, seen on light and on dark."""
+    for x0, y0, x1, y1 in corners:
+        for color, width in ((INK, 2.6), ("white", 1.2)):
+            frame = Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False)
+            axes.add_patch(frame)
+            frame.set(edgecolor=color, linewidth=width)
+
+
+def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[..., str]) -> None:
+    """What colours say, beside the axes. shades: a ScalarMappable; named: texts of its ticks."""
+    bar = drawing.colorbar(shades, ax=axes, pad=0.01, aspect=28)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.set_label(text)
+    bar.outline.set_visible(False)
+
+
+# --- axes -----------------------------------------------------------------------------------------
+
+
+def bare(axes: Axes) -> None:
+    """Leave out grid, frame and the strokes of ticks."""
+    axes.grid(False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+
+
+def row_names(
+    axes: Axes, names: Sequence[str], *, right: Sequence[str] = (), lines: int = 1,
+    size: float = 9, room: float = 2.4,
+) -> list[Any]:  # fmt: skip
+    """Rows from above: a name for each in lines of `room` inches, and a text on the right.
+
+    Returns the artists of the names, or those of the texts on the right where there are some.
+    """
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    shown = [fold(name, room, size=size, lines=lines) for name in names]
+    axes.set_yticks(range(len(names)), shown, fontsize=size)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False, axis="y")
+    if not right:
+        return list(axes.get_yticklabels())
+    side = axes.secondary_yaxis("right")
+    side.set_yticks(range(len(right)), list(right), fontsize=size)
+    side.tick_params(length=0)
+    side.spines["right"].set_visible(False)
+    return list(side.get_yticklabels())
+
+
+def whole_numbers(axis: Axis) -> None:
+    """Ticks of counts, such as epochs and ranks."""
+    axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def percent(axis: Axis) -> None:
+    """Shares from 0 to 1 in percent."""
+    axis.set_major_formatter(PercentFormatter(1))
+
+
+def log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make x or y logarithmic, with up to 7 ticks in plain numbers."""
+    axes.set(**{f"{which}scale": "log"})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(_LogTicks())
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
+
+
+def ticks_at(
+    axes: Axes, values: Iterable[float], named: Callable[[float], str] = "{:g}".format
+) -> None:
+    """Ticks along x at these values, those that have room, the first of them before the others.
+
+    The axis is logarithmic where the largest value is at least 20 times the smallest.
+    """
+    values = list(dict.fromkeys(values))
+    if max(values) >= _WIDE * min(values) > 0:
+        axes.set_xscale("log")
+    axes.xaxis.set_major_locator(_TicksAt(values, named))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
+
+
+class _LogTicks(Locator):
+    """Round numbers: 1, 2, 5 of every power of ten, fewer on a long axis."""
+
+    axis: Any
+
+    def __call__(self) -> Any:
+        return self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        low, high = sorted((max(vmin, 1e-300), max(vmax, 1e-300)))
+        powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+        for steps, every in (((1, 2, 5), 1), ((1, 3), 1), *(((1,), n) for n in range(1, 99))):
+            ticks = np.ravel(np.outer(10.0 ** powers[powers % every == 0], steps))
+            ticks = ticks[(low <= ticks * (1 + 1e-9)) & (ticks <= high * (1 + 1e-9))]
+            if len(ticks) <= 7:
+                break
+        return ticks
+
+
+class _TicksAt(Locator):
+    axis: Any
+
+    def __init__(self, values: Sequence[float], named: Callable[[float], str]) -> None:
+        self.values, self.named = values, named
+
+    def __call__(self) -> list[float]:
+        axes = self.axis.axes
+        dpi = axes.get_figure(root=True).dpi
+        places = axes.get_xaxis_transform().transform([(value, 0) for value in self.values])[:, 0]
+        kept: list[tuple[float, float]] = []  # where a text stands, and half of its width
+        found = []
+        for value, place in zip(self.values, places / dpi, strict=True):
+            half = text_width(self.named(value)) / 2 + 0.04
+            if all(abs(place - other) >= half + wide for other, wide in kept):
+                kept.append((place, half))
+                found.append(value)
+        return found

@@ -1,0 +1,436 @@
+"""How common classes are, what unknown labels are taken for, and what methods make of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+
+from simkit.errors import BadInput
+from simkit.study.analysis.amounts import METRICS
+from simkit.study.analysis.class_priors import COUNTED
+from simkit.study.figures import marks
+from simkit.study.figures.base import (
+    MEANS,
+    Facets,
+    Figure,
+    Panels,
+    Pictures,
+    option,
+    register,
+    spread,
+)
+from simkit.study.figures.style import (
+    BLUE,
+    INK,
+    PALE,
+    RED,
+    SKY,
+    Look,
+    fold,
+    label,
+    looks,
+    over_draws,
+    palette,
+)
+
+_READ = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")  # counts
+_OUT = "#e6e6e6"  # labels that a method leaves out of its loss
+_SEVERAL = "compare several, such as fpc(per_class=10) and fpc(per_class=100)"
+
+
+@register
+@dataclass(frozen=True)
+class CommonClasses(Figure):
+    """The n classes with the largest share of images: left in truth, right by the estimate."""
+
+    name = "common-classes"
+    title = "The most frequent classes, in truth and as estimated"
+    made_by = "simkit.analysis.priors"
+    reads: ClassVar = {"estimate": str, "class": str, "true": float, "prior": float}
+
+    estimate: str = option("", "which estimate; nothing: the first")
+    top: int = option(10, "classes on each side")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        if self.top < 1:
+            raise BadInput(f"common-classes: top is {self.top}; a number from 1 on is expected")
+        estimate = self.chosen("estimate", self.estimate, table["estimate"])
+        rows = table[table["estimate"] == estimate]
+        sides = {key: rows.nlargest(self.top, key) for key in ("true", "prior")}
+        shared = set(sides["true"]["class"]) & set(sides["prior"]["class"])
+        titles = ["in truth", f"by {_estimate(estimate)}"]
+        panels = Panels(titles, height=0.6 + 0.25 * len(sides["true"]), sharey=False)
+        for axes, (key, side) in zip(panels, sides.items(), strict=True):
+            words = ("also in the other list", "in this list only")
+            _bars(axes, side["class"], side[key], side["class"].isin(shared), words)
+        panels.labels(x="share of images")
+        return panels.finish(f"The {len(sides['true'])} most frequent classes")
+
+
+@register
+@dataclass(frozen=True)
+class Likelihood(Figure):
+    """The share of images in which the k-th likeliest unknown label is present, over k.
+
+    A panel for each method; lines are the first, the middle and the last epoch.
+    Source: Ben-Baruch et al., CVPR 2022, eq. 5.
+    """
+
+    name = "likelihood"
+    title = "How often the likeliest unknown labels of an image are present"
+    made_by = "simkit.analysis.likelihood"
+    reads: ClassVar = {"method": str, "epoch": int, "rank": int, "present": float, "chance": float}
+
+    height: float = option(2.6, "of a row of panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        epochs = sorted(table["epoch"].unique())
+        shown = sorted({epochs[0], epochs[(len(epochs) - 1) // 2], epochs[-1]})
+        shades = [(SKY, "o", ":"), (BLUE, "s", "--"), (INK, "^", "-")][-len(shown) :]
+        drawn = {
+            epoch: Look(*shade, name=f"epoch {epoch}")
+            for epoch, shade in zip(shown, shades, strict=True)
+        }
+        panels = Facets(table, "method", named=label, height=self.height)
+        for axes, rows in panels:
+            chance = {"color": "#b5b5b5", "linewidth": 2.5, "zorder": 0}
+            axes.axhline(rows["chance"].iloc[0], **chance, label="chosen at random")
+            marks.lines(axes, rows, "rank", "present", drawn, by="epoch")
+        axes.set_ylim(0, 1)
+        marks.percent(axes.yaxis)
+        marks.whole_numbers(axes.xaxis)
+        panels.labels("rank among the unknown labels of an image", "present in truth")
+        return panels.finish("Are the likeliest unknown labels present?", "Rank 1: highest score.")
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class LikelyLabels(Figure):
+    """Pictures, and below each the likeliest of its unknown labels with their probabilities.
+
+    pictures: one for each image of the table.
+    Source: Ben-Baruch et al., CVPR 2022, figure 4.
+    """
+
+    name = "likely-labels"
+    title = "The likeliest unknown labels of a few pictures"
+    made_by = "simkit.analysis.likely_labels"
+    reads: ClassVar = {"row": int, "class": str, "rank": int, "probability": float, "present": bool}
+
+    pictures: Pictures = ()
+    ignored: int = option(5, "how many the method leaves out: a line")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        self.check_pictures(self.pictures, table["row"].nunique())
+        table = table.sort_values("rank", kind="stable")
+        most = table["rank"].max()
+        height = [1.1, 0.5 + 0.22 * most][0 if self.pictures else 1 :]
+        panels = Facets(
+            table, "row", named=lambda row: "", rows=len(height), height=height,
+            sharex="row", sharey=False,
+        )  # fmt: skip
+        for place, (column, rows) in enumerate(panels):
+            if self.pictures:
+                marks.picture(column[0], self.pictures[place])
+            words = ("present in truth", "absent in truth")
+            _bars(column[-1], rows["class"], rows["probability"], rows["present"], words)
+            if self.ignored < most:
+                column[-1].axhline(self.ignored - 0.5, color=INK, linewidth=1)
+        panels.labels(x="probability")
+        above = f" Above the line: the {self.ignored} left out of the loss."
+        return panels.finish(
+            "The likeliest unknown labels",
+            "Probability by the model." + (above if self.ignored < most else ""),
+        )
+
+
+def _bars(
+    axes: Axes, names: Sequence[str], shares: pd.Series, full: pd.Series, words: tuple[str, str]
+) -> None:
+    """Shares of classes from above, filled and hollow; words: what these two stand for."""
+    for fill, kept, word in ((BLUE, full, words[0]), ("white", ~full, words[1])):
+        places = np.flatnonzero(kept)
+        style: dict[str, Any] = {"color": fill, "edgecolor": BLUE, "linewidth": 1.2, "label": word}
+        axes.barh(places, shares.to_numpy()[places], height=0.7, **style)
+    marks.row_names(axes, list(names), room=1.3)
+    axes.set_xlim(0, 1)
+    marks.percent(axes.xaxis)
+
+
+@register
+@dataclass(frozen=True)
+class Modes(Figure):
+    """A row of panels for each measure, a column for each kind of scheme, a line for each method.
+
+    Bands are 95 % over draws. Schemes that stand in the table with one amount alone are left out.
+    Source: Ben-Baruch et al., CVPR 2022, figures 6 and 10.
+    """
+
+    name = "modes"
+    title = "Scores of methods over the amount of labels, by kind of scheme"
+    made_by = "simkit.analysis.modes"
+    reads: ClassVar = {
+        "family": str, "setting": str | None, "value": float | None, "measure": str, "method": str,
+        **MEANS,
+    }  # fmt: skip
+
+    height: float = option(2.9, "of a row of panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = _several_amounts(table, self.name)
+        drawn = looks(table["method"].unique())
+        panels = Facets(
+            table, "family", down="measure", height=self.height, sharex="col", sharey="row"
+        )
+        for axes, rows in panels:
+            marks.lines(axes, rows, "value", "mean", drawn, band=("low", "high"))
+            marks.ticks_at(axes, sorted(rows["value"]))
+        for axes in panels.grid[:, 0]:  # an interval over few draws may end beyond any score
+            low, high = axes.get_ylim()
+            axes.set_ylim(max(low, 0), min(high, 100.5))
+        panels.labels(
+            x=table.groupby("family", sort=False)["setting"].first(),
+            y=[f"{_measure(name)}, points" for name in table["measure"].unique()],
+        )
+        return panels.finish(
+            "What unknown labels are taken for, over the amount of labels",
+            over_draws(table["draws"]),
+        )
+
+
+@register
+@dataclass(frozen=True)
+class ModeGap(Figure):
+    """The lead of one method over another, over the share of labels that is known.
+
+    A panel for each measure, a line for each kind of scheme; bands are 95 % over draws, paired.
+    Source: Ben-Baruch et al., CVPR 2022, figure 6.
+    """
+
+    name = "mode-gap"
+    title = "How far two methods are apart, over the share of known labels"
+    made_by = "simkit.analysis.mode_gaps"
+    reads: ClassVar = {
+        "family": str, "value": float | None, "known": float | None, "measure": str,
+        "first": str, "second": str, **MEANS,
+    }  # fmt: skip
+
+    height: float = option(2.7, "of a row of panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = _several_amounts(table.dropna(subset="known"), self.name)
+        first, second = (label(table[key].iloc[0]) for key in ("first", "second"))
+        drawn = palette(table["family"])
+        panels = Facets(table, "measure", named=_measure, height=self.height, sharey=False)
+        for axes, rows in panels:
+            marks.lines(axes, rows, "known", "mean", drawn, by="family", band=("low", "high"))
+            axes.axhline(0, color=INK, linewidth=1)
+        shares = [step * 10.0**power for step in (1, 2, 5) for power in (-4, -3, -2, -1, 0)]
+        marks.ticks_at(axes, shares, named=lambda share: f"{100 * share:g} %")
+        panels.labels("share of labels known, log axis", f"{first} minus {second}, points")
+        return panels.finish(
+            f"{first} against {second}",
+            f"Above 0: {first} is ahead. {over_draws(table['draws'])}",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class ScorePair(Figure):
+    """One measure over another, a marker with 95 % intervals for each method; best is top right.
+
+    Source: Ben-Baruch et al., CVPR 2022, table 4 and figure 10, where these are mAP and person.
+    """
+
+    name = "score-pair"
+    title = "Two scores of each method at once, such as mAP and the AP of one class"
+    made_by = "simkit.analysis.modes"
+    reads: ClassVar = {"scheme": str, "measure": str, "method": str, **MEANS}
+
+    scheme: str = option("", "which scheme; nothing: the first")
+    x: str = option("", "which measure; nothing: the first")
+    y: str = option("", "which measure; nothing: the second")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        measures = list(table["measure"].unique())
+        if len(measures) < 2:
+            raise BadInput(
+                "score-pair: two measures are needed; give modes() two, such as map and a class"
+            )
+        scheme = self.chosen("scheme", self.scheme, table["scheme"])
+        x = self.chosen("measure", self.x, measures)
+        y = self.chosen("measure", self.y, measures[1:] + measures[:1])
+        scores = _in_points(table[table["scheme"] == scheme])
+        over, up = (scores[scores["measure"] == measure] for measure in (x, y))
+        both = over.merge(up, on="method", suffixes=("", "_y"))
+        if both.empty:
+            raise BadInput(f"score-pair: no method has {x} and {y} under {scheme}; name others")
+        panels = Panels(height=4)
+        (axes,) = panels
+        for method, look in looks(both["method"]).items():
+            marks.points(
+                axes, both[both["method"] == method], "mean", "mean_y", look,
+                xband=("low", "high"), yband=("low_y", "high_y"), markersize=9,
+            )  # fmt: skip
+        panels.labels(f"{_measure(x)}, points", f"{_measure(y)}, points")
+        draws = both[["draws", "draws_y"]].max(axis=1)
+        return panels.finish(f"Good at both? {scheme}", over_draws(draws, "Lines"))
+
+
+def _several_amounts(table: pd.DataFrame, asker: str) -> pd.DataFrame:
+    """Rows of schemes with two amounts or more, in points. Raises BadInput where there are none."""
+    table = table.dropna(subset="value")
+    table = table[table.groupby("family")["value"].transform("nunique") > 1]
+    if table.empty:
+        raise BadInput(f"{asker}: no scheme stands in the table with two amounts; {_SEVERAL}")
+    return _in_points(table)
+
+
+def _in_points(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(**100 * table[["mean", "low", "high"]])
+
+
+def _measure(name: str) -> str:
+    return METRICS.get(name, f"AP of {name}")
+
+
+@register
+@dataclass(frozen=True)
+class NamedShare(Figure):
+    """A panel for each scheme, a dot for each class: images labelled present over those in truth.
+
+    On the line every present label is known. The classes that lack most labels are named.
+    Source: Ben-Baruch et al., CVPR 2022, figure 1 (2) and section 3.3.1.
+    """
+
+    name = "named-share"
+    title = "How often each class is labelled over how often it is there"
+    made_by = "simkit.analysis.distributions"
+    reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
+
+    named: int = option(5, "classes that are named in a panel")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        few = 0.5  # images at which a class that is never labelled is drawn
+        shown = table[table["true"] > 0].assign(present=table["present"].clip(lower=few))
+        largest = shown["true"].max()
+        panels = Facets(shown, "scheme", across=2, height=2.9)
+        for axes, rows in panels:
+            whole = "every present label is known"
+            axes.plot([1, largest], [1, largest], color=PALE, linewidth=1, label=whole)
+            dots = {"color": BLUE, "markersize": 5, "alpha": 0.75, "label": "class"}
+            axes.plot(rows["true"], rows["present"], "o", **dots)
+            missing = rows["true"] - rows["present"]
+            self._names(axes, rows.loc[missing.nlargest(self.named).index], largest, few)
+        marks.log_axis(axes, "x")
+        marks.log_axis(axes, "y")
+        axes.set_xlim(max(shown["true"].min() / 1.5, 0.8), 9 * largest)  # names stand on the right
+        axes.set_ylim(few / 1.6, 2 * largest)
+        panels.labels("images that show the class, log axis", "images labelled with it, log axis")
+        none = (shown["present"] == few).any()
+        return panels.finish(
+            "Which classes lack labels?",
+            f"At {few:g}: classes without a label." if none else "",
+        )
+
+    def _names(self, axes: Axes, rows: pd.DataFrame, largest: float, few: float) -> None:
+        """Class names right of all dots, moved apart, each with a dotted line to its dot."""
+        rows = rows.sort_values("present", kind="stable")
+        low, high = np.log10(few), np.log10(2 * largest)
+        gap = 0.08 * (high - low)
+        places = spread(np.log10(rows["present"]).tolist(), gap, low, high - gap / 2)
+        dotted = {"arrowstyle": "-", "linestyle": ":", "color": PALE, "linewidth": 0.8}
+        for (_, row), place in zip(rows.iterrows(), places, strict=True):
+            axes.annotate(
+                fold(row["class"], 1.2, size=9, lines=1), (row["true"], row["present"]),
+                (1.5 * largest, 10**place), fontsize=9, va="center", arrowprops=dotted,
+            )  # fmt: skip
+
+
+@register
+@dataclass(frozen=True)
+class RankAgreement(Figure):
+    """Spearman correlation with the true frequencies over the n most frequent classes.
+
+    A line for each estimate, in the look of the method it was made by; it has gaps where an
+    estimate gives all classes the same prior.
+    """
+
+    name = "rank-agreement"
+    title = "Estimated class priors against the truth, over the top classes"
+    made_by = "simkit.analysis.rank_agreement"
+    reads: ClassVar = {"estimate": str, "top": int, "spearman": float | None}
+
+    height: float = option(3.2, "of the panel, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        drawn = looks(table["estimate"].unique(), _estimate)
+        ranked = table[table.groupby("estimate")["spearman"].transform("count") > 0]
+        panels = Panels(height=self.height)
+        (axes,) = panels
+        marks.lines(axes, ranked, "top", "spearman", drawn, by="estimate")
+        axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+        axes.set_ylim(top=1.02)
+        marks.whole_numbers(axes.xaxis)
+        panels.labels("number of most frequent classes", "Spearman correlation")
+        silent = len(drawn) - ranked["estimate"].nunique()
+        return panels.finish(
+            "Does the estimate rank classes as the truth does?",
+            "1: the same order, 0: no relation.",
+            f"Not shown: {silent} with the same prior for every class." if silent else "",
+            key="ends",
+        )
+
+
+def _estimate(name: str) -> str:
+    """How an estimate is named: by the method, or as counted labels."""
+    return "counted labels" if name == COUNTED else label(name)
+
+
+@register
+@dataclass(frozen=True)
+class Readings(Figure):
+    """A panel for each method: of all images the share of labels of each class, by how it is read.
+
+    Classes by falling true frequency.
+    Source: Ben-Baruch et al., CVPR 2022, figure 2.
+    """
+
+    name = "readings"
+    title = "What each method takes the labels of every class for"
+    made_by = "simkit.analysis.readings"
+    reads: ClassVar = {"method": str, "rank": int, "images": int, **dict.fromkeys(_READ, int)}
+
+    height: float = option(2.5, "of a row of panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        panels = Facets(table, "method", named=label, across=2, height=self.height)
+        for axes, rows in panels:
+            rows = rows.sort_values("rank")
+            of = rows[list(_READ)].div(rows["images"].clip(lower=1), axis=0)
+            parts = {
+                "labelled": (of["present"] + of["absent"], {"color": BLUE}),
+                "assumed absent, rightly": (of["assumed"] - of["wrong"], {"color": "#BFD9EA"}),
+                "assumed absent, wrongly": (of["wrong"], _hatched(RED, "////", "w")),
+                "left out, absent": (of["ignored"] - of["ignored_present"], {"color": _OUT}),
+                "left out, present": (of["ignored_present"], _hatched(_OUT, "....", INK)),
+            }
+            marks.stacked(axes, rows["rank"] + 1, parts, width=1, linewidth=0)
+            axes.grid(False)
+        axes.set(xlim=(0.4, table["rank"].max() + 1.6), ylim=(0, 1))
+        marks.percent(axes.yaxis)
+        panels.labels("class, most frequent first", "share of the images")
+        return panels.finish(
+            "How each method reads the labels of each class",
+            "Stacked from below. Grey, dotted or not: left out of the loss.",
+        )
+
+
+def _hatched(color: str, hatch: str, ink: str) -> dict[str, str]:
+    return {"color": color, "hatch": hatch, "edgecolor": ink}

@@ -1,0 +1,274 @@
+"""The house style: fonts, colours, how long texts are folded, and how each method is drawn."""
+
+from __future__ import annotations
+
+import colorsys
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from simkit.errors import BadInput
+
+WIDTH = 9.0  # inches; at 100 dots each a figure fits a README's 900 pixels
+INK, PALE, FAINT = "#222222", "#767676", "#efefef"
+# Colours of Okabe & Ito (2008), which colour-blind readers can tell apart.
+BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PINK, SKY, PURPLE, GREY = "#CC79A7", "#56B4E9", "#7A5195", "#4D4D4D"
+DASHED = (0, (4, 3))  # of lines that stand for one number, such as a baseline
+
+STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.labelsize": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.7,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "legend.frameon": False,
+    "legend.handlelength": 3,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 6,
+    "hatch.linewidth": 0.8,
+    "image.interpolation": "nearest",
+    # Names of classes and images stand as they are: "$5 to $10" is no formula.
+    "text.parse_math": False,
+    "savefig.dpi": 200,
+    "figure.facecolor": "white",
+    # Equal tables give equal files: no random ids inside, text stays text.
+    "svg.hashsalt": "simkit",
+    "svg.fonttype": "none",
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Our fonts and lines for the block; the user's own settings are back afterwards."""
+    with mpl.rc_context(STYLE):
+        yield
+
+
+@cache
+def text_width(text: str, size: float = 10, weight: str = "normal") -> float:
+    """Inches that a line of text takes. size: of its letters, in points."""
+    font = FontProperties(family=STYLE["font.family"], size=size, weight=weight)
+    points, *_ = text_to_path.get_text_width_height_descent(text, font, False)
+    return 1.05 * float(points) / 72  # in a picture each letter is rounded to whole dots
+
+
+def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") -> list[str]:
+    """Lines of at most `room` inches.
+
+    They break at spaces, and behind the commas and opening parentheses of settings; a word that is
+    longer than a line breaks anywhere.
+    """
+
+    def fits(line: str) -> bool:
+        return text_width(line.rstrip(), size, weight) <= room
+
+    if "\n" in text:
+        return [line for part in text.split("\n") for line in wrapped(part, room, size, weight)]
+    lines = [""]
+    for part in re.findall(r"\s+|(?:,\d|[^\s,(])+[,(]?|[,(]", text):
+        if not fits(lines[-1] + part) and lines[-1].strip():
+            lines.append("")
+            part = part.lstrip()
+        while len(part) > 1 and not fits(part):
+            place = next(n for n in range(len(part) - 1, 0, -1) if n == 1 or fits(part[:n]))
+            lines[-1:] = [part[:place], ""]
+            part = part[place:]
+        lines[-1] += part
+    return [line.rstrip() for line in lines if line.strip()] or [""]
+
+
+def fold(
+    text: str, room: float, *, size: float = 10, lines: int = 2, weight: str = "normal"
+) -> str:
+    """A name in at most so many lines of `room` inches; what does not fit ends in "…"."""
+    folded = wrapped(text, room, size, weight)
+    if len(folded) > lines:
+        last = folded[lines - 1]
+        while last and text_width(last + "…", size, weight) > room:
+            last = last[:-1]
+        folded[lines - 1 :] = [last.rstrip() + "…"]
+    return "\n".join(folded)
+
+
+def label(method: str) -> str:
+    """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
+    from simkit.learn import methods
+
+    shown = []
+    for part in method.split("+"):
+        name, bracket, settings = part.partition("(")
+        try:
+            shown.append(methods.get(name).title + bracket + settings)
+        except BadInput:  # a table may come from elsewhere
+            shown.append(part)
+    return " + ".join(shown)
+
+
+def power(value: float) -> str:
+    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for what is longer."""
+    if value == 0 or 1e-3 <= value < 1e5:
+        return f"{value:,.0f}" if value == 0 or value >= 10 else f"{value:g}"
+    factor, exponent = f"{value:.0e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return ("" if factor == "1" else f"{factor}·") + f"10{raised}"
+
+
+def count(mean: float) -> str:
+    """A mean of counts: 1,234, 52, 5.7, 0.33; it is 0 only where nothing was counted."""
+    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
+
+
+def over_draws(draws: pd.Series[int], what: str = "Bands") -> str:
+    """What the caption says of intervals. draws: of how many draws each mean is."""
+    many = int(draws.max())
+    return f"{what}: 95 % over {many} draws." if many > 1 else f"One draw: no {what.lower()}."
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a method, or another thing that has lines and markers of its own, is drawn.
+
+    Dashes and marker tell it apart without colour. fill: of the marker, "full", "none", "pale", or
+    the half that is full, such as "left". name: in the legend.
+    """
+
+    color: str
+    marker: str = ""
+    dashes: Any = "-"  # whatever matplotlib takes as a line's style
+    fill: str = "full"
+    name: str = ""
+
+    def line(self) -> dict[str, Any]:
+        """Keyword arguments for a matplotlib line."""
+        inside = {"none": "white", "pale": _pale(self.color)}.get(self.fill)
+        return {
+            "color": self.color,
+            "marker": self.marker or None,
+            "linestyle": self.dashes,
+            "fillstyle": "full" if inside else self.fill,
+            "markerfacecolor": inside or self.color,
+            "markerfacecoloralt": "white",
+            "markeredgecolor": self.color,
+            "markeredgewidth": 1.4,
+            "label": self.name,
+        }
+
+
+_METHODS = {
+    "full": (INK, "*"),
+    "an": (BLUE, "o"),
+    "wan": ("#5FA8D3", "v"),
+    "fe": ("#0B3C6F", "p"),
+    "ignore": (ORANGE, "s"),
+    "partial-bce": ("#A67300", "d"),
+    "curriculum": ("#C9B037", "<"),
+    "lsan": (PURPLE, "p"),
+    "ls-constant": ("#B79BD0", "H"),
+    "focal": ("#5B7F00", "v"),
+    "asl": ("#A1C349", "d"),
+    "epr": ("#1B7F8C", "s"),
+    "role": (SKY, "X"),
+    "em": ("#A50034", "P"),
+    "em-apl": ("#E0718F", "d"),
+    "ll-r": (GREEN, "^"),
+    "ll-ct": ("#00573F", "v"),
+    "ll-cp": ("#66C9A8", "<"),
+    "ll-r-abs": (GREEN, ">"),
+    "ll-ct-abs": ("#00573F", "h"),
+    "ll-cp-abs": ("#66C9A8", "8"),
+    "p-asl": ("#F0A175", "s"),
+    "csl": (RED, "D"),
+    "se": (PINK, "P"),
+    "se-l": ("#8A2D63", "X"),
+    "se-i": ("#E6B3D0", "v"),
+    "en": ("#9A6324", "h"),
+    "ep": ("#D2A679", "d"),
+    "imcl": (GREY, "8"),
+    "latent-noise": ("#7F7F7F", "D"),
+    "cnn-rnn": ("#ABABAB", ">"),
+}
+_COLORS = [RED, PINK, SKY, PURPLE, "#9A6324", "#5B7F00", "#A50034", GREY]
+_MARKERS = "DvPX<>hpd8"
+# Fill and dashes of the variations of a method; the first three are of the usual wrappers.
+_STROKES: list[tuple[str, Any]] = [
+    ("none", "--"),
+    ("left", "-."),
+    ("pale", ":"),
+    ("top", (0, (7, 1.5, 1, 1.5, 1, 1.5))),
+    ("right", (0, (2.5, 1))),
+]
+_WRAPPERS = ("+boostlu", "+cl", "+scl")
+_PALETTE = [BLUE, RED, INK, GREEN, ORANGE, PINK, SKY, PURPLE]
+
+
+def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[str, Look]:
+    """How the methods of a table are drawn, in their order; give all of them.
+
+    The method inside of all wrappers says colour and marker, the same in every figure. Settings and
+    wrappers make a variation of it, with another fill, other dashes and, from the sixth variation
+    on, another shade: `ll-r+boostlu` is `ll-r` dashed and hollow.
+    """
+    parts = {method: re.split(r"(?=[(+])", method, maxsplit=1) for method in methods}
+    drawn = {}
+    for method, (base, *variation) in parts.items():
+        color, marker = _METHODS.get(base) or _chosen(base)
+        look = Look(color, marker, name=named(method))
+        if variation:
+            others = {each[1] for each in parts.values() if each[0] == base and len(each) > 1}
+            order = [*_WRAPPERS, *sorted(others - set(_WRAPPERS))]
+            shade, stroke = divmod(order.index(variation[0]), len(_STROKES))
+            fill, dashes = _STROKES[stroke]
+            look = Look(_shaded(color, shade), marker, dashes, fill, look.name)
+        drawn[method] = look
+    return drawn
+
+
+def palette(names: Iterable[Any], named: Callable[[Any], str] = str) -> dict[Any, Look]:
+    """How things that are no methods are drawn, such as schemes: by their place among the names."""
+    dashes = ("-", "--", ":", "-.")
+    found = {}
+    for place, name in enumerate(dict.fromkeys(names)):
+        again, at = divmod(place, len(_PALETTE))
+        fill = ("full", "none", "left")[again % 3]
+        found[name] = Look(_PALETTE[at], "os^DvPXh"[at], dashes[place % 4], fill, named(name))
+    return found
+
+
+def _chosen(name: str) -> tuple[str, str]:
+    # By the name alone, so that a method looks the same whatever else is in a figure.
+    digest = hashlib.sha256(name.encode()).digest()
+    return _COLORS[digest[0] % len(_COLORS)], _MARKERS[digest[1] % len(_MARKERS)]
+
+
+def _pale(color: str) -> str:
+    return to_hex([1 - 0.4 * (1 - part) for part in to_rgb(color)])
+
+
+def _shaded(color: str, shade: int) -> str:
+    """A light colour gets darker, a dark one lighter."""
+    hue, lightness, saturation = colorsys.rgb_to_hls(*to_rgb(color))
+    times = 1 - 0.22 * shade if lightness > 0.3 else 1 + 0.5 * shade
+    return to_hex(colorsys.hls_to_rgb(hue, min(lightness * times, 1), saturation)).upper()
