@@ -98,6 +98,13 @@ def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:
     return dict(iter(table.groupby(column, sort=False)))
 
 
+def in_points(
+    table: pd.DataFrame, columns: Sequence[str] = ("mean", "low", "high")
+) -> pd.DataFrame:
+    """The table with these shares in points of 100."""
+    return table.assign(**100 * table[list(columns)])
+
+
 class Panels:
     """Axes in rows and columns below a heading, and their legend and caption below them.
 
@@ -346,9 +353,11 @@ def _ys(line: Any) -> NDArray[np.float64]:
 
 
 def _end(line: Any) -> tuple[float, float]:
-    """Where a line has its last point."""
+    """Where a line has its last point; one across the panel has it at the right edge."""
     last = np.flatnonzero(np.isfinite(_ys(line)))[-1]
-    return float(line.get_xdata()[last]), float(_ys(line)[last])
+    across = line.get_transform() != line.axes.transData
+    x = line.axes.get_xlim()[1] if across else line.get_xdata()[last]
+    return float(x), float(_ys(line)[last])
 
 
 def _spread_names(axes: Axes, lines: list[Any], names: list[str]) -> None:

@@ -60,7 +60,7 @@ class HeatMap(AtBudget):
         room = (width - 2 * _NAMES) / len(methods)
         level = len(methods) <= 6
         head = 0.9 if level else 0.3 + 0.055 * max(len(label(method)) for method in methods)
-        panels = Panels(titles, rows=len(titles), height=head + 0.6 * len(rows), sharex=False)
+        panels = Panels(titles, across=1, height=head + 0.6 * len(rows), sharex=False)
         panels.drawing.set_figwidth(width)
         axes, *second = panels.grid.flat
         _matrix(axes, values, Normalize(np.nanmin(values), np.nanmax(values)), _MAP)
