@@ -77,6 +77,7 @@ for name, labels in labelled.items():
 
 # %%
 import numpy as np
+
 from simkit.study.analysis.labelling.revealed import revealed
 
 prices = simkit.prices("coco-tagging")

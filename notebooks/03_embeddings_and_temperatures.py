@@ -45,15 +45,14 @@ quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 data = f"scenes:images={600 if quick else 3000}"
 
 # %%
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.methods import Task, make
 from simkit.study.analysis.embedding.temperatures import (
     curves,
     label_distances,
     reached,
     temperatures,
 )
-
-from simkit.learn.aids.prepare import prepare
-from simkit.learn.methods import Task, make
 from simkit.study.material.material import Source, open_material
 
 scenes = open_material(Source(data, ("train",), ("pooled",), "scenes-net"))

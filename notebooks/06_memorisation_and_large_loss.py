@@ -91,9 +91,8 @@ for name, world in worlds.items():
 # LL-Ct makes of them). Truth, which no method sees, then says what kind of label it was.
 
 # %%
-from simkit.study.analysis.learning.memorisation import early, memorisation
-
 from simkit.embed.backbones import backbone
+from simkit.study.analysis.learning.memorisation import early, memorisation
 from simkit.study.material.shown import Shown, decoded
 
 few = simkit.data.open(f"scenes:images={40 if quick else 500}")

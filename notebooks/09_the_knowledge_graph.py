@@ -176,10 +176,9 @@ assert quick or (f1_gap["verify", "se"]["gap_high"] < -0.03 and f1_gap["truth", 
 # SE takes an unknown label for what is nearest. How often is it right?
 
 # %%
-from simkit.study.analysis.embedding.temperatures import reached
-
 from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
+from simkit.study.analysis.embedding.temperatures import reached
 
 reach = {}
 for mode in schemes:
@@ -309,6 +308,7 @@ draw("class-difference", scheme=schemes["verify"], **pair)(course.table)
 
 # %%
 from scipy.stats import spearmanr
+
 from simkit.study.analysis.comparing.by_class import by_class
 
 rho = {}

@@ -154,7 +154,6 @@ print(f"{lost} of {L} classes are in no picture of the test split")
 
 # %%
 from simkit.study.analysis.embedding.neighbours import neighbours
-
 from simkit.study.material.material import Source, open_material
 
 warnings.filterwarnings("ignore", "features of my_pictures")  # which are scenes indeed
@@ -301,10 +300,9 @@ with open("votes.csv", "w", newline="") as file:
     csv.writer(file).writerows(votes)
 
 # %%
-from simkit.study.analysis.labelling.confusion import confusion
-
 from simkit.annotate.people.fitting import fit
 from simkit.annotate.people.vote_files import read
+from simkit.study.analysis.labelling.confusion import confusion
 
 fitted = fit(read("votes.csv"))
 told = np.array([fitted.miss, fitted.false_alarm]).T

@@ -39,10 +39,10 @@ import tempfile
 import warnings
 
 import numpy as np
-from simkit.study.analysis.comparing.ablation import ablation
-from simkit.study.analysis.comparing.sweep import sweep
 
 import simkit
+from simkit.study.analysis.comparing.ablation import ablation
+from simkit.study.analysis.comparing.sweep import sweep
 from simkit.study.grids.grid import Grid, demo
 from simkit.study.material.material import Source, open_material
 from simkit.study.statistics import interval
