@@ -19,7 +19,6 @@ from matplotlib.ticker import (
     Locator,
     MaxNLocator,
     NullLocator,
-    PercentFormatter,
 )
 from numpy.typing import ArrayLike
 
@@ -178,7 +177,7 @@ def whole_numbers(axis: Axis) -> None:
 
 def percent(axis: Axis) -> None:
     """Shares from 0 to 1 in percent."""
-    axis.set_major_formatter(PercentFormatter(1))
+    axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
 
 
 def log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
@@ -203,6 +202,13 @@ def ticks_at(
     axes.xaxis.set_major_locator(_TicksAt(values, named))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
+
+
+def log_percent(axes: Axes) -> None:
+    """Make x logarithmic, with shares from 0.01 % to 100 % as ticks that have room."""
+    axes.set_xscale("log")
+    shares = [step * 10.0**power for step in (1, 2, 5) for power in (-4, -3, -2, -1, 0)]
+    ticks_at(axes, shares, named=lambda share: f"{100 * share:g}%")
 
 
 class _LogTicks(Locator):

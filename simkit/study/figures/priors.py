@@ -231,8 +231,7 @@ class ModeGap(Figure):
         for axes, rows in panels:
             marks.lines(axes, rows, "known", "mean", drawn, by="family", band=("low", "high"))
             axes.axhline(0, color=INK, linewidth=1)
-        shares = [step * 10.0**power for step in (1, 2, 5) for power in (-4, -3, -2, -1, 0)]
-        marks.ticks_at(axes, shares, named=lambda share: f"{100 * share:g} %")
+        marks.log_percent(axes)
         panels.labels("share of labels known, log axis", f"{first} minus {second}, points")
         return panels.finish(
             f"{first} against {second}",

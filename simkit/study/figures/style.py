@@ -24,6 +24,7 @@ INK, PALE, FAINT = "#222222", "#767676", "#efefef"
 # Colours of Okabe & Ito (2008), which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PINK, SKY, PURPLE, GREY = "#CC79A7", "#56B4E9", "#7A5195", "#4D4D4D"
+PRESENT, ABSENT = BLUE, "#B87300"  # of what is known of a label
 DASHED = (0, (4, 3))  # of lines that stand for one number, such as a baseline
 
 STYLE: dict[str, Any] = {
@@ -78,8 +79,8 @@ def text_width(text: str, size: float = 10, weight: str = "normal") -> float:
 def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") -> list[str]:
     """Lines of at most `room` inches.
 
-    They break at spaces, and behind the commas and opening parentheses of settings; a word that is
-    longer than a line breaks anywhere.
+    They break at spaces, behind hyphens, and behind the commas and opening parentheses of settings;
+    a word that is longer than a line breaks anywhere.
     """
 
     def fits(line: str) -> bool:
@@ -88,7 +89,7 @@ def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") ->
     if "\n" in text:
         return [line for part in text.split("\n") for line in wrapped(part, room, size, weight)]
     lines = [""]
-    for part in re.findall(r"\s+|(?:,\d|[^\s,(])+[,(]?|[,(]", text):
+    for part in re.findall(r"\s+|(?:,\d|[^\s,(-])+[,(-]?|[,(-]", text):
         if not fits(lines[-1] + part) and lines[-1].strip():
             lines.append("")
             part = part.lstrip()

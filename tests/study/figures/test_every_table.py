@@ -33,7 +33,10 @@ OPTIONS = {  # which make a figure look at all of its columns
 }
 SMALLEST = 7.5  # points; a figure is 900 dots wide on a page
 METHODS = ("method", "model", "base", "first", "second", "estimate")
-NAMED = ("class", "other", "scheme", "family", "measure", "kind", "why")
+NAMED = (
+    "class", "other", "scheme", "family", "measure", "kind", "why", "image", "parents", "present",
+    "absent", "hidden",
+)  # fmt: skip
 
 
 def of(name: str, draws: int = 2) -> pd.DataFrame:
@@ -112,6 +115,12 @@ def test_its_picture_is_whole_and_the_same_again(name: str, draws: int) -> None:
         check_picture(drawing)
 
 
+def longer(value):
+    if isinstance(value, str):
+        return value + " with a name that goes on and on"
+    return list(map(longer, value)) if isinstance(value, list | np.ndarray) else value
+
+
 @pytest.mark.parametrize("name", sorted(set(NAMES) - OLD))
 def test_long_names_have_room(name: str) -> None:
     table = of(name).copy()
@@ -119,7 +128,7 @@ def test_long_names_have_room(name: str) -> None:
         rest = "(a_setting=0.125,another=12)"
         table[column] = [v if v in ("full", "labels") else f"{v}{rest}" for v in table[column]]
     for column in set(NAMED) & set(table.columns):
-        table[column] = table[column] + " with a name that goes on and on"
+        table[column] = [longer(value) for value in table[column]]
     drawing = figures.make(name)(table)
     check_picture(drawing)
 

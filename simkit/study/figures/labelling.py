@@ -1,0 +1,354 @@
+"""Labels as they are bought: what people answer, what schemes leave unknown, and the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure as Drawing
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.outline import Line, outline
+from simkit.study.figures import marks
+from simkit.study.figures.base import Facets, Figure, Panels, option, register
+from simkit.study.figures.style import (
+    ABSENT,
+    BLUE,
+    FAINT,
+    INK,
+    ORANGE,
+    PALE,
+    PRESENT,
+    WIDTH,
+    fold,
+    text_width,
+)
+
+
+@register
+@dataclass(frozen=True)
+class Confusion(Figure):
+    """Answers by truth, each worker's misses over false alarms, yes votes real and simulated.
+
+    Raises BadInput for a table without votes.
+    """
+
+    name = "confusion"
+    title = "What people say, who errs, and how far they agree"
+    made_by = "simkit.analysis.confusion"
+    reads: ClassVar = {
+        "part": str, "name": str, "answer": str | None,
+        **dict.fromkeys(("votes", "share", "simulated", "miss", "false_alarm"), float | None),
+    }  # fmt: skip
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        needed = {"matrix": ["answer", "votes"], "gold": ["answer", "share"]}
+        needed |= {"worker": ["votes"], "yes": ["share", "simulated"]}
+        matrix, gold, workers, yes = (
+            table[table["part"] == part].dropna(subset=columns) for part, columns in needed.items()
+        )
+        if yes.empty or not (matrix["votes"].sum() and workers["votes"].sum()):
+            raise BadInput(
+                "confusion: the table holds no votes; make it from votes and the fit of them"
+            )
+        panels = Panels(
+            ["What people say, by estimated truth", "Each worker", "How many agree"],
+            height=2.9, widths=[1.5, 1, 1], sharex=False, sharey=False,
+        )  # fmt: skip
+        left, middle, right = panels
+        _answers(left, matrix, gold)
+        _workers(middle, workers.dropna(subset=["miss", "false_alarm"]))
+        places = np.arange(len(yes))
+        right.bar(places - 0.2, yes["share"], 0.4, color=BLUE, label="these votes")
+        simulated = {"color": "white", "edgecolor": INK, "label": "votes simulated from the fit"}
+        right.bar(places + 0.2, yes["simulated"], 0.4, **simulated)
+        right.set_xticks(places, yes["name"])
+        right.set(xlabel=f"yes among {len(yes) - 1} votes", ylabel="questions")
+        right.grid(False, axis="x")
+        marks.percent(right.yaxis)
+        return panels.finish(
+            f"How {len(workers):,} people answer: {matrix['votes'].sum():,.0f} votes",
+            f"Area of a worker: votes, at most {workers['votes'].max():,.0f}.",
+        )
+
+
+def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
+    """Cells as strong as their share of the truth's votes; experts' shares stand below ours."""
+    truths, said = ["present", "absent"], matrix.loc[matrix["votes"] > 0, "answer"].unique()
+    answers = [word for word in ("no", "maybe", "yes") if word in said or word != "maybe"]
+    experts = gold.set_index(["name", "answer"])["share"].to_dict()
+    colors: list[list[Any]] = [[FAINT] * len(answers) for _ in truths]
+    for row in matrix[matrix["answer"].isin(answers)].itertuples():
+        x, y = answers.index(row.answer), truths.index(row.name)
+        share = np.nan_to_num(row.share)  # missing where nobody was asked about such a class
+        right = (row.answer == "yes") == (row.name == "present")
+        hue = PALE if row.answer == "maybe" else BLUE if right else ORANGE
+        colors[y][x] = to_rgba(hue, 0.12 + 0.78 * share)
+        texts = [(-0.14, f"{share:.1%}", 13), (0.09, f"{row.votes:,.0f}", 8.5)]
+        if (row.name, row.answer) in experts:
+            texts.append((0.27, f"experts: {experts[row.name, row.answer]:.1%}", 8))
+        for down, text, size in texts:
+            color = "white" if share > 0.6 and hue != ORANGE else INK
+            place: dict[str, Any] = {"ha": "center", "va": "center", "color": color}
+            axes.text(x, y + down, text, fontsize=size, **place)
+    marks.cells(axes, colors)
+    axes.set_xticks(range(len(answers)), [f"says {word}" for word in answers])
+    axes.set_yticks(range(2), truths, rotation=90, va="center")
+    axes.set_xlabel("share and number of votes")
+
+
+def _workers(axes: Axes, workers: pd.DataFrame) -> None:
+    least = 1e-3  # fewer false alarms stand at the edge of the log axis
+    alarms, misses = workers["false_alarm"].clip(lower=least), workers["miss"]
+    area = 12 + 260 * workers["votes"] / workers["votes"].max()
+    axes.scatter(alarms, misses, area, BLUE, alpha=0.45, linewidths=0.8, edgecolors="white")
+    axes.set(xlabel="false alarms, of absent classes (log)", ylabel="misses, of present classes")
+    # False alarms are rare with most people and the rule with some: a log axis shows both.
+    marks.log_percent(axes)
+    low, high = (alarms.min(), alarms.max()) if len(workers) else (least, 1.0)
+    axes.set_xlim(0.6 * low, max(1.7 * high, 8 * low))
+    marks.percent(axes.yaxis)
+    top = max([*misses, 0.05])
+    axes.set_ylim(-0.08 * top, 1.12 * top)
+
+
+@register
+@dataclass(frozen=True)
+class LabelDepths(Figure):
+    """Shares of the labels of each level that are known and missing; hatched: missing."""
+
+    name = "label-depths"
+    title = "Known and missing labels by depth in the hierarchy"
+    made_by = "simkit.analysis.depths"
+    reads: ClassVar = {"scheme": str, "depth": int, "classes": int, "state": str, "share": float}
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        styles: dict[str, tuple[str, dict[str, Any]]] = {
+            "present": ("known to be present", {"color": BLUE}),
+            "missing present": (
+                "present, unknown", {"facecolor": "#CFE3F2", "edgecolor": BLUE, "hatch": "////"}
+            ),
+            "missing absent": (
+                "absent, unknown", {"facecolor": "#F4F4F4", "edgecolor": "#b5b5b5", "hatch": "...."}
+            ),
+            "absent": ("known to be absent", {"color": "#b5b5b5"}),
+        }  # fmt: skip
+        levels = table.groupby("depth")["classes"].first()
+        names = [f"depth {depth}\n{number} classes" for depth, number in levels.items()]
+        panels = Facets(table, "scheme", across=3, height=0.5 + 0.42 * len(levels))
+        for axes, rows in panels:
+            shares = rows.pivot(index="depth", columns="state", values="share")
+            shares = shares.reindex(index=levels.index, columns=list(styles)).fillna(0)
+            parts = {word: (shares[state], style) for state, (word, style) in styles.items()}
+            marks.stacked(axes, range(len(levels)), parts, across=True, height=0.72, linewidth=0.4)
+            marks.row_names(axes, names, lines=2, size=8.5)
+        axes.set_xlim(0, 1)
+        marks.percent(axes.xaxis)
+        panels.labels(x="of the labels of the level")
+        return panels.finish(
+            "Which labels are missing, from the top of the hierarchy down",
+            "Depth 0: classes without parents. Of the asked images.",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class Distributions(Figure):
+    """A panel for each scheme: images per class in truth (line) and labelled present (bars)."""
+
+    name = "distributions"
+    title = "Class distribution before and after annotation"
+    made_by = "simkit.analysis.distributions"
+    reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
+    unique = (("scheme",), ("class",))
+
+    columns: int = option(3, "panels in a row")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        sums = table.groupby("scheme")[["true", "present"]].sum()
+        shares = sums["present"] / sums["true"].clip(lower=1)
+        few = 0.5  # images at which a class without any is drawn, below the axis
+        panels = Facets(
+            table, "scheme", named=lambda scheme: f"{scheme}: {shares[scheme]:.0%}",
+            across=self.columns, height=2.2,
+        )  # fmt: skip
+        for axes, rows in panels:
+            ranks = np.arange(len(rows)) + 1
+            bars = rows["present"].clip(lower=few)
+            axes.bar(ranks, bars, color=BLUE, label="labelled present")
+            truth = rows["true"].clip(lower=few)
+            axes.step(ranks, truth, where="mid", color=INK, linewidth=1.2, label="truth")
+        marks.log_axis(axes, "y")
+        axes.set_ylim(0.8, 1.6 * max(table["true"].max(), 1))
+        panels.labels("class, most frequent first", "images")
+        return panels.finish(
+            "How many images of each class are labelled as such?",
+            "Percent: of all labels that are present in truth.",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class HierarchyTree(Figure):
+    """Every class below its parent; in blue those with children, beside them their other parents.
+
+    A hierarchy of more lines than `most` shows its upper levels, and how many are below.
+    """
+
+    name = "hierarchy"
+    title = "Class hierarchy"
+    made_by = "simkit.labels.hierarchy.Hierarchy.table"
+    reads: ClassVar = {"class": str, "parents": list[str]}
+
+    most: int = option(200, "lines at most")
+    columns: int = option(0, "of lines; 0: by their number")
+    heading: str = option("", "above it")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        edges = table.explode("parents").dropna(subset="parents")
+        tree = Hierarchy.of(list(table["class"]), list(edges.itertuples(index=False, name=None)))
+        lines = outline(tree, self.most)
+        count = self.columns or (1 if len(lines) < 25 else 2 if len(lines) < 60 else 3)
+        parts = _columns(lines, count)
+        rows, width = max(map(len, parts)), WIDTH / len(parts) - 0.15
+        panels = Panels([""] * len(parts), height=0.168 * rows, across=len(parts))
+        for axes, part in zip(panels, parts, strict=True):
+            axes.set_axis_off()
+            axes.set(xlim=(0, width), ylim=(rows - 0.5, -0.5))
+            _branches(axes, part)
+            for y, each in enumerate(part):
+                _write(axes, each, y, width)
+        shown = sum(len(each.names) for each in lines)
+        return panels.finish(
+            self.heading or self.title,
+            f"{len(table)} classes, {len(tree.leaves)} of them without children"
+            + ("." if shown == len(table) else "; upper levels.")
+            + " Blue: with children.",
+        )
+
+
+_STEP = 0.13  # inches from level to level of a tree
+_LETTERS = 7.5  # points
+
+
+def _columns(lines: list[Line], count: int) -> list[list[Line]]:
+    """Columns of about equal length; each begins with the ancestors of its first line."""
+    rows = -(-len(lines) // count)
+    columns: list[list[Line]] = []
+    start = 0
+    while start < len(lines):
+        end = min(start + rows, len(lines)) if len(columns) + 1 < count else len(lines)
+        while end < len(lines) and lines[end - 1].depth < lines[end].depth:
+            end -= 1  # no class stands apart from its first child
+        path: list[Line] = []
+        for line in reversed(lines[:start]):
+            if line.depth < (path[0] if path else lines[start]).depth:
+                path.insert(0, Line(line.depth, line.names, hidden=-1))
+        columns.append(path + lines[start:end])
+        start = end
+    return columns
+
+
+def _branches(axes: Axes, lines: list[Line]) -> None:
+    """From each line a way up to its parent: the last line before it that is indented less."""
+    ways = []
+    for y, line in enumerate(lines):
+        if line.depth:
+            above = next(v for v in reversed(range(y)) if lines[v].depth < line.depth)
+            x = (line.depth - 1) * _STEP + 0.04
+            ways.append([(x, above + 0.45), (x, y), (x + 0.07, y)])
+    axes.add_collection(LineCollection(ways, colors="#c4c4c4", linewidths=0.7))
+
+
+def _write(axes: Axes, line: Line, y: int, width: float) -> None:
+    x = line.depth * _STEP
+    again = line.hidden < 0  # an ancestor that stands in the column before
+    color = PALE if again else BLUE if line.inner else INK
+    style: dict[str, Any] = {"fontsize": _LETTERS, "va": "center_baseline"}
+    name = _joined(line.names, width - x)
+    axes.text(x, y, name, color=color, **style)
+    room = width - x - text_width(name, _LETTERS) - 0.1
+    if line.note and not again and room > 0.4:
+        note = fold(line.note, room, size=_LETTERS, lines=1)
+        axes.text(width - room, y, note, color=PALE, **style)
+
+
+def _joined(names: Sequence[str], width: float) -> str:
+    """As many names as there is room for, and how many more there are."""
+    if len(names) == 1:
+        return fold(names[0], width, size=_LETTERS, lines=1)
+    for shown in range(min(len(names), 20), 0, -1):
+        left = len(names) - shown
+        text = ", ".join(names[:shown]) + (f" + {left}" if left else "")
+        if text_width(text, _LETTERS) <= width:
+            return text
+    return f"{len(names)} classes"
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Revealed(Figure):
+    """Cells of classes x schemes for one image: filled with + present, with − absent, pale unknown.
+
+    picture: (H, W, 3) uint8, drawn on the left; without it the cells stand alone. All classes in
+    the image are shown, and of the others those that most schemes know of.
+    """
+
+    name = "revealed"
+    title = "What each scheme reveals of one picture"
+    made_by = "simkit.analysis.revealed"
+    reads: ClassVar = {"scheme": str, "class": str, "present": bool, "state": int, "dollars": float}
+    unique = (("scheme",), ("class",))
+
+    picture: NDArray[np.uint8] | None = None
+    absent: int = option(8, "classes shown that are not in the image")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        states = table.pivot(index="class", columns="scheme", values="state")
+        states = states.loc[table["class"].unique(), table["scheme"].unique()]
+        present = table.drop_duplicates("class").set_index("class")["present"]
+        rest = states[~present].ne(0).sum(axis=1).sort_values(ascending=False, kind="stable").index
+        shown = states.loc[[*states.index[present], *rest[: self.absent]]]
+        hidden = states.loc[rest[self.absent :]]
+        first = 0 if self.picture is None else 1
+        panels = Panels(
+            ["The picture", ""][1 - first :], height=0.27 * (len(shown) + 4),
+            widths=[1, 2.6][1 - first :], sharex=False, sharey=False,
+        )  # fmt: skip
+        *left, axes = panels
+        if left:
+            marks.picture(left[0], self.picture)
+        truth = np.where(present[shown.index], 1, -1)
+        _known_cells(axes, np.column_stack([truth, shown]))
+        marks.row_names(axes, [*shown.index, f"{len(hidden)} more absent"], room=1.4)
+        for x, number in enumerate(hidden.ne(0).sum(), start=1):
+            place: dict[str, Any] = {"ha": "center", "va": "center", "color": PALE, "fontsize": 8}
+            axes.text(x, len(shown), f"{number} known", **place)
+        dollars = table.groupby("scheme", sort=False)["dollars"].first()
+        room = ((6.5 if left else WIDTH) - 1.6) / (1 + len(dollars))
+        heads = [
+            f"{fold(scheme, room, size=8)}\n{100 * cost:.1f} ¢" for scheme, cost in dollars.items()
+        ]
+        axes.set_xticks(range(1 + len(heads)), ["truth", *heads], fontsize=8)
+        axes.xaxis.tick_top()
+        return panels.finish(
+            self.title,
+            "+ known to be present, − known to be absent, blank: unknown. ¢: mean cost of an asked "
+            "image.",
+        )
+
+
+def _known_cells(axes: Axes, states: NDArray[np.int64]) -> None:
+    """States (classes, schemes) of 1, -1 and 0 as cells, the first of which are the truth."""
+    colors = np.select([states > 0, states < 0], [PRESENT, ABSENT], FAINT)
+    signs = np.select([states > 0, states < 0], ["+", "−"], "")
+    marks.cells(axes, colors.tolist(), signs.tolist())
+    axes.axvline(0.5, color=INK, linewidth=1)
