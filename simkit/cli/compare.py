@@ -144,7 +144,7 @@ def _of_a_part(part: str, result: Comparison, out: Path) -> str:
     """What one part says while others are not finished."""
     from simkit.study.scheduler import Part
 
-    own = f"part {part} has {len(result.table):,} runs in {out}"
+    own = f"part {part} has {len(result.every):,} runs in {out}"
     if Part.read(part).number > result.parts:
         own = (
             f"part {part} has no work: at most {result.parts:,} "

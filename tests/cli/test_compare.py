@@ -78,7 +78,7 @@ def test_another_grid_in_the_same_folder_is_noted(shell) -> None:
     Path("grid.toml").write_text(GRID.replace("draws = 2", "draws = 1"))
     first = shell("compare", "grid.toml", "--workers", 1)
     assert (first.code, "another grid" in first.err) == (0, False)
-    assert re.search(r"For \$40 .+ is highest with .+, but one draw cannot tell", first.out)
+    assert re.search(r"For \$40, .+ is highest with .+, but one draw cannot tell", first.out)
     assert "# What to buy" in Path("runs/summary.md").read_text()
     Path("grid.toml").write_text(GRID.replace("draws = 2", "draws = 1").replace('"an", ', ""))
     second = shell("compare", "grid.toml", "--workers", 1)
@@ -118,7 +118,7 @@ def test_the_help_shows_a_file_for_an_array(shell) -> None:
 
 def test_a_part_says_what_is_left(shell, monkeypatch) -> None:
     # The draws of this small grid would be one job.
-    monkeypatch.setattr("simkit.study.jobs._LEAST", 0.0)
+    monkeypatch.setattr("simkit.study.jobs.draws_per_job", lambda each, draws: 1)
     Path("grid.toml").write_text(GRID)
     done = shell("compare", "grid.toml", "--part", "1/2", "--workers", 1)
     assert (done.code, done.out) == (

@@ -53,16 +53,22 @@ def test_counts_line_by_hand() -> None:
 
 
 @pytest.mark.parametrize("forced", ["", "1"])
-def test_progress_is_silent_in_a_pipe(
+def test_a_pipe_sees_a_line_a_minute(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, forced: str
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", forced)
     with progress("preparing", "working") as (prepare, advance):
         prepare(1, 1)
-        advance(1, 2)
-        advance(2, 2)
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err == ""
+        advance(1, 4)
+        advance(2, 4)
+        assert capsys.readouterr().err == ""  # no minute has passed
+        monkeypatch.setattr("simkit.cli.report.MINUTE", 0.0)
+        advance(3, 4)
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.startswith("working: 3 of 4, 0:00:0")
+    with progress("working", quiet=True) as (advance,):
+        advance(1, 4)
+    assert capsys.readouterr().err == ""
 
 
 def test_the_time_left_counts_what_was_done_since_the_bar_began() -> None:
