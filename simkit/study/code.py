@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
-import importlib.util
 import json
 import platform
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -24,19 +24,25 @@ _STARTS = ("study/worker.py", "annotate/schemes", "learn/methods", "learn/aids",
 def code_id(parts: Iterable[object] = ()) -> str:
     """Eight hexadecimal digits; docstrings, comments and line breaks change nothing.
 
-    parts: schemes and methods of the run, of which some may be defined outside simkit.
+    parts: schemes and methods of the run, of which some may be defined outside simkit: then the
+    files of their classes, and of what these inherit from or wrap, count in.
     """
-    modules = {type(part).__module__ for part in parts}
-    outside = tuple(sorted(name for name in modules if not name.startswith("simkit.")))
-    return _code_id(outside)
+    files = {sys.modules[kind.__module__].__dict__.get("__file__") for kind in _kinds(parts)}
+    paths = {Path(file) for file in files if file}
+    return _code_id(tuple(sorted(path for path in paths if ROOT not in path.parents)))
+
+
+def _kinds(parts: Iterable[object]) -> Iterator[type]:
+    """Classes of the parts, of what they wrap, and those these inherit from."""
+    for part in parts:
+        yield from type(part).__mro__
+        yield from _kinds([part.inner] if hasattr(part, "inner") else [])
 
 
 @cache
-def _code_id(outside: tuple[str, ...]) -> str:
-    specs = [importlib.util.find_spec(name) for name in outside]
-    own = [Path(spec.origin) for spec in specs if spec and spec.has_location and spec.origin]
+def _code_id(outside: tuple[Path, ...]) -> str:
     raw = hashlib.sha256(platform.python_version().encode())
-    for path in [*sorted(ROOT.rglob("*.py")), *own]:
+    for path in [*sorted(ROOT.rglob("*.py")), *outside]:
         raw.update(path.read_bytes())
     known = cache_folder() / "code.json"  # parsing all files takes a second, reading them does not
     with contextlib.suppress(OSError, ValueError, TypeError):
@@ -44,7 +50,7 @@ def _code_id(outside: tuple[str, ...]) -> str:
         if before["files"] == raw.hexdigest():
             return str(before["code"])
     digest = hashlib.sha256()
-    for path in [*sorted(_reached()), *own]:
+    for path in [*sorted(_reached()), *outside]:
         digest.update(f"{path.name}\n{_source(path)[0]}\n".encode())
     code = digest.hexdigest()[:8]
     with contextlib.suppress(BadInput), whole(known) as part:

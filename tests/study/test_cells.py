@@ -10,6 +10,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.study import report, runs, store
 from simkit.study.cells import limits, lines, references
+from simkit.study.describe import describe
 from simkit.study.limit import Limit
 from tests.study import planted
 
@@ -199,7 +200,7 @@ def test_a_folder_is_described(tmp_path):
     rows = [row | how | {"bundle_seconds": 90.0, "key": f"{row['draw']}"} for row, how in both]
     table = runs.tidy(rows, failures=["fpc, draw 1: it broke"], planned=154)
     runs.write(runs.writers(table), tmp_path)
-    facts = report.describe(tmp_path)
+    facts = describe(tmp_path)
     json.dumps(facts)
     counts = (facts["runs"], facts["planned"], facts["draws"], len(facts["methods"]))
     assert counts == (152, 154, 2, 5) and facts["budgets"] == [50.0, 150.0, 450.0]
@@ -211,10 +212,10 @@ def test_a_folder_is_described(tmp_path):
     ):  # fmt: skip
         assert words in facts["text"]
     (tmp_path / "summary.md").write_text("what it says", encoding="utf-8")
-    text = report.describe(tmp_path)["text"]
+    text = describe(tmp_path)["text"]
     assert text.endswith("what it says") and "failed" not in text
     store.begin(tmp_path, grid="draws = 2", keys=["a", "b"], classes=[], leaves=[])
-    assert report.describe(tmp_path)["unfinished"] == "0 of 2 jobs"
+    assert describe(tmp_path)["unfinished"] == "0 of 2 jobs"
 
 
 def test_chosen_settings_are_a_chapter_and_edges_a_note():
