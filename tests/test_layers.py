@@ -150,6 +150,6 @@ def test_dir_lists_the_public_names_once() -> None:
 
 
 def test_what_the_readme_names_is_there_after_one_import() -> None:
-    code = "import simkit, sys; simkit.study.runs.table; assert 'torch' not in sys.modules"
+    code = "import simkit, sys; simkit.open_runs; assert 'torch' not in sys.modules"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")

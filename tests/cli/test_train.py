@@ -37,7 +37,7 @@ def test_a_report_says_more_than_map(shell, labels: str) -> None:
     assert (report["f1_images"], len(report["groups"])) == (20, 5)
     assert 0 < report["f1"] < 1 and 0 < report["top1"] <= 1 and 0 < report["pointing"] < 1
     told = train(shell, labels, "--report").out
-    assert f"mF1 {100 * report['f1']:.2f} (thresholds from 20 pictures of val)" in told
+    assert f"mF1 {100 * report['f1']:.2f}, precision " in told
     assert f"pointing game {100 * report['pointing']:.2f}" in told
 
 

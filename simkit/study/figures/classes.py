@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -20,10 +20,9 @@ from simkit.errors import BadInput
 from simkit.study.analysis.classes import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
 from simkit.study.figures import marks
-from simkit.study.figures.base import Panels, in_points, option, register
+from simkit.study.figures.base import Panels, intervals, option, register
 from simkit.study.figures.options import RUNS, AtBudget, at_cost, not_shown, some
 from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
-from simkit.study.statistics import Interval
 
 # One hue whose lightness falls all the way: a grey print keeps the order.
 _SHADES = LinearSegmentedColormap.from_list("missing", ["#F7E08B", "#6BA8A0", "#1D3B6F", "#0A1530"])
@@ -31,7 +30,7 @@ _LEAST = 0.02  # share: shades span at least this, so that alike looks alike
 _STRIP = 0.035  # of the height of the axes
 _NAMED = 70  # classes whose names have room under their bars
 _GROUPS = 10  # groups whose names have room
-_ENDS = ["low", "high"]
+_BAND = ("low", "high")
 
 
 @dataclass(frozen=True)
@@ -82,20 +81,18 @@ class PerClass(OfScheme):
         found = self.by_class(runs, methods)
         order = np.argsort(-found.present, kind="stable")
         order = order[~_unseen(found)[order]]
-        some = np.linspace(0, len(order) - 1, min(self.most, len(order))).round().astype(int)
-        shown = order[some]
+        fewer = len(order) > self.most
+        places = np.linspace(0, len(order) - 1, self.most if fewer else len(order))
+        shown = order[places.round().astype(int)]
         panels = Panels(height=0.6 + 0.2 * max(len(shown), 4))
         (axes,) = panels
         drawn = looks(runs["method"].unique())
         for place, method in enumerate(found.ap):
-            rows = _intervals(found.interval(method, c) for c in shown)
+            rows = intervals(found.interval(method, c) for c in shown)
             rows["y"] = rows.index + marks.dodge(place, len(found.ap))
-            marks.points(
-                axes, rows, "mean", "y", drawn[method], xband=("low", "high"), markersize=5
-            )
-        labels = [count(found.present[c]) for c in shown]
-        names = [found.classes[c] for c in shown]
-        for text in marks.row_names(axes, names, right=labels, size=8.5, room=1.8):
+            marks.points(axes, rows, "mean", "y", drawn[method], xband=_BAND, markersize=5)
+        names, labels = [found.classes[c] for c in shown], map(count, found.present[shown])
+        for text in marks.row_names(axes, names, right=list(labels), size=8.5, room=1.8):
             text.set_color(PALE)
         for y in range(0, len(shown), 2):  # stripes lead the eye from name to number
             axes.axhspan(y - 0.5, y + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
@@ -103,12 +100,11 @@ class PerClass(OfScheme):
         panels.labels(x="AP on the test split, points")
         return panels.finish(
             f"What each class reaches with {where}",
-            f"Right: images labelled with the class. {_over(found, 'Lines')}",
-            f"{len(shown)} of {len(order):,} classes, evenly by frequency."
-            if len(shown) < len(order) else "",
-            _left_out(found),
+            "Right: images labelled with the class.",
+            f"{len(shown)} of {len(order):,} classes, evenly by frequency." if fewer else "",
+            _note(found, "Lines"),
             not_shown(len(drawn) - len(found.ap)),
-        )  # fmt: skip
+        )
 
 
 @register
@@ -138,25 +134,26 @@ class ClassGroups(OfScheme):
         drawn = looks(runs["method"].unique())
         for place, method in enumerate(found.ap):
             look = drawn[method]
-            rows = _intervals(found.group_intervals(method, groups)).dropna(subset="mean")
+            rows = intervals(found.group_intervals(method, groups)).dropna(subset="mean")
             rows["x"] = rows.index + marks.dodge(place, len(found.ap))
             line: dict[str, Any] = {"linestyle": look.dashes, "linewidth": 1}
-            marks.points(axes, rows, "x", "mean", look, yband=("low", "high"), **line)
+            marks.points(axes, rows, "x", "mean", look, yband=_BAND, **line)
         names = []
         for group, present in pd.Series(found.present).groupby(groups):
             span = " to ".join(dict.fromkeys([count(present.min()), count(present.max())]))
             names.append(f"G{group}\n{span}\n{len(present):,} class{'es' * (len(present) > 1)}")
         axes.set_xticks(range(len(names)), names, fontsize=10 if len(names) < 7 else 7.5)
         axes.set_xlim(-0.45, len(names) - 0.45)
+        low, high = axes.get_ylim()  # an interval over few draws may end beyond any score
+        axes.set_ylim(max(low, 0), min(high, 101))
         axes.grid(False, axis="x")
         by = "classes by the number of images that are labelled with them, mean over draws"
         panels.labels(by, "mAP of the group on the test split, points")
         fewer = f"{self.groups} groups are asked for; {len(names)} classes make no more."
         return panels.finish(
             f"What rare and frequent classes reach with {where}",
-            _over(found, "Bars"),
             fewer if len(names) < self.groups else "",
-            _left_out(found),
+            _note(found, "Bars"),
             not_shown(len(drawn) - len(found.ap)),
             key="ends",
         )
@@ -181,7 +178,7 @@ class ClassDifference(OfScheme):
         where, runs = self.of_scheme(table)
         first, second = self._pair(runs)
         found = self.by_class(runs, [first, second])
-        gaps = _intervals(found.differences(first, second), (-np.inf, np.inf))
+        gaps = intervals(found.differences(first, second))
         gaps = gaps.assign(missing=found.missing, name=found.classes).dropna(subset="mean")
         gaps = gaps.sort_values("mean", kind="stable", ignore_index=True)
         size = float(np.clip(480 / len(gaps), 7.5, 9))
@@ -190,17 +187,17 @@ class ClassDifference(OfScheme):
         below = max(text_width(name, size) for name in names) if named else 0.3
         panels = Panels(height=3.4 + below)
         (axes,) = panels
-        _bars(axes, gaps, named)
+        _bars(panels.drawing, axes, gaps, named)
         if named:
             axes.set_xticks(gaps.index, names, rotation=90, fontsize=size)
         else:
             axes.set(xticks=[], xlabel=f"{len(gaps):,} classes, by their difference")
         panels.labels(y=f"AP of {label(first)} − {label(second)}, points")
-        better = f"Better in {(gaps['mean'] > 0).sum():,} of {len(gaps):,} classes."
         return panels.finish(
             f"Which classes gain by {label(first)} instead of {label(second)}: {where}",
-            f"{better} {_over(found, 'Lines') if named else ''}",
-            _left_out(found),
+            f"Better in {(gaps['mean'] > 0).sum():,} of {len(gaps):,} classes.",
+            _note(found, "Lines"),
+            "Each class is alone, without correction for many." if named else "",
             _correlation(gaps),
         )
 
@@ -221,7 +218,7 @@ class ClassDifference(OfScheme):
         return first, second
 
 
-def _bars(axes: Axes, gaps: pd.DataFrame, named: bool) -> None:
+def _bars(drawing: Drawing, axes: Axes, gaps: pd.DataFrame, named: bool) -> None:
     """A bar for each class with its interval, and where labels are missing what shades say."""
     missing = gaps["missing"].to_numpy()
     high = max(missing.max(), _LEAST)
@@ -243,7 +240,7 @@ def _bars(axes: Axes, gaps: pd.DataFrame, named: bool) -> None:
         axes.bar(gaps.index, _STRIP, transform=axes.get_xaxis_transform(), **bar)
         shades = ScalarMappable(norm, _SHADES)
         what = "labels missing, of asked images"
-        marks.scale(axes.figure, axes, shades, what, lambda share: f"{100 * share:.4g}%")
+        marks.scale(drawing, axes, shades, what, lambda share: f"{100 * share:.4g}%")
 
 
 def _correlation(gaps: pd.DataFrame) -> str:
@@ -254,30 +251,19 @@ def _correlation(gaps: pd.DataFrame) -> str:
     return f"Rank correlation of the difference with the share that is missing: {rho:+.2f}."
 
 
-def _intervals(
-    cells: Iterable[Interval | None], limits: tuple[float, float] = (0, 100)
-) -> pd.DataFrame:
-    """Columns mean, low and high in points, cut at the limits; a row of NaN for None."""
-    rows = [(c.mean, c.low, c.high) if c else 3 * (None,) for c in cells]
-    return in_points(pd.DataFrame(rows, columns=["mean", *_ENDS], dtype=float)).clip(*limits)
-
-
 def _unseen(found: ByClass) -> NDArray[np.bool_]:
     """(L,) whether no image of the test split shows the class."""
-    return np.isnan([ap for by_draw in found.ap.values() for ap in by_draw.values()]).all(0)
+    ap = np.stack([ap for by_draw in found.ap.values() for ap in by_draw.values()])
+    return np.asarray(np.isnan(ap).all(0))
 
 
-def _over(found: ByClass, what: str) -> str:
-    """What the caption says of intervals."""
-    each = " Each class alone, not corrected for many."
-    note = over_draws(pd.Series([len(by_draw) for by_draw in found.ap.values()]), what)
-    return note if note.startswith("One") or what == "Bars" else note + each
-
-
-def _left_out(found: ByClass) -> str:
-    """What the caption says of classes that are not shown."""
-    unseen, leaves = int(_unseen(found).sum()), len(found.classes)
-    notes = [f"Not shown: {unseen:,} that no test image shows." if unseen else ""]
+def _note(found: ByClass, what: str) -> str:
+    """What the caption says of intervals, and of classes that are not shown."""
+    draws = pd.Series([len(by_draw) for by_draw in found.ap.values()])
+    unseen, leaves = _unseen(found).sum(), len(found.classes)
+    notes = [over_draws(draws, what)]
+    if unseen:
+        notes.append(f"Not shown: {unseen:,} that no test image shows.")
     if found.left_out:
         notes.append(f"Leaves only: {leaves:,} of {leaves + found.left_out:,} classes.")
-    return " ".join(filter(None, notes))
+    return " ".join(notes)

@@ -1,4 +1,4 @@
-"""What figures of a comparison's runs share: the columns they read, and which of the runs they show."""
+"""What figures of a comparison's runs share: columns, which runs they show, and captions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pandas as pd
 
 from simkit.errors import BadInput
 from simkit.study.analysis.selection import within
-from simkit.study.cells import Line, lines
 from simkit.study.figures.base import Figure, option
-from simkit.study.limit import Limit, money
+from simkit.study.grids.limit import Limit, money
+from simkit.study.summary import Line, lines
 
 Metric = Literal["map", "map_all", "map_o"]
 RUNS: dict[str, Any] = {
@@ -19,10 +19,7 @@ RUNS: dict[str, Any] = {
     "budget": float | None, "budget_hours": float | None,
     "dollars": float | None, "seconds": float | None, "test_id": str | None,
 }  # fmt: skip
-SCORED: dict[str, Any] = RUNS | {  # what a cell of a summary is made of
-    "images": int | None, "labels_id": str | None,
-    "map_all": float | None, "map_o": float | None,
-}  # fmt: skip
+SCORED: dict[str, Any] = RUNS | {"map_all": float | None, "map_o": float | None}
 
 
 @dataclass(frozen=True)

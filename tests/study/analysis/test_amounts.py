@@ -106,7 +106,7 @@ def test_a_sweep_counts_failed_runs() -> None:
     rows = spelled(LL).to_pylist()
     lost = [r for r in rows if (r["method"], r["draw"]) != ("ll-r(delta=0.3)", 2)]
     lost[0]["map"] = np.nan  # of delta=0.3 too
-    found = sweep(runs.with_failures(runs.tidy(lost, classes=()), ["why"]), "delta")
+    found = sweep(runs.tidy(lost, failures=["why"]), "delta")
     assert found.loc[1, ["draws", "missing"]].tolist() == [1, 2] and failures(found) == ("why",)
     assert np.isnan(found.loc[1, "low"]) and not np.isnan(found.loc[1, "gap"])
 

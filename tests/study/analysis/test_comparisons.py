@@ -100,7 +100,7 @@ def test_an_ablation_of_two_hundredths_of_a_point_is_noise() -> None:
 
 def test_ablation_counts_failed_runs() -> None:
     lost = table(SCORES | {"an+boostlu": [0.60, 0.62, None, float("nan")]})
-    found = ablation(runs.with_failures(lost, ["it failed"]), "an")
+    found = ablation(lost.replace_schema_metadata({"failures": '["it failed"]'}), "an")
     assert found.loc[1, ["draws", "missing"]].tolist() == [2, 2]
     assert found.loc[1, "gap"] == pytest.approx(0.1) and failures(found) == ("it failed",)
     other = runs.tidy([*scored(), *scored({"an+cl": [0.5]}, ["fpc"])], classes=())
