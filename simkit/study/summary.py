@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from simkit.study.grids.limit import Limit, at, money
@@ -99,9 +100,10 @@ def scored(runs: pa.Table, metric: str) -> list[dict[str, Any]]:
         "dollars",
         "seconds",
         "images",
-        "labels_id",
         metric,
     ]
+    if isinstance(runs, pd.DataFrame):
+        runs = pa.Table.from_pandas(runs, preserve_index=False)
     rows = runs.select(list(dict.fromkeys(wanted))).to_pylist()
     return [row for row in rows if row[metric] is not None]
 

@@ -22,6 +22,7 @@ from simkit.registry import Registry
 from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
 from simkit.study.figures.style import label as label
 from simkit.study.frames import Columns, Unique, frame
+from simkit.study.statistics import Interval
 
 Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)
 # Columns of tables whose rows are means over draws, with 95 % intervals.
@@ -98,6 +99,18 @@ def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:
     return dict(iter(table.groupby(column, sort=False)))
 
 
+def in_points(table: pd.DataFrame, *more: str) -> pd.DataFrame:
+    """The table with its columns mean, low, high and `more` in points of 100."""
+    return table.assign(**100 * table[["mean", "low", "high", *more]])
+
+
+def intervals(cells: Iterable[Interval | None], scale: float = 100) -> pd.DataFrame:
+    """A table of means over draws, by default of shares in points of 100; NaN in place of None."""
+    rows = [(c.draws, c.mean, c.low, c.high) if c else 4 * (None,) for c in cells]
+    table = pd.DataFrame(rows, columns=list(MEANS), dtype=float)
+    return table.assign(**scale * table.drop(columns="draws"))
+
+
 class Panels:
     """Axes in rows and columns below a heading, and their legend and caption below them.
 
@@ -164,7 +177,7 @@ class Panels:
             axes.set_ylabel(text or axes.get_ylabel())
 
     def finish(self, heading: str, *caption: str, key: Key = "below") -> Drawing:
-        """The figure, with its heading and how to read it; empty parts of the caption are left out.
+        """The figure, with its heading, and sentences that say how to read it, empty ones left out.
 
         Everything drawn with a matplotlib label stands in the legend once: in a place of the grid
         that has no panel, else below the panels, or above them where these are tall. key: "ends"
@@ -172,7 +185,7 @@ class Panels:
         """
         room, panels = self.drawing.get_figwidth() - 2 * _MARGIN, self.drawing.get_figheight()
         head = self._page_text(wrapped(heading, room, 13, "bold"), size=13, weight="bold")
-        lines = [line for part in caption if part for line in wrapped(part, room, 9)]
+        lines = wrapped(" ".join(filter(None, caption)), room, 9)
         foot = self._page_text(lines, size=9, color="#555555")
         ends = key == "ends" and self._name_ends()
         legend = None if ends else self._legend()
@@ -346,9 +359,11 @@ def _ys(line: Any) -> NDArray[np.float64]:
 
 
 def _end(line: Any) -> tuple[float, float]:
-    """Where a line has its last point."""
+    """Where a line has its last point; one across the panel has it at the right edge."""
     last = np.flatnonzero(np.isfinite(_ys(line)))[-1]
-    return float(line.get_xdata()[last]), float(_ys(line)[last])
+    across = line.get_transform() != line.axes.transData
+    x = line.axes.get_xlim()[1] if across else line.get_xdata()[last]
+    return float(x), float(_ys(line)[last])
 
 
 def _spread_names(axes: Axes, lines: list[Any], names: list[str]) -> None:

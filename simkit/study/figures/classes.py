@@ -1,0 +1,269 @@
+"""AP of each class, and of rare and frequent ones, under one scheme within one budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure as Drawing
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+from scipy.stats import spearmanr
+
+from simkit.errors import BadInput
+from simkit.study.analysis.classes import ByClass, by_class
+from simkit.study.analysis.selection import Methods, check_known, some_methods, under
+from simkit.study.figures import marks
+from simkit.study.figures.base import Panels, intervals, option, register
+from simkit.study.figures.options import RUNS, AtBudget, at_cost, not_shown, some
+from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
+
+# One hue whose lightness falls all the way: a grey print keeps the order.
+_SHADES = LinearSegmentedColormap.from_list("missing", ["#F7E08B", "#6BA8A0", "#1D3B6F", "#0A1530"])
+_LEAST = 0.02  # share: shades span at least this, so that alike looks alike
+_STRIP = 0.035  # of the height of the axes
+_NAMED = 70  # classes whose names have room under their bars
+_GROUPS = 10  # groups whose names have room
+_BAND = ("low", "high")
+
+
+@dataclass(frozen=True)
+class OfScheme(AtBudget):
+    """A figure of the classes under one scheme."""
+
+    reads: ClassVar = RUNS | {
+        "images": int, "map_all": float | None, "ap": list[float | None] | None,
+        "class_present": list[int] | None, "class_absent": list[int] | None,
+    }  # fmt: skip
+
+    scheme: str = option("", "which scheme; nothing: the first")
+    classes: Literal["leaves", "all"] = option(
+        "leaves", "leaves, over which mAP is the mean, or all: inner classes too"
+    )
+
+    def of_scheme(self, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
+        """The scheme with its cost, as a heading says it, and its runs."""
+        limit, runs = self.at_budget(table)
+        scheme, runs = under(runs, scheme=self.scheme, asker=self.name)
+        return f"{scheme}{at_cost(limit, runs)}", runs
+
+    def by_class(self, runs: pd.DataFrame, methods: Sequence[str]) -> ByClass:
+        """AP of each class under these methods. Raises BadInput where no class has one."""
+        inner = self.classes == "all"
+        found = by_class(runs, methods=tuple(methods), asker=self.name, inner=inner)
+        if _unseen(found).all():
+            raise BadInput(f"{self.name}: no class has an AP; the test split shows none of them")
+        return found
+
+
+@register
+@dataclass(frozen=True)
+class PerClass(OfScheme):
+    """AP of each class with its interval over draws; rows by falling number of present labels."""
+
+    name = "per-class"
+    title = "AP of each class under several methods, by frequency"
+
+    methods: Methods = some("three")
+    most: int = option(60, "classes at most; of more, some of every frequency")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        if self.most < 1:
+            raise BadInput(f"per-class: most is {self.most}; at least one class is expected")
+        where, runs = self.of_scheme(table)
+        methods = some_methods(runs, wanted=self.methods, most=3, asker=self.name)
+        found = self.by_class(runs, methods)
+        order = np.argsort(-found.present, kind="stable")
+        order = order[~_unseen(found)[order]]
+        fewer = len(order) > self.most
+        places = np.linspace(0, len(order) - 1, self.most if fewer else len(order))
+        shown = order[places.round().astype(int)]
+        panels = Panels(height=0.6 + 0.2 * max(len(shown), 4))
+        (axes,) = panels
+        drawn = looks(runs["method"].unique())
+        for place, method in enumerate(found.ap):
+            rows = intervals(found.interval(method, c) for c in shown)
+            rows["y"] = rows.index + marks.dodge(place, len(found.ap))
+            marks.points(axes, rows, "mean", "y", drawn[method], xband=_BAND, markersize=5)
+        names, labels = [found.classes[c] for c in shown], map(count, found.present[shown])
+        for text in marks.row_names(axes, names, right=list(labels), size=8.5, room=1.8):
+            text.set_color(PALE)
+        for y in range(0, len(shown), 2):  # stripes lead the eye from name to number
+            axes.axhspan(y - 0.5, y + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
+        axes.set_xlim(-1, 101)
+        panels.labels(x="AP on the test split, points")
+        return panels.finish(
+            f"What each class reaches with {where}",
+            "Right: images labelled with the class.",
+            f"{len(shown)} of {len(order):,} classes, evenly by frequency." if fewer else "",
+            _note(found, "Lines"),
+            not_shown(len(drawn) - len(found.ap)),
+        )
+
+
+@register
+@dataclass(frozen=True)
+class ClassGroups(OfScheme):
+    """mAP of groups of classes, from few to many present labels, with intervals over draws.
+
+    Source: the groups G1 to G5 of Kim et al. CVPR 2022 (Large Loss), here by labels that say
+    present, of which FPC gives every class equally many as far as there are any.
+    """
+
+    name = "class-groups"
+    title = "mAP of rare to frequent classes under each method"
+
+    methods: Methods = some("eight")
+    groups: int = option(5, "how many groups of classes")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        if not 1 <= self.groups <= _GROUPS:
+            raise BadInput(f"class-groups: groups is {self.groups}; 1 to {_GROUPS} are expected")
+        where, runs = self.of_scheme(table)
+        methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
+        found = self.by_class(runs, methods)
+        groups = found.groups(self.groups)
+        panels = Panels(height=3.8)
+        (axes,) = panels
+        drawn = looks(runs["method"].unique())
+        for place, method in enumerate(found.ap):
+            look = drawn[method]
+            rows = intervals(found.group_intervals(method, groups)).dropna(subset="mean")
+            rows["x"] = rows.index + marks.dodge(place, len(found.ap))
+            line: dict[str, Any] = {"linestyle": look.dashes, "linewidth": 1}
+            marks.points(axes, rows, "x", "mean", look, yband=_BAND, **line)
+        names = []
+        for group, present in pd.Series(found.present).groupby(groups):
+            span = " to ".join(dict.fromkeys([count(present.min()), count(present.max())]))
+            names.append(f"G{group}\n{span}\n{len(present):,} class{'es' * (len(present) > 1)}")
+        axes.set_xticks(range(len(names)), names, fontsize=10 if len(names) < 7 else 7.5)
+        axes.set_xlim(-0.45, len(names) - 0.45)
+        low, high = axes.get_ylim()  # an interval over few draws may end beyond any score
+        axes.set_ylim(max(low, 0), min(high, 101))
+        axes.grid(False, axis="x")
+        by = "classes by the number of images that are labelled with them, mean over draws"
+        panels.labels(by, "mAP of the group on the test split, points")
+        fewer = f"{self.groups} groups are asked for; {len(names)} classes make no more."
+        return panels.finish(
+            f"What rare and frequent classes reach with {where}",
+            fewer if len(names) < self.groups else "",
+            _note(found, "Bars"),
+            not_shown(len(drawn) - len(found.ap)),
+            key="ends",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class ClassDifference(OfScheme):
+    """AP of `first` minus AP of `second` for each class, sorted; dark where labels are missing.
+
+    Source: "Soft Exposure", Fig. 5, whose caption and text disagree on which end is bright; here
+    dark means missing. Missing is the share of asked images that say nothing about the class.
+    """
+
+    name = "class-difference"
+    title = "AP difference of two methods for each class, by missing labels"
+
+    first: str = option("", "a method; nothing: the highest")
+    second: str = option("", "what it is compared with; nothing: an, or the next highest")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        where, runs = self.of_scheme(table)
+        first, second = self._pair(runs)
+        found = self.by_class(runs, [first, second])
+        gaps = intervals(found.differences(first, second))
+        gaps = gaps.assign(missing=found.missing, name=found.classes).dropna(subset="mean")
+        gaps = gaps.sort_values("mean", kind="stable", ignore_index=True)
+        size = float(np.clip(480 / len(gaps), 7.5, 9))
+        names = [fold(name, 1.9, size=size, lines=1) for name in gaps["name"]]
+        named = len(names) <= _NAMED
+        below = max(text_width(name, size) for name in names) if named else 0.3
+        panels = Panels(height=3.4 + below)
+        (axes,) = panels
+        _bars(panels.drawing, axes, gaps, named)
+        if named:
+            axes.set_xticks(gaps.index, names, rotation=90, fontsize=size)
+        else:
+            axes.set(xticks=[], xlabel=f"{len(gaps):,} classes, by their difference")
+        panels.labels(y=f"AP of {label(first)} − {label(second)}, points")
+        return panels.finish(
+            f"Which classes gain by {label(first)} instead of {label(second)}: {where}",
+            f"Better in {(gaps['mean'] > 0).sum():,} of {len(gaps):,} classes.",
+            _note(found, "Lines"),
+            "Each class is alone, without correction for many." if named else "",
+            _correlation(gaps),
+        )
+
+    def _pair(self, runs: pd.DataFrame) -> tuple[str, str]:
+        """The methods to be compared. Raises BadInput where there are no two."""
+        means = runs.groupby("method", sort=False)["map"].mean()
+        ranked = list(means.sort_values(ascending=False, kind="stable").index)
+        check_known(filter(None, (self.first, self.second)), ranked, asker=self.name)
+        if len(ranked) < 2:
+            raise BadInput(
+                f"{self.name}: the table holds one method, {ranked[0]!r}; two are needed"
+            )
+        second = self.second or ("an" if "an" in ranked and self.first != "an" else "")
+        first = self.first or next(name for name in ranked if name != second)
+        second = second or next(name for name in ranked if name != first)
+        if first == second:
+            raise BadInput(f"{self.name}: first and second are both {first!r}; name two methods")
+        return first, second
+
+
+def _bars(drawing: Drawing, axes: Axes, gaps: pd.DataFrame, named: bool) -> None:
+    """A bar for each class with its interval, and where labels are missing what shades say."""
+    missing = gaps["missing"].to_numpy()
+    high = max(missing.max(), _LEAST)
+    norm = Normalize(min(missing.min(), high - _LEAST), high)
+    bar: dict[str, Any] = {"width": 0.82 if named else 1, "linewidth": 0}
+    bar["color"] = _SHADES(norm(missing))
+    axes.bar(gaps.index, gaps["mean"], **bar)
+    if named:
+        on_any = [withStroke(linewidth=2.6, foreground="white")]  # seen on dark bars too
+        axes.vlines(gaps.index, gaps["low"], gaps["high"], INK, linewidth=0.9, path_effects=on_any)
+    axes.axhline(0, color=INK, linewidth=0.8)
+    axes.tick_params(axis="x", length=0)
+    axes.spines["bottom"].set_visible(False)
+    axes.grid(False, axis="x")
+    axes.set_xlim(-0.7, len(gaps) - 0.3)
+    if missing.any():  # a strip below, for bars that are too low to show their shade
+        low, high = axes.get_ylim()
+        axes.set_ylim(low - 2 * _STRIP * (high - low), high)
+        axes.bar(gaps.index, _STRIP, transform=axes.get_xaxis_transform(), **bar)
+        shades = ScalarMappable(norm, _SHADES)
+        what = "labels missing, of asked images"
+        marks.scale(drawing, axes, shades, what, lambda share: f"{100 * share:.4g}%")
+
+
+def _correlation(gaps: pd.DataFrame) -> str:
+    """Whether classes gain more the more of their labels are missing, in one number."""
+    if len(gaps) < 3 or not np.ptp(gaps["missing"]) or not np.ptp(gaps["mean"]):
+        return "" if gaps["missing"].any() else "No labels are missing."
+    rho = float(spearmanr(gaps["missing"], gaps["mean"]).statistic)
+    return f"Rank correlation of the difference with the share that is missing: {rho:+.2f}."
+
+
+def _unseen(found: ByClass) -> NDArray[np.bool_]:
+    """(L,) whether no image of the test split shows the class."""
+    ap = np.stack([ap for by_draw in found.ap.values() for ap in by_draw.values()])
+    return np.asarray(np.isnan(ap).all(0))
+
+
+def _note(found: ByClass, what: str) -> str:
+    """What the caption says of intervals, and of classes that are not shown."""
+    draws = pd.Series([len(by_draw) for by_draw in found.ap.values()])
+    unseen, leaves = _unseen(found).sum(), len(found.classes)
+    notes = [over_draws(draws, what)]
+    if unseen:
+        notes.append(f"Not shown: {unseen:,} that no test image shows.")
+    if found.left_out:
+        notes.append(f"Leaves only: {leaves:,} of {leaves + found.left_out:,} classes.")
+    return " ".join(notes)

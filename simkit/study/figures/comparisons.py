@@ -1,0 +1,517 @@
+"""How methods compare: over settings, the amount and the cost of labels, epochs, and by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+
+from simkit.errors import BadInput
+from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
+from simkit.study.analysis.selection import Methods, some_methods, under, without_references
+from simkit.study.figures import marks, options
+from simkit.study.figures.base import (
+    MEANS,
+    Facets,
+    Figure,
+    Panels,
+    in_points,
+    intervals,
+    option,
+    register,
+    split,
+)
+from simkit.study.figures.options import AtBudget, Metric
+from simkit.study.figures.style import (
+    DASHED,
+    INK,
+    PALE,
+    WIDTH,
+    Look,
+    fold,
+    label,
+    looks,
+    over_draws,
+    palette,
+)
+from simkit.study.frames import failures
+from simkit.study.grids.limit import money
+from simkit.study.statistics import BOOTSTRAP_FROM
+from simkit.study.summary import is_full, references
+
+Kind = Literal["scheme", "method"]
+_PANELS = "what has a panel of its own, the other has lines: scheme or method"
+_SCORE = "mAP on the test split, points"
+_BAND = ("low", "high")
+_GAP = ("gap", "gap_low", "gap_high")
+_DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 3)))
+
+
+@register
+@dataclass(frozen=True)
+class Ablation(Figure):
+    """Means with 95 % intervals, rows as in the table, and on the right the paired difference.
+
+    Full dots differ significantly from the base, hollow ones do not; the base is a dashed line.
+    """
+
+    name = "ablation"
+    title = "Variations of a method: scores, and differences to a base"
+    made_by = "simkit.analysis.ablation"
+    reads: ClassVar = {
+        "scheme": str, "method": str, "base": bool, "missing": int, "noise": bool | None, **MEANS,
+        **dict.fromkeys(_GAP, float | None),
+    }  # fmt: skip
+
+    score: str = option("mAP", "how the score is called")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        rows = in_points(table, *_GAP)
+        rows["place"] = rows.groupby("scheme").cumcount()
+        rows["significant"] = rows["noise"].eq(False)
+        drawn = looks(rows["method"].unique())
+        tall = [0.45 + 0.3 * max(n, 2) for n in rows.groupby("scheme", sort=False).size()]
+        panels = Facets(rows, "scheme", across=1, height=tall, sharey=False)
+        for axes, own in panels:
+            for method, row in split(own, "method").items():
+                full = (row["base"] | row["significant"]).all()
+                dot: dict[str, Any] = {"marker": "o", "markersize": 7, "label": ""}
+                dot["markerfacecolor"] = drawn[method].color if full else "white"
+                look = replace(drawn[method], fill="full")
+                marks.points(axes, row, "mean", "place", look, xband=_BAND, **dot)
+            for mean in own[own["base"]]["mean"]:
+                axes.axvline(mean, color=INK, linewidth=0.9, linestyle=DASHED, zorder=1)
+            names = [label(method) for method in own["method"]]
+            gaps = [_difference(row) for row in own.to_dict("records")]
+            texts = marks.row_names(axes, names, right=gaps, lines=2, size=9.5, room=2.8)
+            for text, sure in zip(texts, own["significant"], strict=True):
+                text.set(color=INK if sure else PALE, fontweight="bold" if sure else "normal")
+        panels.labels(x=f"{self.score} on the test split, points")
+        against = [f", against {label(base)}" for base in rows[rows["base"]]["method"]]
+        tested = (
+            "Right: the difference to the base, paired by draw, with the interval at which Holm's "
+            "correction tests it; bold, with a full dot: significant."
+        )
+        return panels.finish(
+            f"What each variation is worth{''.join(against[:1])}",
+            over_draws(rows["draws"], "Lines"),
+            tested if rows["draws"].max() > 1 else "",
+            _failed(table),
+        )
+
+
+def _difference(row: dict[Any, Any]) -> str:
+    """The difference to the base in points, and its interval."""
+    if row["base"] or np.isnan(row["gap"]):
+        return "base" if row["base"] else "no base here"
+    ends = "" if np.isnan(row["gap_low"]) else "  ({gap_low:+.1f} to {gap_high:+.1f})"
+    return ("{gap:+.1f}" + ends).format_map(row)
+
+
+def _failed(table: pd.DataFrame) -> str:
+    """What the caption says of runs that failed."""
+    missing, sentences = table["missing"].sum(), len(failures(table))
+    note = f"Runs without a score, left out: {missing}. " if missing else ""
+    return note + (f"Failures of the comparison: {sentences}." if sentences else "")
+
+
+@register
+@dataclass(frozen=True)
+class Sweep(Figure):
+    """Scores over the values of a setting; bands are 95 % over draws, rings stand at defaults.
+
+    The axis is logarithmic where the largest number is at least 20 times the smallest; values that
+    are no numbers, and numbers of which one is 0 where it would be, stand side by side.
+    Source: the sweeps of Large Loss Matters (Fig. 5), BoostLU, Class-aware Selective Loss and Soft
+    Exposure (rebuttal).
+    """
+
+    name = "sweep"
+    title = "mAP over the values of one setting, the default marked"
+    made_by = "simkit.analysis.sweep"
+    reads: ClassVar = {
+        "scheme": str, "method": str, "setting": str, "value": str, "number": float | None,
+        "default": bool, "missing": int, **MEANS,
+    }  # fmt: skip
+
+    panels: Kind = option("scheme", _PANELS)
+    score: str = option("mAP", "how the score is called")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        other, drawn = _lines(table, self.panels)
+        places, beside = _places(table)
+        values = {place: value for value, place in places.items()}
+        rows = in_points(table).assign(place=table["value"].map(places))
+        words = table["number"].isna().any()
+        if words:  # they have no order: points side by side, and no lines
+            shift = {name: marks.dodge(n, len(drawn), 0.3) for n, name in enumerate(drawn)}
+            rows["place"] += rows[other].map(shift)
+        number = rows[self.panels].nunique()
+        height = 3.1 if number < 3 else 2.5
+        panels = Facets(rows, self.panels, named=label, across=2, height=height)
+        room = 0.8 * WIDTH / min(number, 2) / len(places)
+        for axes, own in panels:
+            for name, line in split(own, other).items():
+                if words:
+                    marks.points(axes, line, "place", "mean", drawn[name], yband=_BAND)
+                else:
+                    marks.line(axes, line, "place", "mean", drawn[name], band=_BAND)
+            ring = {"markersize": 13, "markerfacecolor": "none", "markeredgecolor": INK}
+            default = own[own["default"]]
+            axes.plot(default["place"], default["mean"], "o", label="default", **ring)
+            if beside:
+                axes.set_xticks(list(values), [fold(v, room, lines=3) for v in places])
+                axes.set_xlim(-0.5, len(places) - 0.5)
+            else:
+                marks.ticks_at(axes, values, lambda place: values.get(place, ""))
+        setting = table["setting"].iloc[0]
+        log = ", log axis" if axes.get_xscale() == "log" else ""
+        panels.labels(setting + log, f"{self.score} on the test split, points")
+        interval = over_draws(table["draws"], "Lines" if words else "Bands")
+        return panels.finish(f"{self.score} over {setting}", interval, _failed(table))
+
+
+def _lines(table: pd.DataFrame, panels: Kind) -> tuple[Kind, dict[str, Look]]:
+    """What has lines where the other has panels, and how they are drawn."""
+    if panels == "method":
+        return "scheme", palette(table["scheme"])
+    return "method", looks(table["method"].unique())
+
+
+def _places(table: pd.DataFrame) -> tuple[dict[str, float], bool]:
+    """Where each value stands, and whether that is side by side and not at its number."""
+    values = table.drop_duplicates("value").set_index("value")["number"]
+    if values.notna().all():
+        values = values.sort_values()
+    sizes = values[values != 0].abs()
+    wide = sizes.max() >= 20 * sizes.min()
+    if values.isna().any() or (wide and values.min() <= 0):
+        return {value: float(place) for place, value in enumerate(values.index)}, True
+    return dict(values), False
+
+
+@register
+@dataclass(frozen=True)
+class ImagesOrLabels(Figure):
+    """Left, mAP over the share of images; right, the same over the number of labels.
+
+    On the left all lines of a place have the same images and complete labels have many times the
+    labels; on the right those above each other have the same number of labels.
+    """
+
+    name = "images-or-labels"
+    title = "Few images completely labelled, or many weakly: over images and labels"
+    made_by = "simkit.analysis.images_or_labels"
+    reads: ClassVar = {"scheme": str, "method": str, "share": float, "labels": float, **MEANS}
+
+    height: float = option(3.3, "of the panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = in_points(table)
+        colors, dashes = looks(table["method"].unique()), palette(table["scheme"])
+        panels = Panels(["At equal images", "At equal labels"], height=self.height, sharex=False)
+        images, labels = panels
+        for (scheme, method), rows in table.groupby(["scheme", "method"], sort=False):
+            name = f"{label(method)}, {scheme}"
+            look = replace(colors[method], dashes=dashes[scheme].dashes, name=name)
+            marks.line(images, rows, "share", "mean", look, band=_BAND)
+            marks.line(labels, rows, "labels", "mean", look, band=_BAND)
+        images.set_xlim(0, 1.03)
+        marks.percent(images.xaxis)
+        marks.log_axis(labels, "x")
+        panels.labels(["share of the images", "number of labels, log axis"], _SCORE)
+        heading = "Many images weakly labelled, or few completely?"
+        return panels.finish(heading, over_draws(table["draws"]))
+
+
+@register
+@dataclass(frozen=True)
+class LabelShares(Figure):
+    """Scores over the share of labels, a panel for each scheme; bands are 95 % over draws.
+
+    Where the table has differences to a base, they stand below the scores.
+    Source: "Soft Exposure", Fig. 3.
+    """
+
+    name = "label-shares"
+    title = "mAP by the share of labels that are known, beside the oracle"
+    made_by = "simkit.analysis.shares"
+    reads: ClassVar = {
+        "scheme": str, "method": str, "base": str | None, "reference": bool, "positives": float,
+        "labels": float, **MEANS, **dict.fromkeys(_GAP, float | None),
+    }  # fmt: skip
+
+    share: Literal["positives", "labels"] = option("positives", "of present labels, or of all")
+    score: str = option("mAP", "how the score is called")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = in_points(table, *_GAP)
+        oracles = table[table["reference"] & table["method"].map(is_full)]
+        table = table[~table["reference"]]
+        if table.empty:
+            raise BadInput("label-shares: the table holds references alone; compare schemes too")
+        drawn = looks(table["method"].unique())
+        base = "".join(table["base"].dropna()[:1])
+        parts = {f"{self.score} on the test split, points": table}
+        layout: dict[str, Any] = {"across": 2}
+        if base:
+            gaps = table.drop(columns=["mean", *_BAND]).dropna(subset="gap")
+            gaps = gaps.rename(columns=dict(zip(_GAP, ("mean", *_BAND), strict=True)))
+            parts[f"difference to {label(base)}, points"] = gaps
+            layout = {"down": "what", "sharey": "row"}
+        rows = pd.concat(parts, names=["what"]).reset_index("what")
+        panels = Facets(rows, "scheme", height=3.0, **layout)
+        for axes, own in panels:
+            marks.lines(axes, own, self.share, "mean", drawn, band=_BAND)
+            if own["what"].iloc[0].startswith("difference"):
+                axes.axhline(0, color=INK, linewidth=0.9)
+            else:
+                names = [f"{label(row.method)}: {row.mean:.1f}" for row in oracles.itertuples()]
+                _across(axes, names, oracles["mean"])
+            marks.percent(axes.xaxis)
+        of = "present labels" if self.share == "positives" else "labels"
+        scores = list(rows["what"].unique())
+        panels.labels(f"share of all {of}", scores if base else scores[0])
+        return panels.finish(
+            f"What more labels buy: {self.score} by the share of labels",
+            over_draws(table["draws"]),
+            "Dashed: everything labelled." if len(oracles) else "",
+            "Differences are paired by draw." if base else "",
+            key="ends",
+        )
+
+
+def _across(axes: Axes, names: Iterable[str], means: Iterable[float]) -> None:
+    """A line across the panel at what each method reaches with complete labels."""
+    for place, (name, mean) in enumerate(zip(names, means, strict=True)):
+        dashes = _DASHES[place % len(_DASHES)]
+        axes.axhline(mean, color=PALE, linewidth=1.2, linestyle=dashes, zorder=1, label=name)
+
+
+@register
+@dataclass(frozen=True)
+class CostCurve(Figure):
+    """mAP over dollars, or hours, on a log axis; bands are 95 % intervals over draws."""
+
+    of_runs: ClassVar[bool] = True
+    name = "cost-curve"
+    title = "mAP over dollars, one panel per scheme or method"
+    made_by = "simkit.study.runs.table"
+    reads: ClassVar = options.SCORED | {"dollars": float, "images": int}
+
+    panels: Kind = option("scheme", _PANELS)
+    over: Literal["auto", "dollars", "hours"] = option(
+        "auto", "dollars, hours, or auto: hours where all budgets are in hours"
+    )
+    metric: Metric = option("map", "what is averaged over draws")
+    methods: Methods = options.some("eight")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        runs = without_references(table, asker=self.name)
+        about: dict[str, Any] = {"metric": self.metric, "asker": self.name}
+        methods = some_methods(runs, wanted=self.methods, most=8, **about)
+        shown = runs[runs["method"].isin(methods)]
+        cells = [cell for line in options.scored(shown, **about) for cell in line.cells]
+        complete = references(table, metric=self.metric)
+        hours = self.over == "hours"
+        if self.over == "auto":
+            hours = all(cell.limit.hours for cell in cells)
+        if hours and any(cell.hours is None for cell in (*cells, *complete)):
+            raise BadInput(
+                "cost-curve: the price list does not know the time of some labels; draw over "
+                "dollars"
+            )
+        unit, price = ("hours", "{:,.3g} h".format) if hours else ("dollars", money)
+        points = intervals(cell.score for cell in cells).assign(
+            # Amounts as written make one curve of each scheme.
+            scheme=[c.scheme if c.limit else c.scheme.partition("(")[0] for c in cells],
+            method=[c.method for c in cells],
+            spent=[getattr(c, unit) for c in cells],
+            limit=[getattr(c.limit, unit) for c in cells],
+        )
+        other, drawn = _lines(points if self.panels == "method" else runs, self.panels)
+        panels = Facets(points, self.panels, named=label, across=3, height=2.5)
+        for axes, rows in panels:
+            marks.lines(axes, rows, "spent", "mean", drawn, by=other, band=_BAND)
+            names = [f"{label(c.method)}, {price(getattr(c, unit))}" for c in complete]
+            _across(axes, names, [100 * c.score.mean for c in complete])
+            _cost_axis(axes, points, price)
+        panels.labels(f"{unit} of annotation, log axis", _SCORE)
+        others = options.not_shown(runs["method"].nunique() - len(methods))
+        return panels.finish("What more annotation buys", over_draws(points["draws"]), others)
+
+
+def _cost_axis(axes: Axes, points: pd.DataFrame, price: Callable[[float], str]) -> None:
+    """Ticks stand at the budgets themselves where those are few: a reader knows these numbers."""
+    budgets = set(points["limit"].dropna())
+    others = set(points["spent"][points["limit"].isna()].round(2)) - budgets
+    values = [value for value in (*sorted(budgets), *sorted(others)) if value > 0]
+    ends = [*values, *points["spent"][points["spent"] > 0]] or [1.0]
+    low, high = min(ends), max(ends)
+    if not 0 < len(values) < 7:  # round numbers, powers of ten before others
+        powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high) + 1)
+        values = [step * power for step in (1, 5, 2) for power in powers]
+    axes.set_xscale("log")
+    axes.set_xlim(low / 1.12, high * 1.12)
+    marks.ticks_at(axes, values, price)
+
+
+@register
+@dataclass(frozen=True)
+class Convergence(AtBudget):
+    """mAP after every epoch, a panel for each scheme; bands are 95 % intervals over draws.
+
+    Bands end where the first draw stopped. Large markers stand at the epochs whose weights are
+    scored, larger where more draws chose them; small ones tell lines apart without colour.
+    """
+
+    name = "convergence"
+    title = "mAP or loss after every epoch, with bands over draws"
+    reads: ClassVar = {
+        **options.RUNS, "epochs": int | None, "curve_of": str | None,
+        "curve": list[float | None] | None, "losses": list[float | None] | None,
+    }  # fmt: skip
+
+    of: What = option("curve", "curve (mAP) or losses")
+    scheme: str = option("", "one scheme; nothing: all of them")
+    methods: Methods = options.some("eight")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        limit, runs = self.at_budget(table)
+        if self.scheme:
+            _, runs = under(runs, scheme=self.scheme, asker=self.name)
+        methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
+        rows = self._epochs(runs[runs["method"].isin(methods)])
+        losses = self.of == "losses"
+        drawn = looks(runs["method"].unique())
+        height = 3.1 if rows["scheme"].nunique() < 3 else 2.4
+        panels = Facets(rows, "scheme", across=2, height=height, sharey=not losses)
+        for axes, own in panels:
+            every = -(-own["epoch"].max() // 3)
+            for place, (method, course) in enumerate(split(own, "method").items()):
+                first = place * every // own["method"].nunique()  # lines lie upon each other
+                _course(axes, course, drawn[method], (first, every))
+            marks.whole_numbers(axes.xaxis)
+        splits = {"val": "validation split", "test": "test split"}
+        on = " and ".join(splits.get(name, name) for name in rows["of"].unique())
+        panels.labels("epochs", "mean training loss" if losses else f"mAP on the {on}, points")
+        what = "How losses fall" if losses else "How fast methods learn"
+        return panels.finish(
+            f"{what}, {options.paid(limit, runs) or 'amounts as written'}",
+            over_draws(rows["draws"]),
+            "Bands end where a draw stopped." if rows["draws"].nunique() > 1 else "",
+            "Large marker: the epoch whose weights are scored, larger where more draws chose it.",
+            "Nothing is chosen by the test split." if (rows["of"] == "test").any() else "",
+            "Losses of different methods have different scales." if losses else "",
+            options.not_shown(len(drawn) - len(methods)),
+            key="ends",
+        )
+
+    def _epochs(self, runs: pd.DataFrame) -> pd.DataFrame:
+        """A row for each scheme, method and epoch; chosen: by what share of the draws."""
+        scale = 1 if self.of == "losses" else 100
+        parts = []
+        for course in courses(runs, self.of, asker=self.name):
+            rows = intervals(course.points, scale)
+            rows["epoch"] = rows.index + 1
+            share = pd.Series(course.chosen, dtype=float) / sum(course.chosen.values())
+            rows["chosen"] = rows["epoch"].map(share).fillna(0)
+            rows.loc[rows["draws"] < course.draws, list(_BAND)] = np.nan
+            parts.append(rows.assign(scheme=course.scheme, method=course.method, of=course.of))
+        return pd.concat(parts, ignore_index=True).dropna(subset="mean")
+
+
+def _course(axes: Axes, rows: pd.DataFrame, look: Look, marked: tuple[int, int]) -> None:
+    """The mean with its band. marked: where small markers start, and their distance."""
+    small = {"markevery": marked, "markersize": 3.4, "markeredgewidth": 1, "linewidth": 1.5}
+    marks.line(axes, rows, "epoch", "mean", look, band=_BAND, **small)
+    for row in rows[rows["chosen"] > 0].itertuples():
+        size = {"linestyle": "none", "markersize": 4 + 4.5 * row.chosen**0.5, "label": ""}
+        axes.plot([row.epoch], [row.mean], **{**look.line(), **size, "zorder": 3})
+
+
+@register
+@dataclass(frozen=True)
+class RankDiagram(AtBudget):
+    """Methods by mean rank over schemes and draws; bars join those without significant difference.
+
+    Small ticks are the mean ranks under each scheme. Source: the critical-difference diagrams of
+    Demsar, JMLR 7 (2006), turned by a quarter so that names have their rows.
+    """
+
+    name = "rank-diagram"
+    title = "mean ranks of methods, those without significant difference joined"
+    reads: ClassVar = options.SCORED | {"labels_id": str | None}
+
+    test: Test = option("paired", "of differences: paired (by draw) or nemenyi (by mean rank)")
+    metric: Metric = option("map", "what is averaged over draws")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        limit, runs = self.at_budget(table)
+        found = ranks(runs, test=self.test, metric=self.metric, asker=self.name)
+        groups = found.alike or ()
+        height = 0.75 + 0.27 * len(found.methods) + (0.3 if found.distance else 0)
+        widths = [3.2, max(1.0, 0.075 * len(groups))]
+        panels = Panels(["", ""], height=height, widths=widths, sharex=False)
+        means, bars = panels
+        _mean_ranks(means, found)
+        marks.bare(bars)
+        wide = {"linewidth": 2.2, "markersize": 5} if len(groups) < 13 else {"markersize": 3}
+        for column, group in enumerate(groups):
+            places = [found.methods.index(name) for name in group]
+            bars.plot([column] * len(places), places, "o-", color=INK, **wide)
+        bars.set(xticks=[], xlim=(-0.8, max(len(groups), 4) - 0.2))
+        text = "no significant\ndifference" if groups else "all differ\nsignificantly"
+        bars.set_xlabel("one draw:\nno test" if found.alike is None else text, loc="left")
+        where = options.paid(limit, runs) or "amounts as written, costs differ"
+        heading = f"Which methods rank higher, over all schemes ({where})"
+        return panels.finish(heading, *_ranked(found))
+
+
+def _mean_ranks(axes: Axes, found: Ranks) -> None:
+    """Markers at the mean ranks, ticks at those under each scheme, above a critical difference."""
+    k = len(found.methods)
+    for row, (method, look) in enumerate(looks(found.methods).items()):
+        under_each = [means[method] for means in found.by_scheme.values()]
+        axes.vlines(under_each, row - 0.22, row + 0.22, color=PALE, linewidth=1.1)
+        marker = {"linestyle": "none", "markersize": 8.5, "label": ""}
+        axes.plot([found.mean[method]], [row], **{**look.line(), **marker})
+    values = [f"{found.mean[name]:.1f}" for name in found.methods]
+    marks.row_names(axes, [label(name) for name in found.methods], right=values, size=10, room=3.2)
+    axes.set(xlim=(0.6, k + 0.4), xlabel=f"mean rank, 1 is the best of {k}")
+    axes.spines["left"].set_visible(False)
+    axes.grid(False, axis="x")
+    marks.whole_numbers(axes.xaxis)
+    if found.distance:
+        axes.set_ylim(top=-1.7)
+        end = 1 + min(found.distance, k - 1)
+        axes.plot([1, end], [-0.95] * 2, color=INK, linewidth=1.2, marker="|", markersize=8)
+        text = f"critical difference {found.distance:.2f}"
+        axes.text(end + 0.02 * k, -0.95, text, va="center", fontsize=9)
+
+
+def _ranked(found: Ranks) -> list[str]:
+    """What the caption says of mean ranks and their test."""
+    copies, left_out = found.copies, found.left_out
+    kind = "paired t" if found.draws < BOOTSTRAP_FROM else "bootstrapped paired t"
+    test = (
+        f"Joined: no significant difference at 5 % by {kind} tests of mAP averaged over the "
+        "schemes, draw by draw, with Holm's correction over all pairs."
+    )
+    if found.distance:
+        test = (
+            "Joined: no significant difference by Nemenyi's test at 5 % (Demsar 2006). It takes "
+            "blocks for independent; draws of several schemes share images."
+        )
+    return [
+        f"Marker: mean rank by mAP on the test split over {found.blocks} blocks (scheme, draw).",
+        "Grey: under each scheme." if len(found.by_scheme) > 1 else "",
+        f"Blocks with the same labels as others, which count once: {copies}." if copies else "",
+        f"Blocks left out, where a method has no score: {left_out}." if left_out else "",
+        "One draw: differences are not tested." if found.alike is None else test,
+    ]
