@@ -14,6 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from simkit.errors import BadInput
 from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.study.analysis.selection import Methods, some_methods, under, without_references
+from simkit.study.cells import is_full, references
 from simkit.study.figures import marks, options
 from simkit.study.figures.base import (
     MEANS,
@@ -40,9 +41,8 @@ from simkit.study.figures.style import (
     palette,
 )
 from simkit.study.frames import failures
-from simkit.study.grids.limit import money
+from simkit.study.limit import money
 from simkit.study.statistics import BOOTSTRAP_FROM
-from simkit.study.summary import is_full, references
 
 Kind = Literal["scheme", "method"]
 _PANELS = "what has a panel of its own, the other has lines: scheme or method"
@@ -301,7 +301,7 @@ class CostCurve(Figure):
     of_runs: ClassVar[bool] = True
     name = "cost-curve"
     title = "mAP over dollars, one panel per scheme or method"
-    made_by = "simkit.study.runs.table"
+    made_by = "simkit.open_runs"
     reads: ClassVar = options.SCORED | {"dollars": float, "images": int}
 
     panels: Kind = option("scheme", _PANELS)

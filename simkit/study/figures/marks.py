@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import (
@@ -132,6 +133,8 @@ def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
 def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[..., str]) -> None:
     """What colours say, beside the axes. shades: a ScalarMappable; named: texts of its ticks."""
     bar = drawing.colorbar(shades, ax=axes, pad=0.01, aspect=28)
+    if isinstance(shades.norm, LogNorm):
+        bar.ax.yaxis.set_major_locator(_LogTicks())
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
     bar.ax.yaxis.set_minor_locator(NullLocator())
     bar.set_label(text)
@@ -212,7 +215,7 @@ def log_percent(axes: Axes) -> None:
 
 
 class _LogTicks(Locator):
-    """Round numbers: 1, 2, 5 of every power of ten, fewer on a long axis."""
+    """Round numbers: 1, 2, 5 of every power of ten, more on a short axis and fewer on a long."""
 
     axis: Any
 
@@ -222,7 +225,8 @@ class _LogTicks(Locator):
     def tick_values(self, vmin: float, vmax: float) -> Any:
         low, high = sorted((max(vmin, 1e-300), max(vmax, 1e-300)))
         powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-        for steps, every in (((1, 2, 5), 1), ((1, 3), 1), *(((1,), n) for n in range(1, 99))):
+        short = ((tuple(range(1, 10)), 1), ((1, 2, 5), 1), ((1, 3), 1))
+        for steps, every in (*short, *(((1,), n) for n in range(1, 99))):
             ticks = np.ravel(np.outer(10.0 ** powers[powers % every == 0], steps))
             ticks = ticks[(low <= ticks * (1 + 1e-9)) & (ticks <= high * (1 + 1e-9))]
             if len(ticks) <= 7:

@@ -9,9 +9,9 @@ import pandas as pd
 
 from simkit.errors import BadInput
 from simkit.study.analysis.selection import within
+from simkit.study.cells import Line, lines
 from simkit.study.figures.base import Figure, option
-from simkit.study.grids.limit import Limit, money
-from simkit.study.summary import Line, lines
+from simkit.study.limit import Limit, money
 
 Metric = Literal["map", "map_all", "map_o"]
 RUNS: dict[str, Any] = {
@@ -27,7 +27,7 @@ class AtBudget(Figure):
     """A figure of the runs within one budget."""
 
     of_runs: ClassVar[bool] = True
-    made_by = "simkit.study.runs.table"
+    made_by = "simkit.open_runs"
     reads: ClassVar = RUNS
 
     budget: float | None = option(None, "which budget in dollars; none: the middle one")

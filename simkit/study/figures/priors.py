@@ -21,6 +21,7 @@ from simkit.study.figures.base import (
     Figure,
     Panels,
     Pictures,
+    in_points,
     option,
     register,
     spread,
@@ -265,7 +266,7 @@ class ScorePair(Figure):
         scheme = self.chosen("scheme", self.scheme, table["scheme"])
         x = self.chosen("measure", self.x, measures)
         y = self.chosen("measure", self.y, measures[1:] + measures[:1])
-        scores = _in_points(table[table["scheme"] == scheme])
+        scores = in_points(table[table["scheme"] == scheme])
         over, up = (scores[scores["measure"] == measure] for measure in (x, y))
         both = over.merge(up, on="method", suffixes=("", "_y"))
         if both.empty:
@@ -288,11 +289,7 @@ def _several_amounts(table: pd.DataFrame, asker: str) -> pd.DataFrame:
     table = table[table.groupby("family")["value"].transform("nunique") > 1]
     if table.empty:
         raise BadInput(f"{asker}: no scheme stands in the table with two amounts; {_SEVERAL}")
-    return _in_points(table)
-
-
-def _in_points(table: pd.DataFrame) -> pd.DataFrame:
-    return table.assign(**100 * table[["mean", "low", "high"]])
+    return in_points(table)
 
 
 def _measure(name: str) -> str:

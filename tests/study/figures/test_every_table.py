@@ -185,7 +185,7 @@ def needs(name: str, table, **options) -> bool:
     try:
         with house_style():
             figures.make(name, **options).draw(table if name in OLD else table.copy())
-    except (KeyError, BadInput):
+    except (KeyError, AttributeError, BadInput):
         return True
     return False
 

@@ -1,0 +1,345 @@
+"""Features and what follows from them: neighbours, distances of classes, and temperatures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.figure import Figure as Drawing
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput
+from simkit.study.figures import marks
+from simkit.study.figures.base import Figure, Panels, Pictures, option, register, split
+from simkit.study.figures.style import (
+    ABSENT,
+    INK,
+    PALE,
+    PRESENT,
+    WIDTH,
+    Look,
+    fold,
+    label,
+    palette,
+    power,
+    text_width,
+    wrapped,
+)
+from simkit.study.frames import Endless
+
+Note = tuple[str, str, str]  # a line of text, its colour and weight
+_LETTERS, _LINE = 7.5, 0.15  # points of notes, and inches from one to the next
+
+
+def _named(
+    sign: str, names: Sequence[str], color: str, room: float, *, most: int = 99, weight: str = ""
+) -> list[Note]:
+    """Notes of `room` inches, such as "+ cat, dog, 3 more"; none for no names."""
+    kept, weight = list(names[:most]), weight or "normal"
+    if len(names) > most:
+        kept.append(f"{len(names) - most:,}\u00a0more")  # stays in one line
+    text = f"{sign} {', '.join(kept)}"
+    lines = wrapped(text, room, _LETTERS, weight) if kept else []
+    return [(line, color, weight) for line in lines]
+
+
+def _write(axes: Axes, notes: Sequence[Note], *, below: bool) -> None:
+    """Notes below a picture, or from the top of its panel on; the panel must have room for them."""
+    for n, (text, color, weight) in enumerate(notes):
+        written = axes.annotate(
+            text, (0, 0 if below else 1), (0, -3 - 72 * _LINE * n), "axes fraction",
+            "offset points", va="top", color=color, fontsize=_LETTERS, fontweight=weight,
+            annotation_clip=False,
+        )  # fmt: skip
+        written.set_in_layout(False)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class NeighboursFigure(Figure):
+    """The query on the left and its neighbours, nearest first, each with its known labels.
+
+    Names after + are known to be present, after − to be absent; a class the query is known to have
+    too is bold. Classes that are in a picture without being known are named in grey.
+    pictures: the query's first, in the order of the table; their middles are shown.
+    """
+
+    name = "neighbours"
+    title = "A picture, its nearest pictures, and their labels"
+    made_by = "simkit.analysis.neighbours"
+    reads: ClassVar = {
+        "rank": int, "image": str, "distance": float, "unknown": int,
+        "present": list[str], "absent": list[str], "hidden": list[str],
+    }  # fmt: skip
+
+    pictures: Pictures | None = None
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        self.check_pictures(self.pictures, len(table))
+        rows = list(table.itertuples())
+        columns, large = min(6, max(4, len(rows))), 1.3  # how wide the query's column is
+        side = (WIDTH - 0.1) / (columns - 1 + large) - 0.1
+        notes = [_notes(rows[0], set(), large * side)]
+        notes += [_notes(row, set(rows[0].present), side) for row in rows[1:]]
+        # Places of images row by row, of which the first column is the query's alone.
+        grid: list[list[int]] = [
+            [-1, *range(at, min(at + columns - 1, len(rows)))]
+            for at in range(1, len(rows), columns - 1)
+        ] or [[-1]]
+        grid[0] = [0, *grid[0][1:], *[-1] * (columns - len(grid[0]))]
+        tall = side if self.pictures else 0.0
+        heights = [
+            0.4 + tall + _LINE * max([len(notes[n]) for n in row if n > 0], default=0)
+            for row in grid
+        ]
+        query = 0.4 + large * tall + _LINE * len(notes[0])
+        heights[-1] += max(0, query - sum(heights))
+        titles = [_title(row, large * side) for row in rows]
+        places = [n for row in grid for n in row]
+        panels = Panels(
+            ["" if n < 0 else titles[n] for n in places], across=columns, height=heights,
+            sharex=False, sharey=False, widths=[large] + [1] * (columns - 1),
+        )  # fmt: skip
+        for axes, n in zip(panels, places, strict=True):
+            shown = self.pictures and n >= 0
+            marks.picture(axes, _square(self.pictures[n]) if self.pictures and shown else None)
+            _write(axes, notes[n] if n >= 0 else [], below=bool(self.pictures))
+        partly = (table["unknown"] > 0).any()
+        return panels.finish(
+            "What lies nearest",
+            "Distance between features of unit length above each picture; bold: also of the query."
+            + (" + present, − absent, ? unknown, grey: truth." if partly else ""),
+        )
+
+
+def _title(row: Any, room: float) -> str:
+    """The rank and distance of a neighbour; of the query its id, or the end of a long one."""
+    if row.rank:
+        return f"{row.rank}.  {row.distance:.3f}"
+    title = f"image {row.image}"
+    for start in range(len(row.image)):
+        if text_width(title, 11, "bold") <= room:
+            break
+        title = f"image …{row.image[start + 1 :]}"
+    return title
+
+
+def _notes(row: Any, shared: set[str], room: float) -> list[Note]:
+    """What is known of an image, what is not, and what it shows in truth."""
+    both = [name for name in row.present if name in shared]
+    notes = _named("+", both, PRESENT, room, weight="bold")
+    notes += _named("+", [name for name in row.present if name not in shared], PRESENT, room)
+    if row.unknown:  # where all is known, the rest is absent
+        notes += _named("−", row.absent, ABSENT, room, most=3)
+        notes.append((f"? {row.unknown:,} unknown", PALE, "normal"))
+    notes += _named("in truth", row.hidden, PALE, room, most=6)
+    return notes or [("no class is present", PALE, "normal")]
+
+
+def _square(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    side = min(picture.shape[:2])
+    top, left = ((size - side) // 2 for size in picture.shape[:2])
+    return picture[top : top + side, left : left + side]
+
+
+@register
+@dataclass(frozen=True)
+class LabelDistances(Figure):
+    """Classes x classes, dark where two are near; in the order of the table. Grey: itself."""
+
+    name = "label-distances"
+    title = "Distances between classes"
+    made_by = "simkit.analysis.label_distances"
+    reads: ClassVar = {"class": str, "other": str, "distance": float}
+    unique = (("class",), ("other",))
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        classes = table["class"].unique()
+        L = len(classes)
+        if L < 2:
+            raise BadInput("label-distances: the table holds one class; distances need two")
+        away = table.pivot(index="class", columns="other", values="distance")
+        away = away.loc[classes, classes].to_numpy(copy=True)
+        np.fill_diagonal(away, np.nan)  # to itself: nothing to see
+        high = np.nanmax(away) or 1.0  # all at one place: everything is nearer
+        # A few near pairs leave shades for others; where all are alike there is still a scale.
+        low = min(max(np.nanmin(away), high / 100), high / 2)
+        shades = LinearSegmentedColormap.from_list(
+            "near", ["#041A33", "#0B3C6F", PRESENT, "#8FC1E0", "#DCECF7"]
+        ).with_extremes(bad="#B8B8B8")
+        panels = Panels(height=float(np.clip(0.135 * L, 2.6, 12)))
+        (axes,) = panels
+        norm = LogNorm(low, high)  # a few far classes leave shades for others
+        shown = axes.imshow(np.maximum(away, low), cmap=shades, norm=norm, aspect="auto")
+        marks.bare(axes)
+        size = float(np.clip(400 / L, _LETTERS, 9))
+        step = -(-L // 88)  # names that have room
+        names = [name if n % step == 0 else "" for n, name in enumerate(classes)]
+        marks.row_names(axes, names, size=size, room=1.6)
+        axes.set(xticks=[], ylim=(L - 0.5, -0.5))
+        if L <= 50:
+            below = [fold(name, 1.3, size=size, lines=1) for name in classes]
+            axes.set_xticks(range(L), below, rotation=90, fontsize=size)
+        words = "distance (log)"
+        marks.scale(panels.drawing, axes, shown, words, "{:g}".format)
+        return panels.finish(
+            "Which classes look alike",
+            "Dark: near; grey: the class itself. Columns are in the order of the rows.",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class TemperatureCurve(Figure):
+    """Signed temperature over distance on the left, the gradient at a logit of 0 on the right.
+
+    Solid lines are soft positives, dashed ones soft negatives; a colour for each setting. A line
+    ends where a temperature is beyond the largest number.
+    """
+
+    name = "temperature-curve"
+    title = "Temperature of soft labels over distance"
+    made_by = "simkit.study.analysis.embedding.curves"
+    reads: ClassVar = {
+        "method": str, "side": str, "distance": float, "temperature": Endless, "slope": float,
+    }  # fmt: skip
+
+    height: float = option(3.0, "of the panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        panels = Panels(["How soft a label is", "What training feels"], height=self.height,
+                        sharey=False)  # fmt: skip
+        left, right = panels
+        dashes = {"present": "-", "absent": (0, (4, 2))}
+        for method, color in palette(table["method"], label).items():
+            for side, own in dashes.items():
+                rows = table[(table["method"] == method) & (table["side"] == side)]
+                look = Look(color.color, dashes=own, name=color.name if side == "present" else "")
+                marks.line(left, rows, "distance", "temperature", look)
+                marks.line(right, rows, "distance", "slope", look)
+        for side, own in dashes.items():
+            left.plot([], [], color=PALE, linestyle=own, label=f"nearest is {side}")
+        sizes = table["temperature"].abs()
+        _signed(left, "y", sizes[np.isfinite(sizes)].max())
+        left.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+        marks.log_axis(right, "y")
+        left.set_ylabel("temperature T")
+        right.set_ylabel("gradient at a logit of 0")
+        panels.labels(x="distance to what is known, over the largest")
+        return panels.finish(self.title)
+
+
+def _signed(axes: Axes, which: Literal["x", "y"], largest: float, *, most: int = 4) -> None:
+    """Temperatures along x or y: logarithmic on both sides of -1 to 1.
+
+    At most `most` ticks on each side of 0, up to the power of ten below `largest`.
+    """
+    highest = max(2, math.floor(math.log10(max(largest, 1))))
+    step = -(-(highest + 1) // most)
+    above = [10.0**exponent for exponent in range(highest % step, highest + 1, step)]
+    ticks = [-size for size in reversed(above)] + [0.0, *above]
+    named = [power(tick) if tick >= 0 else "−" + power(-tick) for tick in ticks]
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    (axes.set_yscale if which == "y" else axes.set_xscale)("symlog", linthresh=1, linscale=0.6)
+    axis.set_ticks(ticks, labels=named)
+    axis.set_ticks([], minor=True)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Temperatures(Figure):
+    """Unknown labels sorted by temperature: soft positives above, soft negatives below.
+
+    A panel for each method, in the order of the first; a cross where a method ignores the label.
+    Classes that are in the picture in truth are bold. picture: (H, W, 3) uint8, drawn on the left.
+    Raises BadInput for more than five methods, which have no room.
+    """
+
+    name = "temperatures"
+    title = "Temperatures of one picture's unknown labels"
+    made_by = "simkit.analysis.temperatures"
+    reads: ClassVar = {
+        "method": str, "class": str, "state": int, "temperature": Endless, "present": bool | None,
+    }  # fmt: skip
+    unique = (("method",), ("class",))
+
+    picture: NDArray[np.uint8] | None = None
+    most: int = option(60, "classes shown; of more, those in the middle are left out")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        methods = split(table, "method")
+        if len(methods) > 5:
+            raise BadInput(
+                f"temperatures: {len(methods)} methods came, and 5 fit side by side; draw fewer "
+                "at a time"
+            )
+        first = next(iter(methods.values()))
+        unknown = first[first["state"] == 0].sort_values(
+            "temperature", ascending=False, kind="stable"
+        )
+        half = self.most // 2
+        hidden = max(0, len(unknown) - self.most)
+        shown = unknown.drop(unknown.index[self.most - half :][:hidden])
+        names = list(shown["class"])
+        widest = max([text_width(name, 8) for name in names], default=0)
+        left = 1.15  # how wide the picture is beside a panel
+        room = left * (WIDTH - 0.4 - min(widest, 1.5)) / (left + len(methods))
+        notes = _about(first, room)
+        tall = 0.0 if self.picture is None else room * self.picture.shape[0] / self.picture.shape[1]
+        panels = Panels(
+            ["", *map(label, methods)], across=6, widths=[left] + [1] * len(methods),
+            height=max(2.0, 0.8 + 0.145 * len(names), 0.8 + tall + _LINE * len(notes)),
+            sharex=False, sharey=False,
+        )  # fmt: skip
+        picture, *others = panels
+        marks.picture(picture, self.picture)
+        _write(picture, notes, below=self.picture is not None)
+        for axes, rows in zip(others, methods.values(), strict=True):
+            values = rows.set_index("class").loc[names, "temperature"].to_numpy()
+            _sticks(axes, values, ticks={1: 4, 2: 4, 3: 2}.get(len(others), 1))
+            written = marks.row_names(axes, names, size=8, room=1.5)
+            if axes is not others[0]:
+                axes.set_yticks([])
+                continue
+            for text, present in zip(written, shown["present"], strict=True):
+                text.set(fontweight="bold" if present else "normal", color=INK if present else PALE)
+        return panels.finish(
+            self.title,
+            "T on a log axis: far from 0 the loss is flat; ±1 is a hard label.",
+            f"{hidden:,} labels in the middle are not shown." if hidden else "",
+        )
+
+
+def _about(rows: pd.DataFrame, room: float) -> list[Note]:
+    """What is known of the image."""
+    notes = []
+    for sign, code, color in (("+", 1, PRESENT), ("−", -1, ABSENT)):
+        names = list(rows.loc[rows["state"] == code, "class"])
+        notes += _named(sign, names or ["nothing is known to be so"], color, room, most=16)
+    notes.append((f"? {(rows['state'] == 0).sum()} unknown", PALE, "normal"))
+    truth = rows["present"].fillna(False).any()
+    return [*notes, ("bold: present in truth", PALE, "normal")] if truth else notes
+
+
+def _sticks(axes: Axes, values: NDArray[np.float64], *, ticks: int) -> None:
+    """A line from 0 to each temperature, row by row from above."""
+    top = max([*abs(values[np.isfinite(values)]), 100.0])
+    edge = min(1.6 * top, 1e307)  # what is beyond the largest number stands there
+    values, rows = values.clip(-edge, edge), np.arange(len(values))
+    for word, some, color in (
+        ("soft positive", values > 0, PRESENT),
+        ("soft negative", values < 0, ABSENT),
+    ):
+        axes.hlines(rows[some], 0, values[some], color=color, linewidth=1.4)
+        axes.plot(values[some], rows[some], "o", color=color, markersize=3.6, label=word)
+    ignored = values == 0
+    axes.plot(values[ignored], rows[ignored], "x", color=PALE, markersize=4, label="ignored")
+    _signed(axes, "x", min(top, edge), most=min(ticks, 2) if top > 1e5 else ticks)
+    axes.set_xlim(-edge, edge)
+    axes.axvline(0, color=INK, linewidth=0.8)
