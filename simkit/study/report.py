@@ -139,7 +139,7 @@ def markdown(runs: Any, *, metric: str = "map") -> str:
 
 def _row(cell: Cell, probability: float | None) -> str:
     score = cell.score
-    ends = () if score.low is None or score.high is None else (100 * score.low, 100 * score.high)
+    ends = [100 * end for end in (score.low, score.high) if end is not None]
     columns = [
         cell.scheme,
         str(cell.limit),
