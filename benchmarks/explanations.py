@@ -32,7 +32,7 @@ from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train
-from simkit.study.analysis.explaining import damage, models, summary
+from simkit.study.analysis.explaining import damage, damage_summary, models
 from simkit.study.analysis.locating import blind, pointing
 from simkit.study.sources import ImageTransform, Source, decoded, open_source
 
@@ -58,7 +58,7 @@ def damage_table(table: pd.DataFrame) -> list[str]:
         "lowest: full | lowest |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for row in summary(table).to_dict("records"):
+    for row in damage_summary(table).to_dict("records"):
         values = [f"{row['agreement']:.2f}", f"{100 * row['positive']:.0f} %"]
         values.append(f"{row['control']:.2f}")
         values += [f"{row[key]:.1f}" for key in ("full_top", "top", "full_bottom", "bottom")]

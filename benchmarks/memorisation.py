@@ -21,7 +21,7 @@ from simkit.annotate.simulate import simulate
 from simkit.history import versions
 from simkit.learn.methods import Task
 from simkit.learn.steps.optim import Settings
-from simkit.study.analysis.learning import KINDS, early, memorisation, modification
+from simkit.study.analysis.learning import LABEL_KINDS, early_share, memorisation, modification
 from simkit.study.sources import Source, open_source
 
 RATES, DRAWS = (0.0001, 0.001, 0.01), 5
@@ -40,11 +40,11 @@ def main() -> None:
         truth, features = data.truth("train"), data.inputs("train", "pooled")
     tasks = [Task(simulate(truth, "single-positive", draw=d), features) for d in range(DRAWS)]
     numbers = {}
-    print("| rate | " + " | ".join(f"{kind}s" for kind in KINDS) + " |\n|--:|" + 3 * "--:|")
+    print("| rate | " + " | ".join(f"{kind}s" for kind in LABEL_KINDS) + " |\n|--:|" + 3 * "--:|")
     for rate in RATES:
         how = Settings(lr=rate, batch_size=16)
         seen = [memorisation(t, truth, settings=how, draw=d) for d, t in enumerate(tasks)]
-        shares = {kind: [early(one, "an", kind) for one in seen] for kind in KINDS}
+        shares = {kind: [early_share(one, "an", kind) for one in seen] for kind in LABEL_KINDS}
         print(f"| {rate:g} | " + " | ".join(map(shown, shares.values())) + " |")
         numbers |= {f"{kind}, {rate:g}": float(np.mean(s)) for kind, s in shares.items()}
     found = pd.concat(

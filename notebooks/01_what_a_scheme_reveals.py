@@ -77,7 +77,6 @@ for name, labels in labelled.items():
 
 # %%
 import numpy as np
-
 from simkit.study.analysis.labelling.revealed import revealed
 
 prices = simkit.prices("coco-tagging")

@@ -42,9 +42,9 @@
 import os
 
 import numpy as np
+from simkit.study.analysis.learning.loss_shapes import Scene, at, gradient, loss_shapes
 
 import simkit
-from simkit.study.analysis.learning.loss_shapes import Scene, at, gradient, loss_shapes
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 logits = np.linspace(-8, 8, 17 if quick else 65)

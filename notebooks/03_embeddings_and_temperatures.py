@@ -45,8 +45,6 @@ quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 data = f"scenes:images={600 if quick else 3000}"
 
 # %%
-from simkit.learn.aids.prepare import prepare
-from simkit.learn.methods import Task, make
 from simkit.study.analysis.embedding.temperatures import (
     curves,
     label_distances,
@@ -54,6 +52,9 @@ from simkit.study.analysis.embedding.temperatures import (
     temperatures,
 )
 from simkit.study.material.material import Source, open_material
+
+from simkit.learn.aids.prepare import prepare
+from simkit.learn.methods import Task, make
 
 scenes = open_material(Source(data, ("train",), ("pooled",), "scenes-net"))
 truth, features = scenes.truth("train"), scenes.inputs("train", "pooled")

@@ -38,12 +38,12 @@ import warnings
 import pyarrow.compute as pc
 import torch
 from IPython.display import display
+from simkit.study.grids.grid import Grid, demo
+from simkit.study.grids.pictures import Pictures
 
 import simkit
 from simkit import methods
 from simkit.learn.train import Settings
-from simkit.study.grids.grid import Grid, demo
-from simkit.study.grids.pictures import Pictures
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"

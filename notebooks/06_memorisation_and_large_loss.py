@@ -48,11 +48,12 @@ folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 
 # %%
+from simkit.study.grids.grid import Grid, demo
+from simkit.study.material.material import Source, open_material
+
 from simkit.data.pieces.scene_layout import OBJECTS
 from simkit.learn.methods import Task
 from simkit.learn.train import Settings
-from simkit.study.grids.grid import Grid, demo
-from simkit.study.material.material import Source, open_material
 
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison
 draw, draws = simkit.figures.make, 1 if quick else 5
@@ -91,9 +92,10 @@ for name, world in worlds.items():
 # LL-Ct makes of them). Truth, which no method sees, then says what kind of label it was.
 
 # %%
-from simkit.embed.backbones import backbone
 from simkit.study.analysis.learning.memorisation import early, memorisation
 from simkit.study.material.shown import Shown, decoded
+
+from simkit.embed.backbones import backbone
 
 few = simkit.data.open(f"scenes:images={40 if quick else 500}")
 some = objects.select(np.arange(len(few.truth["train"].images)))

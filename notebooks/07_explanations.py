@@ -37,19 +37,20 @@ import warnings
 
 import numpy as np
 import pyarrow as pa
+from simkit.study.grids.grid import Grid, demo
 
 import simkit
-from simkit.study.grids.grid import Grid, demo
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 data = "scenes:images=300,val=60,test=100" if quick else "scenes:images=3000,val=300,test=1000"
 
 # %%
-from simkit.learn.methods import make
 from simkit.study.analysis.explaining.activation import activation
 from simkit.study.analysis.explaining.damage import Course, damage, summary
 from simkit.study.analysis.explaining.models import models
 from simkit.study.material.material import Source, open_material
+
+from simkit.learn.methods import make
 from simkit.study.statistics import interval
 
 # %%

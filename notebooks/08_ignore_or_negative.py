@@ -39,11 +39,11 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from simkit.study.grids.grid import Grid, demo
+from simkit.study.material.material import Source, open_material
 
 import simkit
 from simkit.learn.methods import Task, make
-from simkit.study.grids.grid import Grid, demo
-from simkit.study.material.material import Source, open_material
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"

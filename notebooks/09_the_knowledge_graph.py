@@ -36,9 +36,10 @@ import os
 import tempfile
 import warnings
 
-import simkit
 from simkit.study.grids.grid import Grid, demo
 from simkit.study.material.material import Source, open_material
+
+import simkit
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 folder, draw = tempfile.TemporaryDirectory(), simkit.figures.make
@@ -176,9 +177,10 @@ assert quick or (f1_gap["verify", "se"]["gap_high"] < -0.03 and f1_gap["truth", 
 # SE takes an unknown label for what is nearest. How often is it right?
 
 # %%
+from simkit.study.analysis.embedding.temperatures import reached
+
 from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
-from simkit.study.analysis.embedding.temperatures import reached
 
 reach = {}
 for mode in schemes:
@@ -308,7 +310,6 @@ draw("class-difference", scheme=schemes["verify"], **pair)(course.table)
 
 # %%
 from scipy.stats import spearmanr
-
 from simkit.study.analysis.comparing.by_class import by_class
 
 rho = {}

@@ -39,12 +39,12 @@ import tempfile
 import warnings
 
 import numpy as np
-
-import simkit
 from simkit.study.analysis.comparing.ablation import ablation
 from simkit.study.analysis.comparing.sweep import sweep
 from simkit.study.grids.grid import Grid, demo
 from simkit.study.material.material import Source, open_material
+
+import simkit
 from simkit.study.statistics import interval
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
@@ -169,11 +169,12 @@ assert quick or all(gaps[name]["noise"] for name in (*tried[4:6], tried[7]))
 # then 8 for all of the network, where the paper has 25.
 
 # %%
-from simkit.learn.methods import make
-from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.explaining.from_pixels import from_pixels
 from simkit.study.analysis.explaining.heat_maps import HeatMaps, heat_maps, located
 from simkit.study.material.shown import Shown
+
+from simkit.learn.methods import make
+from simkit.learn.steps.optim import Settings
 
 # %%
 few = simkit.data.open(f"scenes:images={80 if quick else 600},val=1,test={60 if quick else 1000}")

@@ -90,7 +90,7 @@ def neighbours(
     )
 
 
-def curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
+def temperature_curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
     """Temperature over scaled distance, of soft positives and of soft negatives.
 
     Parameters
@@ -106,7 +106,7 @@ def curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
         method, side ("present" where something present is nearest, else "absent"), distance,
         temperature, and slope: the size of the loss's gradient at a logit of 0.
     """
-    checks.count(points, "curves: points")
+    checks.count(points, "temperature_curves: points")
     distance = torch.linspace(0, 1, points, dtype=torch.float64)
     far = torch.full_like(distance, torch.inf)
     parts = []

@@ -222,7 +222,7 @@ def damage(
     return pd.concat(parts, ignore_index=True)
 
 
-def summary(table: Any) -> pd.DataFrame:
+def damage_summary(table: Any) -> pd.DataFrame:
     """Medians of a table of `damage`.
 
     Returns
@@ -236,7 +236,7 @@ def summary(table: Any) -> pd.DataFrame:
     correlations = {"agreement": "positive", "control": "control_positive"}
     columns = {"model": str, "present": bool, **dict.fromkeys(correlations, float | None)}
     columns |= dict.fromkeys(("distance", *_ENDS), float)
-    table = frame(table, columns, asker="summary", mend="give what damage returns")
+    table = frame(table, columns, asker="damage_summary", mend="give what damage returns")
     for name, positive in correlations.items():
         table[positive] = np.where(table[name].isna(), np.nan, table[name] > 0)
     labels = np.where(table.pop("present"), "present", "absent")
@@ -249,7 +249,7 @@ def summary(table: Any) -> pd.DataFrame:
     return result.reset_index().astype({"model": object, "labels": object})
 
 
-class Course:
+class MapCourse:
     """A watcher that measures the class maps after every epoch.
 
     Parameters
@@ -263,9 +263,9 @@ class Course:
     """
 
     def __init__(self, method: Method, inputs: Any, truth: Truth, *, share: float = 0.05) -> None:
-        checks.same_images(inputs, truth, "Course")
+        checks.same_images(inputs, truth, "MapCourse")
         self.method, self.inputs, self.truth = method, inputs, truth
-        self.share = checks.part(share, "Course: share", most=0.5)
+        self.share = checks.part(share, "MapCourse: share", most=0.5)
         self.rows: list[dict[str, Any]] = []
 
     def __call__(self, *step: object) -> None:
@@ -338,10 +338,10 @@ def top_scores(
     return table.stack().rename("probability").reset_index()
 
 
-def medians(table: Any) -> dict[str, list[float]]:
+def top_score_medians(table: Any) -> dict[str, list[float]]:
     """Of a table of `top_scores`: by model the median probability of every rank, from the first."""
     columns = {"model": str, "rank": int, "probability": float}
-    table = frame(table, columns, asker="medians", mend="give what top_scores returns")
+    table = frame(table, columns, asker="top_score_medians", mend="give what top_scores returns")
     return {
         model: rows.groupby("rank")["probability"].median().tolist()
         for model, rows in table.groupby("model", sort=False)

@@ -18,9 +18,9 @@ from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.boostlu import BoostLU
 from simkit.study.analysis import checks
 from simkit.study.analysis.checks import Methods
-from simkit.study.analysis.learning import KINDS, kinds
+from simkit.study.analysis.learning import LABEL_KINDS, kinds
 
-_NAMES = {  # of KINDS, in this order
+_NAMES = {  # of LABEL_KINDS, in this order
     "true positive": "named present",
     "false negative": "false negative",
     "true negative": "true negative",
@@ -106,7 +106,7 @@ def cell_gradients(
     """
     rows = _asked(np.shape(maps), 4, labels, truth)
     maps, kind, parts = np.asarray(maps), kinds(labels, truth), []
-    order = [(KINDS.index(name), above) for name in _NAMES for above in (True, False)]
+    order = [(LABEL_KINDS.index(name), above) for name in _NAMES for above in (True, False)]
     for spec in checks.some(methods, "cell_gradients"):
         method, state = _started(spec, labels)
         sums = []
@@ -118,7 +118,7 @@ def cell_gradients(
         table = table.loc[[each for each in order if each in table.index]].reset_index()
         table["push"] /= table["number"]
         table["closed"] /= table["number"]
-        table["labels"] = [_NAMES[KINDS[place]] for place in table.pop("kind")]
+        table["labels"] = [_NAMES[LABEL_KINDS[place]] for place in table.pop("kind")]
         table["cells"] = np.where(table.pop("above"), "above", "below")
         parts.append(table.assign(method=spec))
     columns = ["method", "labels", "cells", "number", "push", "closed", "error"]

@@ -29,7 +29,7 @@ from simkit.study.frames import frame
 
 W = TypeVar("W", bound=Watcher)
 
-KINDS = ("true positive", "true negative", "false negative")
+LABEL_KINDS = ("true positive", "true negative", "false negative")
 
 
 def watched(
@@ -94,14 +94,15 @@ def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
     Returns
     -------
     (N, L) int8
-        A place in KINDS; -1 in images that were not asked about, and where the truth itself is
-        unknown. Labels that say "absent" are negatives like the assumed ones: false where the
+        A place in LABEL_KINDS; -1 in images that were not asked about, and where the truth itself
+        is unknown. Labels that say "absent" are negatives like the assumed ones: false where the
         annotator erred.
     """
     labels.check_about(truth, "the task's labels")
     every = np.arange(labels.shape[0])
-    kind = np.where(truth.rows(every), KINDS.index("false negative"), KINDS.index("true negative"))
-    kind[labels.rows(every) == PRESENT] = KINDS.index("true positive")
+    positive, negative, missed = range(3)  # of LABEL_KINDS
+    kind = np.where(truth.rows(every), missed, negative)
+    kind[labels.rows(every) == PRESENT] = positive
     kind[~truth.known_rows(every) | ~labels.asked[:, None]] = -1
     return kind.astype(np.int8)
 
@@ -132,9 +133,9 @@ def memorisation(
     Returns
     -------
     DataFrame
-        A row for each method, kind of label (of KINDS, those that occur) and epoch from 1: labels
-        (number of the kind), highest (number of them with their highest loss in this epoch, the
-        first of equal ones), share (highest / labels), and the loss in this epoch: mean, low,
+        A row for each method, kind of label (of LABEL_KINDS, those that occur) and epoch from 1:
+        labels (number of the kind), highest (number of them with their highest loss in this epoch,
+        the first of equal ones), share (highest / labels), and the loss in this epoch: mean, low,
         median and high (quartiles).
 
     References
@@ -143,7 +144,7 @@ def memorisation(
     """
     which, parts = kinds(task.labels, truth), []
     for name, losses in recorded(task, methods, _an_loss, **training).items():
-        for place, kind in enumerate(KINDS):
+        for place, kind in enumerate(LABEL_KINDS):
             own = losses[:, which == place]  # (epochs, labels)
             epochs, labels = own.shape
             if labels:
@@ -157,7 +158,7 @@ def memorisation(
     return pd.concat(parts, ignore_index=True)
 
 
-def early(table: Any, method: str, kind: str) -> float:
+def early_share(table: Any, method: str, kind: str) -> float:
     """The share of labels of this kind with their highest loss in the first epoch.
 
     Parameters
@@ -170,11 +171,11 @@ def early(table: Any, method: str, kind: str) -> float:
     Kim et al., CVPR 2022, Table 1.
     """
     columns = {"method": str, "kind": str, "epoch": int, "share": float}
-    table = frame(table, columns, asker="early", mend="give what memorisation returns")
+    table = frame(table, columns, asker="early_share", mend="give what memorisation returns")
     shares = table.query("method == @method and kind == @kind and epoch == 1")["share"]
     if shares.empty:
         raise BadInput(
-            f"early: there are no labels of the kind {kind!r} under {method!r}; give "
+            f"early_share: there are no labels of the kind {kind!r} under {method!r}; give "
             "those of the table"
         )
     return float(shares.iloc[0])
@@ -245,7 +246,7 @@ def modification(task: Task, truth: Truth, methods: Methods, **training: Any) ->
     2023 (BoostLU), Fig. 5.
     """
     which, unknown = _unknown(task, truth)
-    wrong = unknown & (which == KINDS.index("false negative"))
+    wrong = unknown & (which == LABEL_KINDS.index("false negative"))
     parts = []
     for name, selected in selections(task, methods, **training).items():
         modified = selected & unknown

@@ -29,12 +29,12 @@ from simkit.learn.pointed import middle, pointed
 from simkit.learn.trained import Trained
 from simkit.study.analysis import checks
 from simkit.study.analysis.explaining import check_models, explained
-from simkit.study.analysis.learning import KINDS, kinds
+from simkit.study.analysis.learning import LABEL_KINDS, kinds
 from simkit.study.sources import StudyData
 
 Picks = Sequence[tuple[int, str]]  # row of an image, name of a class
 Draws = Iterable[Mapping[str, Trained]]  # of each draw its models by method
-_NAMES = {  # of KINDS, in this order
+_NAMES = {  # of LABEL_KINDS, in this order
     "true positive": "annotated positive",
     "false negative": "unannotated positive",
     "true negative": "negative",
@@ -163,7 +163,7 @@ def heat_maps(
     kind = kinds(labels, truth)[table["image"], c]
     if (kind < 0).any():
         raise BadInput("heat_maps: the truth does not know all that was picked; pick others")
-    table["kind"] = [_NAMES[KINDS[place]] for place in kind]
+    table["kind"] = [_NAMES[LABEL_KINDS[place]] for place in kind]
     parts = []
     for model, one in kept.items():
         place = pd.Index(one.images).get_indexer(table["image"])
@@ -214,12 +214,12 @@ def located(
         side = next((maps.shape[-1] for maps in one.maps.values()), 1)
         inside = _inside(boxes, one.images, classes, side)
         kind = of_labels[one.images][:, classes]
-        small = (kind != KINDS.index("true negative")) & ~inside.any(-1)
+        small = (kind != LABEL_KINDS.index("true negative")) & ~inside.any(-1)
         kind[small] = -1  # no cell has its middle in a box
         for epoch, maps in one.maps.items():
             values = maps[:, classes].reshape(inside.shape) / 255.0
             for name, shown in _NAMES.items():
-                if (mask := kind == KINDS.index(name)).any():
+                if (mask := kind == LABEL_KINDS.index(name)).any():
                     row = {"model": model, "epoch": epoch, "kind": shown}
                     rows.append(row | _means(values[mask], inside[mask]))
     return pd.DataFrame(rows)

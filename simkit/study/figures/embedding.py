@@ -205,7 +205,7 @@ class TemperatureCurve(Figure):
 
     name = "temperature-curve"
     title = "Temperature of soft labels over distance"
-    made_by = "simkit.study.analysis.embedding.curves"
+    made_by = "simkit.study.analysis.embedding.temperature_curves"
     reads: ClassVar = {
         "method": str, "side": str, "distance": float, "temperature": Endless, "slope": float,
     }  # fmt: skip

@@ -197,7 +197,7 @@ class LossShapes(Figure):
 
     name = "loss-shapes"
     title = "Loss and gradient over the logit, early and late"
-    made_by = "simkit.study.analysis.loss_shapes.loss_shapes"
+    made_by = "simkit.study.analysis.losses.loss_shapes"
     reads: ClassVar = {
         "method": str, "entry": str, "epoch": int, "logit": float, "loss": float, "gradient": float,
     }  # fmt: skip

@@ -13,10 +13,10 @@ from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.study.analysis.embedding import (
-    curves,
     label_distances,
     neighbours,
     reached,
+    temperature_curves,
     temperatures,
 )
 
@@ -103,7 +103,7 @@ REFERENCE = Truth.of(TRUE, classes=CLASSES)
 
 
 def test_curves_are_the_formula():
-    table = curves(["se", "se-i(gamma=0.5, beta=1)"], points=3)
+    table = temperature_curves(["se", "se-i(gamma=0.5, beta=1)"], points=3)
     assert table["method"].tolist() == ["se"] * 6 + ["se-i(gamma=0.5, beta=1)"] * 6
     assert table["side"].tolist() == (["present"] * 3 + ["absent"] * 3) * 2
     assert table["distance"].tolist() == [0, 0.5, 1] * 4
@@ -160,9 +160,9 @@ def test_similar_classes_stand_side_by_side():
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda: curves("an"), "'an' has no temperatures; name se"),
-        (lambda: curves([]), "no method is named"),
-        (lambda: curves(["se"], points=0), "curves: points is 0"),
+        (lambda: temperature_curves("an"), "'an' has no temperatures; name se"),
+        (lambda: temperature_curves([]), "no method is named"),
+        (lambda: temperature_curves(["se"], points=0), "temperature_curves: points is 0"),
         (lambda: temperatures(TASK, ["se"], 4), "image 4 was not asked about"),
         (lambda: temperatures(TASK, ["se"], 5), "no image 5"),
         (lambda: temperatures(TASK, ["se"], 0, truth=Truth.of(TRUE)), "another data set"),

@@ -20,13 +20,13 @@ from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.learn.trained import Trained
 from simkit.study.analysis.explaining import (
-    Course,
+    MapCourse,
     damage,
+    damage_summary,
     explanations,
     from_pixels,
-    medians,
     models,
-    summary,
+    top_score_medians,
     top_scores,
 )
 from simkit.study.sources import ImageTransform
@@ -143,7 +143,7 @@ def test_damage_by_hand_and_by_scipy() -> None:
 
 def test_a_summary_is_of_medians() -> None:
     table = damage(*PAIR, INPUTS, TRUTH)
-    result = summary(table).set_index(["model", "labels"])
+    result = damage_summary(table).set_index(["model", "labels"])
     assert list(result.index) == [(m, s) for m in PAIR[1] for s in ("present", "absent")]
     for (model, labels), row in result.iterrows():
         own = table[(table["model"] == model) & (table["present"] == (labels == "present"))]
@@ -151,10 +151,10 @@ def test_a_summary_is_of_medians() -> None:
         values = own["agreement"][~np.isnan(own["agreement"])]
         assert row["agreement"] == np.median(values) and row["positive"] == (values > 0).mean()
         assert row["control"] == np.nanmedian(own["control"])
-    flat = summary(table[table["agreement"].isna() & (table["model"] == "m")])
+    flat = damage_summary(table[table["agreement"].isna() & (table["model"] == "m")])
     assert flat[["agreement", "positive"]].isna().all(axis=None) and flat["top"].notna().all()
     with pytest.raises(BadInput, match="no column 'full_top'; give what damage returns"):
-        summary(table.drop(columns="full_top"))
+        damage_summary(table.drop(columns="full_top"))
 
 
 def test_missing_labels_lower_the_top_of_present_classes_and_a_boost_restores_it(
@@ -162,7 +162,7 @@ def test_missing_labels_lower_the_top_of_present_classes_and_a_boost_restores_it
 ) -> None:
     partial = {key: trained[key] for key in ("an", "an+boostlu(train=false)")}
     inputs, truth = scenes.inputs("test", "maps"), scenes.truth("test")
-    table = summary(damage(trained["full"], partial, inputs, truth))
+    table = damage_summary(damage(trained["full"], partial, inputs, truth))
     present, absent = (rows.iloc[0] for _, rows in table.groupby("labels", sort=False))
     assert present["maps"] + absent["maps"] == 80 * 52
     assert present["agreement"] > present["control"] + 0.1 and present["positive"] > 0.75
@@ -180,7 +180,7 @@ def test_the_course_ends_at_the_trained_model(scenes) -> None:
     known = np.arange(80 * 52).reshape(80, 52) % 3 > 0
     present = truth.rows(range(80))
     partly = Truth.of(present & known, truth.images, truth.classes, known)
-    course = Course(make("an"), inputs, partly)
+    course = MapCourse(make("an"), inputs, partly)
     assert course.table("an").columns[0] == "model"
     done = models(scenes, ["an"], "rpa(keep=0.5)", settings=SETTINGS, watch={"an": [course]})["an"]
     table = course.table("an")
@@ -203,7 +203,7 @@ def test_top_scores_are_those_of_every_image(scenes, trained) -> None:
     own = table[table["model"] == "an"]
     values = own.pivot(index="image", columns="rank", values="probability")
     np.testing.assert_allclose(values[[1, 2, 3]], wanted)
-    middle = medians(table)
+    middle = top_score_medians(table)
     assert list(middle) == ["full", "an"]
     np.testing.assert_allclose(middle["an"], np.median(wanted, 0))
     assert middle["full"][0] > middle["an"][0]  # single positives lower the scores
@@ -229,8 +229,8 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
             lambda s: next(explanations(FULL_MODEL, POOLED)),
             "maps of features, and these are pooled",
         ),
-        (lambda s: Course(make("an"), INPUTS, TRUTH, share=0), "Course: share is 0"),
-        (lambda s: Course(make("an"), INPUTS, TRUTH.select([0])), "Course: 6 inputs came"),
+        (lambda s: MapCourse(make("an"), INPUTS, TRUTH, share=0), "MapCourse: share is 0"),
+        (lambda s: MapCourse(make("an"), INPUTS, TRUTH.select([0])), "MapCourse: 6 inputs came"),
         (lambda s: top_scores(PARTIAL, INPUTS, ranks=4), "ranks is 4; a whole number from 1 to 3"),
         (lambda s: top_scores(PARTIAL, INPUTS, classes=[3]), "one index or more from 0 to 2"),
     ],

@@ -13,9 +13,9 @@ from simkit.learn.methods import Task, make
 from simkit.learn.methods.pieces.remembered import unpack
 from simkit.learn.train import Settings, train
 from simkit.study.analysis.learning import (
-    KINDS,
+    LABEL_KINDS,
     corrections,
-    early,
+    early_share,
     innermost,
     kinds,
     memorisation,
@@ -121,7 +121,7 @@ def test_losses_are_as_counted_from_every_loss() -> None:
     train(TASK, make("ll-ct"), watch=[look], **HOW)
     which = kinds(LABELS, TRUTH)
     for row in memorisation(TASK, TRUTH, "ll-ct", **HOW).to_dict("records"):
-        own = losses[:, which == KINDS.index(row["kind"])]
+        own = losses[:, which == LABEL_KINDS.index(row["kind"])]
         now = own[row["epoch"] - 1]
         quartiles = [row[name] for name in ("low", "median", "high")]
         np.testing.assert_allclose(quartiles, np.quantile(now, [0.25, 0.5, 0.75]), atol=1e-6)
@@ -130,7 +130,7 @@ def test_losses_are_as_counted_from_every_loss() -> None:
         assert row["highest"] == (own.argmax(0) == row["epoch"] - 1).sum()
     for (method, kind), shares in table.groupby(["method", "kind"])["share"]:
         assert shares.sum() == pytest.approx(1)
-        assert early(table, method, kind) == shares.iloc[0]
+        assert early_share(table, method, kind) == shares.iloc[0]
     again = memorisation(TASK, TRUTH, ["an", "ll-ct"], **HOW)
     pd.testing.assert_frame_equal(table, again)
 
@@ -139,9 +139,9 @@ def test_a_kind_without_labels_has_no_rows() -> None:
     table = memorisation(FULL, TRUTH, settings=Settings(epochs=1))
     assert set(table["kind"]) == {"true positive", "true negative"}
     with pytest.raises(BadInput, match="no labels of the kind 'false negative' under 'an'"):
-        early(table, "an", "false negative")
+        early_share(table, "an", "false negative")
     with pytest.raises(BadInput, match="no column 'share'; give what memorisation returns"):
-        early(table.drop(columns="share"), "an", "true positive")
+        early_share(table.drop(columns="share"), "an", "true positive")
 
 
 def test_modified_labels_follow_the_rules_of_the_methods() -> None:

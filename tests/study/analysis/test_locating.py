@@ -15,6 +15,7 @@ from simkit.learn.methods import make
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.pointed import pointed
 from simkit.learn.steps.optim import Settings
+from simkit.study.analysis.comparisons import ablation
 from simkit.study.analysis.explaining import explanations, models
 from simkit.study.analysis.locating import (
     HeatMaps,
@@ -195,6 +196,10 @@ def test_the_pointing_game_of_each_model_and_draw(scenes, test, trained) -> None
         ap = average_precision(own.scores(inputs), truth.present)
         assert row["map"] == mean_ap(ap[scenes.data.leaves])
     assert table["pointing"][0] > table["pointing"][1] > blind(boxes)["centre"]
+    both = pointing(scenes, draws[:1] * 2, scheme="single-positive")  # compared as runs are
+    rows = ablation(both, "full", metric="pointing").set_index("method")
+    assert rows["base"]["full"] and rows["draws"]["an"] == 2
+    assert rows["gap"]["an"] == pytest.approx(rows["mean"]["an"] - rows["mean"]["full"])
 
 
 def test_features_of_the_middle_see_boxes_there_alone(scenes, trained) -> None:

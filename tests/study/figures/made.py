@@ -28,13 +28,18 @@ from simkit.study.analysis.class_priors import (
     readings,
 )
 from simkit.study.analysis.comparisons import ablation
-from simkit.study.analysis.embedding import curves, label_distances, neighbours, temperatures
-from simkit.study.analysis.explaining import Course, damage, top_scores
+from simkit.study.analysis.embedding import (
+    label_distances,
+    neighbours,
+    temperature_curves,
+    temperatures,
+)
+from simkit.study.analysis.explaining import MapCourse, damage, top_scores
 from simkit.study.analysis.gradients import cell_gradients
 from simkit.study.analysis.labelling import confusion, depths, distributions, revealed
 from simkit.study.analysis.learning import corrections, memorisation, modification
 from simkit.study.analysis.locating import HeatMaps, activation, heat_maps, located, object_size
-from simkit.study.analysis.loss_shapes import Scene, loss_shapes
+from simkit.study.analysis.losses import Scene, loss_shapes
 from simkit.study.frames import opened
 from tests.study import planted, planted_classes
 
@@ -171,7 +176,7 @@ def _of_labels() -> dict[str, pa.Table]:
         "revealed": revealed(truth, some, 0, prices=prices("openimages")),
         "neighbours": neighbours(truth, inputs, "0", k=3, labels=labels),
         "label-distances": label_distances(np.random.default_rng(0).random((L, 4)), CLASSES),
-        "temperature-curve": curves(["se", "se-l"], points=9),
+        "temperature-curve": temperature_curves(["se", "se-l"], points=9),
         "temperatures": temperatures(task, ["se", "se-l"], 0, truth=truth),
         "loss-shapes": loss_shapes(Scene.drawn(images=20), ["an", "ll-r"], logits=(-2.0, 0.0, 2.0)),
         "common-classes": priors(truth, estimates(task, ("labels",))),
@@ -185,7 +190,7 @@ def _trained() -> dict[str, pa.Table]:
     there = truth.rows(np.arange(N))
     known = PartialLabels.of(np.where(there, 1, -1), classes=CLASSES, asked=np.ones(N, bool))
     full = train(Task(known, inputs), make("full"), **SHORT)
-    course = Course(make("an"), inputs, truth)
+    course = MapCourse(make("an"), inputs, truth)
     an = train(task, make("an"), watch=[course], **SHORT)
     images, classes = np.nonzero(there)
     corners = np.tile([0, 0, 10, 10], (len(images), 1)).astype(float)

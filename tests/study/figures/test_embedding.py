@@ -6,7 +6,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.analysis.embedding import curves
+from simkit.study.analysis.embedding import temperature_curves
 from simkit.study.figures.style import ABSENT, PRESENT
 from tests.study.figures.made import legend, named_lines
 from tests.study.figures.test_every_table import check_picture
@@ -114,7 +114,7 @@ def test_names_of_many_classes_have_room() -> None:
 
 
 def test_a_colour_for_each_setting_and_a_dash_for_each_side() -> None:
-    table = curves(["se", "se(beta=1)"], points=5)
+    table = temperature_curves(["se", "se(beta=1)"], points=5)
     drawing = figures.make("temperature-curve")(table)
     left, right = drawing.axes
     for axes, what in ((left, "temperature"), (right, "slope")):
@@ -135,12 +135,14 @@ def test_a_colour_for_each_setting_and_a_dash_for_each_side() -> None:
     ],
 )
 def test_ticks_reach_as_far_as_the_temperatures(beta: int, wanted: list[str]) -> None:
-    left = figures.make("temperature-curve")(curves([f"se(beta={beta})"], points=5)).axes[0]
+    left = figures.make("temperature-curve")(
+        temperature_curves([f"se(beta={beta})"], points=5)
+    ).axes[0]
     assert names(left) == wanted
 
 
 def test_curves_end_at_the_largest_number() -> None:
-    table = curves(["se(beta=800)"], points=5)
+    table = temperature_curves(["se(beta=800)"], points=5)
     assert np.isinf(table["temperature"]).any()
     left = figures.make("temperature-curve")(table).axes[0]
     assert np.isfinite(left.get_ylim()).all() and left.get_ylim()[1] > 1e260

@@ -25,7 +25,7 @@ class MapCourse(Figure):
 
     name: ClassVar[str] = "map-course"
     title: ClassVar[str] = "Attribution scores of class maps over the epochs"
-    made_by: ClassVar[str] = "simkit.study.analysis.explaining.Course.table"
+    made_by: ClassVar[str] = "simkit.study.analysis.explaining.MapCourse.table"
     reads: ClassVar = {
         "model": str,
         "labels": str,

@@ -8,7 +8,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.methods import Task, get, make, names
-from simkit.study.analysis.loss_shapes import Scene, at, gradient, loss_shapes
+from simkit.study.analysis.losses import Scene, loss_at, loss_gradient, loss_shapes
 
 GRID = (-8.0, -1.0, 0.0, 1.0, 8.0)
 SCENE = Scene.drawn()
@@ -42,11 +42,11 @@ def test_an_is_the_cross_entropy_of_the_entry() -> None:
     for x in GRID:
         p = 1 / (1 + np.exp(-x))
         for epoch in (1, 10):
-            positive = at(TABLE, "an", "known positive", epoch, x)
-            unknown = at(TABLE, "an", "unknown", epoch, x + 0.01)  # the nearest logit
+            positive = loss_at(TABLE, "an", "known positive", epoch, x)
+            unknown = loss_at(TABLE, "an", "unknown", epoch, x + 0.01)  # the nearest logit
             assert positive["gradient"] == pytest.approx(p - 1, abs=1e-4)
             assert unknown["gradient"] == pytest.approx(p, abs=1e-4)
-            assert gradient(TABLE, "an", "unknown", epoch, x) == unknown["gradient"]
+            assert loss_gradient(TABLE, "an", "unknown", epoch, x) == unknown["gradient"]
             assert positive["loss"] == pytest.approx(np.log1p(np.exp(-x)) - least, abs=1e-3)
             assert unknown["loss"] == pytest.approx(np.log1p(np.exp(x)) - least, abs=1e-3)
             assert not unknown["selected"]
@@ -56,7 +56,7 @@ def test_entries_of_ones_own_and_a_late_epoch() -> None:
     entries = {"mine": SCENE.entries()["unknown"]}
     table = loss_shapes(SCENE, "ll-r", logits=np.array(GRID), entries=entries, epochs=(1, 5))
     assert set(table["entry"]) == {"mine"}
-    early, late = (at(table, "ll-r", "mine", epoch, 8) for epoch in (1, 5))
+    early, late = (loss_at(table, "ll-r", "mine", epoch, 8) for epoch in (1, 5))
     assert early["gradient"] == pytest.approx(1, abs=1e-3) and not early["selected"]
     assert late["gradient"] == 0 and late["selected"]
 
@@ -69,7 +69,7 @@ def test_every_method_has_a_shape_of_the_size_of_one_entry(name: str) -> None:
     epochs = (1,) if make(spec).needs.features else (1, 3)  # these learn slowly
     table = loss_shapes(SCENE, [spec], logits=(-3.0, 0.0), entries=entries, epochs=epochs)
     for epoch in epochs:
-        assert -8 < gradient(table, spec, "known positive", epoch, -3) < -0.03, epoch
+        assert -8 < loss_gradient(table, spec, "known positive", epoch, -3) < -0.03, epoch
     assert np.isfinite(table["loss"]).all()
 
 
@@ -78,7 +78,7 @@ def test_parameters_of_a_state_learn_at_their_own_rate() -> None:
     slow, fast = (f"latent-noise(ratio={ratio})" for ratio in (0.1, 10.0))
     table = loss_shapes(SCENE, [slow, fast], logits=(4.0,), entries=entries, epochs=(1, 3))
     for spec, still in ((slow, True), (fast, False)):
-        early, late = (gradient(table, spec, "unknown", epoch, 4) for epoch in (1, 3))
+        early, late = (loss_gradient(table, spec, "unknown", epoch, 4) for epoch in (1, 3))
         assert (abs(late - early) < 0.1) is still, (spec, early, late)
 
 
@@ -87,8 +87,11 @@ def test_parameters_of_a_state_learn_at_their_own_rate() -> None:
     [
         (lambda: loss_shapes(SCENE, ()), "loss_shapes: no method is named"),
         (lambda: loss_shapes(SCENE, "an", epochs=(1, 2.5)), "loss_shapes: an epoch is 2.5"),
-        (lambda: at(TABLE, "an", "unknown", 2, 0), "no entry 'unknown' under 'an' in epoch 2"),
-        (lambda: at(TABLE.drop(columns="loss"), "an", "unknown", 1, 0), "no column 'loss'; give"),
+        (lambda: loss_at(TABLE, "an", "unknown", 2, 0), "no entry 'unknown' under 'an' in epoch 2"),
+        (
+            lambda: loss_at(TABLE.drop(columns="loss"), "an", "unknown", 1, 0),
+            "no column 'loss'",
+        ),
     ],
 )
 def test_what_has_no_shape_is_refused(act, said) -> None:

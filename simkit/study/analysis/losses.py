@@ -148,23 +148,23 @@ def loss_shapes(
     return pd.concat(parts, ignore_index=True)
 
 
-def at(table: Any, method: str, entry: str, epoch: int, logit: float) -> dict[str, Any]:
+def loss_at(table: Any, method: str, entry: str, epoch: int, logit: float) -> dict[str, Any]:
     """The row of a table of `loss_shapes` that is nearest to this logit."""
     columns = {"method": str, "entry": str, "epoch": int, "logit": float, "loss": float}
     columns |= {"gradient": float, "selected": bool}
-    table = frame(table, columns, asker="at", mend="give what loss_shapes returns")
+    table = frame(table, columns, asker="loss_at", mend="give what loss_shapes returns")
     rows = table.query("method == @method and entry == @entry and epoch == @epoch")
     if rows.empty:
         raise BadInput(
-            f"at: the table has no entry {entry!r} under {method!r} in epoch {epoch}; give those "
-            "of a table that loss_shapes returns"
+            f"loss_at: the table has no entry {entry!r} under {method!r} in epoch {epoch}; give "
+            "those of a table that loss_shapes returns"
         )
     return dict(rows.loc[(rows["logit"] - logit).abs().idxmin()])
 
 
-def gradient(table: Any, method: str, entry: str, epoch: int, logit: float) -> float:
+def loss_gradient(table: Any, method: str, entry: str, epoch: int, logit: float) -> float:
     """The gradient in that row: above 0 the logit is pushed down, below 0 it is pulled up."""
-    return float(at(table, method, entry, epoch, logit)["gradient"])
+    return float(loss_at(table, method, entry, epoch, logit)["gradient"])
 
 
 class _Moved:
