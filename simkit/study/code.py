@@ -27,8 +27,8 @@ def code_id(parts: Iterable[object] = ()) -> str:
     parts: schemes and methods of the run, of which some may be defined outside simkit: then the
     files of their classes, and of what these inherit from or wrap, count in.
     """
-    files = {sys.modules[kind.__module__].__dict__.get("__file__") for kind in _kinds(parts)}
-    paths = {Path(file) for file in files if file}
+    modules = {sys.modules.get(kind.__module__) for kind in _kinds(parts)}
+    paths = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
     return _code_id(tuple(sorted(path for path in paths if ROOT not in path.parents)))
 
 
@@ -36,7 +36,8 @@ def _kinds(parts: Iterable[object]) -> Iterator[type]:
     """Classes of the parts, of what they wrap, and those these inherit from."""
     for part in parts:
         yield from type(part).__mro__
-        yield from _kinds([part.inner] if hasattr(part, "inner") else [])
+        inner = getattr(part, "inner", None)
+        yield from _kinds([] if inner is None else [inner])
 
 
 @cache

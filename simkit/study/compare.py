@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,8 +20,8 @@ from simkit.study import figures, runs, store
 from simkit.study.cells import lines
 from simkit.study.estimate import Estimate, estimate_of
 from simkit.study.frames import opened
-from simkit.study.grid import REFERENCE, Grid, Setting, at_edge
-from simkit.study.jobs import Choices, Job, check, choice_of, jobs, source_of, sweep
+from simkit.study.grid import REFERENCE, Grid
+from simkit.study.jobs import Job, check, jobs, source_of, sweep
 from simkit.study.limit import money
 from simkit.study.report import (
     chapter_of_settings,
@@ -33,10 +34,11 @@ from simkit.study.report import (
 from simkit.study.runs import Runs, write, writers
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored, usable_cores
 from simkit.study.sources import StudyData, open_source
+from simkit.study.sweep import choose
 from simkit.study.toml import toml, toml_key
 from simkit.study.worker import tuning_labels
 
-_PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
+PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,14 +195,15 @@ class _Work:
     def run(self, progress: Progress) -> Comparison:
         every, tried = jobs(self.grid, self.data), sweep(self.grid, self.data)
         planned, failed = sum(job.runs for job in every), list[str]()
-        notes = self._other_code([*tried, *every])
+        others = self._other_code(tried)
         before = sum(job.runs for job in self._mine(tried))
         total = before + sum(job.runs for job in self._mine(every))
         if tried:
             self._begin(tried)
             swept = self._swept(tried, lambda done, of: progress(done, total))
-            chosen, failed = choose(self.grid, tried, swept)
+            chosen, failed = choose(tried, swept)
             every = jobs(self.grid, self.data, chosen)
+        others += self._other_code(every)
         self._begin(every)
         mine = self._mine(every)
         trained: Progress = lambda done, of: progress(before + done, total)  # noqa: E731
@@ -214,7 +217,7 @@ class _Work:
         failures = (*failed, *finished.sentences(mine))
         rows = runs.together(tables, **self.about, failures=failures, planned=planned)
         result = Comparison(
-            rows, self.grid, (*notes, *notes_of(opened(rows))),
+            rows, self.grid, (*self._of_other_code(others), *notes_of(opened(rows))),
             self._validation_dollars(tried), left, max(len(tried), len(every)),
         )  # fmt: skip
         return result if left else written(result, self.folder)
@@ -226,20 +229,21 @@ class _Work:
         stems = [stem(job, self.bundles, self.workers.accept) for job in every]
         store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, **self.about)
 
-    def _other_code(self, every: list[Job]) -> list[str]:
-        """A sentence about results of other code, which are not used unless they are accepted."""
-        if not every:
-            return []
-        own = {job.code for job in every}
-        counts = store.codes(self.bundles, [job.key for job in every])
-        others = {code: n for code, n in counts.items() if code not in own}
-        if self.workers.accept in others:
-            number = others.pop(self.workers.accept)
-            return [f"results of code {self.workers.accept} are accepted ({number:,} jobs)"]
+    def _other_code(self, every: list[Job]) -> Counter[str]:
+        """How many unfinished jobs are there from other code, by its hash."""
+        left = [job.key for job in every if not store.finished(self.bundles, job.stem)]
+        return store.codes(self.bundles, left)
+
+    def _of_other_code(self, others: Counter[str]) -> list[str]:
+        """A sentence for each other code: its results are not used unless they are accepted."""
+        accept = self.workers.accept
         return [
-            f"{number:,} of {len(every):,} jobs are there from other code ({code}; this is "
-            f"{every[0].code}) and run again; --accept {code} keeps their results"
+            f"results of code {code} are used for {number:,} jobs, as --accept says"
+            if code == accept
+            else f"{number:,} jobs are there from other code ({code}) and were run again; "
+            f"--accept {code} keeps such results"
             for code, number in others.items()
+            if code == accept or accept not in others
         ]
 
     def _swept(self, tried: list[Job], progress: Progress) -> Finished:
@@ -268,39 +272,6 @@ class _Work:
         return float(bill.dollars)
 
 
-def choose(grid: Grid, tried: Sequence[Job], swept: Finished) -> tuple[Choices, list[str]]:
-    """The setting of each method under each scheme with the highest mAP on the validation labels,
-    the first of those that tie; and a sentence for each failure."""
-    scores: dict[tuple[str, str], list[Setting]] = {}
-    names: dict[str, str] = {}
-    for job in tried:
-        result = swept.done.get(job.key)
-        columns = ["scheme", "reference", "method", "tuned", "tuned_map"]
-        rows = result.table.select(columns).to_pylist() if result else []
-        reached = {(r["scheme"], r["reference"], r["method"], r["tuned"]): r for r in rows}
-        for one in job.purchases:
-            names[choice_of(one)] = str(one)
-            for spec, setting in zip(one.methods, one.settings, strict=True):
-                row = reached.get((one.scheme, one.reference, spec, setting.text))
-                score = row["tuned_map"] if row else None
-                key = choice_of(one), spec
-                scores.setdefault(key, []).append(dataclasses.replace(setting, score=score))
-    chosen: dict[tuple[str, str], Setting] = {}
-    sentences = swept.sentences(tried)
-    for (scheme, spec), settings in scores.items():
-        known = [one for one in settings if one.score is not None]
-        if known:
-            best = max(known, key=lambda one: one.score or 0.0)
-            edge = at_edge(best, settings)
-            chosen[scheme, spec] = dataclasses.replace(best, runs=len(settings), edge=edge)
-        else:
-            sentences.append(
-                f"{names[scheme]}, tuning, {spec}: no setting has a score on the validation "
-                "labels; see what failed, or leave tuning out"
-            )
-    return chosen, sentences
-
-
 def _grid(grid: Any, fair: bool) -> Grid:
     if isinstance(grid, str | os.PathLike):
         grid = Grid.load(grid)
@@ -322,7 +293,7 @@ def written(result: Comparison, folder: Path) -> Comparison:
     files = writers(result.rows)
     for file, text in _texts(result).items():
         files[file] = partial(Path.write_text, data=text, encoding="utf-8")
-    for file, name in _PICTURES.items():
+    for file, name in PICTURES.items():
         files[file] = partial(figures.make(name)(result).savefig, format="png")
     write(files, folder)
     earlier = {"reference.parquet", "reference.csv", "settings.toml"} - set(files)

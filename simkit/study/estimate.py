@@ -27,8 +27,9 @@ from simkit.study import jobs as planning
 from simkit.study import store
 from simkit.study.grid import Grid
 from simkit.study.jobs import Job, Size, backbone_seconds, stack_seconds
-from simkit.study.scheduler import Part, gpus, stem, usable_cores
+from simkit.study.scheduler import Part, gpus, stem, stored, usable_cores
 from simkit.study.sources import StudyData, kind_of, open_source
+from simkit.study.sweep import choose
 from simkit.study.worker import one_thread, run_bytes
 
 _BATCHES = 8  # that one epoch of the calibration has
@@ -129,6 +130,9 @@ def estimate_of(
     folder = folder / "bundles"
     workers = workers or (len(gpus()) if grid.pictures else 0) or usable_cores()
     tried, every = planning.sweep(grid, data), planning.jobs(grid, data)
+    if tried and all(store.finished(folder, stem(job, folder, accept)) for job in tried):
+        chosen, _ = choose(tried, stored(tried, folder, accept))
+        every = planning.jobs(grid, data, chosen)
     compared = sum(
         len(job.draws) * len(one.methods)
         for job in every for one in job.purchases if not one.reference

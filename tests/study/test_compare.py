@@ -1,0 +1,408 @@
+"""A comparison from grid to files: resumed, widened, shared, tuned, failing, interrupted."""
+
+import dataclasses
+import json
+import re
+import shutil
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simkit
+from simkit.errors import BadInput
+from simkit.study import compare as module
+from simkit.study import frames, jobs, runs, scheduler, store
+from simkit.study.compare import compare
+from simkit.study.describe import describe
+from simkit.study.grid import Grid
+from simkit.study.scheduler import Finished
+from simkit.study.sweep import choose
+from tests.study.work import planned, repeatable
+
+FILES = ["bundles", "cost_curve.png", "grid.toml", "heat_map.png", "reference.csv",
+         "reference.parquet", "summary.md", "table.csv", "table.parquet"]  # fmt: skip
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """No pictures, which take longer than these runs."""
+    monkeypatch.setattr(module, "PICTURES", {})
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_path, one_each):
+    grid, seen = small(), []
+    result = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    assert names(tmp_path) == FILES and result.failures == ()
+    assert len(names(tmp_path / "bundles")) == 2 * (2 * 2 + 1)
+    assert seen == [(n, 24) for n in (0, 2, 4, 6, 8, 12, 14, 16, 18, 20, 24)]
+    assert len(result.table) == 8 * 2 and len(result.reference) == 4 * 2
+    assert Grid.load(tmp_path / "grid.toml") == grid
+    back = simkit.open_runs(tmp_path)
+    pd.testing.assert_frame_equal(back.every, result.every)
+    assert len(frames.class_names(back.table)) == 52 and len(frames.leaves(back.table)) == 41
+    facts = json.loads(json.dumps(result.to_json(), allow_nan=False))
+    assert len(facts["cells"]) == 8 and facts["runs"] == facts["planned"] == 24
+    assert {"probability_best", "map", "low"} < set(facts["cells"][0])
+    text, summary = result.text(), (tmp_path / "summary.md").read_text()
+    assert text.startswith("For $10, ") and summary.startswith("# What to buy")
+    notes = [line for line in text.splitlines() if line.startswith("note: fpc")]
+    assert notes and all(re.match(r"note: fpc\(per_class=10\): \d+ of", note) for note in notes)
+    assert "## Notes" in summary and "Failed" not in summary and result.lacking() == []
+
+    (gone, damaged, *_) = sorted((tmp_path / "bundles").iterdir())
+    gone.unlink()
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    seen.clear()
+    with pytest.warns(UserWarning, match="is damaged"):
+        again = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    assert len(seen) == 3 and seen[-1] == (24, 24)  # the two jobs have 2 or 4 runs each
+    assert repeatable(again) == repeatable(result)
+
+
+def test_any_executor_and_any_number_of_workers_give_the_same_bits(small, tmp_path, undrawn):
+    grid = small(budgets=[10], draws=1)
+    here = compare(grid, out=tmp_path / "a", workers=1)
+    processes = compare(grid, out=tmp_path / "b", workers=2)
+    with ThreadPoolExecutor(1) as pool:
+        threads = compare(grid, out=tmp_path / "c", executor=pool)
+    assert repeatable(here) == repeatable(processes) == repeatable(threads)
+
+
+def test_another_grid_in_the_same_folder_keeps_what_is_there(small, tmp_path, undrawn, one_each):
+    compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
+    seen = []
+    compare(small(), out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    assert seen[0] == (8, 24)
+    narrow = small(budgets=[10], draws=1, reference=False)
+    compare(narrow, out=tmp_path, workers=1)
+    back = simkit.open_runs(tmp_path)
+    assert len(back.table) == 2 * 2 and back.reference.empty  # of this grid alone
+    assert Grid.load(tmp_path / "grid.toml") == narrow
+
+
+def test_without_budgets_amounts_are_as_written(small, tmp_path, undrawn):
+    grid = small(budgets=[], draws=1, schemes=["rpa(keep=0.2)", "rpa(keep=0.5)"])
+    table = compare(grid, out=tmp_path, workers=1).table
+    assert table["scheme_spec"].tolist()[::2] == ["rpa(keep=0.2)", "rpa(keep=0.5)"]
+    assert (
+        table["budget"].isna().all() and "What to buy" not in (tmp_path / "summary.md").read_text()
+    )
+
+
+def test_a_purchase_that_fails_does_not_stop_the_others(small, tmp_path, undrawn):
+    # An image costs $0.37 where one asks for a class that it shows, and $0.52 where for all.
+    grid = small(schemes=["single-positive", "full-subset"], budgets=[0.45, 10], draws=1)
+    result = compare(grid, out=tmp_path, workers=1)
+    assert len(result.table) == 3 * 2 and len(result.reference) == 4
+    (why,) = result.failures
+    assert why.startswith("full-subset, budget 0.45, draw 0: ") and "raise the budget" in why
+    assert (tmp_path / "summary.md").read_text().startswith("# Failed")
+    assert "2 of 12 runs failed" in result.text() and result.to_json()["planned"] == 12
+    assert simkit.open_runs(tmp_path).failures == result.failures
+    assert describe(tmp_path)["planned"] == 12
+
+
+def test_one_method_that_fails_is_said_again_and_not_run_again(tiny, tmp_path, undrawn):
+    grid, seen = tiny(methods=["an", "full"], draws=1), []
+    first = compare(grid, out=tmp_path, workers=1)
+    (why,) = first.failures
+    assert why.startswith("rpa(keep=0.5), draw 0, full: ") and "complete labels" in why
+    assert first.table["method"].tolist() == ["an"]
+    again = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    assert seen == [(2, 2)] and again.failures == first.failures
+
+
+@pytest.mark.parametrize("reference", [True, False])
+def test_when_all_fail_there_is_no_table(small, tmp_path, reference):
+    grid = small(schemes=["rpa"], methods=["full"], budgets=[10], draws=1, reference=reference)
+    with pytest.raises(BadInput, match=r"^every run failed; .*: rpa, budget 10, draw 0: method"):
+        compare(grid, out=tmp_path, workers=1)
+    assert names(tmp_path) == ["bundles"] and len(names(tmp_path / "bundles")) == 1
+
+
+def test_what_cannot_work_is_refused_before_anything_is_written(small, tiny, tmp_path):
+    out = tmp_path / "out"
+    for grid, how, words in (
+        (small(images=100_000), {}, "images is 100000"),
+        (tiny(schemes=["knowledge-graph"]), {}, "schemes lists 'knowledge-graph'"),
+        (tiny(pictures={"size": 32}), {}, "no pictures for 'train'"),
+        (tiny(), {"part": "5/4"}, "part is '5/4'"),
+        (["an"], {}, "grid is a list"),
+    ):
+        with pytest.raises(BadInput, match=words):
+            compare(grid, out=out, workers=1, **how)
+    assert not out.exists()
+    out.write_text("")
+    with pytest.raises(BadInput, match="out is a file"):
+        compare(small(), out=out)
+
+
+def test_a_grid_may_be_a_file_or_plain_values(tiny, tmp_path, undrawn):
+    (tmp_path / "grid.toml").write_text(tiny(draws=1).to_toml(), encoding="utf-8")
+    one = compare(tmp_path / "grid.toml", out=tmp_path / "one", workers=1)
+    two = compare(tomllib.loads(tiny(draws=1).to_toml()), out=tmp_path / "two", workers=1)
+    assert repeatable(one) == repeatable(two) and len(one.table) == 1
+
+
+def test_the_making_of_features_is_shown(small, tmp_path, undrawn, monkeypatch):
+    monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
+    seen = []
+    grid = small(data="scenes:images=12,val=4,test=8", budgets=[], draws=1, methods=["an"])
+    compare(grid, out=tmp_path / "out", workers=1, preparing=lambda *at: seen.append(at))
+    assert {(12, 12), (8, 8)} <= set(seen)
+
+
+def test_an_interruption_leaves_what_is_finished_and_the_results_before(
+    small, tmp_path, undrawn, one_each
+):
+    def stop(done, of):
+        if done == 10:
+            raise KeyboardInterrupt
+
+    compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    with pytest.raises(KeyboardInterrupt):
+        compare(small(budgets=[10, 20]), out=tmp_path, workers=1, progress=stop)
+    assert before.items() <= {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}.items()
+    facts = describe(tmp_path)
+    assert facts["runs"] == 8 and facts["unfinished"] == "4 of 10 jobs"
+    other = small(budgets=[10], draws=1, train={"epochs": 1})
+    compare(other, out=tmp_path, workers=1)
+    assert names(tmp_path) == [name for name in FILES if not name.endswith("png")]
+    assert Grid.load(tmp_path / "grid.toml") == other and "unfinished" not in describe(tmp_path)
+    assert set(simkit.open_runs(tmp_path).every["epochs"]) == {1}
+
+
+def test_parts_share_the_work_and_the_last_one_writes_the_tables(tiny, tmp_path, undrawn):
+    whole = compare(tiny(), out=tmp_path / "whole", workers=1)
+    out = tmp_path / "parts"
+    first = compare(tiny(), out=out, workers=1, part="2/2")
+    assert first.left == 2 and first.table["draw"].tolist() == [1]
+    assert names(out) == ["bundles", "plan.json"] and describe(out)["unfinished"] == "1 of 3 jobs"
+    assert compare(tiny(), out=out, workers=1, part="4/4").left == 2  # a part of nothing
+    last = compare(tiny(), out=out, workers=1, part="1/2")
+    assert last.left == 0 and repeatable(last) == repeatable(out) == repeatable(whole)
+    assert not (out / "plan.json").exists()
+    again = compare(tiny(), out=out, workers=1, part="2/2")
+    assert repeatable(again) == repeatable(whole)
+    rest, seen = tmp_path / "rest", []
+    compare(tiny(), out=rest, workers=1, part="3/3")
+    found = compare(tiny(), out=rest, workers=1, progress=lambda *at: seen.append(at))
+    assert seen[0] == (1, 3) and repeatable(found) == repeatable(whole)
+
+
+def test_what_is_damaged_is_left_to_the_part_whose_it_is(tiny, tmp_path, undrawn):
+    compare(tiny(), out=tmp_path, workers=1, part="1/2")
+    file = next((tmp_path / "bundles").glob("*.arrows"))
+    file.write_bytes(file.read_bytes()[:1000])
+    for part, left in (("2/2", 1), ("1/2", 0)):
+        with pytest.warns(UserWarning, match="damaged"):
+            assert compare(tiny(), out=tmp_path, workers=1, part=part).left == left
+    assert len(simkit.open_runs(tmp_path).table) == 3
+
+
+def test_results_of_other_code_are_said_and_kept_where_they_are_accepted(tiny, tmp_path, undrawn):
+    fair = tiny(fair=True, draws=2)
+    for grid, count in ((tiny(), 3), (fair, 1 + 2)):
+        out = tmp_path / f"{count}{grid.fair}"
+        first = compare(grid, out=out, workers=1)
+        bundles = out / "bundles"
+        code = str(first.every["key"][0]).partition("-")[2]
+        assert json.loads(first.every["environment"][0])["code"] == code
+        for path in list(bundles.iterdir()):  # as if other code had made them
+            key, _, _ = path.stem.partition("-")
+            result = store.load(bundles, path.stem, runs.SCHEMA)
+            store.save(result, bundles, f"{key}-00c0de00")
+            path.unlink()
+        shutil.copytree(out, tmp_path / "copy")
+        seen = []
+        how = {"accept": "00c0de00", "progress": lambda *at: seen.append(at)}  # noqa: B023
+        kept = compare(grid, out=out, workers=1, **how)
+        assert {one[0] for one in seen} <= {seen[-1][1], seen[-1][1] - 2}  # nothing was trained
+        assert repeatable(kept) == repeatable(first)
+        assert any("00c0de00" in note and f"{count} jobs" in note for note in kept.notes)
+        again = compare(grid, out=tmp_path / "copy", workers=1)
+        assert repeatable(again) == repeatable(first)
+        assert any("--accept 00c0de00" in note and f"{count} jobs" in note for note in again.notes)
+        last = compare(grid, out=tmp_path / "copy", workers=1)  # its own are there now
+        assert not any("00c0de00" in note for note in last.notes)
+        shutil.rmtree(tmp_path / "copy")
+
+
+@pytest.fixture
+def fair(tiny):
+    """A grid whose settings are tried first."""
+
+    def made(**values):
+        plain = {"methods": ["an", "ll-r"], "schemes": ["rpa(keep=0.5)", "full-subset"],
+                 "draws": 1, "fair": True, "reference": True}  # fmt: skip
+        return tiny(**plain | values)
+
+    return made
+
+
+def swept(grid, folder):
+    """Rows of the settings that were tried."""
+    tried = jobs.sweep(grid, planned(grid)[1])
+    tables = [store.load(folder / "bundles", job.stem, runs.SCHEMA).table for job in tried]
+    return [row for table in tables for row in table.to_pylist()]
+
+
+def test_a_fair_comparison_uses_what_is_best_on_the_validation_split(fair, tmp_path, undrawn):
+    grid, seen = fair(budgets=[1, 2, 3], schemes=["rpa"], draws=2), []
+    result = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    tried = swept(grid, tmp_path)
+    assert len(tried) == (3 + 4) + (3 + 3 + 4) and {row["draw"] for row in tried} == {-1}
+    assert {row["budget"] for row in tried if not row["reference"]} == {2.0}
+    assert seen[0] == (0, 17 + 18) and seen[-1] == (35, 35) and result.failures == ()
+    for row in result.every.to_dict("records"):
+        place = row["method"], row["reference"]
+        own = [one for one in tried if (one["method"], one["reference"]) == place]
+        best = max(own, key=lambda one: one["tuned_map"])
+        assert (row["method_spec"], row["lr"]) == (best["method_spec"], best["lr"])
+        assert (row["tuned"], row["tuned_map"]) == (best["tuned"], best["tuned_map"])
+        assert row["tuned_runs"] == len(own) and row["validation_dollars"] == 0
+        assert row["tuned_edge"] == (json.loads(row["tuned"])["lr"] in (0.001, 0.1))
+        assert row["draw"] in (0, 1) and not row["dollars"] > (row["budget"] or 99)
+    assert set(result.table["budget"]) == {1, 2, 3} and result.table["precision"].notna().all()
+    # 40 images and 4 classes, 8 people each, 0.3011 seconds at $15 an hour: once, beside budgets
+    assert result.validation_dollars == pytest.approx(40 * 4 * 8 * 0.3011 * 15 / 3600)
+    assert result.to_json()["validation_dollars"] == result.validation_dollars
+    summary = (tmp_path / "summary.md").read_text()
+    assert "## Settings that were chosen" in summary and "beside every budget" in summary
+    assert ("at the edge" in summary) == result.every["tuned_edge"].any()
+
+
+def test_the_test_split_chooses_nothing(fair, tmp_path, undrawn):
+    grid = fair(reference=False)
+    compare(grid, out=tmp_path / "one", workers=1)
+    test = np.load(grid.features["test"])["features"]
+    np.savez(grid.features["test"], features=test[::-1])
+    compare(grid, out=tmp_path / "two", workers=1)
+    files = [(tmp_path / name / "settings.toml").read_text() for name in ("one", "two")]
+    assert files[0] == files[1] and repeatable(tmp_path / "one") != repeatable(tmp_path / "two")
+
+
+def test_chosen_settings_are_a_file_that_another_grid_takes(fair, tmp_path, undrawn):
+    first = compare(fair(), out=tmp_path / "first", workers=1)
+    chosen = tomllib.loads((tmp_path / "first" / "settings.toml").read_text())
+    assert set(chosen) == {"rpa(keep=0.5)", "full-subset", "reference"}
+    assert set(chosen["reference"]) == {"full", "an", "ll-r"}
+    plain = fair(fair=False).to_toml()
+    (tmp_path / "first" / "again.toml").write_text('settings = "settings.toml"\n' + plain)
+    grid = Grid.load(tmp_path / "first" / "again.toml")
+    assert grid.settings == chosen and Grid.of(tomllib.loads(grid.to_toml())) == grid
+    again = compare(grid, out=tmp_path / "again", workers=1)
+    same = ["scheme", "method", "method_spec", "lr", "tuned", "map", "labels_id", "reference"]
+    pd.testing.assert_frame_equal(first.every[same], again.every[same])
+    assert again.validation_dollars is None and again.table["tuned_runs"].isna().all()
+    compare(grid, out=tmp_path / "first", workers=1)
+    assert (tmp_path / "first" / "settings.toml").exists()  # the grid may have read it
+    compare(fair(fair=False), out=tmp_path / "first", workers=1)
+    assert not (tmp_path / "first" / "settings.toml").exists()  # of another comparison
+
+
+def test_other_methods_and_draws_leave_the_choices_as_they_were(fair, tmp_path, undrawn):
+    def chosen(name, **values):
+        compare(fair(**values), out=tmp_path / name, workers=1)
+        return tomllib.loads((tmp_path / name / "settings.toml").read_text())
+
+    one, more = chosen("one"), chosen("more", methods=["an", "em", "ll-r"], draws=2)
+    for scheme, table in one.items():
+        assert table.items() <= more[scheme].items() and len(more[scheme]) == len(table) + 1
+
+
+def test_fair_is_a_word_in_the_call_too_and_works_with_chosen_epochs(fair, tmp_path, undrawn):
+    plain = fair(fair=False, validation="complete", draws=1)
+    result = compare(plain, out=tmp_path, workers=1, fair=True)
+    assert result.failures == () and result.grid.fair and result.validation_dollars > 0
+    assert set(result.table["select"]) == {"best"} and (result.table["tuned_runs"] >= 3).all()
+    assert (result.table["validation_dollars"] > 0).all()
+
+
+def test_a_tuned_comparison_goes_on_where_it_stopped(fair, tmp_path, undrawn):
+    grid, seen = fair(schemes=["rpa(keep=0.5)"]), []
+
+    def stop(done, of):
+        if done == 17:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(grid, out=tmp_path, workers=1, progress=stop)
+    assert len(names(tmp_path / "bundles")) == 1
+    with pytest.raises(BadInput, match=r"no runs are finished yet.* sweep"):
+        describe(tmp_path)
+    compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    assert seen == [(17, 22), (17, 22), (22, 22)] and len(runs.read(tmp_path)) == 5
+
+
+def test_parts_help_each_other_with_the_sweep(fair, tmp_path, undrawn, one_each):
+    whole = compare(fair(), out=tmp_path / "whole", workers=1)
+    out = tmp_path / "parts"
+    first = compare(fair(), out=out, workers=1, part="2/3")
+    tried = len(swept(fair(), out))
+    assert tried == 2 * 7 + 10 and first.left == 1 and len(first.every) < 7
+    times = {path: path.stat().st_mtime_ns for path in (out / "bundles").iterdir()}
+    for part in ("1/3", "3/3"):
+        last = compare(fair(), out=out, workers=1, part=part)
+    assert last.left == 0 and repeatable(last) == repeatable(whole)
+    assert times.items() <= {p: p.stat().st_mtime_ns for p in (out / "bundles").iterdir()}.items()
+
+
+def test_ties_take_the_first_and_failures_leave_the_rest(fair, tmp_path, undrawn):
+    grid = fair(reference=False, schemes=["rpa(keep=0.5)"])
+    compare(grid, out=tmp_path, workers=1)
+    data = planned(grid)[1]
+    (job,) = jobs.sweep(grid, data)
+    kept = store.load(tmp_path / "bundles", job.stem, runs.SCHEMA)
+    rows = kept.table.to_pylist()
+    level = [row | {"tuned_map": 0.3} for row in rows if row["method"] == "an"][:2]
+    lost = [row | {"tuned_map": None} for row in rows if row["method"] == "ll-r"]
+    table = runs.tidy([*level, *lost])
+    done = Finished({job.key: dataclasses.replace(kept, table=table)}, {})
+    chosen, (why,) = choose([job], done)
+    (((scheme, method), setting),) = chosen.items()
+    assert (scheme, method, setting.lr) == ("rpa(keep=0.5)", "an", level[0]["lr"])
+    assert (setting.score, setting.runs, setting.edge) == (0.3, 3, True)
+    assert why.startswith("rpa(keep=0.5), tuning, ll-r: no setting has a score")
+    failing = fair(methods=["an", "full"], reference=False, schemes=["rpa(keep=0.5)"])
+    result = compare(failing, out=tmp_path, workers=1)
+    assert result.table["method"].tolist() == ["an"] and result.failures
+    assert all(", full: " in why for why in result.failures)
+
+
+@pytest.mark.parametrize(("gpus", "count"), [([], None), (["0", "1"], 2)])
+def test_backbones_have_a_worker_for_each_gpu(small, tmp_path, monkeypatch, gpus, count):
+    asked = []
+
+    def none_done(jobs, folder, workers, progress):
+        asked.append(workers.count)
+        return Finished({}, {job.key: "not now" for job in jobs})
+
+    monkeypatch.setattr(module, "gpus", lambda: gpus)
+    monkeypatch.setattr(module, "finish", none_done)
+    for pictures, workers in (({"size": 32}, None), ({"size": 32}, 5), (None, None)):
+        grid = small(data="scenes:images=12,val=4,test=8", pictures=pictures, budgets=[])
+        with pytest.raises(BadInput, match="every run failed"):
+            compare(grid, out=tmp_path, workers=workers)
+    assert asked == [count, 5, None]
+
+
+def test_heads_and_backbones_are_told_apart_and_kept(small, tmp_path, undrawn, monkeypatch):
+    some = {"data": "scenes:images=20,val=4,test=10", "budgets": [], "schemes": ["rpa"],
+            "methods": ["an"], "draws": 1, "reference": False, "train": {"epochs": 1}}  # fmt: skip
+    for pictures, word in ((None, "head"), ({"size": 32}, "backbone")):
+        result = compare(small(pictures=pictures, **some), out=tmp_path / word, workers=1)
+        assert result.table["trained"].tolist() == [word]
+        text = describe(tmp_path / word)["text"]
+        assert ("whole backbones were trained" in text) == (word == "backbone")
+    monkeypatch.setattr(scheduler, "run", None)
+    again = compare(small(pictures={"size": 32}, **some), out=tmp_path / "backbone", workers=1)
+    assert repeatable(again) == repeatable(result)

@@ -1,0 +1,181 @@
+"""One method on one set of labels: scores by hand, what chooses the epoch, and more metrics."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from simkit.annotate.simulate import simulate
+from simkit.data import open
+from simkit.errors import BadInput
+from simkit.labels import formats
+from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.learn import methods
+from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.metrics import average_precision, mean_ap
+from simkit.learn.steps.optim import Settings
+from simkit.study.sources import ImageTransform, Source
+from simkit.study.trial import Scored, details, trial
+from tests.reference.metrics import average_precision as slow_ap
+
+DATA = "scenes:images=120,val=40,test=80"
+FEW = "scenes:images=30,val=10,test=20"
+FULL = methods.make("full")
+
+
+def source(data=DATA, files=()):
+    return Source(data, (), (), "" if files else "scenes-net", features=tuple(files))
+
+
+def planted(folder, data, splits=("train", "test"), noise=0.05):
+    """Files of features that are the truth itself, a little noisy."""
+    files = []
+    for split in splits:
+        truth = open(data).truth[split]
+        present = truth.rows(range(len(truth.images)))
+        values = present + np.random.default_rng(0).normal(0, noise, present.shape)
+        np.savez(folder / f"{split}.npz", features=values.astype(np.float32))
+        files.append((split, str(folder / f"{split}.npz")))
+    return files
+
+
+def scores_of(trained, file):
+    with np.load(file) as arrays:
+        return trained.scores(FeatureInputs(arrays["features"].astype(np.float16)))
+
+
+def test_planted_features_are_learnt_and_the_test_split_is_scored(tmp_path):
+    scenes, files = open(DATA), planted(tmp_path, DATA)
+    labels = simulate(scenes.truth["train"], "full-subset")
+    done = trial(labels, FULL, source(files=files), settings=Settings(epochs=100, lr=0.05))
+    assert (done.split, done.images, done.asked, done.held_out) == ("test", 80, 120, 0)
+    assert done.map > 0.75  # chance is 0.1; a few classes have no training image
+    ap = average_precision(scores_of(done.trained, files[1][1]), scenes.truth["test"].present)
+    assert done.map == pytest.approx(mean_ap(ap[scenes.leaves]), abs=1e-6)
+    assert done.map_all == pytest.approx(mean_ap(ap), abs=1e-6)
+    other = simulate(open("scenes:images=201").truth["train"], "rpa")
+    with pytest.raises(BadInput, match="another data set"):
+        trial(other, methods.make("an"), source(files=files))
+
+
+def test_images_that_nobody_asked_about_train_where_they_shall(tmp_path):
+    files = planted(tmp_path, FEW)
+    labels = simulate(open(FEW).truth["train"], "full-subset", images=0.5)
+    how = {"settings": Settings(epochs=3, lr=0.05)}
+    skip, absent = (trial(labels, methods.make("an"), source(FEW, files), unasked=one, **how)
+                    for one in ("skip", "absent"))  # fmt: skip
+    everywhere = PartialLabels.of(labels.codes, labels.images, labels.classes, np.ones(30, bool))
+    same = trial(everywhere, methods.make("an"), source(FEW, files), **how)
+    assert skip.asked == absent.asked == 15
+    assert absent.trained.losses == same.trained.losses != skip.trained.losses
+
+
+def test_the_epoch_is_chosen_on_what_is_not_scored(tmp_path):
+    labels = simulate(open(DATA).truth["train"], "full-subset")
+    best = Settings(epochs=6, lr=0.5, select="best")
+    done = trial(labels, FULL, source(), settings=best)
+    assert done.chosen_by == 40 and done.split == "test"
+    assert done.trained.epoch == 1 + int(np.argmax(done.trained.validation))
+    history = done.trained.history.settings
+    assert (history["validation"], history["weights"]) == ("complete", "its own")
+    last = trial(labels, FULL, source(), settings=Settings(epochs=1))
+    assert last.chosen_by == 0 and last.trained.validation == ()
+    boxes = [{"id": i, "image_id": i, "category_id": 1 + i % 2, "bbox": [0, 0, 9, 9]}
+             for i in range(12)]  # fmt: skip
+    images = [{"id": i, "file_name": f"{i}.png", "height": 9, "width": 9} for i in range(12)]
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    whole = {"images": images, "annotations": boxes, "categories": categories}
+    (tmp_path / "mine.json").write_text(json.dumps(whole))
+    mine = open(f"coco:{tmp_path}/mine.json")
+    labels = simulate(mine.truth[mine.to_label], "full-subset")
+    with pytest.raises(BadInput, match=r"select .*'best'.* val .*scored; name both|set select to"):
+        trial(labels, FULL, source(f"coco:{tmp_path}/mine.json"), settings=best)
+
+
+@pytest.mark.parametrize("spec", ["se", "se-l(psi=mean)"])
+def test_neighbours_come_from_features_where_pixels_are_learned_from(spec):
+    labels = simulate(open(FEW).truth["train"], "full-subset", images=0.5)
+    method, how = methods.make(spec), {"settings": Settings(epochs=1, lr=1e-4)}
+    tuned, plain = (trial(labels, method, source(FEW), transform=one, **how)
+                    for one in (ImageTransform(), None))  # fmt: skip
+    assert tuned.trained.model.backbone is not None and plain.trained.model.backbone is None
+    # After labels and inputs, and the backbone where it learns.
+    aids = [tuned.trained.history.parents[3:], plain.trained.history.parents[2:]]
+    assert aids[0] == aids[1] and len(aids[0]) == len(method.needs.aids) and 0 < tuned.map < 1
+
+
+def test_of_partly_known_test_labels_the_known_entries_alone_count(tmp_path):
+    labels = {}
+    for seed, (name, N) in enumerate((("train", 60), ("test", 40))):
+        rng = np.random.default_rng(seed)
+        present = rng.random((N, 4)) < 0.4
+        codes = np.where(rng.random((N, 4)) < 0.67, np.where(present, 1, -1), 0)
+        codes[:, 0] = np.where(codes[:, 0] == 0, -1, codes[:, 0])  # every image has a row
+        labels[name] = PartialLabels.of(codes, [f"{name}-{i}" for i in range(N)], list("abcd"))
+        formats.make("openimages").write(labels[name], tmp_path / f"{name}.csv")
+        values = present + 0.3 * rng.standard_normal((N, 4))
+        np.savez(tmp_path / f"{name}.npz", features=values.astype(np.float32))
+    files = [(split, str(tmp_path / f"{split}.npz")) for split in labels]
+    spec = f"openimages:{tmp_path}/train.csv,val={tmp_path}/test.csv,test={tmp_path}/test.csv"
+    own = formats.for_path(tmp_path / "train.csv").read(tmp_path / "train.csv")
+    how = {"settings": Settings(epochs=3, lr=0.1)}
+    done = trial(own, methods.make("ignore"), source(spec, files), **how)
+    scores, test = scores_of(done.trained, files[1][1]), labels["test"]
+    order = [test.classes.index(name) for name in open(spec).classes]
+    codes = csr_array(test.codes).toarray()[:, order]
+    expected = slow_ap(scores, codes == PRESENT, known=codes != 0)
+    assert np.isclose(done.map, np.mean(expected)) and 0.5 < done.map < 1
+    assert not np.isclose(done.map, np.mean(slow_ap(scores, codes == PRESENT)))
+
+
+LEAVES, ANNOTATIONS = np.array([0, 2]), np.array([7, 0, 3])
+#                  class 1 is no leaf and is looked at nowhere
+SCORES = np.array([[3, 9, 0], [2, 9, 1], [1, 9, 2], [0, 9, 3]], np.float32)
+PRESENT_ = csr_array(np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]], bool))
+
+
+def test_more_metrics_over_leaves_by_hand():
+    test = Scored(SCORES, PRESENT_, None)
+    found = details(test, test, leaves=LEAVES, annotations=ANNOTATIONS, pointing=0.5)
+    # Of class 0 images 0, 1 and 3 are present: precisions 1, 1, 3/4; class 2 is perfect.
+    assert found.groups == pytest.approx((1, 11 / 12))  # class 2 has fewer annotations
+    # Class 0 is called present in all images: precision 3/4, recall 1.
+    assert found.f1 == pytest.approx((6 / 7 + 1) / 2) and found.f1_images == 4
+    assert (found.precision, found.recall) == pytest.approx((7 / 8, 1))
+    assert found.top1 == 1 and found.pointing == 0.5
+    parts = [(p.name, p.images) for p in found.by_labels]
+    assert parts == [("1", 3), ("2", 1), ("3", 0), (">=4", 0)]
+    assert found.facts()["by_labels"][2] == {"name": "3", "images": 0, "map": None}
+    first, *_ = found.lines()
+    assert "92.86" in first and "precision 87.50" in first and "4 pictures" in first
+
+
+def test_what_does_not_count_is_in_no_metric():
+    known = np.ones(SCORES.shape, bool)
+    known[3, 2] = False
+    test = Scored(SCORES, PRESENT_, known)
+    found = details(test, None, leaves=LEAVES, annotations=ANNOTATIONS)
+    assert found.f1 is found.precision is found.recall is None and found.f1_images == 0
+    assert [p.images for p in found.by_labels] == [4, 0, 0, 0]
+    assert found.top1 == 1  # of the last image class 0 is all that counts
+    assert "not measured" in found.lines()[0] and "not played" in found.lines()[4]
+
+
+@pytest.mark.parametrize("how", ["features", "pixels", "files"])
+def test_a_trial_reports_what_its_scores_say(how, tmp_path):
+    labels = simulate(open(FEW).truth["train"], "full-subset")
+    files = planted(tmp_path, FEW, ("train", "val", "test")) if how == "files" else ()
+    more = {"settings": Settings(epochs=1)}
+    more |= {"transform": ImageTransform()} if how == "pixels" else {}
+    done = trial(labels, FULL, source(FEW, files), report=True, **more)
+    if files:
+        plain = trial(labels, FULL, source(FEW, files), **more)
+        assert plain.detailed is None and plain.trained.id == done.trained.id
+        assert (plain.map, plain.chosen_by) == (done.map, done.chosen_by) and not done.chosen_by
+    found = done.detailed
+    assert found.f1_images == 10 and 0 < found.f1 < 1 and 0 <= found.top1 <= 1
+    assert np.mean(found.groups) == pytest.approx(done.map, abs=0.1) and len(found.groups) == 5
+    assert sum(p.images for p in found.by_labels) == 20
+    assert (found.pointing is None) == (how == "files")
+    assert found.pointing is None or 0 < found.pointing < 1
