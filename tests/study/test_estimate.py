@@ -34,8 +34,10 @@ def short(monkeypatch):
 
 def test_a_plan_is_told_in_a_few_lines():
     text = PLAN.text()
-    for words in ("2 schemes x 2 budgets x 3 methods x 3 draws: 36 trainings, and 6 with all",
-                  "13 jobs", "0:15:24 of work with 2 workers", "1.6 seconds", "1,101 MB"):  # fmt: skip
+    for words in (
+        "2 schemes x 2 budgets x 3 methods x 3 draws: 36 trainings, and 6 with all", "13 jobs",
+        "0:15:24 of work with 2 workers", "1.6 seconds", "1,101 MB",
+    ):  # fmt: skip
         assert words in text
     more = {"tuning": 42, "part": "2/3", "finished": 13, "limits": 0, "schemes": 1}
     text = dataclasses.replace(PLAN, **more).text()

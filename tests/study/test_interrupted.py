@@ -36,8 +36,9 @@ def child(out):
             os._exit(1)
     return process
 
-start = time.monotonic()
-assert os.waitpid(child(undisturbed), 0)[1] == 0
+for folder in (undisturbed, undisturbed + " again"):  # what is cached takes time once
+    start = time.monotonic()
+    assert os.waitpid(child(folder), 0)[1] == 0
 taken = time.monotonic() - start
 moments, hits = random.Random(int(sys.argv[5])), 0
 for _ in range(int(sys.argv[4])):

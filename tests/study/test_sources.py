@@ -124,8 +124,8 @@ def test_the_backbone_of_scenes_is_not_for_photographs():
 def test_features_of_an_undivided_training_set_serve_both_parts(tmp_path):
     names = np.arange(10)[::-1] + 100
     stored = csr_array(np.eye(10, 3, dtype=bool))
-    np.savez(tmp_path / "labels.npz", indptr=stored.indptr, indices=stored.indices,
-             shape=stored.shape, class_names=np.array(["a", "b", "c"]), image_ids=names)  # fmt: skip
+    about = {"class_names": np.array(["a", "b", "c"]), "image_ids": names, "shape": stored.shape}
+    np.savez(tmp_path / "labels.npz", indptr=stored.indptr, indices=stored.indices, **about)
     own = files(tmp_path, train=np.stack([names, names], 1).astype(np.float32))
     source = Source(f"npz:{tmp_path}/labels.npz", ("train", "val"), ("pooled",), features=own)
     opened = open_source(source)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simkit.study.compare import compare
 from simkit.study.statistics import holm, interval, p_value, rank
+from simkit.study.worker import run
+from tests.study.work import planned
 
 
 def by_draw(values):
@@ -194,15 +195,9 @@ def test_the_order_is_that_of_means_and_the_unbeaten_stand_first():
     assert ranking.beaten_by("a") == ("b", "c")
 
 
-def test_a_null_of_real_runs_is_noise_and_a_planted_difference_is_found(
-    tiny, tmp_path, monkeypatch
-):
-    monkeypatch.undo()  # all draws in one bundle: quicker
-    grid = tiny(draws=20, methods=["ll-r", "ll-r(delta=0.2)"])
-    found = compare(grid, out=tmp_path / "out", workers=1)
-    (line,) = found.summary()
-    assert line.ranking.ranks == {"ll-r": 1, "ll-r(delta=0.2)": 1}  # two names, the same runs
-    scores = np.array(found.table["map"].to_pylist()[::2])
+def test_a_null_of_real_runs_is_noise_and_a_planted_difference_is_found(tiny):
+    jobs, _ = planned(tiny(draws=20, methods=["ll-r"]))
+    scores = np.array([row["map"] for job in jobs for row in run(job).rows])
     rng, repetitions, wins, found_again = np.random.default_rng(8), 300, 0, 0
     for _ in range(repetitions):  # one method's draws under four names
         named = {f"m{m}": each for m, each in enumerate(rng.permutation(scores).reshape(4, 5))}

@@ -1,4 +1,4 @@
-"""The work on a job: labels and their bill, trainings by hand, stacks, failures, what is recorded."""
+"""The work on a job: labels and their bill, trainings, stacks, failures, what is recorded."""
 
 import dataclasses
 import json
@@ -383,8 +383,8 @@ def photographs(small):
 
     def made(**values):
         plain = {
-            "data": "scenes:images=30,val=10,test=20", "budgets": [], "schemes": ["rpa"], "draws": 1,
-            "reference": False, "pictures": {"size": 32}, "train": {"epochs": 2, "lr": 0.001},
+            "data": "scenes:images=30,val=10,test=20", "budgets": [], "schemes": ["rpa"],
+            "draws": 1, "reference": False, "pictures": {"size": 32}, "train": {"epochs": 2, "lr": 0.001},
         }  # fmt: skip
         return small(**plain | values)
 
