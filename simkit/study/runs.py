@@ -217,10 +217,19 @@ def together(
     """
     about = {"classes": list(classes), "leaves": [int(place) for place in leaves]}
     about |= {"failures": list(failures), "planned": planned}
-    rows = pa.concat_tables(parts or [SCHEMA.empty_table()]).combine_chunks()
+    rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
+    if "reference" in rows.column_names:  # in the order of the files
+        rows = pa.concat_tables([rows.filter(rule) for rule in _by_reference(rows)])
+    rows = rows.combine_chunks()
     return rows.replace_schema_metadata(
         {name: json.dumps(value, ensure_ascii=False) for name, value in about.items()}
     )
+
+
+def _by_reference(rows: pa.Table) -> tuple[Any, Any]:
+    """Which runs are compared, and which are references."""
+    reference = pa.compute.fill_null(rows["reference"], False)
+    return pa.compute.invert(reference), reference
 
 
 def tidy(rows: Iterable[Row], **about: Any) -> pa.Table:
@@ -233,11 +242,8 @@ def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
     """By the name of the file what writes it: the runs that are compared, and the references; as
     parquet, and as CSV without the columns that hold lists."""
     files: dict[str, Callable[[Path], object]] = {}
-    of_reference = rows["reference"]
-    for name, some in (
-        ("table", rows.filter(pa.compute.invert(of_reference))),
-        ("reference", rows.filter(of_reference)),
-    ):
+    for name, rule in zip(("table", "reference"), _by_reference(rows), strict=True):
+        some = rows.filter(rule)
         if name == "table" or len(some):
             flat = some.drop_columns(list(LISTS))
             files[f"{name}.parquet"] = partial(

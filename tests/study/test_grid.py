@@ -133,7 +133,10 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
         ({"tuning": {"run": 4}}, "tuning 'run' 'runs'"),
         ({"tuning": {"runs": 1}}, "tuning.runs 1 2"),
         ({"tuning": {"space": 3}}, "tuning.space [tuning.space]"),
-        ({"tuning": {"space": {"all": {"lr": [0.1, 0.01]}}}}, "tuning.runs 'an' [tuning.space.all]"),
+        (
+            {"tuning": {"space": {"all": {"lr": [0.1, 0.01]}}}},
+            "tuning.runs 'an' 2 [tuning.space.all]",
+        ),
         ({"tuning": {"space": {"ll-r": {"lr": [1, 2]}}}}, "tuning.space 'll-r' an"),
         ({"tuning": {"space": {"all": {"epochs": [1, 2]}}}}, "tuning.space 'epochs' [train]"),
         ({"tuning": {"space": {"an": {"pos_weigth": [1, 2]}}}}, "'pos_weigth' 'pos_weight'"),

@@ -296,7 +296,7 @@ def test_runs_about_the_same_images_and_validation_labels_train_together(small):
 
 def test_a_stack_stays_within_its_memory_which_changes_the_last_bits_alone(small):
     grid = small(budgets=[], methods=["an", "ignore", "ll-r", "role"], reference=False)
-    _, data = planned(grid)
+    planned(grid)
     sizes = Sizes(120, 52, 128)
     how = {"width": 128, "rows": 120, "scored": 80}
     an, role = (run_bytes(methods.make(spec), sizes, **how) for spec in ("an", "role"))
@@ -384,7 +384,8 @@ def photographs(small):
     def made(**values):
         plain = {
             "data": "scenes:images=30,val=10,test=20", "budgets": [], "schemes": ["rpa"],
-            "draws": 1, "reference": False, "pictures": {"size": 32}, "train": {"epochs": 2, "lr": 0.001},
+            "draws": 1, "reference": False, "pictures": {"size": 32},
+            "train": {"epochs": 2, "lr": 0.001},
         }  # fmt: skip
         return small(**plain | values)
 
