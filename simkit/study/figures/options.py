@@ -102,7 +102,7 @@ class OfScheme(AtBudget):
     """Of a figure about the classes under one scheme within one budget."""
 
     reads: ClassVar = RUNS | {
-        "images": int, "map_all": float | None, "ap": list[float | None] | None,
+        "images": int, "ap": list[float | None] | None,
         "class_present": list[int] | None, "class_absent": list[int] | None,
     }  # fmt: skip
 
