@@ -73,16 +73,15 @@ def sweep(
     table = selection.read_runs(runs, RUN, asker="sweep", metric=metric)
     limit, bought = selection.within(table, budget=budget, hours=hours, asker="sweep")
     scores = selection.scores_by_draw(bought, metric, asker="sweep")
-    kinds = ("method", "scheme") if of == "auto" else (of,)
-    for kind in kinds:
+    seen: list[pd.DataFrame] = []
+    for kind in ("method", "scheme") if of == "auto" else (of,):
         points = _points(scores, setting, kind, limit)
-        groups = [own for _, own in points.groupby(["scheme", "method"], sort=False)]
-        lines = [own for own in groups if len(own) > 1]
+        seen += [own for _, own in points.groupby(["scheme", "method"], sort=False)]
+        lines = [own for own in seen if len(own) > 1]
         if lines:
             break
     else:
-        every = pd.concat([_points(scores, setting, kind, limit) for kind in kinds])
-        raise _nothing_to_sweep(scores, setting, every)
+        raise _nothing_to_sweep(scores, setting, seen)
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
     for line in lines:
@@ -123,12 +122,12 @@ def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.D
     return pd.DataFrame(rows, columns=names).drop_duplicates(names[:3])
 
 
-def _nothing_to_sweep(scores: pd.DataFrame, setting: str, points: pd.DataFrame) -> BadInput:
-    for point in points[:1].itertuples():
+def _nothing_to_sweep(scores: pd.DataFrame, setting: str, seen: Sequence[pd.DataFrame]) -> BadInput:
+    if seen:
+        scheme, method, value = seen[0].iloc[0][:3]
         return BadInput(
-            f"sweep: {setting!r} has one value alone in the table, {point.value} of "
-            f"{point.method} under {point.scheme}; compare several, such as ll-r(delta=0.1) and "
-            "ll-r(delta=0.5)"
+            f"sweep: {setting!r} has one value alone in the table, {value} of {method} under "
+            f"{scheme}; compare several, such as ll-r(delta=0.1) and ll-r(delta=0.5)"
         )
     specs = [(kind, spec) for kind in _MAKE for spec in scores.columns.unique(kind)]
     parts = [part for kind, spec in specs for part in _parts(_made(kind, spec))]
@@ -279,16 +278,13 @@ def images_or_labels(
 
 def _cells(scored: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Each scheme, method, and budget or number of images, over draws."""
-    limited = scored[["budget", "budget_hours"]].notna().any(axis=1)
-    scored = scored.assign(
-        grid=scored["grid"].where(limited, -1),
-        count=scored["images"].where(~limited, -1),
-        labels=scored["present"] + scored["absent"],
-    )
-    keys = ["scheme", "method", "complete", "grid", "budget", "budget_hours", "count"]
-    scored = selection.one_result(scored, metric, by=keys, asker="images-or-labels")
+    known = scored.assign(labels=scored["present"] + scored["absent"])
+    runs = zip(known["grid"], selection.limits_of(known), known["images"], strict=True)
+    known["place"] = [(grid, limit) if limit else images for grid, limit, images in runs]
+    keys = ["scheme", "method", "complete", "place"]
+    known = selection.one_result(known, metric, by=keys, asker="images-or-labels")
     rows = []
-    for (scheme, method, complete, *_), cell in scored.groupby(keys, sort=False, dropna=False):
+    for (scheme, method, complete, _), cell in known.groupby(keys, sort=False):
         row = {"scheme": scheme, "method": method, "complete": complete}
         row |= {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}
         rows.append(row | mean_columns(cell[metric]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput, unknown, whole_number
+from simkit.errors import BadInput, unknown
 from simkit.labels.truth import Truth
 
 Methods = Sequence[str] | str  # as `simkit list methods` spells them; a text with commas
@@ -17,14 +17,10 @@ Methods = Sequence[str] | str  # as `simkit list methods` spells them; a text wi
 
 def count(value: Any, what: str, *, least: int = 1, most: int | None = None) -> int:
     """A whole number of at least `least`. Raises BadInput that begins with `what` otherwise."""
-    try:
-        number = whole_number(value, what)
-    except BadInput:
-        number = least - 1
-    if number < least or (most is not None and number > most):
+    if not _whole(value) or value < least or (most is not None and value > most):
         expected = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise BadInput(f"{what} is {value!r}; a whole number {expected} is expected")
-    return number
+    return int(value)
 
 
 def counts(values: Any, what: str, *, least: int = 1, most: int | None = None) -> list[int]:
@@ -84,15 +80,10 @@ def by_name(values: Any, what: str, example: str, asker: str = "") -> None:
 
 def rows(images: Any, N: int | None, asker: str) -> list[int]:
     """Images by their rows, of N in all (None: unknown); a single number makes a list of one."""
-    several = np.asarray(images).tolist() if isinstance(images, np.ndarray) else images
-    several = list(several) if isinstance(several, Iterable) else [several]
+    several = np.atleast_1d(np.asarray(images, object)).tolist()
     end = "on" if N is None else f"to {N - 1}"
     for image in several:
-        try:
-            row = whole_number(image, asker)
-        except BadInput:
-            row = -1
-        if row < 0 or (N is not None and row >= N):
+        if not _whole(image) or image < 0 or (N is not None and image >= N):
             raise BadInput(f"{asker}: there is no image {image!r}; rows from 0 {end} are expected")
     return [int(image) for image in several]
 
@@ -134,3 +125,7 @@ def same_images(inputs: Any, truth: Truth, asker: str) -> None:
             f"{asker}: {len(inputs):,} inputs came with a truth of {len(truth.images):,} images; "
             "give those of one split"
         )
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)

@@ -41,24 +41,12 @@ def estimates(
     training
         settings, seed and draw, as `simkit.learn.train.train` takes them.
 
-    Raises
-    ------
-    BadInput
-        Where no method is named, and where no image was asked about.
-
     References
     ----------
     Ben-Baruch et al., CVPR 2022, section 4.2, Eqs 10, 11; the paper's method is "ignore".
     """
-    specs = listed(methods, "estimates: methods")
-    if not specs:
-        raise BadInput(
-            f"estimates: no method is named; name those to estimate by, as ignore, or {COUNTED}"
-        )
-    if not len(task.rows):
-        raise BadInput("estimates: no image was asked about; ask about some")
     found = {}
-    for name in specs:
+    for name in listed(methods, "estimates: methods"):
         if name == COUNTED:
             values = task.labels.per_class(PRESENT) / len(task.rows)
         else:
@@ -125,8 +113,7 @@ def rank_agreement(
     Ben-Baruch et al., CVPR 2022, Fig. 7.
     """
     by_name(estimated, "estimate", "{'ignore': prior}", "rank_agreement")
-    if (L := len(truth.classes)) < 2:
-        raise BadInput("rank_agreement: the truth has one class; an order needs two")
+    L = len(truth.classes)
     tops = range(min(5, L), L + 1) if tops is None else tops
     tops = counts(tops, "rank_agreement: one of tops", least=2, most=L)
     true = _frequency(truth)

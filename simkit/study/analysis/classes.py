@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.learn.metrics import class_groups, group_map
 from simkit.study.analysis.checks import listed
-from simkit.study.analysis.selection import Methods, check_counted, one_result, read_runs
+from simkit.study.analysis.selection import Methods, one_result, read_runs
 from simkit.study.frames import class_names, leaves
 from simkit.study.statistics import Interval, interval
 
@@ -85,34 +84,31 @@ def by_class(
     asker
         Who is named in errors.
     inner
-        Whether classes with children count as well; mAP is the mean over leaves alone.
+        Whether classes with children count as well; mAP is the mean over leaves alone. Where the
+        table does not say which those are, all classes count.
 
     Raises
     ------
     BadInput
         For runs of several schemes, budgets or data sets, and where they lack AP or counts of
-        labels, or do not say which classes are leaves.
+        labels.
     """
-    columns = ["scheme", "method", "draw", "images", "map", "map_all", *_LISTS]
-    table = read_runs(runs, columns, asker=asker)
+    table = read_runs(runs, ("scheme", "method", "draw", "images", *_LISTS), asker=asker)
     wanted = listed(methods, f"{asker}: methods")
     table = table[table["method"].isin(wanted) & (table["ap"].str.len() > 0)]
     if (schemes := table["scheme"].unique()).size > 1:
         raise BadInput(
             f"{asker}: the runs are of the schemes {', '.join(schemes)}; give those of one of them"
         )
-    for name in _LISTS:
-        if not table[name].str.len().any():
-            raise BadInput(
-                f"{asker}: the table says nothing in its column {name!r}; compare again with this "
-                "version of simkit"
-            )
-    check_counted(table, ["images"], asker=asker)
-    L = len(table["ap"].iloc[0])
-    if any((table[name].str.len() != L).any() for name in _LISTS):
-        raise BadInput(f"{asker}: the runs are about different classes; show one comparison")
+    lengths = {length for name in _LISTS for length in table[name].str.len()}
+    if len(lengths) != 1:
+        raise BadInput(
+            f"{asker}: the runs do not all have AP and numbers of labels of the same classes; give "
+            "those of one comparison, made with this version of simkit"
+        )
     table = one_result(table, "ap", asker=asker)
-    places = list(range(L)) if inner else _leaves(table, asker)
+    L = len(table["ap"].iloc[0])
+    places = (not inner and list(leaves(table))) or list(range(L))
     names = class_names(table) or [f"class {place}" for place in range(L)]
     ap = {
         name: {draw: ap[places] for draw, ap in zip(own["draw"], own["ap"], strict=True)}
@@ -126,18 +122,6 @@ def by_class(
     return ByClass(
         tuple(names[place] for place in places), ap, present.mean(0), missing, L - len(places)
     )
-
-
-def _leaves(table: pd.DataFrame, asker: str) -> list[int]:
-    """Places of the leaves; all classes where the table does not say and mAP is over all."""
-    if stored := leaves(table):
-        return list(stored)
-    if ((table["map"] - table["map_all"]).abs() > 0).any():
-        raise BadInput(
-            f"{asker}: the table does not say which classes are leaves; compare again with this "
-            "version of simkit, or set classes=all"
-        )
-    return list(range(len(table["ap"].iloc[0])))
 
 
 def _over_draws(rows: Iterable[Values]) -> list[Interval | None]:

@@ -89,8 +89,6 @@ def ablation(
     known = list(scores.columns.unique("method"))
     wanted = listed(methods, "ablation: methods")
     selection.check_known((base, *wanted), known, asker="ablation")
-    if len(known) < 2:
-        raise BadInput(f"ablation: the table holds one method, {base!r}; two are needed")
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
     for scheme in scores.columns.unique("scheme"):
@@ -244,11 +242,9 @@ def ranks(
             f"{asker}: no scheme has a score of all {len(methods)} methods in any draw, most often "
             f"{blocks.count().idxmin()!r} is missing; leave methods out of the grid, or finish it"
         )
-    labels = (
-        scored["labels_id"].fillna(scored["scheme"]).groupby([scored["scheme"], scored["draw"]])
-    )
-    which = labels.first().loc[complete.index].reset_index()[["draw", "labels_id"]]
-    copies = which.duplicated().to_numpy()
+    scored["labels"] = scored["labels_id"].fillna(scored["scheme"])
+    labels = scored.groupby(["scheme", "draw"])["labels"].first().loc[complete.index]
+    copies = labels.reset_index()[["draw", "labels"]].duplicated().to_numpy()
     placed = complete.rank(axis=1, ascending=False)
     mean = placed[~copies].mean().sort_values(kind="stable")
     by_draw = complete[~copies].groupby("draw").mean()
@@ -331,8 +327,6 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
     if what not in get_args(What):
         raise unknown(f"course ({asker})", what, get_args(What))
     table = selection.read_runs(runs, (*RUN, "epochs", "curve_of", what), asker=asker)
-    if table.empty:
-        raise BadInput(f"{asker}: the table holds no runs; run a comparison first")
     selection.check_one_budget(table, asker=asker, mend="give the runs of one of them")
     drawn = table[table[what].str.len() > 0]
     if drawn.empty:

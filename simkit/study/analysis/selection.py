@@ -18,7 +18,7 @@ from simkit.study.runs import COLUMNS
 Table = Any  # a DataFrame, a pyarrow Table or a comparison's runs: what `frame` reads
 Methods = Sequence[str] | str
 RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
-SCORES = ("map", "map_all", "map_o")
+_SCORES = ("map", "map_all", "map_o")
 _REQUIRED = {"scheme": str, "method": str, "reference": bool, "draw": int}  # every run has them
 _TYPES = {pa.string(): str, pa.int64(): int, pa.float64(): float, pa.bool_(): bool}
 
@@ -46,12 +46,12 @@ def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = ""
     mend = "give a table of runs, as a comparison leaves it"
     selected = frame(table, kinds, asker=asker, mend=mend, empty=True)
     if metric:
-        numbers = [n for n in have if have.count(n) == 1 and _is_number(table[n])]
-        if metric not in numbers:
-            scores = [name for name in numbers if name in SCORES or name not in COLUMNS]
+        if metric not in have:
+            scores = [name for name in have if name in _SCORES or name not in COLUMNS]
             raise unknown(f"column of scores ({asker})", metric, scores)
-        values = table[metric].to_numpy(float, na_value=np.nan)
-        selected[metric] = np.where(np.isfinite(values), values, np.nan)
+        number = {metric: Endless | None}
+        values = frame(table, number, asker=asker, mend=mend, empty=True)[metric]
+        selected[metric] = values.where(np.isfinite(values))
     check_one_test(selected, asker=asker)
     return selected
 
@@ -199,8 +199,3 @@ def _kind(of: pa.DataType) -> Any:
         return _TYPES[of] | None  # type: ignore[operator]
     inside = _TYPES[of.value_type]
     return list[(Endless if inside is float else inside) | None] | None  # type: ignore
-
-
-def _is_number(column: Any) -> bool:
-    types = pd.api.types
-    return types.is_numeric_dtype(column) and not types.is_bool_dtype(column)

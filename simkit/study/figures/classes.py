@@ -38,7 +38,7 @@ class OfScheme(AtBudget):
     """A figure of the classes under one scheme."""
 
     reads: ClassVar = RUNS | {
-        "images": int, "map_all": float | None, "ap": list[float | None] | None,
+        "images": int, "ap": list[float | None] | None,
         "class_present": list[int] | None, "class_absent": list[int] | None,
     }  # fmt: skip
 
