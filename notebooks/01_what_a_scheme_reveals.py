@@ -77,7 +77,8 @@ for name, labels in labelled.items():
 
 # %%
 import numpy as np
-from simkit.study.analysis.labelling.revealed import revealed
+
+from simkit.analysis import revealed
 
 prices = simkit.prices("coco-tagging")
 asked = np.all([labels.asked for labels in labelled.values()], axis=0)  # by every scheme
@@ -113,7 +114,7 @@ for name, labels in labelled.items():
 # classes that appear in crowded pictures.
 
 # %%
-from simkit.study.analysis.labelling.distributions import distributions
+from simkit.analysis import distributions
 
 counted = distributions(truth, labelled)
 simkit.figures.make("distributions")(counted)
@@ -129,7 +130,8 @@ simkit.figures.make("distributions")(counted)
 # %%
 import tempfile
 
-from simkit.study.grids.grid import Grid, demo
+from simkit import Grid
+from simkit import demo_grid as demo
 
 grid = Grid(
     data=scenes.spec,
@@ -180,11 +182,11 @@ assert abs(np.average(kept, weights=truth.counts) - 0.2) < 0.03
 # And the learners, paired by draw:
 
 # %%
-found = {line.scheme: line.ranking for line in comparison.summary()}
+found = {line.scheme: line for line in comparison.summary()}
 gaps = [
-    found["single-positive"].difference("ll-r", "an").interval,
-    found["rpa(keep=0.1)"].difference("ignore", "an").interval,
-    found["fpc(per_class=100)"].difference("an", "ignore").interval,
+    found["single-positive"].difference("ll-r", "an"),
+    found["rpa(keep=0.1)"].difference("ignore", "an"),
+    found["fpc(per_class=100)"].difference("an", "ignore"),
 ]
 for gap in gaps:
     print(f"{100 * gap.mean:+.1f} points ({100 * gap.low:.1f} to {100 * gap.high:.1f})")

@@ -42,9 +42,11 @@
 import os
 
 import numpy as np
-from simkit.study.analysis.learning.loss_shapes import Scene, at, gradient, loss_shapes
 
 import simkit
+from simkit.analysis import Scene, loss_shapes
+from simkit.analysis import loss_at as at
+from simkit.analysis import loss_gradient as gradient
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 logits = np.linspace(-8, 8, 17 if quick else 65)

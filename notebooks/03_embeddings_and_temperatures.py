@@ -45,18 +45,13 @@ quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 data = f"scenes:images={600 if quick else 3000}"
 
 # %%
-from simkit.study.analysis.embedding.temperatures import (
-    curves,
-    label_distances,
-    reached,
-    temperatures,
-)
-from simkit.study.material.material import Source, open_material
-
+from simkit import Source, open_source
+from simkit.analysis import label_distances, reached, temperatures
+from simkit.analysis import temperature_curves as curves
 from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
 
-scenes = open_material(Source(data, ("train",), ("pooled",), "scenes-net"))
+scenes = open_source(Source(data, ("train",), ("pooled",), "scenes-net"))
 truth, features = scenes.truth("train"), scenes.inputs("train", "pooled")
 
 # %% [markdown]
@@ -81,7 +76,7 @@ print(*(f"{number / asked:.1f} labels of a picture are {state}" for state, numbe
 # point the same way are neighbours. Below each neighbour stands what is known of it.
 
 # %%
-from simkit.study.analysis.embedding.neighbours import neighbours
+from simkit.analysis import neighbours
 
 rich = np.argsort(-(labels.rows(range(N)) == 1).sum(1), kind="stable")  # most is known of them
 show = simkit.figures.make
@@ -180,7 +175,7 @@ reach, likely, both, fallen_to = {}, {}, {}, {}
 for keep in (0.05, 0.1, 0.3):
     some = simkit.simulate(truth, f"fraction-of-positives(keep={keep})")
     own = prepare(Task(some, features), make("se"))
-    reach[keep] = reached(own, ["se-i", "se-l", "se"], truth=truth).to_pylist()
+    reach[keep] = reached(own, ["se-i", "se-l", "se"], truth=truth).to_dict("records")
     print(f"{keep:.0%}: {reach[keep][0]['there']:.0%} of unknown labels are present in truth")
     for row in reach[keep]:
         print(
@@ -241,7 +236,8 @@ for keep in reach:
 # the median of the five smallest distances in the place of the smallest.
 
 # %%
-from simkit.study.grids.grid import Grid, demo
+from simkit import Grid
+from simkit import demo_grid as demo
 
 choices = ["an", "ignore", "se", "se-l", "se-i", "se(psi=mean)", "se(nearest=median5)"]
 choices += ["se-l(nearest=median5)", "se(gamma=0.1)", "se(gamma=0.5)", "se(gamma=1)"]
@@ -254,13 +250,13 @@ with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
 
 # %%
 (line,) = comparison.summary()
-gaps = {m: line.ranking.difference(m, "se").interval for m in choices if m != "se"}
+gaps = {m: line.difference(m, "se") for m in choices if m != "se"}
 print(f"mAP in points, {how['draws']} draws; and the difference to SE, paired by draw")
 for cell in line.cells:
     print(f"{cell.method:24} {100 * cell.score.mean:5.1f}", end="   ")
     gap = gaps.get(cell.method)
     print(f"{100 * gap.mean:+5.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})" if gap else "")
-five = line.ranking.difference("se-l(nearest=median5)", "se-l").interval
+five = line.difference("se-l(nearest=median5)", "se-l")
 print(f"SE-L with five over SE-L: {100 * five.mean:+.1f}", end=" ")
 print(f"({100 * five.low:+.1f} to {100 * five.high:+.1f})")
 
@@ -293,7 +289,7 @@ with warnings.catch_warnings(record=True) as heard:
 print(heard[0].message)
 
 # %%
-counted = reached(alone, ["se", "se-l", "se-i"], truth=truth).to_pylist()
+counted = reached(alone, ["se", "se-l", "se-i"], truth=truth).to_dict("records")
 trap = {row["method"]: row for row in counted}
 for row in counted:
     about = f"{row['right']:.0%} of them right" if row["positive"] else "the others are ignored"
@@ -319,15 +315,15 @@ show("heat-map")(fallen.table)
 
 # %%
 assert first > tenth > base  # near pictures show the same things
-apart = {(row["class"], row["other"]): row["distance"] for row in between.to_pylist()}
+apart = {(row["class"], row["other"]): row["distance"] for row in between.to_dict("records")}
 others = sorted((d, other) for (c, other), d in apart.items() if c == "quadrilateral" != other)
 textures = {"dots", "stripes", "grid", "checks", "herringbone"}
 assert quick or {other for _, other in others[:3]} == {"square", "parallelogram", "polygon"}
 assert quick or {other for _, other in others[-5:]} == textures
-drawn = {(r["side"], r["distance"]): r["temperature"] for r in curves(["se"]).to_pylist()}
+drawn = {(r["side"], r["distance"]): r["temperature"] for r in curves(["se"]).to_dict("records")}
 assert drawn["present", 1] == 1 and drawn["absent", 1] == -1
 assert np.isclose(drawn["present", 0], np.exp(5)) and drawn["present", 0] == -drawn["absent", 0]
-assert max(curves(["se(beta=1)"])["temperature"].to_pylist()) < 3  # no temperature is high
+assert max(curves(["se(beta=1)"])["temperature"].tolist()) < 3  # no temperature is high
 
 # %%
 above = scenes.data.hierarchy.above & ~np.eye(L, dtype=bool)
@@ -371,10 +367,10 @@ assert quick or gaps["se(psi=mean)"].low > 0 > gaps["se(nearest=median5)"].low
 assert quick or (five.low > 0 and abs(five.mean - 0.008) < 0.005)
 lost = ["se(gamma=1)", "se(beta=1)", "se(temperature=inverse)"]
 assert quick or all(-0.3 < gaps[m].mean and gaps[m].high < -0.05 for m in lost)
-ranking = fallen.summary()[0].ranking
-behind = [ranking.difference("an", m).interval for m in ("se", "se-l", "se-i")]
+(ranking,) = fallen.summary()
+behind = [ranking.difference("an", m) for m in ("se", "se-l", "se-i")]
 assert quick or all(gap.mean > 0.3 and gap.low > 0.2 for gap in behind)
-assert quick or abs(ranking.difference("se-l", "ignore").interval.mean) < 0.01
+assert quick or abs(ranking.difference("se-l", "ignore").mean) < 0.01
 
 # %%
 told = {"an": -0.042, "ignore": -0.004, "se-l": -0.029, "se-i": -0.045, "se(beta=1)": -0.23}

@@ -35,14 +35,11 @@ import os
 import tempfile
 import warnings
 
-import pyarrow.compute as pc
 import torch
 from IPython.display import display
-from simkit.study.grids.grid import Grid, demo
-from simkit.study.grids.pictures import Pictures
 
 import simkit
-from simkit import methods
+from simkit import Grid, Pictures, demo_grid, methods
 from simkit.learn.train import Settings
 
 # %%
@@ -70,7 +67,7 @@ grid = Grid(
     budgets=[60 if quick else 100],
     draws=2 if quick else 3,
     data=f"scenes:images={400 if quick else 1000}",
-    train=demo().train,
+    train=demo_grid().train,
     curves=True,
 )
 print(f"{len(grid.schemes)} schemes x {len(grid.methods)} methods x {grid.draws} draws")
@@ -78,7 +75,7 @@ print(f"{len(grid.schemes)} schemes x {len(grid.methods)} methods x {grid.draws}
 # %%
 grand = simkit.compare(grid, out=f"{folder.name}/grand", workers=None if not quick else 1)
 assert not grand.failures, grand.failures
-table = grand.table.to_pandas()
+table = grand.table
 print(table.groupby("scheme")[["dollars", "images", "present", "absent"]].mean().round(0))
 
 # %% [markdown]
@@ -88,8 +85,8 @@ print(table.groupby("scheme")[["dollars", "images", "present", "absent"]].mean()
 # %%
 others = [method for method in grid.methods if method != "an"]
 for start in range(0, len(others), 9):
-    some = pc.field("method").isin(["an", "full", *others[start : start + 9]])
-    display(draw("heat-map")(grand.table.filter(some)))
+    some = ["an", "full", *others[start : start + 9]]
+    display(draw("heat-map")(grand.every[grand.every.method.isin(some)]))
 
 # %% [markdown]
 # Is it noise? Methods ranked over all schemes and draws; bars join those that cannot be told apart.
@@ -174,8 +171,8 @@ tuned = simkit.compare(pixels, out=f"{folder.name}/pixels", workers=None if not 
 assert not tuned.failures, tuned.failures
 others = [method for method in pixels.methods if method != "an"]
 for start in range(0, len(others), 9):
-    some = pc.field("method").isin(["an", "full", *others[start : start + 9]])
-    display(draw("heat-map")(tuned.table.filter(some)))
+    some = ["an", *others[start : start + 9]]
+    display(draw("heat-map")(tuned.table[tuned.table.method.isin(some)]))
 
 # %% [markdown]
 # ## What the numbers say
@@ -188,7 +185,7 @@ lines = {line.scheme: line for line in grand.summary()}
 pairs = [("single-positive", m) for m in ("ll-r", "lsan", "ignore", "an+boostlu") if m in every]
 pairs += [("rpa", "ignore"), ("fpc", "ignore"), ("fpc", "an+boostlu"), ("knowledge-graph", "ignore")]
 pairs = [(scheme, first) for scheme, first in pairs if first in grid.methods]
-gap = {(s, m): lines[s].ranking.difference(m, "an").interval for s, m in pairs}
+gap = {(s, m): lines[s].difference(m, "an") for s, m in pairs}
 for (scheme, first), one in gap.items():
     span = f"{100 * one.low:+.1f} to {100 * one.high:+.1f}"
     print(f"{scheme:16} {first:11} {100 * one.mean:+5.1f} ({span})")
@@ -197,7 +194,7 @@ for (scheme, first), one in gap.items():
 # These hold for `scenes`, a linear head and this price; checked here:
 
 # %%
-spent = table[~table.reference].dollars
+spent = table.dollars
 assert spent.max() <= grid.budgets[0]
 assert quick or spent.min() > 0.9 * grid.budgets[0]
 assert quick or gap["single-positive", "ignore"].high < -0.05  # without negatives all is present

@@ -45,9 +45,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import display
-from simkit.study.grids.grid import Grid, demo
 
 import simkit
+from simkit import Grid
+from simkit import demo_grid as demo
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"

@@ -48,9 +48,8 @@ folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 
 # %%
-from simkit.study.grids.grid import Grid, demo
-from simkit.study.material.material import Source, open_material
-
+from simkit import Grid, Source, open_source
+from simkit import demo_grid as demo
 from simkit.data.pieces.scene_layout import OBJECTS
 from simkit.learn.methods import Task
 from simkit.learn.train import Settings
@@ -58,8 +57,8 @@ from simkit.learn.train import Settings
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison
 draw, draws = simkit.figures.make, 1 if quick else 5
 spec = f"scenes:images={'300,val=50,test=200' if quick else '3000'}"
-scenes = open_material(Source(spec, ("train", "val", "test"), ("pooled",), "scenes-net"))
-maps = open_material(Source(spec, ("train",), ("maps",), "scenes-net")).inputs("train", "maps")
+scenes = open_source(Source(spec, ("train", "val", "test"), ("pooled",), "scenes-net"))
+maps = open_source(Source(spec, ("train",), ("maps",), "scenes-net")).inputs("train", "maps")
 
 # %% [markdown]
 # ## Two worlds
@@ -92,20 +91,21 @@ for name, world in worlds.items():
 # LL-Ct makes of them). Truth, which no method sees, then says what kind of label it was.
 
 # %%
-from simkit.study.analysis.learning.memorisation import early, memorisation
-from simkit.study.material.shown import Shown, decoded
-
+from simkit import ImageTransform
+from simkit import decoded_pictures as decoded
+from simkit.analysis import early_share as early
+from simkit.analysis import memorisation
 from simkit.embed.backbones import backbone
 
 few = simkit.data.open(f"scenes:images={40 if quick else 500}")
 some = objects.select(np.arange(len(few.truth["train"].images)))
-pixels = Task(simkit.simulate(some, "single-positive"), Shown().inputs(decoded(few, "train", 64)))
+pixels = Task(simkit.simulate(some, "single-positive"), ImageTransform().inputs(decoded(few, "train", 64)))
 how = {"settings": Settings(epochs=3 if quick else 28, batch_size=16, lr=3e-4), "device": "cpu"}
 learning = memorisation(pixels, some, ["an", "ll-ct"], backbone=backbone("scenes-net"), **how)
 draw("memorisation", log=True)(learning)
 
 # %%
-means = learning.to_pandas().pivot(index="epoch", columns=["method", "kind"], values="mean")
+means = learning.pivot(index="epoch", columns=["method", "kind"], values="mean")
 wrong = means.xs("false negative", axis=1, level="kind")
 print(wrong.iloc[:: 1 if quick else 3].round(3).to_string())
 print(f"AN's false negatives: at their worst in epoch {wrong['an'].idxmax()} of {len(wrong)}")
@@ -123,7 +123,7 @@ print(f"AN's false negatives: at their worst in epoch {wrong['an'].idxmax()} of 
 # how fast training goes, so here are heads at three learning rates, in both worlds:
 
 # %%
-from simkit.study.analysis.learning.watched import KINDS
+from simkit.analysis import LABEL_KINDS as KINDS
 
 first = {}
 for name, world in worlds.items():
@@ -154,7 +154,7 @@ print("highest loss in the first epoch, % of the labels\n", first.round(0).to_st
 # negatives. BoostLU raises what stands out in a class map before the logit is taken.
 
 # %%
-from simkit.study.analysis.learning.modification import modification
+from simkit.analysis import modification
 
 large = ["ll-r", "ll-r+boostlu", "ll-ct", "ll-ct+boostlu", "ll-cp", "ll-cp+boostlu"]
 steady = {"settings": Settings(epochs=3 if quick else 10, lr=0.01)}
@@ -165,7 +165,7 @@ for d in range(draws):
 draw("modification")(chosen[0])
 
 # %%
-tables = pd.concat({d: one.to_pandas() for d, one in enumerate(chosen)}, names=["draw"])
+tables = pd.concat({d: one for d, one in enumerate(chosen)}, names=["draw"])
 mean = tables.groupby(["method", "epoch"])[["precision", "right"]].mean().unstack("method")
 print((100 * mean["precision"][large]).round(0).to_string())
 right = tables.reset_index("draw").pivot(index="draw", columns=["method", "epoch"], values="right")
@@ -194,7 +194,7 @@ draw("modification", beside="found")(plenty[0])
 
 # %%
 several = {"objects": chosen, "everything": plenty}
-all_draws = {w: pd.concat([t.to_pandas() for t in some]) for w, some in several.items()}
+all_draws = {w: pd.concat([t for t in some]) for w, some in several.items()}
 last = {w: t.groupby(["method", "epoch"]).mean() for w, t in all_draws.items()}
 for world, one in last.items():
     for method in large[::2]:
@@ -212,10 +212,10 @@ for world, one in last.items():
 # The three pictures in which LL-Ct found the most, and the one in which it was wrong most often.
 
 # %%
-from simkit.study.analysis.learning.corrections import corrections
+from simkit.analysis import corrections
 
 table = corrections(tasks["objects"], objects, "ll-ct", **steady)
-rows = list(dict.fromkeys(table["row"].to_pylist()))
+rows = table["row"].unique().tolist()
 shown = tuple(scenes.data.pictures["train"].read(rows))
 draw("corrections", pictures=shown)(table)
 
@@ -256,10 +256,10 @@ grid = {"draws": draws, "train": train, "curves": True, "methods": [*others, *sw
 runs = {}
 for name, where in data.items():
     compared = Grid(schemes=["single-positive"], **grid, **where)
-    runs[name] = simkit.compare(compared, out=name, workers=1).table
+    runs[name] = simkit.compare(compared, out=name, workers=1).every
 
 # %%
-from simkit.study.analysis.comparing.sweep import sweep
+from simkit.analysis import sweep
 
 swept = {name: sweep(table, "delta") for name, table in runs.items()}
 draw("sweep")(swept["objects"])
@@ -269,7 +269,7 @@ draw("sweep")(swept["everything"])
 
 # %%
 ends_of = ["mean", "low", "high", "gap", "gap_low", "gap_high"]
-over = {name: table.to_pandas().set_index("value")[ends_of] for name, table in swept.items()}
+over = {name: table.set_index("value")[ends_of] for name, table in swept.items()}
 for name, one in over.items():
     print(f"{name}, in points; the gap is to 0.2, the default")
     print((100 * one).round(1).to_string())
@@ -277,9 +277,9 @@ for name, one in over.items():
 # %%
 best, latest = {}, {}
 for name, table in swept.items():
-    one = table.to_pandas().query("method == 'll-ct'").set_index("number")["mean"]
+    one = table.query("method == 'll-ct'").set_index("number")["mean"]
     best[name] = one.idxmax()
-    alone = runs[name].to_pandas().set_index("method").curve
+    alone = runs[name].set_index("method").curve
     latest[name] = [np.mean([np.argmax(c) + 1 for c in alone[[m]]]) for m in sweeps[-3:]]
     top, ends = 100 * one.max(), ", ".join(f"{epoch:.1f}" for epoch in latest[name])
     print(f"{name}: the best delta of LL-Ct is {best[name]:g} ({top:.1f} points)")
@@ -299,7 +299,7 @@ for name, table in swept.items():
 # The paper's Table 2 in small: single positives, a linear head, mAP paired by draw with AN.
 
 # %%
-from simkit.study.analysis.comparing.ablation import ablation
+from simkit.analysis import ablation
 
 listed = [*others, *large[::2], *absolute]
 draw("ablation")(ablation(runs["objects"], "an", methods=listed))
@@ -307,17 +307,17 @@ draw("ablation")(ablation(runs["objects"], "an", methods=listed))
 # %%
 told, worth = ["mean", "gap", "gap_low", "gap_high"], {}
 for name, table in runs.items():
-    worth[name] = ablation(table, "an", methods=listed).to_pandas().set_index("method")
+    worth[name] = ablation(table, "an", methods=listed).set_index("method")
     worth[name][told] = (100 * worth[name][told]).round(1)
     print(f"{name}, in points; the gap is to AN, noise after Holm's correction")
     print(worth[name][[*told, "noise"]].to_string())
-scores = {name: table.to_pandas().groupby("method")["map"].mean() for name, table in runs.items()}
+scores = {name: table.groupby("method")["map"].mean() for name, table in runs.items()}
 points = 100 * pd.DataFrame(scores).loc[[*listed, "full"]]
 print(f"complete labels: {points.loc['full'].round(1).to_dict()}")
 
 # %%
 rivals = {name: ablation(t, "role", methods=["wan", *large[::2]]) for name, t in runs.items()}
-rivals = {name: one.to_pandas().set_index("method") for name, one in rivals.items()}
+rivals = {name: one.set_index("method") for name, one in rivals.items()}
 for name, one in rivals.items():
     print(f"{name}, in points; the gap is to ROLE")
     print((100 * one[told].drop("role")).round(1).to_string())
@@ -342,7 +342,7 @@ for name, one in rivals.items():
 whole = {"schemes": ["full-subset"], "methods": ["an", "lsan"], "reference": False}
 whole |= {"draws": draws, "train": train} | data["objects"]
 (line,) = simkit.compare(Grid(**whole), out="smooth", workers=1).summary()
-gain = line.ranking.difference("lsan", "an").interval
+gain = line.difference("lsan", "an")
 print(f"with complete labels, smoothing alone is worth {100 * gain.mean:+.1f} points", end="")
 print("" if quick else f" ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})")
 
@@ -353,7 +353,7 @@ print("" if quick else f" ({100 * gain.low:+.1f} to {100 * gain.high:+.1f})")
 # [Notebook 05](05_planning_a_budget.ipynb) asks the same with prices.
 
 # %%
-from simkit.study.analysis.comparing.images_or_labels import images_or_labels
+from simkit.analysis import images_or_labels
 
 weak = {"schemes": ["single-positive"], "methods": ["an", "role", *large[::2]]}
 full = {"schemes": ["full-subset"], "methods": ["full"]}
@@ -366,7 +366,7 @@ for share in steps:
 draw("images-or-labels")(images_or_labels(parts))
 
 # %%
-points_of = images_or_labels(parts).to_pandas().set_index(["method", "share"])
+points_of = images_or_labels(parts).set_index(["method", "share"])
 tenth = points_of["mean"]["full", steps[0]]
 print(f"complete labels of {steps[0]:.0%} of the pictures: {100 * tenth:.1f} points")
 for method in weak["methods"]:
@@ -377,7 +377,7 @@ for method in weak["methods"]:
     print(f"{equal:,.0f} pictures completely labelled, with {fewer:.0f} times the labels")
 
 # %%
-gains = [ablation(t, "an", methods="ll-ct").to_pandas().set_index("method") for t in parts[::2]]
+gains = [ablation(t, "an", methods="ll-ct").set_index("method") for t in parts[::2]]
 gains = pd.DataFrame([one.loc["ll-ct", told] for one in gains], index=steps).astype(float)
 print("LL-Ct by the share of the pictures, in points; the gap is to AN")
 print((100 * gains).round(1).to_string())
@@ -399,7 +399,7 @@ print((100 * gains).round(1).to_string())
 verified = ["ignore", "curriculum", "an", "wan", "lsan", *large[::2]]
 asked = Grid(schemes=["proposals"], methods=verified, data=spec, draws=draws, train=train)
 real = simkit.compare(asked, out="real", workers=1).table
-means_of = ablation(real, "an", methods=verified).to_pandas().set_index("method")[[*told, "noise"]]
+means_of = ablation(real, "an", methods=verified).set_index("method")[[*told, "noise"]]
 means_of[told] = (100 * means_of[told]).round(1)
 print(means_of.to_string())
 draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real)
@@ -415,7 +415,7 @@ draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real)
 # (*LinearInit*). The same in small, on everything, from pixels:
 
 # %%
-from simkit.study.grids.pictures import Pictures
+from simkit import Pictures
 
 ways = {"end-to-end": {}, "LinearInit": {"head_epochs": 2 if quick else 20, "head_lr": 0.01}}
 pixel = {"data": f"scenes:images={40 if quick else 400},test={80 if quick else 600}"}
@@ -425,12 +425,12 @@ tuned = {}
 for way, first_head in ways.items():
     own_way = Settings(epochs=1 if quick else 6, batch_size=16, lr=1e-4, **first_head)
     tuned[way] = simkit.compare(Grid(train=own_way, **pixel), out=way, workers=1).table
-by_way = {way: t.to_pandas().groupby("method")["map"].mean() for way, t in tuned.items()}
+by_way = {way: t.groupby("method")["map"].mean() for way, t in tuned.items()}
 by_way = 100 * pd.DataFrame(by_way)
 print(by_way.round(1).to_string())
 
 # %%
-led = {way: ablation(t, "an").to_pandas().set_index("method") for way, t in tuned.items()}
+led = {way: ablation(t, "an").set_index("method") for way, t in tuned.items()}
 led = pd.DataFrame({way: one.loc["ll-r", told[1:]] for way, one in led.items()}).T.astype(float)
 print("LL-R over AN, in points\n", (100 * led).round(1).to_string(), sep="")
 

@@ -39,10 +39,10 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from simkit.study.grids.grid import Grid, demo
-from simkit.study.material.material import Source, open_material
 
 import simkit
+from simkit import Grid, Source, open_source
+from simkit import demo_grid as demo
 from simkit.learn.methods import Task, make
 
 # %%
@@ -51,7 +51,7 @@ folder = tempfile.TemporaryDirectory()
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison
 draw, settings = simkit.figures.make, demo().train
 spec = f"scenes:images={'400,val=50,test=200' if quick else 3000}"
-scenes = open_material(Source(spec, ("train", "test"), ("pooled",), "scenes-net"))
+scenes = open_source(Source(spec, ("train", "test"), ("pooled",), "scenes-net"))
 truth, inputs = scenes.truth("train"), scenes.inputs("train", "pooled")
 N, L = truth.shape
 share = truth.counts / N
@@ -70,7 +70,7 @@ print(f"{N} pictures; a class is in {share.mean():.0%} of them, {share.sum():.1f
 # hardly ever proposed. `federated` collects for each class its own set of pictures, as for LVIS.
 
 # %%
-from simkit.study.analysis.labelling.distributions import distributions
+from simkit.analysis import distributions
 
 k = 30 if quick else 100
 names = ["rpa(keep=0.1)", f"fpc(per_class={k})", "proposals(per_image=7,skew=2)"]
@@ -80,7 +80,7 @@ lacking = distributions(truth, labelled)
 draw("named-share")(lacking)
 
 # %%
-table = lacking.to_pandas().set_index(["scheme", "class"])
+table = lacking.set_index(["scheme", "class"])
 color = table.xs("chromatic color", level="class")
 print((color.assign(share=color["true"] / N)[["share", "true", "present"]]).round(2))
 order = table.groupby("scheme")[["true", "present"]].corr("spearman").xs("true", level=1)["present"]
@@ -111,7 +111,7 @@ grid = Grid(schemes=schemes, methods=["ignore", "an", "csl(eta=0.3)"], **how)
 runs = simkit.compare(grid, out=f"{folder.name}/amounts", workers=1).table
 
 # %%
-from simkit.study.analysis.priors.modes import mode_gaps, modes
+from simkit.analysis import mode_gaps, modes
 
 scores = modes(runs, ("map_all", "chromatic color"))
 draw("modes")(scores)
@@ -126,7 +126,7 @@ for other in ("ignore", "an"):
     over_amounts["csl(eta=0.3)", other] = mode_gaps(runs, "csl(eta=0.3)", other, ("map_all",))
 for (one, other), table in over_amounts.items():
     print(f"{one} minus {other}, points, with 95 % intervals over {draws} draws")
-    ends = table.to_pandas().set_index(["measure", "family", "value"])[["mean", "low", "high"]]
+    ends = table.set_index(["measure", "family", "value"])[["mean", "low", "high"]]
     over_amounts[one, other] = ends.sort_index()
     print((100 * ends).round(1).to_string())
 
@@ -148,7 +148,7 @@ for (one, other), table in over_amounts.items():
 # blanks rightly taken for absent, blanks wrongly taken for absent. What is left out stays white.
 
 # %%
-from simkit.study.analysis.priors.readings import readings
+from simkit.analysis import readings
 
 fixed = names[1]
 task = Task(labelled[fixed], inputs)
@@ -157,10 +157,10 @@ read = readings(task, truth, shown, settings=settings)
 draw("readings")(read)
 
 # %%
-sums = read.to_pandas().groupby("method", sort=False)[["ignored", "assumed", "wrong"]].sum()
+sums = read.groupby("method", sort=False)[["ignored", "assumed", "wrong"]].sum()
 sums["of the assumed wrong"] = (sums["wrong"] / sums["assumed"]).round(3)
 print(sums)
-common = read.to_pandas().query("rank < 5").groupby("method", sort=False)[["images", "wrong"]].sum()
+common = read.query("rank < 5").groupby("method", sort=False)[["images", "wrong"]].sum()
 print((common["wrong"] / common["images"]).round(2).rename("wrong share, five commonest classes"))
 
 # %% [markdown]
@@ -176,7 +176,7 @@ print((common["wrong"] / common["images"]).round(2).rename("wrong share, five co
 # the number of present labels.
 
 # %%
-from simkit.study.analysis.priors.prior import estimates, priors, rank_agreement
+from simkit.analysis import estimates, priors, rank_agreement
 
 estimated = estimates(task, ["ignore", "an", "labels"], settings=settings)
 agreed = rank_agreement(truth, estimated)
@@ -186,9 +186,9 @@ draw("rank-agreement")(agreed)
 draw("common-classes")(priors(truth, estimated))
 
 # %%
-every = agreed.to_pandas().query("top == @L").set_index("estimate")["spearman"]
-ten = agreed.to_pandas().query("top == 10").set_index("estimate")["spearman"]
-values = priors(truth, estimated).to_pandas()
+every = agreed.query("top == @L").set_index("estimate")["spearman"]
+ten = agreed.query("top == 10").set_index("estimate")["spearman"]
+values = priors(truth, estimated)
 first = values.query("estimate == 'ignore'").sort_values("prior", ascending=False)["rank"][:10]
 print(f"Ignore: {every['ignore']:.2f} over all classes, {ten['ignore']:.2f} over the ten commonest")
 print(f"AN: {every['an']:.2f} and {ten['an']:.2f}; counting labels: {every['labels']:.2f}")
@@ -201,7 +201,7 @@ again = {"ignore": [every["ignore"]], "an": [every["an"]]}
 for d in range(1, draws):
     own = Task(simkit.simulate(truth, fixed, draw=d), inputs)
     found = rank_agreement(truth, estimates(own, ["ignore", "an"], draw=d, settings=settings))
-    for row in found.to_pandas().query("top == @L").itertuples():
+    for row in found.query("top == @L").itertuples():
         again[row.estimate].append(row.spearman)
 for name, some in again.items():
     print(f"{name:7} over {draws} draws: {np.mean(some):.2f} ({min(some):.2f} to {max(some):.2f})")
@@ -225,7 +225,7 @@ for name, some in again.items():
 # with the highest scores present?
 
 # %%
-from simkit.study.analysis.priors.likelihood import likelihood, likely_labels
+from simkit.analysis import likelihood, likely_labels
 
 likely = likelihood(task, truth, ["p-asl", "csl(prior=none)"], settings=settings)
 draw("likelihood")(likely)
@@ -258,16 +258,16 @@ grid = Grid(schemes=names[1:], methods=parts, **how)
 table_1 = simkit.compare(grid, out=f"{folder.name}/table_1", workers=1).table
 
 # %%
-from simkit.study.analysis.comparing.ablation import ablation
+from simkit.analysis import ablation
 
 worth = ablation(table_1, "an", metric="map_all")
 draw("ablation")(worth)
 
 # %%
 both = modes(table_1, ("map_all", "map_o", "chromatic color"))
-wide = both.to_pandas().pivot_table("mean", ["scheme", "method"], "measure", sort=False)
+wide = both.pivot_table("mean", ["scheme", "method"], "measure", sort=False)
 ends = ["gap", "gap_low", "gap_high"]
-over_an = worth.to_pandas().set_index(["scheme", "method"])
+over_an = worth.set_index(["scheme", "method"])
 print("in points; the gap is that of map_all to AN, noise after Holm's correction")
 print((100 * wide.join(over_an[ends])).round(1).join(over_an["noise"]).to_string())
 
@@ -275,7 +275,7 @@ print((100 * wide.join(over_an[ends])).round(1).join(over_an["noise"]).to_string
 csl = [name for name in parts if name.startswith("csl")]
 pairs = {"p-asl": ["asl", *csl], "csl(prior=none)": csl[1:], "csl(prior=soft)": csl[2:4]}
 for base, those in pairs.items():
-    one = ablation(table_1, base, metric="map_all", methods=those).to_pandas()
+    one = ablation(table_1, base, metric="map_all", methods=those)
     pairs[base] = one.query("method != @base").set_index(["scheme", "method"])
     print(f"the gap of map_all to {base}, in points")
     print((100 * pairs[base][ends]).round(1).join(pairs[base]["noise"]).to_string())
@@ -323,7 +323,7 @@ for d in range(draws):
             found.append({"scheme": name, "of": of} | dict(zip(variants, points, strict=True)))
 
 # %%
-from simkit.study.statistics import interval
+from simkit import interval
 
 above = pd.DataFrame(above, columns=["scheme", "classes"]).groupby("scheme")["classes"].mean()
 print(above.rename(f"classes above 0.3; {(share > 0.3).sum()} in truth"))
@@ -366,7 +366,7 @@ grid = Grid(schemes=[fixed], methods=knobs, **how)
 swept = simkit.compare(grid, out=f"{folder.name}/knobs", workers=1).table
 
 # %%
-from simkit.study.analysis.comparing.sweep import sweep
+from simkit.analysis import sweep
 
 over_k = sweep(swept, "top_k", metric="map_all")
 draw("sweep", score="mAP of all classes")(over_k)
@@ -377,7 +377,7 @@ draw("sweep", score="mAP of all classes")(over_gamma)
 
 # %%
 over_eta = sweep(swept, "eta", metric="map_all")
-print(over_eta.to_pandas()[["method", "value", "mean", "low", "high"]].round(3).to_string())
+print(over_eta[["method", "value", "mean", "low", "high"]].round(3).to_string())
 
 # %% [markdown]
 # The likelihood alone rises and falls with `top_k`, best at five, as in figure 9, and the prior adds to it,
@@ -399,7 +399,7 @@ grouped = simkit.compare(grid, out=f"{folder.name}/table_3", workers=1).table
 draw("class-groups", classes="all")(grouped)
 
 # %%
-rivals = ablation(grouped, "imcl", metric="map_all").to_pandas().set_index("method")
+rivals = ablation(grouped, "imcl", metric="map_all").set_index("method")
 print("in points; the gap is to IMCL")
 print((100 * rivals[["mean", *ends]]).round(1).join(rivals["noise"]).to_string())
 
@@ -424,7 +424,7 @@ assert quick or gap["map_all", "fpc", 10] < 3 * gap["map_all", "fpc", 1000]
 assert quick or (low["chromatic color"] > 0).all()
 
 # %%
-points = scores.to_pandas().set_index(["measure", "family", "value", "method"])["mean"].unstack()
+points = scores.set_index(["measure", "family", "value", "method"])["mean"].unstack()
 apart_on_color = abs(points["csl(eta=0.3)"] - points["ignore"])["chromatic color"]
 assert quick or (apart_on_color < 0.005).all()
 over = {m: over_amounts["csl(eta=0.3)", m].loc["map_all"] for m in ("ignore", "an")}
@@ -446,8 +446,8 @@ assert quick or set(first) == set(range(10))
 assert estimated["ignore"].values.sum() > 1.2 * share.sum()
 
 # %%
-seen = likely.to_pandas().set_index(["method", "epoch", "rank"])["present"].unstack()
-blank = likely["chance"][0].as_py()
+seen = likely.set_index(["method", "epoch", "rank"])["present"].unstack()
+blank = likely["chance"][0]
 assert (seen.xs(12, level="epoch")[1] > 1.5 * blank).all()
 assert quick or ((seen[1] > 2 * blank).all() and (seen.xs(12, level="epoch")[1] > 0.8).all())
 assert quick or (seen.xs(12, level="epoch").loc[:, 16:] < blank).all().all()
@@ -483,13 +483,13 @@ assert quick or all(one.low > 0 for one in apart[3, 2].drop((proposals, "truth")
 assert quick or min(above[little], above[federated]) > 30 > 11 == (share > 0.3).sum()
 
 # %%
-knob = over_k.to_pandas().set_index(["method", "number"])["mean"].unstack(0)
+knob = over_k.set_index(["method", "number"])["mean"].unstack(0)
 alone, union = knob["csl(prior=none)"], knob["csl(eta=0.3)"]
-worse = over_k.to_pandas().query("method == 'csl(prior=none)' and number != 5")
+worse = over_k.query("method == 'csl(prior=none)' and number != 5")
 assert quick or (alone.idxmax() == 5 and (worse.gap_high < 0).all())
 assert quick or (union > alone).loc[:10].all()
 assert quick or union.loc[:5].max() - union.loc[:5].min() < 0.005 < union[5] - union[20]
-assert quick or over_gamma.to_pandas()["mean"].is_monotonic_decreasing
+assert quick or over_gamma["mean"].is_monotonic_decreasing
 
 # %%
 low, high = rivals.gap_low, rivals.gap_high  # over IMCL

@@ -36,10 +36,9 @@ import os
 import tempfile
 import warnings
 
-from simkit.study.grids.grid import Grid, demo
-from simkit.study.material.material import Source, open_material
-
 import simkit
+from simkit import Grid, Source, open_source
+from simkit import demo_grid as demo
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 folder, draw = tempfile.TemporaryDirectory(), simkit.figures.make
@@ -47,7 +46,7 @@ warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a co
 
 # %%
 data, draws = f"scenes:images={400 if quick else 3000}", 2 if quick else 5
-scenes = open_material(Source(data, ("train", "val", "test"), ("pooled",), "scenes-net"))
+scenes = open_source(Source(data, ("train", "val", "test"), ("pooled",), "scenes-net"))
 truth, tree = scenes.truth("train"), scenes.hierarchy
 N, L = truth.shape
 draw("hierarchy", heading="The classes of scenes")(tree.table())
@@ -88,7 +87,7 @@ assert bills["verify"].dollars < bills["all labels"].dollars < bills["truth"].do
 # classes and to who has to come up with the first name.
 
 # %%
-from simkit.study.analysis.labelling.depths import depths
+from simkit.analysis import depths
 
 shares_of_levels = depths(truth, {mode: labelled[mode] for mode in modes}, tree)
 draw("label-depths")(shares_of_levels)
@@ -100,7 +99,7 @@ draw("label-depths")(shares_of_levels)
 # about every leaf. Under `truth` only a tenth is missing at depth 1 (11 %): another problem altogether.
 
 # %%
-of = {(r["scheme"], r["depth"], r["state"]): r["share"] for r in shares_of_levels.to_pylist()}
+of = {(r["scheme"], r["depth"], r["state"]): r["share"] for r in shares_of_levels.to_dict("records")}
 there = {mode: of[mode, 1, "missing present"] for mode in modes}
 lost = {m: there[m] / (there[m] + of[m, 1, "present"]) for m in modes}
 print("of what is there at depth 1", {m: f"{share:.0%} missing" for m, share in lost.items()})
@@ -120,7 +119,7 @@ assert 0.8 < bills["verify"].dollars / bills["all labels"].dollars < 1 < 0.8 * k
 # under `truth`.
 
 # %%
-from simkit.study.analysis.comparing.both_scores import both_scores
+from simkit.analysis import both_scores
 
 names = ["ignore", "partial-bce", "an", "fe", "ls-constant", "se-i", "se-l", "se"]
 schemes = {mode: f"knowledge-graph(mode={mode})" for mode in ("verify", "truth")}
@@ -134,14 +133,14 @@ found = both_scores(scenes, graph, names, settings=train)
 
 # %%
 complete = {("all labels", d): labelled["all labels"] for d in range(draws)}
-oracle = both_scores(scenes, complete, ["full"], settings=train).to_pandas()
+oracle = both_scores(scenes, complete, ["full"], settings=train)
 columns = ["val_map", "val_mf1", "map", "mf1"]
-means = found.to_pandas().groupby(["scheme", "method"], sort=False)[columns].mean()
+means = found.groupby(["scheme", "method"], sort=False)[columns].mean()
 print("oracle", *(f"{name} {100 * oracle[name].mean():.1f}" for name in columns))
 print((100 * means).round(1).loc[["verify", "truth"]].to_string())
 
 # %%
-from simkit.study.analysis.comparing.ablation import ablation
+from simkit.analysis import ablation
 
 worth = ablation(found, "ignore")
 draw("ablation")(worth)
@@ -159,7 +158,7 @@ draw("ablation", score="mF1")(f1)
 # What differs is everything beside the path.
 
 # %%
-gap = {(row["scheme"], row["method"]): row for row in worth.to_pylist()}
+gap = {(row["scheme"], row["method"]): row for row in worth.to_dict("records")}
 mean = {place: row["mean"] for place, row in gap.items()}
 best = {mode: max(names, key=lambda name: mean[mode, name]) for mode in schemes}
 assert quick or (best["truth"], best["verify"]) == ("se", "ignore")
@@ -168,7 +167,7 @@ assert quick or (gap["truth", "se"]["gap_low"] > 0 and not gap["truth", "se"]["n
 assert quick or gap["verify", "se"]["gap_high"] < -0.03
 assert quick or gap["verify", "fe"]["gap_high"] < -0.05 < gap["truth", "fe"]["gap"] < 0
 assert quick or 0 < oracle["map"].mean() - mean["truth", "se"] < 0.01
-f1_gap = {(row["scheme"], row["method"]): row for row in f1.to_pylist()}
+f1_gap = {(row["scheme"], row["method"]): row for row in f1.to_dict("records")}
 assert quick or (f1_gap["verify", "se"]["gap_high"] < -0.03 and f1_gap["truth", "se"]["noise"])
 
 # %% [markdown]
@@ -177,15 +176,14 @@ assert quick or (f1_gap["verify", "se"]["gap_high"] < -0.03 and f1_gap["truth", 
 # SE takes an unknown label for what is nearest. How often is it right?
 
 # %%
-from simkit.study.analysis.embedding.temperatures import reached
-
+from simkit.analysis import reached
 from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
 
 reach = {}
 for mode in schemes:
     task = prepare(Task(graph[mode, 0], scenes.inputs("train", "pooled")), make("se"))
-    reach[mode] = {row["method"]: row for row in reached(task, names[-3:], truth=truth).to_pylist()}
+    reach[mode] = {row["method"]: row for row in reached(task, names[-3:], truth=truth).to_dict("records")}
     for name, row in reach[mode].items():
         soft = f"{row['positive']:4.1f} soft positives, {row['right']:.0%} right"
         print(f"{mode:7} {name:5} of {row['unknown']:4.1f} unknown labels {soft}")
@@ -221,13 +219,13 @@ sweeps = simkit.compare(turned, out=f"{folder.name}/sweeps", workers=1)
 assert not sweeps.failures, sweeps.failures
 
 # %%
-from simkit.study.analysis.comparing.sweep import sweep
+from simkit.analysis import sweep
 
 over_beta = sweep(sweeps.table, "beta")
 draw("sweep")(over_beta)
 
 # %%
-beta = {(r["scheme"], r["number"]): r for r in over_beta.to_pylist()}
+beta = {(r["scheme"], r["number"]): r for r in over_beta.to_dict("records")}
 rest = {line.scheme: line.cell("ignore").score.mean for line in sweeps.summary()}
 for scheme, ignored in rest.items():
     curve = ", ".join(f"{b}: {100 * beta[scheme, b]['mean']:.1f}" for b in betas)
@@ -259,7 +257,7 @@ for epochs in (12, 90):
     part = {**how, "train": replace(train, epochs=epochs), "reference": False}
     few = Grid(schemes=["knowledge-graph"], methods=["ignore", "se"], images=400, **part)
     (line,) = simkit.compare(few, out=f"{folder.name}/{epochs}", workers=1).summary()
-    lead[epochs] = line.ranking.difference("se", "ignore").interval
+    lead[epochs] = line.difference("se", "ignore")
     reached_by = {c.method: f"{100 * c.score.mean:.1f}" for c in line.cells}
     span = f"{100 * lead[epochs].low:+.1f} to {100 * lead[epochs].high:+.1f}"
     print(f"{epochs} epochs: {reached_by}, SE ahead by {100 * lead[epochs].mean:+.1f} ({span})")
@@ -285,7 +283,7 @@ course = simkit.compare(grid, out=f"{folder.name}/course", workers=1)
 draw("convergence")(course.table)
 
 # %%
-from simkit.study.analysis.comparing.courses import courses
+from simkit.analysis import courses
 
 curve = {(c.scheme, c.method): [p.mean for p in c.points] for c in courses(course.table, "curve")}
 early = {place: points[2] / points[-1] for place, points in curve.items()}
@@ -310,11 +308,12 @@ draw("class-difference", scheme=schemes["verify"], **pair)(course.table)
 
 # %%
 from scipy.stats import spearmanr
-from simkit.study.analysis.comparing.by_class import by_class
+
+from simkit.analysis import by_class
 
 rho = {}
 for mode, spec in schemes.items():
-    own = course.table.filter([row == spec for row in course.table["scheme"].to_pylist()])
+    own = course.table[course.table.scheme == spec]
     classes = by_class(own, methods=["se", "partial-bce"], asker="here")
     gains = [gain.mean for gain in classes.differences("se", "partial-bce")]
     rho[mode] = spearmanr(classes.missing, gains)
@@ -345,9 +344,9 @@ bought = simkit.compare(ladder, out=f"{folder.name}/fractions", workers=1)
 assert not bought.failures, bought.failures
 
 # %%
-from simkit.study.analysis.comparing.shares import shares
+from simkit.analysis import shares
 
-climbed = shares(bought.table, base="ignore")
+climbed = shares(bought.every, base="ignore")
 draw("label-shares")(climbed)
 
 # %% [markdown]
@@ -358,7 +357,7 @@ draw("label-shares")(climbed)
 # negatives are wrong.
 
 # %%
-step = {(row["method"], row["bought"]): row for row in climbed.to_pylist()}
+step = {(row["method"], row["bought"]): row for row in climbed.to_dict("records")}
 print("mAP by the share of positives; in brackets minus Ignore on the same labels")
 for name in ladder.methods:
     rows = [(keep, step[name, spec]) for keep, spec in zip(keeps, fractions, strict=True)]
@@ -367,13 +366,13 @@ for name in ladder.methods:
 
 # %%
 tenth, half = "fraction-of-positives(keep=0.1)", fifty
-last = climbed.to_pylist()[-1]
+last = climbed.to_dict("records")[-1]
 print(f"everything labelled: {100 * last['mean']:.1f}; half of the positives are "
       f"{step['se', half]['labels']:.0%} of all labels")  # fmt: skip
 assert quick or (step["se", tenth]["gap"] < -0.02 and step["se", half]["gap_low"] > 0)
 assert quick or all(step[name, half]["gap"] < 0 for name in ("se-i", "se-l"))
 assert quick or step["fe", tenth]["gap"] < 0 < step["fe", half]["gap"]
-assert quick or all(last["mean"] > row["mean"] for row in climbed.to_pylist()[:-1])
+assert quick or all(last["mean"] > row["mean"] for row in climbed.to_dict("records")[:-1])
 first, final = "fraction-of-positives(keep=0.05)", "fraction-of-positives(keep=0.9)"
 assert quick or step["an", final]["mean"] > step["ignore", final]["mean"]
 
@@ -391,8 +390,8 @@ over_k = sweep(sweeps.table, "k")
 draw("sweep")(over_k)
 
 # %%
-gamma = {(r["scheme"], r["number"]): r for r in over_gamma.to_pylist()}
-k = {(r["scheme"], r["method"], r["number"]): r for r in over_k.to_pylist()}
+gamma = {(r["scheme"], r["number"]): r for r in over_gamma.to_dict("records")}
+k = {(r["scheme"], r["method"], r["number"]): r for r in over_k.to_dict("records")}
 for scheme in turned.schemes:
     gaps = [f"gamma {value} {100 * gamma[scheme, value]['gap']:+.1f}" for value in (0.1, 1)]
     print(f"{scheme}, against gamma 0: {', '.join(gaps)}")

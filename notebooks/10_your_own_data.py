@@ -38,7 +38,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 from IPython.display import display
 from PIL import Image
 
@@ -153,12 +153,12 @@ print(f"{lost} of {L} classes are in no picture of the test split")
 # numbers point the same way should look alike to you, too:
 
 # %%
-from simkit.study.analysis.embedding.neighbours import neighbours
-from simkit.study.material.material import Source, open_material
+from simkit import Source, open_source
+from simkit.analysis import neighbours
 
 warnings.filterwarnings("ignore", "features of my_pictures")  # which are scenes indeed
 
-material = open_material(Source(DATA, ("train",), ("pooled",), **NETWORK))
+material = open_source(Source(DATA, ("train",), ("pooled",), **NETWORK))
 features = material.inputs("train", "pooled")
 busiest = str(train.images[train.rows(range(N)).sum(1).argmax()])
 near = neighbours(train, features, busiest, k=5)
@@ -224,7 +224,7 @@ for way in ways:
     grid = {**common, "schemes": [way], "budgets": sizes[way], "reference": way == ways[0]}
     runs[way] = simkit.compare(grid, out=f"runs/{way}", workers=workers)
     assert not runs[way].failures, runs[way].failures
-table = pa.concat_tables([one.table for one in runs.values()])
+table = pd.concat([one.every for one in runs.values()])
 
 # %%
 simkit.figures.make("cost-curve")(table)
@@ -300,8 +300,7 @@ with open("votes.csv", "w", newline="") as file:
     csv.writer(file).writerows(votes)
 
 # %%
-from simkit.study.analysis.labelling.confusion import confusion
-
+from simkit.analysis import confusion
 from simkit.annotate.people.fitting import fit
 from simkit.annotate.people.vote_files import read
 
@@ -332,7 +331,7 @@ crowd |= {f"{k} of these": replace(fitted.habits, workers=k) for k in (1, 5)}
 scores = {}
 for number, (name, habits) in enumerate(crowd.items()):
     grid = {**every, "habits": habits.to_json()}
-    asked = simkit.compare(grid, out=f"runs/people-{number}", workers=workers).table.to_pandas()
+    asked = simkit.compare(grid, out=f"runs/people-{number}", workers=workers).table
     scores[name] = 100 * asked["map"].mean()
     print(f"{name:18} {asked.images.mean():4.0f} pictures, mAP {scores[name]:.1f}")
 
@@ -346,7 +345,7 @@ for number, (name, habits) in enumerate(crowd.items()):
 # What this notebook claims of the pictures it drew for itself, checked:
 
 # %%
-own = table.to_pandas().query("not reference").sort_values("budget")
+own = table.query("not reference").sort_values("budget")
 last = own.groupby(["scheme", "method"]).tail(common["draws"])
 points = 100 * last.groupby(["scheme", "method"])["map"].mean()
 third = own[(own.scheme == "rpa") & (own.budget == sizes["rpa"][3])].groupby("method")["map"].mean()

@@ -39,13 +39,11 @@ import tempfile
 import warnings
 
 import numpy as np
-from simkit.study.analysis.comparing.ablation import ablation
-from simkit.study.analysis.comparing.sweep import sweep
-from simkit.study.grids.grid import Grid, demo
-from simkit.study.material.material import Source, open_material
 
 import simkit
-from simkit.study.statistics import interval
+from simkit import Grid, Source, interval, open_source
+from simkit import demo_grid as demo
+from simkit.analysis import ablation, sweep
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 
@@ -54,7 +52,7 @@ warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a co
 folder = tempfile.TemporaryDirectory()
 draw = simkit.figures.make
 data = "scenes:images=300,val=60,test=100" if quick else "scenes:images=3000,val=300,test=1000"
-scenes = open_material(Source(data, ("train", "test"), ("maps",), "scenes-net"))
+scenes = open_source(Source(data, ("train", "test"), ("maps",), "scenes-net"))
 train, test, maps = scenes.truth("train"), scenes.truth("test"), scenes.inputs("test", "maps")
 how = {"schemes": ["single-positive"], "data": scenes.data.spec, "draws": 2 if quick else 6}
 how |= {"train": demo().train, "reference": False}
@@ -77,7 +75,7 @@ expected = ablation(simkit.compare(grid, out=f"{folder.name}/expected", workers=
 draw("ablation")(expected)
 
 # %%
-worth = {row["method"]: row for row in expected.to_pylist()}
+worth = {row["method"]: row for row in expected.to_dict("records")}
 an, en, ep, epr = (worth[name]["mean"] for name in eight[:4])
 assert quick or (en > max(ep, epr) + 0.02 and worth[eight[1]]["gap_low"] > 0.08)
 assert quick or (worth[eight[2]]["gap_high"] < -0.02 and worth[eight[3]]["noise"])
@@ -99,8 +97,8 @@ by_distance = ablation(runs, eight[1])
 draw("ablation")(by_distance)
 
 # %%
-distance = {row["method"]: row for row in by_distance.to_pylist()}
-plain = ablation(runs, near[0 if quick else 1], methods=near if quick else near[1::2]).to_pylist()
+distance = {row["method"]: row for row in by_distance.to_dict("records")}
+plain = ablation(runs, near[0 if quick else 1], methods=near if quick else near[1::2]).to_dict("records")
 assert quick or all(distance[name]["gap_high"] < -0.008 for name in near[1::2])
 assert quick or all(abs(distance[name]["gap"]) < 0.005 for name in near[0::2])
 assert quick or 0 < plain[1]["gap_low"] < plain[1]["gap"] < plain[2]["gap_low"] < 0.02
@@ -120,8 +118,7 @@ of_k, of_mu = sweep(chosen, "expected"), sweep(chosen, "mu")
 draw("sweep")(of_k)
 
 # %%
-from simkit.study.analysis.explaining.models import models
-from simkit.study.analysis.explaining.object_size import object_size, positives
+from simkit.analysis import models, object_size, positives
 
 low, high = f"en(expected={ks[0]})", f"en(expected={ks[-1]})"
 several = [models(scenes, [low, tried[ks.index(K)], high], "single-positive", settings=demo().train, draw=n)
@@ -143,7 +140,7 @@ choice = ablation(chosen, middle)
 draw("ablation")(choice)
 
 # %%
-by_part = 100 * counted.to_pandas().pivot(index="draw", columns=["part", "method"], values="map")
+by_part = 100 * counted.pivot(index="draw", columns=["part", "method"], values="map")
 for name in (low, high):
     each = {part: by_part[part, name] - by_part[part, middle] for part in ("2", ">=6")}
     texts = {part: told.format(interval(gaps)) for part, gaps in each.items()}
@@ -152,7 +149,7 @@ for name in (low, high):
     assert quick or name != low or max(interval(gaps).high for gaps in each.values()) < -1
 
 # %%
-gaps = {row["method"]: row for row in choice.to_pylist() if not row["base"]}
+gaps = {row["method"]: row for row in choice.to_dict("records") if not row["base"]}
 assert quick or max(gaps[name]["gap_high"] for name in (*tried[:3], tried[6])) < 0
 assert quick or all(gaps[name]["noise"] for name in (*tried[4:6], tried[7]))
 
@@ -169,10 +166,8 @@ assert quick or all(gaps[name]["noise"] for name in (*tried[4:6], tried[7]))
 # then 8 for all of the network, where the paper has 25.
 
 # %%
-from simkit.study.analysis.explaining.from_pixels import from_pixels
-from simkit.study.analysis.explaining.heat_maps import HeatMaps, heat_maps, located
-from simkit.study.material.shown import Shown
-
+from simkit import ImageTransform
+from simkit.analysis import HeatMaps, from_pixels, heat_maps, located
 from simkit.learn.methods import make
 from simkit.learn.steps.optim import Settings
 
@@ -192,7 +187,7 @@ watched = [
 nets = [
     from_pixels(
         few, names if n == 0 else names[1:], "single-positive", settings=short, draw=n,
-        shown=Shown(crop=(0.25, 1)), watch={name: [one] for name, one in kept.items()},
+        shown=ImageTransform(crop=(0.25, 1)), watch={name: [one] for name, one in kept.items()},
     )
     for n, kept in enumerate(watched)
 ]
@@ -247,7 +242,7 @@ found = [located(one, labels=own, **about) for one, own in zip(watched, named_by
 draw("heat-located")(found[0])
 
 # %%
-end = [{(r["model"], r["kind"]): r for r in one.to_pylist() if r["epoch"] == short.epochs}
+end = [{(r["model"], r["kind"]): r for r in one.to_dict("records") if r["epoch"] == short.epochs}
        for one in found]
 hidden = {m: [one[m, "unannotated positive"] for one in end] for m in names[2:]}
 nothing = {m: [one[m, "negative"]["mean"] for one in end] for m in names[2:]}
@@ -285,7 +280,8 @@ assert quick or np.mean(sharp[spatial]) > np.mean(sharp[without]) > 3
 # probabilities, in the first draw:
 
 # %%
-from simkit.study.analysis.explaining.top_scores import medians, top_scores
+from simkit.analysis import top_score_medians as medians
+from simkit.analysis import top_scores
 
 tops = top_scores(tuned, pixels, classes=few.leaves)
 draw("top-scores")(tops)
@@ -314,7 +310,7 @@ sizes = object_size(single, pixels, *seen)
 draw("by-part", base=without)(sizes)
 
 # %%
-sized = 100 * sizes.to_pandas().pivot(index="draw", columns=["part", "method"], values="map")
+sized = 100 * sizes.pivot(index="draw", columns=["part", "method"], values="map")
 parts = sized.columns.levels[0]
 lost = {part.split(",")[0]: sized[part, without] - sized[part, spatial] for part in parts}
 for part, gaps in lost.items():
@@ -325,7 +321,7 @@ assert quick or interval(lost["large"] - lost["small"]).low > 0
 # %%
 from simkit.learn.metrics import average_precision, mean_ap, top1
 
-parts = positives(nets, pixels, seen[0], counts=(2, 3), classes=few.leaves).to_pandas()
+parts = positives(nets, pixels, seen[0], counts=(2, 3), classes=few.leaves)
 parts = parts.groupby(["method", "part"])["map"].mean()
 present = seen[0].present[:, few.leaves]
 hit, reached = ({name: [] for name in names} for _ in range(2))

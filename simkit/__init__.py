@@ -30,6 +30,7 @@ _PUBLIC = {
     "Source": ("simkit.study.sources", "Source"),
     "open_source": ("simkit.study.sources", "open_source"),
     "ImageTransform": ("simkit.study.sources", "ImageTransform"),
+    "decoded_pictures": ("simkit.study.sources", "decoded"),
     "interval": ("simkit.study.statistics", "interval"),
     "plan": ("simkit.planning.plan", "plan"),
     "plan_pilot": ("simkit.planning.pilot", "plan_pilot"),
@@ -42,7 +43,7 @@ _PUBLIC = {
     "schemes": ("simkit.annotate.schemes", None),
     "methods": ("simkit.learn.methods", None),
     "metrics": ("simkit.learn.metrics", None),
-    "analysis": ("simkit.study.analysis", None),
+    "analysis": ("simkit.analysis", None),
     "figures": ("simkit.study.figures", None),
     "study": ("simkit.study", None),
 }

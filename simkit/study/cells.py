@@ -54,6 +54,12 @@ class Line:
         """Of the methods, compared draw by draw."""
         return best_of({c.method: c.by_draw for c in self.cells}, smallest=SMALLEST)
 
+    def difference(self, first: str, second: str) -> Interval:
+        """Mean of `first` minus `second` over the draws that both have, with its interval."""
+        scores = [{c.method: c.by_draw for c in self.cells}[name] for name in (first, second)]
+        shared = [draw for draw in scores[0] if draw in scores[1]]
+        return interval([scores[0][draw] - scores[1][draw] for draw in shared])
+
     @property
     def highest(self) -> Cell:
         """The cell of the best method, its score over the draws that all methods have."""

@@ -17,7 +17,7 @@ from simkit.annotate.prices import cost
 from simkit.errors import BadInput
 from simkit.progress import Progress, notebook_bar, silent
 from simkit.study import figures, runs, store
-from simkit.study.cells import lines
+from simkit.study.cells import Line, lines
 from simkit.study.estimate import Estimate, estimate_of
 from simkit.study.frames import opened
 from simkit.study.grid import REFERENCE, Grid
@@ -60,6 +60,10 @@ class Comparison(Runs):
     left: int = 0
     parts: int = 1
 
+    def summary(self) -> list[Line]:
+        """For each scheme and budget the means of all methods, and which is best."""
+        return lines(self)
+
     def text(self) -> str:
         """The sentences that a person wants to read: what to buy first."""
         every = [*verdicts(self), *sentences(self), *self.lacking(), *self.bill()]
@@ -97,7 +101,7 @@ class Comparison(Runs):
                 "dollars": cell.dollars,
                 "hours": cell.hours,
             }
-            for line in lines(self)
+            for line in self.summary()
             for cell in line.cells
         ]
         return {
