@@ -40,8 +40,9 @@ from simkit.learn.train import Settings, train
 SMALL = ("scenes-net", 64)
 LARGER = (("resnet18", 224), ("mobilenet_v2", 224))
 METHODS = (
-    "ignore", "wan", "lsan", "epr", "role", "em", "asl", "p-asl", "csl", "ll-r", "ll-ct", "ll-cp",
-    "ll-r+boostlu", "en", "en+cl", "en+scl",
+    "ignore", "wan", "lsan", "epr(expected=9.5)", "role(expected=9.5)", "em", "asl", "p-asl", "csl",
+    "ll-r", "ll-ct", "ll-cp", "ll-r+boostlu", "en(expected=9.5)", "en(expected=9.5)+cl",
+    "en(expected=9.5)+scl",
 )  # fmt: skip
 
 

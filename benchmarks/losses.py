@@ -27,6 +27,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from simkit.chance import Chance
+from simkit.history import History
+from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Batch, Outputs, Task
@@ -55,7 +57,8 @@ class Given:
         codes = (known * np.where(present, 1, -1)).astype(np.int8)
         values = rng.normal(-3, 2, (b, L, *side, *side)).astype(np.float32)
         prior = ClassPrior(np.minimum(0.3 / np.arange(1, L + 1), 1))
-        self.task = Task(codes, aids=(prior,))
+        history = History("simulate", {"scheme": "rpa(keep=0.001)"})
+        self.task = Task(PartialLabels.of(codes, history=history), aids=(prior,))
         boxes = torch.tensor([0.1, 0.2, 0.8, 0.9]).expand(b, 4)
         self.batch = Batch(torch.arange(b), torch.from_numpy(codes), boxes, torch.arange(b) % 2 > 0)
         self.leaf = torch.from_numpy(values).requires_grad_()

@@ -52,9 +52,9 @@ class Pack:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """As in the papers; of CSL with its setting for OpenImages (the default) and for COCO."""
+        """As in the papers; CSL with its settings for OpenImages and for COCO."""
         en = f"en(expected={self.positives})+scl"
-        return ("an", "ignore", "ll-r", "csl", "csl(eta=0.5)", en, "se")
+        return ("an", "ignore", "ll-r", "csl(eta=0.05)", "csl(eta=0.5)", en, "se")
 
     @cached_property
     def data(self) -> Any:

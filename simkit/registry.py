@@ -154,6 +154,7 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
     spelled: text from a shell, such as "3" or "yes", counts as what it spells.
     """
     value = _plain(value)
+    words: list[Any] = []
     if get_origin(kind) in (typing.Union, types.UnionType):
         if value is None or (spelled and isinstance(value, str) and value.lower() == "none"):
             if type(None) in get_args(kind):
@@ -163,7 +164,11 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
             if several is not None:
                 one = get_args(several)[0]
                 return tuple(convert(each, one, where, spelled=spelled) for each in value)
-        (kind, *_) = [k for k in get_args(kind) if k is not type(None)]
+        kind, *others = [k for k in get_args(kind) if k is not type(None)]
+        beside = [other for other in others if get_origin(other) is Literal]
+        words = [word for other in beside for word in get_args(other)]  # float | Literal["auto"]
+        if isinstance(value, str) and value in words:
+            return value
     if get_origin(kind) is Literal:
         if any(isinstance(value, type(known)) and value == known for known in get_args(kind)):
             return value
@@ -173,9 +178,10 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
     if kind is bool:
         return _as_bool(value, where, spelled)
     if kind in (int, float):
+        wanted = " or ".join([_WANTED[kind], *map(repr, words)])
         if isinstance(value, str) and not spelled:
-            raise BadInput(f"{where} is {value!r}; {_WANTED[kind]} is expected")
-        return _as_number(value, kind, where)
+            raise BadInput(f"{where} is {value!r}; {wanted} is expected")
+        return _as_number(value, kind, where, wanted)
     if kind is str and not isinstance(value, str):
         raise BadInput(f"{where} is {value!r}; text is expected")
     return value
@@ -197,8 +203,7 @@ def _as_bool(value: Any, where: str, spelled: bool) -> bool:
     return value
 
 
-def _as_number(value: Any, kind: type, where: str) -> Any:
-    wanted = _WANTED[kind]
+def _as_number(value: Any, kind: type, where: str, wanted: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise BadInput(f"{where} is {value!r}; {wanted} is expected")
     try:

@@ -238,6 +238,17 @@ def test_fields_of_other_types_are_refused(field: str, value: Any, expected: str
         Settled(**{field: value})
 
 
+def test_a_number_may_have_a_word_beside_it() -> None:
+    kind: Any = float | Literal["auto"]
+    for spelled in (True, False):
+        assert convert(np.str_("auto"), kind, "rate", spelled=spelled) == "auto"
+        assert convert(2, kind, "rate", spelled=spelled) == 2.0
+        with pytest.raises(BadInput, match=r"^rate is 'much'; a number or 'auto' is expected$"):
+            convert("much", kind, "rate", spelled=spelled)
+    assert convert("2.5", kind, "rate") == 2.5
+    assert convert(None, kind | None, "rate") is None
+
+
 def test_numbers_of_numpy_are_spelled_plainly() -> None:
     part = Plain(np.int64(4), np.float64(0.1), text=np.str_("a"))  # type: ignore[arg-type]
     assert (

@@ -134,8 +134,8 @@ def _above(line: int, written: dict[int, tuple[str, bool]]) -> list[str]:
 
 
 def _choices(kind: Any) -> tuple[str, ...]:
-    """What a Literal allows, also inside a union with None."""
+    """What a Literal allows, also in a union with None; nothing where a number may stand, too."""
     if get_origin(kind) is Literal:
         return tuple(map(str, get_args(kind)))
-    kinds = [_choices(each) for each in get_args(kind) if get_origin(each) is Literal]
-    return (*kinds[0], "none") if kinds else ()
+    first = next(iter(get_args(kind)), None)
+    return (*_choices(first), "none") if get_origin(first) is Literal else ()

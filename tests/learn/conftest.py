@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
@@ -34,10 +35,12 @@ def present(maps: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="session")
 def task(maps: np.ndarray, present: np.ndarray) -> Task:
-    """All images asked, about half of the labels known, maps as inputs."""
+    """All images asked, about half of the labels known, as RPA leaves them; maps as inputs."""
     known = np.random.default_rng(2).random(present.shape) < 0.5
     codes = np.where(present, 1, -1) * known
-    return Task(PartialLabels.of(codes, asked=np.ones(90, bool)), FeatureInputs(maps))
+    history = History("simulate", {"scheme": "rpa(keep=0.5)"})
+    labels = PartialLabels.of(codes, asked=np.ones(90, bool), history=history)
+    return Task(labels, FeatureInputs(maps))
 
 
 @pytest.fixture(scope="session")

@@ -94,7 +94,7 @@ def test_states_are_brought_up_to_date_after_the_step_once_for_each_batch(task):
     assert seen == [*[8] * 11, 2] * 3
 
 
-@pytest.mark.parametrize("spec", ["an", "ll-r(delta=5)+boostlu", "en+scl"])
+@pytest.mark.parametrize("spec", ["an", "ll-r(delta=5)+boostlu", "en(expected=1)+scl"])
 def test_bf16_is_for_the_backbone_alone(pictured, spec):
     kinds = []
 
@@ -202,8 +202,10 @@ class Twice(Team):
 def test_a_team_sees_all_gradients_before_the_step(pictured):
     how = {"epochs": 1, "optimiser": "sgd", "momentum": 0.0}
     given = {"backbone": Plain()}
-    both = train(pictured, make("role"), settings=Settings(**how, lr=1e-3), team=Twice(), **given)
-    alone = train(pictured, make("role"), settings=Settings(**how, lr=2e-3), **given)
+    both = train(
+        pictured, make("role(expected=1)"), settings=Settings(**how, lr=1e-3), team=Twice(), **given
+    )
+    alone = train(pictured, make("role(expected=1)"), settings=Settings(**how, lr=2e-3), **given)
     for a, b in zip(both.model.parameters(), alone.model.parameters(), strict=True):
         torch.testing.assert_close(a, b)
     torch.testing.assert_close(both.state.theta, alone.state.theta)

@@ -24,6 +24,11 @@ class FixedPerClass:
 
     A class that fewer images show keeps all of them, and its absent labels stay at `per_class`.
     The paper hands the labels out; here they are searched for, and every look is billed.
+
+    Images that nobody is asked about are left out of training (`unasked="skip"`). The papers train
+    on all images, as `unasked="absent"` does: all labels of these images are unknown, and a method
+    that takes unknown labels for absent takes these, too. On photographs AN has 29.4, 37.5 and 42.0
+    mAP with the asked images and 27.0, 36.0 and 41.9 with all, at 10, 50 and 200 per class.
     """
 
     name: ClassVar[str] = "fpc"

@@ -37,10 +37,10 @@ class RunningMean:
         self._images = 0
 
     def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
-        self._total = self._total + out.logits.double().sigmoid().sum(0).cpu()
+        self._total = self._total + out.logits.double().sigmoid().sum(0)
         self._images += len(batch.index)
 
     @property
     def value(self) -> NDArray[np.float64]:
         """(L,) float64; after a first step."""
-        return np.asarray(self._total) / self._images
+        return torch.as_tensor(self._total).cpu().numpy() / self._images

@@ -28,24 +28,22 @@ class ClassPrior:
     """The estimated share of images in which each class is present.
 
     values (L,) float64 in [0, 1];  classes: their L names, or None for the order of the task;
-    history: how it came about.
+    history: how it came about;  running: (L,) float64 the prior of the published code, a mean over
+    all outputs of the temporary training from its first step on; None where there was none.
     Source: Ben-Baruch et al., CVPR 2022, section 4.2, eq. 10-11.
     """
 
     values: NDArray[np.float64]
     classes: tuple[str, ...] | None = None
     history: History = field(default_factory=lambda: History("given"))
+    running: NDArray[np.float64] | None = None
 
     name: ClassVar[str] = "class-prior"
 
     def __post_init__(self) -> None:
         """Raises BadInput for values that are no shares, and for names that do not fit them."""
-        try:
-            values = locked(np.asarray(self.values, np.float64))
-        except (TypeError, ValueError):
-            raise BadInput("a class prior holds no numbers; give (L,) shares of images") from None
-        if values.ndim != 1 or not len(values):
-            raise BadInput(f"a class prior has shape {values.shape}; (L,) is expected")
+        values = _numbers(self.values)
+        running = None if self.running is None else _numbers(self.running)
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
             if len(set(self.classes)) != len(values) or len(self.classes) != len(values):
@@ -53,54 +51,58 @@ class ClassPrior:
                     f"{len(self.classes)} class names ({len(set(self.classes))} different) came "
                     f"for {len(values)} priors; give one name for each"
                 )
-        odd = np.flatnonzero(~((values >= 0) & (values <= 1)))  # nan is odd too
-        if len(odd):
-            named = odd[0] if self.classes is None else repr(self.classes[odd[0]])
+        if running is not None and len(running) != len(values):
             raise BadInput(
-                f"the prior of class {named} is {values[odd[0]]}; a share from 0 to 1 is expected"
+                f"{len(running)} running means came for {len(values)} priors; give one for each"
             )
+        for each in (values, values if running is None else running):
+            odd = np.flatnonzero(~((each >= 0) & (each <= 1)))  # nan is odd too
+            if len(odd):
+                named = odd[0] if self.classes is None else repr(self.classes[odd[0]])
+                raise BadInput(
+                    f"the prior of class {named} is {each[odd[0]]}; a share from 0 to 1 is expected"
+                )
         object.__setattr__(self, "values", values)
+        object.__setattr__(self, "running", running)
 
     @cached_property
     def id(self) -> str:
         """Content id."""
-        return content_id("class-prior", self.values, json.dumps(self.classes))
+        more = () if self.running is None else (self.running,)
+        return content_id("class-prior", self.values, json.dumps(self.classes), *more)
 
     @classmethod
-    def build(
-        cls, task: Task, *, train: Callable[..., Trained], running: bool = False
-    ) -> ClassPrior:
-        """Train a temporary model that ignores unknown labels, and average its probabilities.
-
-        The average is over the asked images, in one pass when training has ended. running: over
-        all outputs during training instead, from the first step on, as the published code does.
-        """
+    def build(cls, task: Task, *, train: Callable[..., Trained]) -> ClassPrior:
+        """Train a temporary model that ignores unknown labels, and average its probabilities: over
+        the asked images when training has ended, and for `running` during training."""
         mean = RunningMean()
         with warnings.catch_warnings():
             # What it says of labels without negatives is about this model; CSL says its own.
             warnings.filterwarnings("ignore", "method 'ignore' learns from known labels alone")
-            trained = train(task, Ignore(), **({"watch": (mean,)} if running else {}))
-        values = mean.value if running else mean_probability(trained, task)
-        how = {"method": "ignore", "running": running}
-        made = trained.history
+            trained = train(task, Ignore(), watch=(mean,))
+        values, made = mean_probability(trained, task), trained.history
         parents = (task.labels.id, str(task.inputs.id))
-        history = History("class-prior", {**made.settings, **how}, made.seed, parents)
-        return cls(values, task.labels.classes, history=history)
+        history = History("class-prior", {**made.settings, "method": "ignore"}, made.seed, parents)
+        return cls(values, task.labels.classes, history, mean.value)
 
-    def of(self, classes: Sequence[str]) -> NDArray[np.float64]:
-        """(L,) priors of these classes: by name where this one has names, else by place."""
+    def of(self, classes: Sequence[str], *, running: bool = False) -> NDArray[np.float64]:
+        """(L,) priors of these classes: by name where this one has names, else by place.
+
+        running: those of the published code, where there are such.
+        """
+        values = self.running if running and self.running is not None else self.values
         if self.classes is None:
             if len(classes) != len(self.values):
                 raise BadInput(
                     f"the class prior is of {len(self.values)} classes and the labels of "
                     f"{len(classes)}; give one for each class, or name its classes"
                 )
-            return self.values
+            return values
         place = {name: c for c, name in enumerate(self.classes)}
         for name in classes:
             if name not in place:
                 raise unknown("class of the prior", name, place)
-        return self.values[[place[name] for name in classes]]
+        return values[[place[name] for name in classes]]
 
     def blind(self, labels: PartialLabels) -> NDArray[np.bool_]:
         """(L,) bool: classes of which it knows nothing, for it was estimated from these labels.
@@ -168,7 +170,7 @@ class ClassPrior:
         return "\n".join(text)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write JSON: the priors by class name (or as a list), and the history."""
+        """Write JSON: the priors by class name (or as a list), running means, the history."""
         from simkit.learn.aids.prior_file import write
 
         write(self, path)
@@ -183,3 +185,15 @@ class ClassPrior:
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)
         sealed(self.values)
+        if self.running is not None:
+            sealed(self.running)
+
+
+def _numbers(given: Any) -> NDArray[np.float64]:
+    try:
+        values = locked(np.asarray(given, np.float64))
+    except (TypeError, ValueError):
+        raise BadInput("a class prior holds no numbers; give (L,) shares of images") from None
+    if values.ndim != 1 or not len(values):
+        raise BadInput(f"a class prior has shape {values.shape}; (L,) is expected")
+    return values

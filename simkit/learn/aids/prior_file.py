@@ -17,12 +17,17 @@ from simkit.learn.aids.prior import ClassPrior
 
 
 def write(prior: ClassPrior, path: str | PathLike[str]) -> None:
-    """Write JSON: the priors by class name, or as a list where there are no names; the history."""
+    """Write JSON: priors by class name, or as a list where there are no names; the history.
+
+    Running means are a list in the order of the priors.
+    """
     values = prior.values.tolist()
     content = {
         "priors": dict(zip(prior.classes, values, strict=True)) if prior.classes else values,
         "history": json.loads(prior.history.to_json()),
     }
+    if prior.running is not None:
+        content["running"] = prior.running.tolist()
     with whole(path) as temporary:
         text = json.dumps(content, indent=1, ensure_ascii=False)
         temporary.write_text(text + "\n", encoding="utf-8")
@@ -53,7 +58,7 @@ def _json(path: Path) -> ClassPrior:
     values = np.array(list(priors.values()) if named else priors)
     if values.dtype.kind not in "iuf":
         raise TypeError("a prior is no number")
-    return ClassPrior(values, tuple(priors) if named else None, history)
+    return ClassPrior(values, tuple(priors) if named else None, history, content.get("running"))
 
 
 def _csv(path: Path) -> ClassPrior:

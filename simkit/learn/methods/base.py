@@ -74,6 +74,13 @@ class Method:
         """What to warn of in a training of so many epochs with this optimiser, in sentences."""
         return ()
 
+    def estimates(self, task: Task | Sizes) -> dict[str, float]:
+        """Settings that are "auto", by name, as they are for this task; told in the history.
+
+        Raises BadInput where the task does not tell them.
+        """
+        return {}
+
     @property
     def sums(self) -> bool:
         """Whether the loss sums over images, so that batches of one step add up as they are."""
@@ -192,6 +199,9 @@ class Around(Method):
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         return self.inner.notes(epochs=epochs, optimiser=optimiser)
+
+    def estimates(self, task: Task | Sizes) -> dict[str, float]:
+        return self.inner.estimates(task)
 
     @property
     def sums(self) -> bool:

@@ -6,7 +6,9 @@ import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
@@ -16,6 +18,8 @@ from simkit.learn.methods.base import Batch, Needs, Outputs, Sizes, Task, regist
 from simkit.learn.methods.pieces.asymmetric import Asymmetric
 from simkit.learn.methods.pieces.losses import reduce, wide
 
+# The published code takes eta = .5 for COCO: 5.06 times the mean of the prior that came with it.
+_TIMES_MEAN = 5.0
 _BELOW_ALL = -1e30  # scores of known labels; masks of floats are several times slower
 _DEGENERATE = (
     "csl: the labels say of nothing that it is absent, so that the prior covers every class and "
@@ -34,11 +38,16 @@ class ClassAwareSelective(Asymmetric):
     eta. The union is ignored, and both count the same labels, so they may overlap. prior="none"
     leaves the likelihood alone, top_k=0 the prior.
 
-    Traps: eta is a share of images, and the right one depends on the data (.5 on COCO, .05 on
-    OpenImages, which has K=200 and gammas 1, 2, 7); the fewer the classes and the shorter the
-    training of the prior, the more of them are above it, and CSL comes near to Ignore. Of a class
-    of which nothing is known absent, a prior estimated from these labels knows nothing: it goes by
-    likelihood alone. eta=0 puts every class above it; the published code then has no prior.
+    eta is a share of images, and the right one depends on the data and on the prior, of which an
+    early or small model makes too much: .5 on COCO, .05 on OpenImages (with K=200 and gammas 1, 2,
+    7). "auto" is 5 times the mean of the estimated prior, as .5 is for COCO's: a class is left out
+    that stands far above the others, never more than a fifth of them, and where classes are few or
+    alike there may be none. reproduce="csl" has .05 and takes the prior of the published code, a
+    mean over all outputs of the temporary training, where the ClassPrior was built here.
+
+    Traps: of a class of which nothing is known absent, a prior estimated from these labels knows
+    nothing: it goes by likelihood alone. eta=0 puts every class above it; the published code then
+    has no prior.
     """
 
     top_k: int = 5  # the published code; the paper has 200 of the 9,600 classes of OpenImages
@@ -46,7 +55,8 @@ class ClassAwareSelective(Asymmetric):
     top_k_scope: Literal["image", "batch"] = "image"
     # "soft": unknown labels that likelihood leaves weigh exp(-a * prior) instead (appendix B).
     prior: Literal["threshold", "soft", "none"] = "threshold"
-    eta: float = 0.05  # unknown labels of classes with a larger prior are left out
+    # Unknown labels of classes with a larger prior are left out. auto: 5 times its mean.
+    eta: float | Literal["auto"] = "auto"
     a: float = 10.0  # how fast weights fall with the prior; for "soft"
 
     name: ClassVar[str] = "csl"
@@ -59,7 +69,9 @@ class ClassAwareSelective(Asymmetric):
         super().__post_init__()
         if not self.top_k >= 0:
             raise BadInput(f"csl: top_k is {self.top_k}; a whole number from 0 on is expected")
-        if not 0 <= self.eta <= 1:
+        if self.reproduce and self.eta == "auto":
+            object.__setattr__(self, "eta", 0.05)
+        if self.eta != "auto" and not 0 <= self.eta <= 1:
             raise BadInput(f"csl: eta is {self.eta}; a share of images from 0 to 1 is expected")
         if not self.a >= 0:
             raise BadInput(f"csl: a is {self.a}; a number from 0 on is expected")
@@ -77,6 +89,13 @@ class ClassAwareSelective(Asymmetric):
     def state_bytes(self, sizes: Sizes) -> int:
         return {"threshold": 1, "soft": 8, "none": 0}[self.prior] * sizes.classes
 
+    def estimates(self, task: Task | Sizes) -> dict[str, float]:
+        if self.prior != "threshold" or self.eta != "auto" or isinstance(task, Sizes):
+            return {}
+        shares, blind = self._shares(task)
+        mean = 1.0 if blind.all() else float(shares[~blind].mean())
+        return {"eta": min(1.0, _TIMES_MEAN * mean)}
+
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
         classes = (task if isinstance(task, Sizes) else task.sizes).classes
@@ -89,36 +108,25 @@ class ClassAwareSelective(Asymmetric):
         if self.prior == "none":
             return state
         assert isinstance(task, Task)
-        prior = task.aid(ClassPrior)
-        blind = torch.from_numpy(prior.blind(task.labels))
-        shares = torch.tensor(prior.of(task.labels.classes)).masked_fill(blind, 0.0)
-        if self.top_k < classes:
-            self._warn_of(shares, bool(blind.all()))
+        shares, blind = self._shares(task)
+        if blind.all() and self.top_k < classes:
+            warnings.warn(_DEGENERATE, stacklevel=2)
         if self.prior == "soft":
-            state.register_buffer("unknown_weight", torch.exp(-self.a * shares))
-        else:
-            state.register_buffer("common", shares > self.eta)
+            state.register_buffer("unknown_weight", torch.from_numpy(np.exp(-self.a * shares)))
+            return state
+        eta = float(self.estimates(task).get("eta", self.eta))
+        common = shares > eta
+        if self.top_k < classes:
+            _warn_of(int(common.sum()), classes, eta)
+        state.register_buffer("common", torch.from_numpy(common))
         return state
 
-    def _warn_of(self, shares: Tensor, degenerate: bool) -> None:
-        """Warn of a prior that says nothing, or that makes this Ignore for most classes."""
-        classes, common = len(shares), int((shares > self.eta).sum())
-        if degenerate:
-            warnings.warn(_DEGENERATE, stacklevel=3)
-        elif self.prior == "threshold" and common == classes:
-            warnings.warn(
-                f"csl: the prior puts all {classes} classes above eta={self.eta:g}, so that every "
-                "unknown label is ignored, as with p-asl(mode=ignore); choose a higher eta, or "
-                "prior=none",
-                stacklevel=3,
-            )
-        elif self.prior == "threshold" and 2 * common > classes:
-            warnings.warn(
-                f"csl: the prior puts {common} of {classes} classes above eta={self.eta:g}, and "
-                "every unknown label of these is ignored; eta is a share of images: choose a "
-                "higher one, or estimate the prior by a longer training",
-                stacklevel=3,
-            )
+    def _shares(self, task: Task) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """(L,) prior of each class, 0 where it is blind; and (L,) where it is."""
+        prior = task.aid(ClassPrior)
+        blind = prior.blind(task.labels)
+        shares = prior.of(task.labels.classes, running=self.reproduce == "csl")
+        return np.where(blind, 0.0, shares), blind
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         assumed = ~batch.labels.bool() & ~self.selected(batch, out, state)
@@ -143,6 +151,23 @@ class ClassAwareSelective(Asymmetric):
             return highest(scores, min(self.top_k, classes))
         chosen = highest(scores.flatten(-2), min(self.top_k, classes) * images)
         return chosen.unflatten(-1, (images, classes))
+
+
+def _warn_of(common: int, classes: int, eta: float) -> None:
+    """Warn of a threshold that makes this Ignore for most classes."""
+    if common == classes:
+        warnings.warn(
+            f"csl: the prior puts all {classes} classes above eta={eta:g}, so that every unknown "
+            "label is ignored, as with p-asl(mode=ignore); choose a higher eta, or eta=auto",
+            stacklevel=3,
+        )
+    elif 2 * common > classes:
+        warnings.warn(
+            f"csl: the prior puts {common} of {classes} classes above eta={eta:g}, and every "
+            "unknown label of these is ignored; eta is a share of images: choose a higher one, or "
+            "eta=auto",
+            stacklevel=3,
+        )
 
 
 def highest(scores: Tensor, k: int) -> Tensor:

@@ -18,8 +18,7 @@ from simkit.learn.methods.pieces.losses import bce, reduce
 class ExpectedNegative(Expecting):
     """Assume negative, but leave out the unknown labels that are expected to be present.
 
-    The number of positives per image (`expected`) is side information; the paper counts it on
-    complete validation labels.
+    The paper counts the number of positives per image (`expected`) on complete validation labels.
     """
 
     name: ClassVar[str] = "en"

@@ -11,13 +11,14 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task, register
+from simkit.learn.methods.base import Batch, Outputs, Sizes, Task, register
 from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce, wide
+from simkit.learn.methods.pieces.positives import ExpectedCount
 
 
 @register
 @dataclass(frozen=True)
-class ExpectedPositives(Method):
+class ExpectedPositives(ExpectedCount):
     """Learn from known labels, while an image shall have `expected` positives on average.
 
     The average is over the batch, and squared afterwards: a small batch is a stricter rule, and a
@@ -25,8 +26,6 @@ class ExpectedPositives(Method):
     are learned from.
     """
 
-    # Positives per image: COCO. Cole et al. have 1.5 for VOC, 1.9 for NUS, 31.4 for CUB.
-    expected: float = 2.9
     epsilon: Epsilon | None = None
     reproduce: Literal["spml", "paper"] | None = None  # paper: exact logs
 
@@ -41,14 +40,10 @@ class ExpectedPositives(Method):
         elif self.reproduce == "paper":
             self._preset(epsilon=None)
         super().__post_init__()
-        if not self.expected > 0:
-            raise BadInput(
-                f"epr: expected is {self.expected}; a number of positives above 0 is expected"
-            )
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         classes = (task if isinstance(task, Sizes) else task.sizes).classes
-        if self.expected > classes:
+        if self.expected != "auto" and self.expected > classes:
             raise BadInput(
                 f"epr: expected is {self.expected} positives in an image, and there are {classes} "
                 "classes; give at most as many"
@@ -58,10 +53,10 @@ class ExpectedPositives(Method):
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT, self.epsilon)
         known = reduce(values.masked_fill(batch.labels == UNKNOWN, 0.0), "mean_all")
-        return known + expected_positives(out.logits, self.expected)
+        return known + expected_positives(out.logits, state.positives)
 
 
-def expected_positives(logits: Tensor, expected: float) -> Tensor:
+def expected_positives(logits: Tensor, expected: Tensor) -> Tensor:
     """The regulariser of each run, (...): squared share by which a batch's mean number is off."""
     count = torch.sigmoid(wide(logits)).sum(-1).mean(-1)
-    return ((count - expected) / logits.shape[-1]) ** 2
+    return ((count - expected.to(count.dtype)) / logits.shape[-1]) ** 2

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
+from simkit.learn.methods.base import Batch, Needs, Outputs, Sizes, Task, register
 from simkit.learn.methods.epr import expected_positives
 from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce, wide
+from simkit.learn.methods.pieces.positives import ExpectedCount
 
 _UNSURE = math.log(0.6 / 0.4)  # unknown labels start within these logits of 0
 _SURE = math.log(0.995 / 0.005)  # known ones start here
@@ -24,7 +25,7 @@ _ROWS = 4096
 
 @register
 @dataclass(frozen=True)
-class LabelEstimation(Method):
+class LabelEstimation(ExpectedCount):
     """Estimate every label of every training image along with the classifier.
 
     Each of the two is taught by the other's prediction, by the known positives, and by the expected
@@ -37,7 +38,6 @@ class LabelEstimation(Method):
     much again.
     """
 
-    expected: float = 2.9  # positives per image: COCO. Published: VOC 1.5, NUS 1.9, CUB 31.4
     ratio: float = 10.0  # how much faster than the classifier the estimator learns
     epsilon: Epsilon | None = None
     reproduce: Literal["spml"] | None = None
@@ -52,19 +52,18 @@ class LabelEstimation(Method):
         if self.reproduce == "spml":
             self._preset(epsilon="spml", ratio=10.0)
         super().__post_init__()
-        for key in ("expected", "ratio"):
-            if not 0 < getattr(self, key) < math.inf:
-                raise BadInput(f"role: {key} is {getattr(self, key)}; a number above 0 is expected")
+        if not self.ratio > 0:
+            raise BadInput(f"role: ratio is {self.ratio}; a number above 0 is expected")
 
     @property
     def needs(self) -> Needs:
         return Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
-        return 4 * sizes.images * sizes.classes
+        return super().state_bytes(sizes) + self.learned_bytes(sizes)
 
     def learned_bytes(self, sizes: Sizes) -> int:
-        return self.state_bytes(sizes)
+        return 4 * sizes.images * sizes.classes
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
         if optimiser != "sgd":
@@ -85,15 +84,16 @@ class LabelEstimation(Method):
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x, theta = wide(out.logits), state.theta.index_select(-2, batch.index)
         present = batch.labels == PRESENT
-        terms = self._half(x, theta, present) + self._half(theta, x, present)
+        expected = state.positives
+        terms = self._half(x, theta, present, expected) + self._half(theta, x, present, expected)
         return terms / 2
 
-    def _half(self, learns: Tensor, teaches: Tensor, present: Tensor) -> Tensor:
+    def _half(self, learns: Tensor, teaches: Tensor, present: Tensor, expected: Tensor) -> Tensor:
         """What one of the two learns by, (...)."""
         soft = torch.sigmoid(teaches.detach())
         known = bce(learns, torch.ones_like(present), self.epsilon).masked_fill(~present, 0.0)
         values = known + bce(learns, soft.to(learns.dtype), self.epsilon)
-        return reduce(values, "mean_all") + expected_positives(learns, self.expected)
+        return reduce(values, "mean_all") + expected_positives(learns, expected)
 
     def handed_over(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
@@ -124,6 +124,7 @@ def handed_over(state: nn.Module) -> nn.Module:
     fresh = nn.Module()
     theta = torch.logit(estimated(state).double(), eps=1e-5)
     fresh.theta = nn.Parameter(theta.to(state.theta.dtype))
+    fresh.register_buffer("positives", state.positives.clone())
     return fresh
 
 

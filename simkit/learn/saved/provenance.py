@@ -48,6 +48,8 @@ def histories(
     found = []
     for (task, method), lr in zip(runs, rates, strict=True):
         own = {**known, "method": spell(method), "lr": lr}
+        if estimates := method.estimates(task):
+            own["estimates"] = estimates
         used = [aid for aid in task.aids if isinstance(aid, method.needs.aids)]
         # Of an aid that was found in part: which share.
         part = {f"{aid.name} recall": aid.recall for aid in used if getattr(aid, "recall", 1) < 1}

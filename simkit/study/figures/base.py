@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from simkit.errors import BadInput, unknown
 from simkit.registry import Registry
@@ -185,7 +185,7 @@ class Panels:
         """
         room, panels = self.drawing.get_figwidth() - 2 * _MARGIN, self.drawing.get_figheight()
         head = self._page_text(wrapped(heading, room, 13, "bold"), size=13, weight="bold")
-        lines = wrapped(" ".join(filter(None, caption)), room, 9)
+        lines = wrapped(" ".join(" ".join(caption).split()), room, 9)
         foot = self._page_text(lines, size=9, color="#555555")
         ends = key == "ends" and self._name_ends()
         legend = None if ends else self._legend()
@@ -330,28 +330,29 @@ class Facets(Panels):
 
 
 def spread(
-    wanted: Sequence[float], gap: float, low: float = -np.inf, high: float = np.inf
+    wanted: Sequence[float], gap: ArrayLike, low: float = -np.inf, high: float = np.inf
 ) -> NDArray[np.float64]:
     """Ascending places (n,) at least `gap` apart, near those wanted (n, ascending).
 
-    Neighbours that are too near share their mean as middle. They keep between low and high where
-    there is room for all of them.
+    gap: a number, or (n - 1,) one between each two. Neighbours that are too near share their mean
+    as middle. All keep between low and high where there is room.
     """
+    offsets = np.append(0, np.cumsum(np.broadcast_to(gap, len(wanted[1:]))))[: len(wanted)]
     blocks: list[tuple[float, int]] = []  # the mean of what its first place would be, how many
-    for place, value in enumerate(wanted):
-        start, number = value - place * gap, 1
+    for value, offset in zip(wanted, offsets, strict=True):
+        start, number = value - offset, 1
         while blocks and blocks[-1][0] > start:
             before, many = blocks.pop()
             start = (before * many + start * number) / (many + number)
             number += many
         blocks.append((start, number))
     flat = np.repeat([start for start, _ in blocks], [number for _, number in blocks])
-    last = high - (len(wanted) - 1) * gap
+    last = high - offsets[-1:].sum()
     if last >= low:
         flat = np.clip(flat, low, last)
     elif np.isfinite(last):
         flat = np.full(len(wanted), (low + last) / 2)  # over both ends alike
-    return flat + gap * np.arange(len(wanted))
+    return flat + offsets
 
 
 def _ys(line: Any) -> NDArray[np.float64]:
@@ -372,11 +373,11 @@ def _spread_names(axes: Axes, lines: list[Any], names: list[str]) -> None:
         return
     (side,) = axes.child_axes
     (left, right), limits = axes.get_xlim(), axes.get_ylim()
-    tall = max(text.get_window_extent().height for text in side.get_yticklabels())
+    tall = np.array([text.get_window_extent().height for text in side.get_yticklabels()])
     pixels = axes.transData.transform([_end(line) for line in lines])[:, 1]
-    # Half a line from both ends: no name lies on the axis below.
     bottom, top = axes.get_window_extent().intervaly
-    places = spread(pixels.tolist(), 1.1 * tall, bottom + tall / 2, top - tall / 2)
+    gaps = 0.55 * (tall[1:] + tall[:-1])
+    places = spread(pixels.tolist(), gaps, bottom + tall[0] / 2, top - tall[-1] / 2)
     heights = axes.transData.inverted().transform([(0, place) for place in places])[:, 1]
     side.set_yticks(heights, names, fontsize=_NAME)
     for text, line, height in zip(side.get_yticklabels(), lines, heights, strict=True):

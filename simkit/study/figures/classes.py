@@ -102,7 +102,8 @@ class PerClass(OfScheme):
             f"What each class reaches with {where}",
             "Right: images labelled with the class.",
             f"{len(shown)} of {len(order):,} classes, evenly by frequency." if fewer else "",
-            _note(found, "Lines"),
+            _over(found, "Lines"),
+            _left_out(found),
             not_shown(len(drawn) - len(found.ap)),
         )
 
@@ -153,7 +154,8 @@ class ClassGroups(OfScheme):
         return panels.finish(
             f"What rare and frequent classes reach with {where}",
             fewer if len(names) < self.groups else "",
-            _note(found, "Bars"),
+            _over(found, "Bars"),
+            _left_out(found),
             not_shown(len(drawn) - len(found.ap)),
             key="ends",
         )
@@ -196,8 +198,8 @@ class ClassDifference(OfScheme):
         return panels.finish(
             f"Which classes gain by {label(first)} instead of {label(second)}: {where}",
             f"Better in {(gaps['mean'] > 0).sum():,} of {len(gaps):,} classes.",
-            _note(found, "Lines"),
-            "Each class is alone, without correction for many." if named else "",
+            f"{_over(found, 'Lines')} Each class alone, not corrected for many." if named else "",
+            _left_out(found),
             _correlation(gaps),
         )
 
@@ -207,9 +209,7 @@ class ClassDifference(OfScheme):
         ranked = list(means.sort_values(ascending=False, kind="stable").index)
         check_known(filter(None, (self.first, self.second)), ranked, asker=self.name)
         if len(ranked) < 2:
-            raise BadInput(
-                f"{self.name}: the table holds one method, {ranked[0]!r}; two are needed"
-            )
+            raise BadInput(f"{self.name}: {ranked[0]!r} is the only method; two are needed")
         second = self.second or ("an" if "an" in ranked and self.first != "an" else "")
         first = self.first or next(name for name in ranked if name != second)
         second = second or next(name for name in ranked if name != first)
@@ -257,13 +257,14 @@ def _unseen(found: ByClass) -> NDArray[np.bool_]:
     return np.asarray(np.isnan(ap).all(0))
 
 
-def _note(found: ByClass, what: str) -> str:
-    """What the caption says of intervals, and of classes that are not shown."""
-    draws = pd.Series([len(by_draw) for by_draw in found.ap.values()])
+def _over(found: ByClass, what: str) -> str:
+    """What the caption says of intervals."""
+    return over_draws(pd.Series([len(by_draw) for by_draw in found.ap.values()]), what)
+
+
+def _left_out(found: ByClass) -> str:
+    """What the caption says of classes that are not shown."""
     unseen, leaves = _unseen(found).sum(), len(found.classes)
-    notes = [over_draws(draws, what)]
-    if unseen:
-        notes.append(f"Not shown: {unseen:,} that no test image shows.")
-    if found.left_out:
-        notes.append(f"Leaves only: {leaves:,} of {leaves + found.left_out:,} classes.")
-    return " ".join(notes)
+    note = f"Classes without a test image, not shown: {unseen:,}. " if unseen else ""
+    every = leaves + found.left_out
+    return note + (f"Leaves only: {leaves:,} of {every:,} classes." if found.left_out else "")

@@ -12,8 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from simkit.errors import BadInput
+from simkit.study.analysis import selection
 from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
-from simkit.study.analysis.selection import Methods, some_methods, under, without_references
+from simkit.study.analysis.selection import Methods
 from simkit.study.cells import is_full, references
 from simkit.study.figures import marks, options
 from simkit.study.figures.base import (
@@ -28,18 +29,7 @@ from simkit.study.figures.base import (
     split,
 )
 from simkit.study.figures.options import AtBudget, Metric
-from simkit.study.figures.style import (
-    DASHED,
-    INK,
-    PALE,
-    WIDTH,
-    Look,
-    fold,
-    label,
-    looks,
-    over_draws,
-    palette,
-)
+from simkit.study.figures.style import INK, PALE, Look, label, looks, over_draws, palette
 from simkit.study.frames import failures
 from simkit.study.limit import money
 from simkit.study.statistics import BOOTSTRAP_FROM
@@ -85,7 +75,7 @@ class Ablation(Figure):
                 look = replace(drawn[method], fill="full")
                 marks.points(axes, row, "mean", "place", look, xband=_BAND, **dot)
             for mean in own[own["base"]]["mean"]:
-                axes.axvline(mean, color=INK, linewidth=0.9, linestyle=DASHED, zorder=1)
+                axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
             names = [label(method) for method in own["method"]]
             gaps = [_difference(row) for row in own.to_dict("records")]
             texts = marks.row_names(axes, names, right=gaps, lines=2, size=9.5, room=2.8)
@@ -151,10 +141,8 @@ class Sweep(Figure):
         if words:  # they have no order: points side by side, and no lines
             shift = {name: marks.dodge(n, len(drawn), 0.3) for n, name in enumerate(drawn)}
             rows["place"] += rows[other].map(shift)
-        number = rows[self.panels].nunique()
-        height = 3.1 if number < 3 else 2.5
+        height = 3.1 if rows[self.panels].nunique() < 3 else 2.5
         panels = Facets(rows, self.panels, named=label, across=2, height=height)
-        room = 0.8 * WIDTH / min(number, 2) / len(places)
         for axes, own in panels:
             for name, line in split(own, other).items():
                 if words:
@@ -165,8 +153,7 @@ class Sweep(Figure):
             default = own[own["default"]]
             axes.plot(default["place"], default["mean"], "o", label="default", **ring)
             if beside:
-                axes.set_xticks(list(values), [fold(v, room, lines=3) for v in places])
-                axes.set_xlim(-0.5, len(places) - 0.5)
+                marks.column_names(axes, list(places))
             else:
                 marks.ticks_at(axes, values, lambda place: values.get(place, ""))
         setting = table["setting"].iloc[0]
@@ -312,9 +299,10 @@ class CostCurve(Figure):
     methods: Methods = options.some("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        runs = without_references(table, asker=self.name)
+        selection.check_one_test(table, asker=self.name)
+        runs = selection.without_references(table, asker=self.name)
         about: dict[str, Any] = {"metric": self.metric, "asker": self.name}
-        methods = some_methods(runs, wanted=self.methods, most=8, **about)
+        methods = selection.some_methods(runs, wanted=self.methods, most=8, **about)
         shown = runs[runs["method"].isin(methods)]
         cells = [cell for line in options.scored(shown, **about) for cell in line.cells]
         complete = references(table, metric=self.metric)
@@ -323,8 +311,7 @@ class CostCurve(Figure):
             hours = all(cell.limit.hours for cell in cells)
         if hours and any(cell.hours is None for cell in (*cells, *complete)):
             raise BadInput(
-                "cost-curve: the price list does not know the time of some labels; draw over "
-                "dollars"
+                "cost-curve: the price list has no hours of some labels; draw over dollars"
             )
         unit, price = ("hours", "{:,.3g} h".format) if hours else ("dollars", money)
         points = intervals(cell.score for cell in cells).assign(
@@ -384,8 +371,8 @@ class Convergence(AtBudget):
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
         if self.scheme:
-            _, runs = under(runs, scheme=self.scheme, asker=self.name)
-        methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
+            _, runs = selection.under(runs, scheme=self.scheme, asker=self.name)
+        methods = selection.some_methods(runs, wanted=self.methods, most=8, asker=self.name)
         rows = self._epochs(runs[runs["method"].isin(methods)])
         losses = self.of == "losses"
         drawn = looks(runs["method"].unique())
@@ -499,19 +486,14 @@ def _ranked(found: Ranks) -> list[str]:
     """What the caption says of mean ranks and their test."""
     copies, left_out = found.copies, found.left_out
     kind = "paired t" if found.draws < BOOTSTRAP_FROM else "bootstrapped paired t"
-    test = (
-        f"Joined: no significant difference at 5 % by {kind} tests of mAP averaged over the "
-        "schemes, draw by draw, with Holm's correction over all pairs."
-    )
+    test = f"{kind} tests of mAP over all schemes, draw by draw, with Holm's correction"
     if found.distance:
-        test = (
-            "Joined: no significant difference by Nemenyi's test at 5 % (Demsar 2006). It takes "
-            "blocks for independent; draws of several schemes share images."
-        )
+        test = "Nemenyi's test, which takes draws of several schemes for independent"
+    joined = f"Joined: no significant difference at 5 % by {test}."
     return [
         f"Marker: mean rank by mAP on the test split over {found.blocks} blocks (scheme, draw).",
         "Grey: under each scheme." if len(found.by_scheme) > 1 else "",
         f"Blocks with the same labels as others, which count once: {copies}." if copies else "",
         f"Blocks left out, where a method has no score: {left_out}." if left_out else "",
-        "One draw: differences are not tested." if found.alike is None else test,
+        "One draw: differences are not tested." if found.alike is None else joined,
     ]

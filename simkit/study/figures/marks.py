@@ -173,6 +173,14 @@ def row_names(
     return list(side.get_yticklabels())
 
 
+def column_names(axes: Axes, names: Sequence[str]) -> None:
+    """Names below columns at 0, 1, 2 ..., in lines that have room."""
+    drawing: Any = axes.get_figure(root=True)
+    room = axes.get_position().width * drawing.get_figwidth() / len(names) - 0.1
+    axes.set_xticks(range(len(names)), [fold(name, room, lines=3) for name in names])
+    axes.set_xlim(-0.5, len(names) - 0.5)
+
+
 def whole_numbers(axis: Axis) -> None:
     """Ticks of counts, such as epochs and ranks."""
     axis.set_major_locator(MaxNLocator(integer=True))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import pandas as pd
 
 from simkit.errors import BadInput
-from simkit.study.analysis.selection import within
+from simkit.study.analysis.selection import check_one_test, within
 from simkit.study.cells import Line, lines
 from simkit.study.figures.base import Figure, option
 from simkit.study.limit import Limit, money
@@ -34,7 +34,8 @@ class AtBudget(Figure):
     hours: float | None = option(None, "or which budget in hours")
 
     def at_budget(self, table: pd.DataFrame) -> tuple[Limit, pd.DataFrame]:
-        """The budget and its runs. Raises BadInput where there are none."""
+        """The budget and its runs. Raises BadInput where there are none, or of two test splits."""
+        check_one_test(table, asker=self.name)
         return within(table, budget=self.budget, hours=self.hours, asker=self.name)
 
 

@@ -73,7 +73,6 @@ def test_priors_are_found_by_name_or_by_place():
     )
 
 
-@pytest.mark.filterwarnings("ignore:csl. the prior puts")
 def test_building_averages_a_model_that_ignores_unknown_labels(pooled):
     settings = Settings(epochs=2, batch_size=32)
     trained = train(pooled, make("ignore"), settings=settings, seed=3)
@@ -84,7 +83,6 @@ def test_building_averages_a_model_that_ignores_unknown_labels(pooled):
     assert prior.classes == pooled.labels.classes
     assert prior.history.command == "class-prior" and prior.history.seed == 3
     assert prior.history.parents == (pooled.labels.id, pooled.inputs.id)
-    assert prior.history.settings["running"] is False
     csl = train(ready, make("csl(top_k=1)"), settings=Settings(epochs=1))
     assert prior.id in csl.history.parents
 
@@ -92,11 +90,16 @@ def test_building_averages_a_model_that_ignores_unknown_labels(pooled):
 def test_the_running_average_is_over_the_training_itself(pooled):
     settings, mean = Settings(epochs=2, batch_size=32), RunningMean()
     train(pooled, make("ignore"), settings=settings, watch=(mean,))
-    prior = ClassPrior.build(pooled, train=partial(train, settings=settings), running=True)
-    np.testing.assert_array_equal(prior.values, mean.value)
-    after = ClassPrior.build(pooled, train=partial(train, settings=settings))
-    assert np.abs(prior.values - after.values).max() > 1e-3
-    assert prior.history.settings["running"] is True and prior.id != after.id
+    prior = ClassPrior.build(pooled, train=partial(train, settings=settings))
+    np.testing.assert_array_equal(prior.running, mean.value)
+    assert np.abs(prior.values - prior.running).max() > 1e-3
+    assert prior.id != ClassPrior(prior.values, prior.classes).id
+    turned = prior.classes[::-1]
+    np.testing.assert_array_equal(prior.of(turned, running=True), mean.value[::-1])
+    given = ClassPrior([0.1, 0.2])
+    assert given.of("ab", running=True).tolist() == [0.1, 0.2]  # there is no training behind it
+    with pytest.raises(BadInput, match="running means"):
+        ClassPrior([0.1, 0.2], running=[0.1])
 
 
 def test_more_common_classes_get_larger_priors():

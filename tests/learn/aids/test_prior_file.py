@@ -21,6 +21,7 @@ def message(act) -> str:
 def test_saved_and_read_back(tmp_path, pooled):
     built = prepare(pooled, make("csl"), settings=Settings(epochs=1)).aid(ClassPrior)
     for prior in (built, ClassPrior([1 / 3, 0, 1])):
+        assert (prior.running is None) == (prior is not built)
         prior.save(tmp_path / "prior.json")
         again = ClassPrior.load(tmp_path / "prior.json")
         assert again.id == prior.id and again.classes == prior.classes

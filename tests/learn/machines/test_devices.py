@@ -100,7 +100,9 @@ def test_a_state_in_a_file_is_for_the_cpu(task, monkeypatch):
 
 
 @no_gpu
-@pytest.mark.parametrize("spec", ["an", "ll-r(delta=5)+boostlu", "en+cl", "role"])
+@pytest.mark.parametrize(
+    "spec", ["an", "ll-r(delta=5)+boostlu", "en(expected=1)+cl", "role(expected=1)"]
+)
 def test_a_gpu_finds_the_same_model(task, spec):
     found = {
         device: train(task, make(spec), settings=Settings(epochs=2, batch_size=8),
@@ -132,7 +134,7 @@ def test_nothing_in_a_step_waits_for_the_gpu(task):
     try:
         with pytest.raises(RuntimeError, match="called a synchronizing CUDA operation"):
             # The epoch's end reads the mean loss: that is the first thing that may wait.
-            train(task, make("en+cl"), settings=settings, backbone=Normalising(),
+            train(task, make("en(expected=1)+cl"), settings=settings, backbone=Normalising(),
                   device="cuda", watch=[Strict()])  # fmt: skip
     finally:
         torch.cuda.set_sync_debug_mode("default")

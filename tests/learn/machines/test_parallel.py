@@ -29,7 +29,12 @@ TOGETHER = [
     "ll-ct(delta=10)+boostlu", "csl(top_k_scope='batch')", "epr", "cnn-rnn", "imcl", "latent-noise",
     "se",
 ]  # fmt: skip
-ON_PICTURES = ["an", "ll-r(delta=20)", "csl(prior=none, top_k=1, top_k_scope=batch)", "epr"]
+ON_PICTURES = [
+    "an",
+    "ll-r(delta=20)",
+    "csl(prior=none, top_k=1, top_k_scope=batch)",
+    "epr(expected=1)",
+]
 WAYS = {
     "one image is left over": {"batch_size": 43},
     "averages": {"ema": 0.9, "select": "best", "keep": "better"},

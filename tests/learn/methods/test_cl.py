@@ -42,11 +42,11 @@ def test_the_term_joins_after_the_warm_up_and_scores_are_kept_all_along(distance
 def test_scores_are_kept_once():
     sizes = Task(Z).sizes
     for inner, shared in (
-        ("en", True),
-        ("ep", True),
-        ("en+scl(side=2)", True),
-        ("en(mu=0.5)", False),
-        ("en+boostlu", False),  # whose EN sees other outputs
+        ("en(expected=2)", True),
+        ("ep(expected=2)", True),
+        ("en(expected=2)+scl(side=2)", True),
+        ("en(expected=2, mu=0.5)", False),
+        ("en(expected=2)+boostlu", False),  # whose EN sees other outputs
         ("an", False),
     ):
         alone, around = make(inner), make(f"{inner}+cl")
@@ -62,7 +62,8 @@ def test_shared_scores_act_as_own_ones():
     logits = rng.standard_normal((4, 3, 3))
     codes = [Z, np.abs(Z)]
     for Z_ in codes:
-        runs = [started(spec, Z_) for spec in ("en+cl(warmup=0)", "an+cl(warmup=0)", "en", "an")]
+        en = "en(expected=2)"
+        runs = [started(spec, Z_) for spec in (f"{en}+cl(warmup=0)", "an+cl(warmup=0)", en, "an")]
         for e, x in enumerate(logits):
             both, own, en, an = (m.loss(batch_of(Z_), plain(x), s).item() for m, s in runs)
             np.testing.assert_allclose(both - en, own - an, rtol=1e-9)
@@ -71,7 +72,7 @@ def test_shared_scores_act_as_own_ones():
                 method.after_epoch(e + 1, None, state)
 
 
-@pytest.mark.parametrize("inner", ["an", "en(expected_counts=literal)"])
+@pytest.mark.parametrize("inner", ["an", "en(expected=2.9, expected_counts=literal)"])
 def test_reference_epochs(golden, inner):
     g = np.load(golden / "en_scl_reference.npz")
     codes, logits = g["Z"], g["logits"].astype(np.float64)

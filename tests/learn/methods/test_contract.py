@@ -216,7 +216,8 @@ def test_what_is_missing_at_the_start_is_said(spec):
         assert isinstance(method.start(sizes, None), torch.nn.Module)
         return
     with pytest.raises(
-        BadInput, match=r"needs the whole label matrix|reads pooled feat|which this"
+        BadInput,
+        match=r"needs the whole label matrix|reads pooled feat|which this|cannot be estimated",
     ):
         method.start(sizes, None)
 

@@ -18,7 +18,7 @@ from tests.learn.methods.steps import batch_of, loss_and_gradient, plain
 from tests.learn.methods.test_p_asl import settings
 from tests.reference import csl as slow
 
-# Small tasks and reference vectors have priors above eta for most of their few classes.
+# Reference vectors have priors above eta for most of their few classes.
 pytestmark = pytest.mark.filterwarnings("ignore:csl. the prior puts")
 
 
@@ -96,7 +96,7 @@ def test_a_prior_at_eta_is_not_above_it():
 def test_a_prior_is_matched_by_class_name():
     labels = PartialLabels.of([[0, 0, -1]], classes=("cat", "dog", "eel"))
     prior = ClassPrior([0.9, 0.0, 0.0], ("dog", "eel", "cat"))
-    method = make("csl(top_k=0)")
+    method = make("csl(top_k=0, eta=0.5)")
     state = method.start(Task(labels, aids=(prior,)))
     assert state.common.tolist() == [False, True, False]
 
@@ -147,7 +147,7 @@ def test_an_estimated_prior_knows_nothing_of_classes_without_negatives():
     prior = estimated([0.9, 0.9, 0.9, 0.9, 0.0], labels)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        state = make("csl(top_k=0)").start(Task(labels, aids=(prior,)))
+        state = make("csl(top_k=0, eta=0.05)").start(Task(labels, aids=(prior,)))
         soft = make("csl(top_k=0, prior=soft)").start(Task(labels, aids=(prior,)))
     assert state.common.tolist() == [False, False, False, True, False]
     np.testing.assert_allclose(soft.unknown_weight, [1, 1, 1, np.exp(-9), 1])
@@ -167,19 +167,19 @@ def test_without_negatives_a_prior_from_elsewhere_counts():
 
 ALL = (
     "so that every unknown label is ignored, as with p-asl(mode=ignore); choose a higher eta, or "
-    "prior=none"
+    "eta=auto"
 )
 MOST = (
     "and every unknown label of these is ignored; eta is a share of images: choose a higher one, "
-    "or estimate the prior by a longer training"
+    "or eta=auto"
 )
 
 
 @pytest.mark.parametrize(
     ("spec", "shares", "message"),
     [
-        ("csl(top_k=2)", [0.1] * 5 + [0.0] * 4, f"5 of 9 classes above eta=0.05, {MOST}"),
-        ("csl(top_k=2)", [0.99] * 9, f"all 9 classes above eta=0.05, {ALL}"),
+        ("csl(top_k=2, eta=0.05)", [0.1] * 5 + [0.0] * 4, f"5 of 9 classes above eta=0.05, {MOST}"),
+        ("csl(top_k=2, reproduce=csl)", [0.99] * 9, f"all 9 classes above eta=0.05, {ALL}"),
         ("csl(top_k=2, eta=0)", [1e-9] * 9, f"all 9 classes above eta=0, {ALL}"),
     ],
 )
@@ -189,6 +189,55 @@ def test_a_prior_that_covers_most_classes_is_warned_of_and_used(spec, shares, me
     assert [str(w.message) for w in caught] == [f"csl: the prior puts {message}"]
     assert caught[0].filename.endswith("test_csl.py")
     assert state.common.sum() == sum(share > 0 for share in shares)
+
+
+def test_by_itself_eta_is_five_times_the_mean_of_the_prior():
+    shares = [0.5, 0.06, 0.05, 0.04, 0.03, 0.03, 0.03, 0.02, 0.04]  # a mean of 0.8 / 9
+    method, state = begun("csl(top_k=0)", np.eye(4, 9, dtype=int), shares)
+    assert state.common.tolist() == [True] + [False] * 8
+    task = Task(np.eye(4, 9, dtype=int), aids=(ClassPrior(shares),))
+    assert method.estimates(task) == {"eta": pytest.approx(5 * 0.8 / 9)}
+    assert make("csl(eta=0.1)").estimates(task) == make("csl(prior=soft)").estimates(task) == {}
+    assert method.estimates(Task(task.labels, aids=(ClassPrior([0.9] * 9),))) == {"eta": 1.0}
+    labels = PartialLabels.of([[1, 1, -1], [1, -1, -1]])  # of class 0 the prior knows nothing
+    blind = Task(labels, aids=(estimated([0.99, 0.02, 0.04], labels),))
+    assert method.estimates(blind) == {"eta": pytest.approx(0.15)}
+
+
+@pytest.mark.parametrize("source", ["scenes-like", "COCO"])
+def test_by_itself_no_prior_makes_it_ignore(source):
+    if source == "COCO":  # 64 of 80 classes of the published prior are above 0.05
+        shares = np.append(0.54, np.geomspace(0.24, 0.02, 79))
+    else:  # as estimated from FPC: every class is above 0.05
+        shares = np.linspace(0.1, 0.9, 12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _, state = begun("csl", np.eye(4, len(shares), dtype=int), shares)
+    assert 5 * state.common.sum() <= len(shares)
+
+
+def test_what_was_estimated_is_told_in_the_history(pooled):
+    short = Settings(epochs=2)
+    ready = prepare(pooled, make("csl"), settings=short)
+    mean = ready.aid(ClassPrior).values.mean()
+    found = train(ready, make("csl(top_k=1)"), settings=short).history.settings
+    assert found["estimates"] == {"eta": pytest.approx(min(1, 5 * mean))}
+    assert "eta='auto'" in found["method"]
+    set_to = train(ready, make("csl(top_k=1, eta=0.2)"), settings=short).history.settings
+    assert "estimates" not in set_to
+
+
+def test_the_published_code_has_a_prior_of_its_own(pooled):
+    """Of all outputs during the temporary training, and not of those at its end."""
+    task = prepare(pooled, make("csl(reproduce=csl)"), settings=Settings(epochs=2))
+    built = task.aid(ClassPrior)
+    eta = float(np.sort(built.running)[2])  # two classes are above it
+    state = make("csl(top_k=1, reproduce=csl)", eta=eta).start(task)
+    assert state.common.tolist() == (built.running > eta).tolist()
+    assert state.common.tolist() != (built.values > eta).tolist()
+    from_elsewhere = pooled.with_aids(ClassPrior(built.values, built.classes))
+    state = make("csl(top_k=1, reproduce=csl)", eta=eta).start(from_elsewhere)
+    assert state.common.tolist() == (built.values > eta).tolist()
 
 
 def test_a_top_k_of_all_classes_is_called_what_it_is():
@@ -211,6 +260,7 @@ def test_the_published_code_pools_the_batch_and_takes_eta_0_for_no_prior():
     assert make("csl(reproduce=csl)").prior == "threshold"
     assert make("csl(reproduce=csl, eta=0)").prior == "none"
     assert make("csl(eta=0)").prior == "threshold"
+    assert make("csl(reproduce=csl)").eta == make("csl(reproduce=paper)").eta == 0.05
     paper = make("csl(reproduce=paper, top_k=200, gamma_pos=1)")
     assert (paper.top_k_scope, paper.top_k, paper.gamma_pos) == ("image", 200, 1)
 

@@ -11,7 +11,7 @@ CLOSE = {"rtol": 1e-9, "atol": 1e-12}
 
 def test_the_first_epoch_assumes_negative():
     logits = np.random.default_rng(0).standard_normal(Z.shape)
-    found = loss_and_gradient(*started("en", Z), Z, logits)
+    found = loss_and_gradient(*started("en(expected=2)", Z), Z, logits)
     wanted = loss_and_gradient(*started("an", Z), Z, logits)
     np.testing.assert_array_equal(found[0], wanted[0])
     np.testing.assert_array_equal(found[1], wanted[1])

@@ -51,14 +51,14 @@ def test_reference_vectors(golden):
         agrees("epr(reproduce=paper)", g, case, "epr_paper", expected=expected)
         agrees("epr(reproduce=spml)", g, case, "epr_official", expected=expected)
         x = torch.as_tensor(g[f"{case}_logits"]).double()
-        regular = expected_positives(x, expected)
+        regular = expected_positives(x, torch.tensor(expected, dtype=torch.float64))
         np.testing.assert_allclose(regular, g[f"{case}_epr_official_reg"], rtol=1e-9)
 
 
 def test_more_positives_than_classes_are_refused():
     make("epr(expected=2)").start(Sizes(images=4, classes=2))
     with pytest.raises(BadInput) as error:
-        make("epr").start(Sizes(images=4, classes=2))
+        make("epr(expected=2.9)").start(Sizes(images=4, classes=2))
     assert str(error.value) == (
         "epr: expected is 2.9 positives in an image, and there are 2 classes; give at most as many"
     )

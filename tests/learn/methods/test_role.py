@@ -52,7 +52,7 @@ def test_neither_half_teaches_through_its_own_targets():
 def test_the_table_starts_as_published(golden):
     g = np.load(golden / "role_estimator.npz")
     Z, (unsure, sure, denied) = g["Z_for_init"], g["init_constants"]
-    _, state = started("role", Z)
+    _, state = started("role(expected=2)", Z)
     theta = state.theta.detach().numpy()
     np.testing.assert_allclose(theta[Z == 1], sure, rtol=1e-7)
     np.testing.assert_allclose(theta[Z == -1], denied, rtol=1e-7)
@@ -64,18 +64,22 @@ def test_the_table_starts_as_published(golden):
 def test_unknown_labels_start_uniformly_around_undecided():
     Z = np.zeros((500, 40), int)
     Z[:, 0] = 1
-    theta = make("role").start(Task(Z), Chance.seeded(1)).theta.detach()[:, 1:] / math.log(1.5)
+    theta = make("role(expected=2)").start(Task(Z), Chance.seeded(1)).theta.detach()[
+        :, 1:
+    ] / math.log(1.5)
     n = theta.numel()
     assert abs(theta.mean()) < 4 / math.sqrt(3 * n)  # variance of a uniform on +-1: 1/3
     assert abs(theta.square().mean() - 1 / 3) < 4 * math.sqrt(4 / 45 / n)
-    other = make("role").start(Task(Z), Chance.seeded(2)).theta
+    other = make("role(expected=2)").start(Task(Z), Chance.seeded(2)).theta
     assert not torch.equal(other[:, 1:], theta * math.log(1.5))
 
 
 def test_a_table_does_not_depend_on_how_many_images_follow():
     Z = np.random.default_rng(0).integers(-1, 2, (9, 5))
-    whole = make("role").start(Task(Z), Chance.seeded(1)).theta
-    assert torch.equal(make("role").start(Task(Z[:4]), Chance.seeded(1)).theta, whole[:4])
+    whole = make("role(expected=2)").start(Task(Z), Chance.seeded(1)).theta
+    assert torch.equal(
+        make("role(expected=2)").start(Task(Z[:4]), Chance.seeded(1)).theta, whole[:4]
+    )
 
 
 def test_reference_trajectory(golden):
@@ -104,7 +108,9 @@ def test_reference_trajectory(golden):
 
 
 def test_a_second_phase_starts_from_the_estimates_of_the_first():
-    runs = [make("role").start(Task(np.eye(3, dtype=int)), Chance.seeded(s)) for s in (1, 2)]
+    runs = [
+        make("role(expected=2)").start(Task(np.eye(3, dtype=int)), Chance.seeded(s)) for s in (1, 2)
+    ]
     together = stack(runs)
     together.theta.data[0, 0, 0] = 40.0  # certain: a probability of 1
     fresh = handed_over(together)
@@ -136,28 +142,28 @@ def test_reference_losses_and_gradients(golden, c):
 
 
 def test_the_estimator_learns_ten_times_as_fast_as_the_classifier():
-    method, state = started("role", np.eye(3, dtype=int))
+    method, state = started("role(expected=2)", np.eye(3, dtype=int))
     body = torch.nn.Linear(2, 2)
     model = Model(Head(*initial(Chance.seeded(0), 3, 2)), backbone=body, head_ratio=10)
     rates = {id(p): g["lr"] for g in method.groups(model, state, 0.5) for p in g["params"]}
     assert rates[id(state.theta)] == 5 and rates[id(body.weight)] == 0.5
-    method, state = started("role(ratio=3)", np.eye(3, dtype=int))
+    method, state = started("role(expected=2, ratio=3)", np.eye(3, dtype=int))
     rates = {id(p): g["lr"] for g in method.groups(model, state, 0.5) for p in g["params"]}
     assert rates[id(state.theta)] == 1.5
 
 
 def test_presets_and_refusals():
     assert make("role(reproduce=spml)").epsilon == "spml"
-    assert make("role").state_bytes(Sizes(3_400_000, 5000)) == 4 * 3_400_000 * 5000
+    assert make("role").state_bytes(Sizes(3_400_000, 5000)) == 4 * 3_400_000 * 5000 + 8
     for spec, message in (
-        ("role(expected=0)", "role: expected is 0.0; a number above 0 is expected"),
+        ("role(expected=0)", "role: expected is 0.0; a number of positives above 0 is expected"),
         ("role(ratio=-1)", "role: ratio is -1.0; a number above 0 is expected"),
     ):
         with pytest.raises(BadInput) as error:
             make(spec)
         assert str(error.value) == message
     with pytest.raises(BadInput) as error:
-        make("role").start(Sizes(3, 2))
+        make("role(expected=2)").start(Sizes(3, 2))
     assert str(error.value) == (
         "method 'role' needs the whole label matrix to start, and only sizes came; "
         "give Task(labels=...) instead of Sizes"
@@ -165,7 +171,7 @@ def test_presets_and_refusals():
 
 
 def test_predictions_come_from_the_classifier():
-    method, state = started("role", np.eye(3, dtype=int))
+    method, state = started("role(expected=2)", np.eye(3, dtype=int))
     out = Outputs(torch.randn(3, 3))
     assert method.predict(out, state) is out.logits
     assert not method.selected(batch_of(np.eye(3, dtype=int)), out, state).any()

@@ -80,7 +80,7 @@ def test_mapped_heat_maps_give_the_same_numbers(tmp_path, monkeypatch):
     batch = Batch(torch.tensor([2, 0, 1]), torch.tensor(Z[[2, 0, 1]]))
     found = []
     for mapped in (False, True):
-        method, state = started(make("en+scl", side=4, warmup=0, mapped=mapped), Z)
+        method, state = started(make("en(expected=2)+scl", side=4, warmup=0, mapped=mapped), Z)
         for epoch in (1, 2):
             loss = method.loss(batch, out_of(maps), state)
             method.after_batch(batch, out_of(maps), state)
@@ -193,7 +193,9 @@ def test_several_runs_on_cached_maps_equal_separate_runs():
     tasks = [Task(rng.choice([-1, 0, 1], (12, 3)), inputs) for _ in range(2)]
     settings = Settings(epochs=3, batch_size=5, lr=0.05)
     runs = [
-        (task, make(spec)) for task in tasks for spec in ("en+scl(warmup=1)", "an+cl(warmup=1)")
+        (task, make(spec))
+        for task in tasks
+        for spec in ("en(expected=1)+scl(warmup=1)", "an+cl(warmup=1)")
     ]
     with pytest.warns(UserWarning, match="method 'scl' compares crops of a picture"):
         together = train_stack(runs, settings=settings)

@@ -111,8 +111,8 @@ def test_states_in_files_are_not_read_into_memory():
         ("em-apl", {"quota"}),
         ("curriculum", set()),
         ("an+cl", {"epoch"}),
-        ("en(ranking=unknown)", {"expected", "counts"}),
-        ("ep+cl", {"epoch", "inner.expected", "inner.counts"}),
+        ("en(ranking=unknown)", {"expected", "counts", "positives"}),
+        ("ep+cl", {"epoch", "inner.expected", "inner.counts", "inner.positives"}),
         ("imcl", {"graph", "linked", "next"}),
     ],
 )

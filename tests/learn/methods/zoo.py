@@ -9,6 +9,7 @@ import torch
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
+from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
@@ -53,6 +54,8 @@ PAPERS = [
     "p-asl(mode='ignore')",
     "csl(reproduce='csl')",
     "en(mu=0.2)",
+    "epr(expected=2)",
+    "csl(eta=0.3)",
 ]
 
 
@@ -78,10 +81,11 @@ def features(more: int = 0) -> FeatureInputs:
 
 
 def task_of(method: Method, codes: np.ndarray, more: int = 0) -> Task:
-    """A task whose first N images were asked, with the aids of the method."""
+    """A task whose first N images were asked as by RPA, with the aids of the method."""
     asked = np.arange(N + more) < N
     codes = np.concatenate([codes, np.zeros((more, L), codes.dtype)])
-    task = Task(PartialLabels.of(codes, asked=asked), features(more))
+    history = History("simulate", {"scheme": "rpa(keep=0.5)"})
+    task = Task(PartialLabels.of(codes, asked=asked, history=history), features(more))
     return prepare(task, method, settings=Settings(epochs=1))
 
 

@@ -53,7 +53,7 @@ def same(a, b) -> None:
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-@pytest.mark.parametrize("spec", ["ll-r(delta=5)+cl", "role"])
+@pytest.mark.parametrize("spec", ["ll-r(delta=5)+cl", "role(expected=2)"])
 def test_an_interrupted_training_ends_with_the_same_numbers(task, tmp_path, name, spec):
     rng = np.random.default_rng(3)
     held = Validation(ImageInputs(task.inputs.pictures[:20]), Truth.of(rng.random((20, 4)) < 0.5))
@@ -67,7 +67,7 @@ def test_an_interrupted_training_ends_with_the_same_numbers(task, tmp_path, name
     same(whole, train(task, make(spec), **given, checkpoint=path))  # there is nothing left to do
 
 
-LEARNED = ["role", "imcl(memory=16)", "latent-noise", "cnn-rnn(embedding=3, hidden=5)"]
+LEARNED = ["role(expected=2)", "imcl(memory=16)", "latent-noise", "cnn-rnn(embedding=3, hidden=5)"]
 
 
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])

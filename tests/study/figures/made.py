@@ -76,6 +76,11 @@ def legend(drawing) -> list[str]:
     return [text.get_text() for one in drawing.legends for text in one.get_texts()]
 
 
+def caption(drawing) -> str:
+    """How to read a figure, without breaks of lines."""
+    return drawing.get_supxlabel().replace("\n", " ")
+
+
 def _of_runs(draws: int, **fields) -> pa.Table:
     """Runs with a course and AP of each class; the last class has children."""
     about = {"map_all": 0.5, "map_o": 0.4, "labels_id": "x"} | fields

@@ -203,7 +203,7 @@ def test_long_texts_of_a_page_are_folded() -> None:
     panels.labels("an axis of many words " * 4, "another axis of many words " * 4)
     drawing = panels.finish("A heading of many words " * 9, "A caption. " * 30, "", "The end.")
     assert drawing.get_suptitle().count("\n") == 2
-    assert drawing.get_supxlabel().endswith("\nThe end.")
+    assert drawing.get_supxlabel().endswith(" The end.")
     check_picture(drawing)
 
 
@@ -251,6 +251,8 @@ def test_places_that_are_too_near_share_their_middle() -> None:
     assert spread([4, 4], 1).tolist() == [3.5, 4.5]
     # 4 and 4 would reach 5: all three stand about their mean 4.4
     assert spread([4, 4, 5.2], 1) == pytest.approx([3.4, 4.4, 5.4])
+    # about (4 + 4 - 1 + 4.5 - 3) / 3 = 17 / 6, with gaps of their own
+    assert spread([4, 4, 4.5], [1, 2]) == pytest.approx([17 / 6, 23 / 6, 35 / 6])
     assert spread([9, 9.5], 2, 0, 10).tolist() == [8, 10]
     assert spread([1, 1, 1], 2, 0, 2).tolist() == [-1, 1, 3]  # over both ends alike
 

@@ -19,14 +19,15 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task
+from simkit.learn.methods.base import Batch, Needs, Outputs, Sizes, Task
+from simkit.learn.methods.pieces.positives import ExpectedCount
 
 Counts = Literal["normalised", "literal"]
 SCORE_BYTES = 8  # float64: each score is a sum over all epochs, and the ranking compares them
 
 
 @dataclass(frozen=True)
-class Expecting(Method):
+class Expecting(ExpectedCount):
     """What EN and EP have in common; which labels are expected is `state.expected` (N, L) bool.
 
     In the first epoch nothing is expected beyond what is known, so both equal AN. After every
@@ -34,7 +35,6 @@ class Expecting(Method):
     show it. Known labels overrule that, whatever their rank.
     """
 
-    expected: float = 2.9  # positives per image: 2.9 COCO, 1.5 VOC, 1.9 NUS-WIDE, 31.5 CUB
     mu: float = 0.8
     # literal is the paper's K * count, which fits single positives alone; the two agree there.
     expected_counts: Counts = "normalised"
@@ -43,8 +43,6 @@ class Expecting(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.expected > 0:
-            raise BadInput(f"{self.name}: expected is {self.expected}; a number above 0 is needed")
         check_mu(self.name, self.mu)
 
     @property
@@ -53,7 +51,8 @@ class Expecting(Method):
 
     def state_bytes(self, sizes: Sizes) -> int:
         each = SCORE_BYTES + (1 if self.ranking == "all" else 2)
-        return sizes.images * sizes.classes * each + 8 * sizes.classes
+        own = sizes.images * sizes.classes * each + 8 * sizes.classes
+        return super().state_bytes(sizes) + own
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
@@ -63,7 +62,8 @@ class Expecting(Method):
         positives = task.labels.per_class(PRESENT)
         if self.expected_counts == "normalised":
             _warn_if_flat(self.name, positives)
-        counts = expected_counts(positives, len(task.rows), self.expected, self.expected_counts)
+        each = state.positives.item()
+        counts = expected_counts(positives, len(task.rows), each, self.expected_counts)
         if self.ranking == "unknown":
             unknown = _dense(task) == UNKNOWN
             state.register_buffer("unknown", torch.from_numpy(unknown))

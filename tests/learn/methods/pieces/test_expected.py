@@ -94,7 +94,7 @@ def test_known_labels_are_never_expected_otherwise():
 def test_counts_that_say_nothing_of_frequency_are_warned_about():
     Z = np.kron(np.eye(4, dtype=int), np.ones((3, 1), int))
     with pytest.warns(UserWarning) as caught:
-        started("en", Z)
+        started("en(expected=2)", Z)
     assert [str(w.message) for w in caught] == [
         "method 'en' takes the number of known positives of a class for how frequent it is, and "
         "most classes have 3 here, as if labels were given out in fixed numbers; the expected "
@@ -102,20 +102,20 @@ def test_counts_that_say_nothing_of_frequency_are_warned_about():
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        started("en", labels(0))
-        started("en(expected_counts=literal)", Z)
+        started("en(expected=2)", labels(0))
+        started("en(expected=2, expected_counts=literal)", Z)
 
 
 def test_settings_that_cannot_be():
     for spec, message in (
-        ("en(expected=0)", "en: expected is 0.0; a number above 0 is needed"),
+        ("en(expected=0)", "en: expected is 0.0; a number of positives above 0 is expected"),
         ("ep(mu=1)", "ep: mu is 1.0; a number from 0 to below 1 is expected"),
     ):
         with pytest.raises(BadInput) as error:
             make(spec)
         assert str(error.value) == message
     with pytest.raises(BadInput) as error:
-        make("en").start(Sizes(images=3, classes=2))
+        make("en(expected=2)").start(Sizes(images=3, classes=2))
     assert str(error.value) == (
         "method 'en' needs the whole label matrix to start, and only sizes came; give "
         "Task(labels=...) instead of Sizes"
@@ -124,7 +124,7 @@ def test_settings_that_cannot_be():
 
 def test_updates_leave_no_trace_of_gradients():
     Z = labels(0)
-    method, state = started("en", Z)
+    method, state = started("en(expected=2)", Z)
     logits = torch.zeros(Z.shape, requires_grad=True)
     method.after_batch(batch_of(Z), Outputs(logits), state)
     assert not state.scores.requires_grad
@@ -136,7 +136,7 @@ def test_unasked_images_do_not_change_what_is_expected():
     logits = np.random.default_rng(0).standard_normal(Z.shape)
     found = []
     for codes, rows in ((Z, asked), (Z[asked], np.arange(len(asked)))):
-        method = make("en")
+        method = make("en(expected=2)")
         state = method.start(Task(PartialLabels.of(codes)))
         batch, out = batch_of(codes[rows], rows), Outputs(torch.tensor(logits[asked]))
         method.after_batch(batch, out, state)
