@@ -119,7 +119,7 @@ assert very_wrong < wrong
 # nothing was settled. The scales differ here: what happens in the third column is small.
 
 # %%
-undecided = loss_shapes(scene, ["epr", "em", "em-apl"], logits=logits)
+undecided = loss_shapes(scene, ["epr(expected=2.9)", "em", "em-apl"], logits=logits)
 apart = simkit.figures.make("loss-shapes", shared=False)
 apart(undecided)
 
@@ -130,7 +130,7 @@ apart(undecided)
 # the model.
 
 # %%
-estimating = loss_shapes(scene, ["an", "role"], logits=logits)
+estimating = loss_shapes(scene, ["an", "role(expected=2.9)"], logits=logits)
 apart(estimating)
 
 # %%
@@ -138,9 +138,9 @@ down, up = (gradient(undecided, "em", "unknown", 1, x) for x in (2, -2))
 assert down > 0 > up  # towards a logit of 0
 assert not at(undecided, "em-apl", "unknown", 1, -4)["selected"]
 assert at(undecided, "em-apl", "unknown", 10, -4)["selected"]
-in_doubt, sure = (gradient(undecided, "epr", "unknown", 1, x) for x in (0, 4))
+in_doubt, sure = (gradient(undecided, "epr(expected=2.9)", "unknown", 1, x) for x in (0, 4))
 assert in_doubt > sure > 0
-early, late = (gradient(estimating, "role", "unknown", epoch, 6) for epoch in (1, 10))
+early, late = (gradient(estimating, "role(expected=2.9)", "unknown", epoch, 6) for epoch in (1, 10))
 assert late < early / 2  # the estimate has followed the model
 
 # %% [markdown]
@@ -273,14 +273,15 @@ assert gradient(soft, "se", "unknown, far", 1, 6) > 0.9
 # an unknown label and push it down.
 
 # %%
-expected = loss_shapes(scene, ["en", "ep", "en+cl", "an+scl"], logits=logits)
+en, ep = "en(expected=2.9)", "ep(expected=2.9)"
+expected = loss_shapes(scene, [en, ep, f"{en}+cl", "an+scl"], logits=logits)
 draw(expected)
 
 # %%
-early, late = (gradient(expected, "en", "unknown", epoch, 4) for epoch in (1, 10))
-assert early > 0.9 and late == 0 and at(expected, "en", "unknown", 10, 4)["selected"]
-assert gradient(expected, "ep", "unknown", 10, 4) < 0
-assert gradient(expected, "en", "unknown", 10, -4) > 0  # not expected: still AN
+early, late = (gradient(expected, en, "unknown", epoch, 4) for epoch in (1, 10))
+assert early > 0.9 and late == 0 and at(expected, en, "unknown", 10, 4)["selected"]
+assert gradient(expected, ep, "unknown", 10, 4) < 0
+assert gradient(expected, en, "unknown", 10, -4) > 0  # not expected: still AN
 
 # %% [markdown]
 # ## Older baselines

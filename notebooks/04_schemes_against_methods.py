@@ -57,7 +57,10 @@ draw = simkit.figures.make
 # %%
 schemes = ["single-positive", "rpa", "fpc", "knowledge-graph"]
 alone = [name for name in methods.names() if name not in ("full", "boostlu", "cl", "scl")]
-every = [*alone, "an+boostlu", "ll-r+boostlu", "an+scl", "en+cl", "en+scl"]
+counted = {name: f"{name}(expected=9.5)" for name in ("en", "ep", "epr", "role")}
+alone = [counted.get(name, name) for name in alone]
+every = [*alone, "an+boostlu", "ll-r+boostlu", "an+scl"]
+every += [f"{counted['en']}+cl", f"{counted['en']}+scl"]
 few = ["an", "ignore", "ll-r", "an+boostlu"]
 
 # %%
