@@ -101,7 +101,9 @@ def test_a_colour_for_each_setting_and_a_dash_for_each_side() -> None:
                     (800, ["10⁶²", "10¹²⁸", "10¹⁹⁴", "10²⁶⁰"])],  # beyond it is infinite
 )  # fmt: skip
 def test_ticks_reach_as_far_as_the_temperatures(beta: int, above: list[str]) -> None:
-    left = figures.make("temperature-curve")(temperature_curves([f"se(beta={beta})"], points=5)).axes[0]
+    left = figures.make("temperature-curve")(
+        temperature_curves([f"se(beta={beta})"], points=5)
+    ).axes[0]
     assert np.isfinite(left.get_ylim()).all()
     assert names(left) == [*(f"−{tick}" for tick in reversed(above)), "0", *above]
 
