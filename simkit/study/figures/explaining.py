@@ -19,7 +19,7 @@ _MAPS = {"map": list[list[float]], "boxes": list[list[float]]}
 
 
 @dataclass(frozen=True, eq=False)
-class _Maps(Figure):
+class MapRows(Figure):
     """A row of tiles for each picked image and class: the picture, then maps of it.
 
     pictures: one for each image and class, in the order of the table; without them maps stand
@@ -67,7 +67,7 @@ def _tile(axes: Axes, image: Any, corners: Any, **look: Any) -> None:
 
 @register
 @dataclass(frozen=True, eq=False)
-class ActivationMaps(_Maps):
+class ActivationMaps(MapRows):
     """A row for each picked picture and class: the picture, then each model's map of the class.
 
     Source: BoostLU (Kim et al., CVPR 2023), Figs 1 and 4; Large Loss (Kim et al., CVPR 2022),
@@ -105,7 +105,7 @@ class ActivationMaps(_Maps):
 
 @register
 @dataclass(frozen=True, eq=False)
-class HeatMaps(_Maps):
+class HeatMaps(MapRows):
     """A row for each picked picture and class: the picture, then its heat maps.
 
     Columns are the models and epochs of the table. Below each class stands what was known of it.
