@@ -36,7 +36,8 @@ def modules() -> list[str]:
     """Names of the modules that have a page; simkit itself is the first."""
     found = {"simkit", "simkit.errors"} | {resolve(name)[0] for name in named()}
     for value in public():
-        found |= {home(value), *around(value), *above(value)}
+        if home(value):  # a constant has none
+            found |= {home(value), *around(value), *above(value)}
     for value in (package.get(name) for package in PARTS for name in package.names()):
         found |= {home(value), *above(value)}
     analyses = importlib.import_module("simkit.study.analysis")

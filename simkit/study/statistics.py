@@ -1,17 +1,13 @@
-"""Is it noise? Intervals, paired differences and ranks of methods that met the same draws.
+"""Intervals and tests over draws: of a method, or of paired differences.
 
-Below 20 draws intervals and tests are Student's t; from 20 on they are bootstrapped; one draw has
-no interval. Methods are compared by their differences draw by draw, all pairs at once with Holm's
-correction, so that picking the best one after the fact is paid for.
+Below 20 draws they are Student's t; from 20 on they are bootstrapped; one draw has no interval.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,64 +36,6 @@ class Interval:
     def half(self) -> float | None:
         """Half the width: what stands behind the ± sign."""
         return None if self.low is None or self.high is None else (self.high - self.low) / 2
-
-
-@dataclass(frozen=True)
-class Difference:
-    """`first` minus `second`, draw by draw; two-sided p, and p adjusted after Holm's correction."""
-
-    first: str
-    second: str
-    interval: Interval
-    p: float | None
-    adjusted: float | None
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Methods that met the same draws.
-
-    order        what fewest beat first, in it what is ahead of more others, draw by draw: that is
-                 by mean, unless some met luckier draws than others.
-    ranks        1 + how many others are better beyond noise: ties share a rank.
-    differences  for every pair, the one with the higher mean first.
-    wins         those that are beyond noise, the better one first.
-    """
-
-    order: tuple[str, ...]
-    ranks: Mapping[str, int]
-    differences: tuple[Difference, ...]
-    wins: tuple[Difference, ...] = ()
-
-    @property
-    def best(self) -> str:
-        """The first of the order."""
-        return self.order[0]
-
-    @property
-    def unbeaten(self) -> tuple[str, ...]:
-        """Names that nobody beats, or the fewest: the best and what cannot be told from it."""
-        return tuple(name for name in self.order if self.ranks[name] == self.ranks[self.best])
-
-    @property
-    def winners(self) -> tuple[str, ...]:
-        """Names that beat another beyond noise and that nobody beats; none: nothing is told."""
-        beating = {d.first for d in self.wins}
-        return tuple(name for name, rank in self.ranks.items() if rank == 1 and name in beating)
-
-    def beaten_by(self, name: str) -> tuple[str, ...]:
-        """Names that this one beats beyond noise."""
-        beaten = {d.second for d in self.wins if d.first == name}
-        return tuple(other for other in self.order if other in beaten)
-
-    def difference(self, first: str, second: str) -> Difference:
-        """The pair in the order asked for."""
-        for found in self.differences:
-            if (found.first, found.second) == (first, second):
-                return found
-            if (found.second, found.first) == (first, second):
-                return _turned(found)
-        raise KeyError((first, second))
 
 
 def interval(values: Sequence[float] | NDArray[np.floating], *, level: float = 0.95) -> Interval:
@@ -133,51 +71,6 @@ def holm(ps: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(ps) - place) * ps[which]))
         adjusted[which] = highest
     return [float(p) for p in adjusted]
-
-
-def rank(
-    scores: Mapping[str, Mapping[int, float]], *, level: float = 0.95, smallest: float = 0.0
-) -> Ranking:
-    """Rank methods from {name: {draw: score}}; each pair is compared over the draws both have.
-
-    A mean difference below `smallest` is a tie however sure it is.
-    """
-    means = {name: float(np.mean(list(by_draw.values()))) for name, by_draw in scores.items()}
-    ordered = sorted(means, key=lambda name: -means[name])
-    found = [_compare(a, b, scores, level) for a, b in combinations(ordered, 2)]
-    tested = [place for place, d in enumerate(found) if d.p is not None]
-    for place, p in zip(tested, holm([found[t].p or 0.0 for t in tested]), strict=True):
-        d = found[place]
-        found[place] = Difference(d.first, d.second, d.interval, d.p, p)
-    wins = tuple(
-        d if d.interval.mean > 0 else _turned(d)
-        for d in found
-        if d.adjusted is not None and d.adjusted < 1 - level and abs(d.interval.mean) >= smallest
-    )
-    ranks = {name: 1 + sum(d.second == name for d in wins) for name in scores}
-    ahead = Counter(
-        d.first if d.interval.mean >= 0 else d.second for d in found if d.interval.draws
-    )
-    fewest = min(ranks.values())
-    order = sorted(ordered, key=lambda name: (ranks[name] > fewest, -ahead[name]))
-    return Ranking(tuple(order), ranks, tuple(found), wins)
-
-
-def _compare(a: str, b: str, scores: Mapping[str, Mapping[int, float]], level: float) -> Difference:
-    shared = [draw for draw in scores[a] if draw in scores[b]]
-    if not shared:
-        return Difference(a, b, Interval(float("nan"), None, None, 0), None, None)
-    gaps, error = _gaps([scores[a][draw] - scores[b][draw] for draw in shared])
-    sizes = _resampled_t(gaps)
-    mean = _interval(gaps, error, sizes, level)
-    return Difference(a, b, mean, _p_value(gaps, error, sizes), None)
-
-
-def _turned(d: Difference) -> Difference:
-    i = d.interval
-    low = None if i.high is None else -i.high
-    high = None if i.low is None else -i.low
-    return Difference(d.second, d.first, Interval(-i.mean, low, high, i.draws), d.p, d.adjusted)
 
 
 def _interval(values: _Floats, error: float, sizes: _Floats | None, level: float) -> Interval:

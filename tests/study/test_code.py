@@ -1,4 +1,4 @@
-"""The hash of the code that runs: what changes it, and what becomes of results of other code."""
+"""The hash of the code that runs, and what changes it."""
 
 import json
 import os
@@ -10,11 +10,6 @@ from pathlib import Path
 import pytest
 
 import simkit
-from simkit.progress import silent
-from simkit.study import store
-from simkit.study.runs import SCHEMA
-from simkit.study.scheduler import Workers, finish
-from tests.study.work import planned
 
 # simkit is loaded once; every hash is taken by a child of its own, after an edit of the files.
 HASHES = """
@@ -106,21 +101,3 @@ def test_a_method_of_another_module_counts_in(hashes):
     assert hashes["outside"] == hashes["outside, docstring"] != hashes["outside, code"]
     assert hashes["wrapped"] == hashes["outside"]  # the wrapper is simkit's own
     assert hashes["wrapped, code"] == hashes["outside, code"]
-
-
-def test_results_of_other_code_are_used_only_where_they_are_accepted(tiny, tmp_path):
-    jobs, _ = planned(tiny(draws=2))
-    first = finish(jobs, tmp_path, Workers(count=1), silent)
-    for job in jobs:  # as if other code had made them
-        other = store.load(tmp_path, job.stem, SCHEMA)
-        (tmp_path / f"{job.stem}.arrows").unlink()
-        store.save(other, tmp_path, f"{job.key}-{'0' * 8}")
-    assert store.codes(tmp_path, [job.key for job in jobs]) == {"0" * 8: 2}
-    seen = []
-    kept = Workers(count=1, accept="0" * 8)
-    accepted = finish(jobs, tmp_path, kept, lambda *at: seen.append(at))
-    assert seen == [(2, 2)]
-    for job in jobs:
-        assert accepted.done[job.key].table.equals(first.done[job.key].table)
-    finish(jobs, tmp_path, Workers(count=1), lambda *at: seen.append(at))
-    assert seen[1:] == [(0, 2), (1, 2), (2, 2)] and len(list(tmp_path.glob("*.arrows"))) == 4

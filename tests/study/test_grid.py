@@ -8,16 +8,8 @@ import pytest
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.steps.optim import Settings
-from simkit.study.grid import (
-    Grid,
-    Pictures,
-    Setting,
-    Tuning,
-    around_full,
-    at_edge,
-    demo,
-    on_complete_labels,
-)
+from simkit.study import grid as grids
+from simkit.study.grid import Grid, Pictures, Setting, Tuning, at_edge
 from simkit.study.limit import Limit, money
 from simkit.study.toml import toml
 
@@ -33,7 +25,7 @@ def written(folder, text, name="grid.toml"):
 
 
 def test_the_shipped_grid_covers_schemes_methods_and_three_budgets():
-    grid = demo(seed=7)
+    grid = grids.demo(seed=7)
     assert grid.data == "scenes" and grid.seed == 7 and len(grid.budgets) == 3
     assert {"single-positive", "rpa", "fpc", "knowledge-graph", "full-subset"} <= set(grid.schemes)
     assert {"an", "ignore", "ll-r"} <= set(grid.methods) and grid.draws >= 3
@@ -82,68 +74,39 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
     [
         ({"metods": ["an"]}, "'metods' 'methods'"),
         ({"schemes": ["fpd"]}, "schemes 'fpd' 'fpc'"),
-        ({"methods": ["ll-rr"]}, "methods 'll-rr' 'll-r'"),
         ({"schemes": []}, "schemes list"),
         ({"methods": "an"}, "methods 'an' list"),
-        ({"schemes": [3]}, "schemes 3 texts"),
         ({"schemes": ["rpa", "rpa(keep=0.1)"]}, "schemes 'rpa(keep=0.1)' same"),
         ({"budgets": "much"}, "budgets 'much' dollars"),
-        ({"budgets": [10, -1]}, "budgets -1 above"),
         ({"budgets": [10, 10]}, "budgets twice"),
-        ({"hours": True}, "hours True"),
         ({"draws": 1.5}, "draws 1.5 whole"),
-        ({"draws": 10**8}, "draws 10,000"),
-        ({"seed": True}, "seed True whole"),
         ({"seed": 10**20}, "seed 2**63"),
-        ({"reference": "no"}, "reference 'no' true"),
-        ({"fair": 1}, "fair 1 true"),
         ({"validation": "all"}, "validation 'all' complete"),
         ({"unasked": "train"}, "unasked 'train' skip absent"),
         ({"images": 1.5}, "images 1.5 share"),
-        ({"images": 0}, "images 0 whole"),
-        ({"memory": 0}, "memory 0"),
-        ({"data": 3}, "data 3 text"),
-        ({"train": 3}, "train [train]"),
         ({"train": {"epoch": 3}}, "train 'epoch' 'epochs'"),
-        ({"train": {"epochs": "many"}}, "train.epochs 'many' whole"),
-        ({"train": {"milestones": 3}}, "train.milestones 3 list"),
         ({"train": {"select": "best"}}, "train.select validation"),
         ({"validation": "partial", "train": {"select": "last"}}, "validation train.select none"),
         ({"features": {"test": "t.npz"}}, "features train"),
-        ({"features": {"train": 3}}, "features.train 3 path"),
         ({"features": {"train": "a.npz", "tset": "b.npz"}}, "features 'tset' 'test'"),
-        ({"features": "a.npz"}, "features [features]"),
         ({"settings": {"fcp": {}}}, "settings 'fcp' 'fpc'"),
-        ({"settings": {"fpc": {"am": {}}}}, "settings.fpc 'am' an"),
         ({"settings": {"fpc": {"an": {"dleta": 1}}}}, "settings.fpc.an 'dleta'"),
         ({"settings": {"fpc": {"an": {"lr": 0}}}}, "settings.fpc.an.lr 0"),
         ({"settings": {"fpc": {"an": {"lr": 1}}}, "fair": True}, "settings tuning leave"),
-        ({"pictures": 3}, "pictures [pictures]"),
         ({"pictures": {"sice": 3}}, "pictures 'sice' 'size'"),
         ({"pictures": {"size": 8}}, "pictures.size 8 32"),
-        ({"pictures": {"flip": "maybe"}}, "pictures.flip 'maybe' true"),
         ({"pictures": {"crop": [0.5]}}, "pictures.crop [0.5] [0.25"),
-        ({"pictures": {"protocol": "cls"}}, "pictures.protocol 'cls' 'csl'"),
         ({"pictures": {"protocols": {"ll-r": "csl"}}}, "pictures.protocols 'll-r' methods"),
         ({"pictures": {"changed": {"epochs": 2}}}, "pictures.changed [train] protocol"),
-        ({"pictures": {"protocol": "csl", "changed": {"epochs": 0}}}, "pictures epochs 0"),
         ({"pictures": {"protocols": {"an": "csl"}}}, "protocol 'an' validation [pictures.changed]"),
         ({"pictures": PAPERS, "train": {"epochs": 3}}, "pictures.protocol [pictures.changed]"),
-        ({"tuning": 3}, "tuning [tuning]"),
         ({"tuning": {"run": 4}}, "tuning 'run' 'runs'"),
         ({"tuning": {"runs": 1}}, "tuning.runs 1 2"),
-        ({"tuning": {"space": 3}}, "tuning.space [tuning.space]"),
-        (
-            {"tuning": {"space": {"all": {"lr": [0.1, 0.01]}}}},
-            "tuning.runs 'an' 2 [tuning.space.all]",
-        ),
+        ({"tuning": {"space": {"all": {"lr": [0.1, 0.01]}}}}, "tuning.runs 'an' space.all"),
         ({"tuning": {"space": {"ll-r": {"lr": [1, 2]}}}}, "tuning.space 'll-r' an"),
         ({"tuning": {"space": {"all": {"epochs": [1, 2]}}}}, "tuning.space 'epochs' [train]"),
         ({"tuning": {"space": {"an": {"pos_weigth": [1, 2]}}}}, "'pos_weigth' 'pos_weight'"),
-        ({"tuning": {"space": {"all": {"lr": 0.1}}}}, "tuning.space.all.lr 0.1 list"),
         ({"tuning": {"space": {"all": {"lr": [1, 1.0]}}}}, "tuning.space.all.lr twice"),
-        ({"tuning": {"space": {"all": {"lr": [0, 1]}}}}, "tuning.space.all.lr above"),
-        ({"tuning": {"space": {"an": {"pos_weight": [{"a": 1}]}}}}, "tuning.space.an.pos_weight"),
     ],
 )  # fmt: skip
 def test_bad_fields_are_named_with_the_mend(values, words):
@@ -182,10 +145,10 @@ def test_validation_labels_that_are_paid_for_choose_the_epoch(validation):
 
 
 def test_references_are_full_in_every_wrapper_that_changes_the_model_and_the_methods():
-    assert on_complete_labels(["an", "ll-r"]) == ("full", "an", "ll-r")
+    assert grids.on_complete_labels(["an", "ll-r"]) == ("full", "an", "ll-r")
     specs = ["an+boostlu", "ll-r(delta=0.1)+boostlu", "en+scl"]
-    assert on_complete_labels(specs) == ("full", "full+boostlu", *specs)
-    assert around_full("an+boostlu(alpha=1e+1)") == "full+boostlu(alpha=1e+1)"
+    assert grids.on_complete_labels(specs) == ("full", "full+boostlu", *specs)
+    assert grids.around_full("an+boostlu(alpha=1e+1)") == "full+boostlu(alpha=1e+1)"
     assert Grid.of(SMALL).trained == ("an", "ll-r+boostlu", "full", "full+boostlu")
     assert Grid.of(SMALL | {"reference": False}).trained == ("an", "ll-r+boostlu")
 

@@ -13,19 +13,7 @@ from simkit.errors import BadInput
 from simkit.learn.steps.optim import Settings
 from simkit.study import jobs
 from simkit.study.grid import Pictures, Setting
-from simkit.study.jobs import (
-    Job,
-    Purchase,
-    Size,
-    backbone_seconds,
-    check,
-    purchases,
-    seconds,
-    size_of,
-    source_of,
-    stack_seconds,
-    sweep,
-)
+from simkit.study.jobs import Job, Purchase, check, purchases, seconds, source_of, sweep
 from simkit.study.limit import Limit
 from simkit.study.runs import MEASURED
 from simkit.study.sources import Source, open_source
@@ -35,51 +23,33 @@ from tests.study.work import planned
 DRAWS_PER_JOB = jobs.draws_per_job  # the other tests keep draws apart
 FPC = Purchase("fpc", ("an", "ll-r"), Limit(10.0))
 JOB = Job(
-    source=Source("scenes", ("train", "test"), ("pooled",), "scenes-net"),
-    purchases=(FPC, Purchase("rpa", ("an",), Limit(hours=2.0))),
-    draws=(1,),
-    seed=0,
-    unasked="skip",
-    validation="none",
-    habits=Habits(),
-    prices=prices("careful"),
-    train=Settings(),
-    curves=False,
-    memory=2.0,
+    Source("scenes", ("train", "test"), ("pooled",), "scenes-net"),
+    purchases=(FPC, Purchase("rpa", ("an",), Limit(hours=2.0))), draws=(1,), seed=0,
+    unasked="skip", validation="none", habits=Habits(), prices=prices("careful"),
+    train=Settings(), curves=False, memory=2.0, code="c0de",
     ids={"truth train": "a", "features train pooled": "b"},
-    code="c0de",
-)
+)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
+def test_whatever_decides_the_result_changes_the_key():
+    bought = [
         {"scheme": "fpc(precision=0.4)"}, {"methods": ("an", "ll-r(delta=0.2)")},
         {"methods": ("an",)}, {"limit": Limit(11.0)}, {"limit": Limit()},
         {"limit": Limit(hours=10.0)}, {"images": 0.5}, {"images": 1}, {"reference": True},
         {"settings": (Setting((("lr", 0.5),)), Setting(()))},
         {"settings": (Setting(()), Setting((("delta", 0.5),)))},
-    ],
-)  # fmt: skip
-def test_whatever_is_bought_changes_the_key(change):
-    changed = (dataclasses.replace(FPC, **change), *JOB.purchases[1:])
-    assert dataclasses.replace(JOB, purchases=changed).key != JOB.key
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
+    ]  # fmt: skip
+    others = [
         {"purchases": (FPC,)}, {"purchases": JOB.purchases[::-1]}, {"curves": True},
         {"memory": 1.0}, {"draws": (2,)}, {"draws": (1, 2)}, {"seed": 1}, {"unasked": "absent"},
         {"validation": "complete"}, {"habits": Habits(miss=0.1)}, {"prices": prices("google")},
         {"prices": dataclasses.replace(JOB.prices, wage=16.0)}, {"train": Settings(epochs=3)},
         {"ids": {"truth train": "z", "features train pooled": "b"}}, {"pictures": Pictures()},
         {"pictures": Pictures(size=64)}, {"pictures": Pictures(crop=(0.5, 1.0))},
-    ],
-)  # fmt: skip
-def test_whatever_decides_the_result_changes_the_key(change):
-    keys = {dataclasses.replace(JOB, **one).key for one in ({}, {"pictures": Pictures()}, change)}
-    assert len(keys) == 2 + (change != {"pictures": Pictures()})
+    ]  # fmt: skip
+    others += [{"purchases": (dataclasses.replace(FPC, **one), JOB.purchases[1])} for one in bought]
+    keys = {dataclasses.replace(JOB, **one).key for one in ({}, *others)}
+    assert len(keys) == 1 + len(others)
 
 
 def test_where_files_lie_changes_no_key_and_code_the_name_of_the_file_alone():
@@ -225,18 +195,18 @@ def test_chosen_settings_reach_all_budgets_and_others_are_left_out(small):
 
 
 def test_a_stack_is_read_once_and_stepped_for_every_run(small):
-    size = Size(images=100, classes=4, width=10, each_epoch=20, at_end=30)
+    size = jobs.Size(images=100, classes=4, width=10, each_epoch=20, at_end=30)
     steps, scored = 2 * 2, 2 * 20 + 30
     once = 2e-4 * steps + 3.3e-8 * 10 * (2 * 100 + scored)
     each = 2.8e-4 * steps + 4 * 10 * (4 * 2 * 100 + 2 * scored) / 4e10 + 2e-8 * scored * 4
-    assert stack_seconds(3, size, epochs=2, batch_size=64) == pytest.approx(once + 3 * each)
-    assert backbone_seconds(60_000_000_000) == 2.0
+    assert jobs.stack_seconds(3, size, epochs=2, batch_size=64) == pytest.approx(once + 3 * each)
+    assert jobs.backbone_seconds(60_000_000_000) == 2.0
     grid = small(curves=True)
     data = open_source(source_of(grid))
-    pooled, maps = (size_of(kind, grid, data) for kind in ("pooled", "maps"))
+    pooled, maps = (jobs.size_of(kind, grid, data) for kind in ("pooled", "maps"))
     shape = (pooled.images, pooled.classes, pooled.points, pooled.each_epoch, pooled.at_end)
     assert shape == (120, 52, 1, 80, 80) and maps.points > 1
-    assert size_of("pooled", small(), data).each_epoch == 0
+    assert jobs.size_of("pooled", small(), data).each_epoch == 0
 
 
 def test_a_budget_that_buys_images_is_counted_by_their_price(small):

@@ -1,6 +1,5 @@
 """Jobs on their way through processes, a cluster, or parts: each ends once, whoever is killed."""
 
-import dataclasses
 import json
 import os
 import signal
@@ -9,25 +8,16 @@ import sys
 import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from simkit.errors import BadInput
 from simkit.progress import silent
-from simkit.study import runs, scheduler
-from simkit.study.scheduler import (
-    NoWorker,
-    Part,
-    Workers,
-    cluster,
-    finish,
-    gpus,
-    outcomes,
-    stored,
-    usable_cores,
-)
-from simkit.study.worker import run
+from simkit.study import scheduler
+from simkit.study.scheduler import NoWorker, Part, Workers, cluster, finish, outcomes
+from simkit.study.worker import Done, run
 from tests.study.work import planned, repeatable
 
 HERE = Workers(count=1)
@@ -118,22 +108,14 @@ def test_processes_that_ended_before_they_began_are_started_again_twice(monkeypa
         assert all(isinstance(error, NoWorker) for error in found.values())
 
 
-@pytest.mark.parametrize(
-    ("named", "count", "usable"),
-    [
-        (None, 0, []),
-        (None, 2, ["0", "1"]),
-        ("2,3", 2, ["2", "3"]),
-        ("GPU-5b", 1, ["GPU-5b"]),
+def test_gpus_are_those_that_this_process_may_use(monkeypatch):
+    for named, count, usable in (
+        ("", 0, []), ("", 2, ["0", "1"]), ("2,3", 2, ["2", "3"]), ("GPU-5b", 1, ["GPU-5b"]),
         ("0,1", 0, []),  # named, though none can be used
-    ],
-)
-def test_gpus_are_those_that_this_process_may_use(monkeypatch, named, count, usable):
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: count)
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if named:
+    ):  # fmt: skip
+        monkeypatch.setattr(torch.cuda, "device_count", lambda count=count: count)
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", named)
-    assert gpus() == usable and usable_cores() >= 1
+        assert scheduler.gpus() == usable
 
 
 PROGRAM = """
@@ -189,34 +171,26 @@ def test_a_job_that_kills_its_process_is_named_and_the_rest_is_kept(tiny, tmp_pa
     found = finish(jobs, tmp_path, HERE, silent)
     (sentence,) = found.sentences(jobs)
     assert sentence.startswith("rpa(keep=0.5), draw 1: ") and "smaller memory" in sentence
+    monkeypatch.setattr(scheduler, "outcomes", lambda run, jobs, **how: [(jobs[0], NoWorker())])
+    assert '`if __name__ == "__main__":`' in finish(jobs, tmp_path, HERE, silent).sentences(jobs)[0]
     assert set(found.done) == {jobs[0].key, jobs[2].key}
     monkeypatch.undo()
     again = finish(jobs, tmp_path, HERE, silent)  # it is not kept as failed
     assert not again.failures and len(again.done) == 3
 
 
-def test_where_no_process_comes_up_the_mend_is_named(tiny, tmp_path, monkeypatch):
-    jobs, _ = planned(tiny(draws=1))
-    monkeypatch.setattr(scheduler, "outcomes", lambda run, jobs, **how: [(jobs[0], NoWorker())])
-    (sentence,) = finish(jobs, tmp_path, HERE, silent).sentences(jobs)
-    assert '`if __name__ == "__main__":`' in sentence
-
-
 def test_what_another_version_computed_is_not_taken(tiny, tmp_path, monkeypatch):
     def elsewhere(job):
-        done = run(job)
-        rows = []
-        for row in done.rows:
-            made = json.loads(row["environment"]) | {"torch": "1.0", "numpy": "2.9"}
-            rows.append(row | {"environment": json.dumps(made)})
-        return dataclasses.replace(done, rows=rows)
+        (row,) = run(job).rows
+        made = json.loads(row["environment"]) | {"torch": "1.0", "numpy": "2.9"}
+        return Done([row | {"environment": json.dumps(made)}])
 
     monkeypatch.setattr(scheduler, "run", elsewhere)
     jobs, _ = planned(tiny(draws=1))
     found = finish(jobs, tmp_path, HERE, silent)
     (sentence,) = found.sentences(jobs)
     assert "numpy 2.9, torch 1.0" in sentence and "install the same" in sentence
-    assert not found.done and not stored(jobs, tmp_path).done
+    assert not found.done and not scheduler.stored(jobs, tmp_path).done
 
 
 def test_what_is_kept_is_read_and_not_run(tiny, tmp_path, monkeypatch):
@@ -238,16 +212,9 @@ def test_a_folder_in_place_of_a_job_stops_that_job_alone(tiny, tmp_path):
     assert list(found.done) == [jobs[1].key]
 
 
-class Sized:
-    """A job of so many runs."""
-
-    def __init__(self, name, runs):
-        self.name, self.runs = name, runs
-
-
 @pytest.mark.parametrize("of", [1, 3, 16, 40])
 def test_the_parts_have_each_job_once_and_about_the_same_work(of):
-    jobs = [Sized(name, 1 + name % 7) for name in range(37)]
+    jobs = [SimpleNamespace(name=name, runs=1 + name % 7) for name in range(37)]
     shares = [[job.name for job in Part(n, of).share(jobs)] for n in range(1, of + 1)]
     assert sorted(name for share in shares for name in share) == list(range(37))
     assert all(share == sorted(share) for share in shares)
@@ -311,7 +278,6 @@ def test_a_worker_of_a_cluster_killed_in_mid_work_loses_nothing(local, tiny, tmp
     for job in jobs:
         one, other = (found.done[job.key].table.to_pylist() for found in (away, here))
         assert repeatable(one) == repeatable(other)
-    assert runs.SWEEP not in {job.draw for job in jobs}
 
 
 INSIDE, MOST = [], []

@@ -17,17 +17,8 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.methods import Task
-from simkit.study.sources import (
-    ImageTransform,
-    Source,
-    decoded,
-    kind_of,
-    labels_of_train,
-    needs_features,
-    open_source,
-    opened_as,
-    with_features,
-)
+from simkit.study import sources
+from simkit.study.sources import ImageTransform, Source, open_source, opened_as, with_features
 from tests.study.conftest import save_truth
 
 DATA = "scenes:images=20,val=4,test=10"
@@ -40,6 +31,12 @@ def files(folder, **arrays):
     for split, values in arrays.items():
         np.savez(folder / f"{split}.npz", features=values)
     return tuple((split, str(folder / f"{split}.npz")) for split in arrays)
+
+
+def of_files(*features, **more):
+    """What these files or folders of features hold, by split."""
+    splits = tuple(split for split, _ in features)
+    return replace(POOLED, splits=splits, backbone="", features=features, **more)
 
 
 def test_features_of_both_kinds_belong_to_the_same_pictures():
@@ -68,9 +65,7 @@ def test_difficult_objects_and_boxes_are_part_of_the_ids():
 
 def test_a_process_opens_a_source_once_until_its_files_change(tmp_path):
     def source(factor):
-        values = np.random.default_rng(0).normal(size=(20, 3)) * factor
-        return replace(POOLED, splits=("train",), backbone="",
-                       features=files(tmp_path, train=values))  # fmt: skip
+        return of_files(*files(tmp_path, train=np.full((20, 3), factor)))
 
     one = source(1)
     before = open_source(one).ids
@@ -81,22 +76,17 @@ def test_a_process_opens_a_source_once_until_its_files_change(tmp_path):
         opened_as(one, before)
 
 
-@pytest.mark.parametrize(
-    ("shapes", "kind", "words"),
-    [
+def test_features_that_do_not_fit_are_refused(tmp_path):
+    for shapes, kind, words in (
         ({"train": (20, 3)}, "pooled", r'no file for the test split; add test = "FILE.npz"'),
         ({"train": (19, 3), "test": (10, 3)}, "pooled", "19 images, but train has 20"),
-        ({"train": (20, 3), "test": (10, 3)}, "maps", "holds pooled features .* needs maps"),
-    ],
-)
-def test_features_that_do_not_fit_are_refused(tmp_path, shapes, kind, words):
-    arrays = {split: np.zeros(shape) for split, shape in shapes.items()}
-    source = replace(POOLED, kinds=(kind,), backbone="", features=files(tmp_path, **arrays))
-    with pytest.raises(BadInput, match=words):
-        open_source(source)
+        ({"train": (20, 3), "test": (10, 3)}, "maps", r"holds pooled features .* needs maps"),
+    ):
+        own = files(tmp_path, **{split: np.zeros(shape) for split, shape in shapes.items()})
+        with pytest.raises(BadInput, match=words):
+            open_source(replace(of_files(*own, kinds=(kind,)), splits=POOLED.splits))
     maps = files(tmp_path, train=np.ones((20, 3, 2, 2)), test=np.ones((10, 3)))
-    pooled = open_source(replace(POOLED, backbone="", features=maps))
-    assert pooled.inputs("train", "pooled").values.shape == (20, 3)
+    assert open_source(of_files(*maps)).inputs("train", "pooled").values.shape == (20, 3)
 
 
 def test_a_split_that_is_missing_is_named_with_a_way_to_it(tmp_path):
@@ -140,12 +130,10 @@ def test_a_folder_of_features_serves_its_splits_at_any_level(tmp_path):
         extract(SCENES, split, backbone("scenes-net"), kinds=("pooled",), out=tmp_path / split)
     ids = set()
     for place in (tmp_path, tmp_path / "test", tmp_path / "test" / "pooled"):
-        source = replace(POOLED, splits=("test",), backbone="", features=(("test", str(place)),))
-        ids.add(open_source(source).inputs("test", "pooled").id)
+        ids.add(open_source(of_files(("test", str(place)))).inputs("test", "pooled").id)
     assert len(ids) == 1
-    val = replace(POOLED, splits=("val",), backbone="", features=(("val", str(tmp_path)),))
     with pytest.raises(BadInput, match="no finished features"):
-        open_source(val)
+        open_source(of_files(("val", str(tmp_path))))
 
 
 def test_features_of_other_pictures_or_of_two_networks_are_refused(tmp_path):
@@ -155,22 +143,19 @@ def test_features_of_other_pictures_or_of_two_networks_are_refused(tmp_path):
     turned = replace(SCENES, pictures=reverse)
     extract(turned, "test", net, kinds=("pooled",), out=tmp_path / "turned")
 
-    def source(name):
-        return replace(POOLED, splits=("test",), backbone="", features=(("test", name),))
-
     for name in ("other", "turned"):
         with pytest.raises(BadInput, match=rf"{name} has features of other pictures than .* test"):
-            open_source(source(str(tmp_path / name)))
+            open_source(of_files(("test", str(tmp_path / name))))
     # Of values that were computed elsewhere nobody knows the pictures.
-    open_source(source(str(tmp_path / "other")), data=replace(SCENES, pictures={}))
-    ((_, own),) = files(tmp_path, test=np.ones((10, 3)))
-    open_source(source(own))
+    bare = replace(SCENES, pictures={})
+    open_source(of_files(("test", str(tmp_path / "other"))), data=bare)
+    open_source(of_files(*files(tmp_path, test=np.ones((10, 3)))))
     for split, size in (("train", None), ("test", 96)):
         net = backbone("scenes-net", size=size)
         extract(SCENES, split, net, kinds=("pooled",), out=tmp_path / "two" / split)
     both = tuple((split, str(tmp_path / "two")) for split in ("train", "test"))
     with pytest.raises(BadInput, match=r"64 pixels.*96 pixels.*extract both with the same"):
-        open_source(replace(POOLED, backbone="", features=both))
+        open_source(of_files(*both))
 
 
 @dataclass(frozen=True)
@@ -202,7 +187,7 @@ def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
         extract(torn, split, backbone("scenes-net"), out=tmp_path / split, unreadable="skip")
     own = tuple((split, str(tmp_path / split)) for split in POOLED.splits)
     with pytest.warns(UserWarning, match=r"2 pictures of (train|test) could not be read"):
-        opened = open_source(replace(POOLED, backbone="", features=own), data=torn)
+        opened = open_source(of_files(*own), data=torn)
     monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
     cached = replace(POOLED, splits=("test",))
     with pytest.raises(BadInput, match="torn, or skip such pictures"):
@@ -224,14 +209,14 @@ def test_labels_of_a_plain_table_are_put_over_all_images_and_classes():
     truth = SCENES.truth["train"]
     names = truth.classes[3], truth.classes[1]
     some = PartialLabels.of(np.array([[1, 0], [-1, 1]]), truth.images[[4, 2]], names)
-    found = labels_of_train(some, SCENES, "labels.csv")
+    found = sources.labels_of_train(some, SCENES, "labels.csv")
     codes = found.codes.toarray()
     assert found.classes == truth.classes and found.shape == truth.shape
     assert (codes[4, 3], codes[2, 3], codes[2, 1]) == (1, -1, 1) and np.abs(codes).sum() == 3
     assert np.flatnonzero(found.asked).tolist() == [2, 4]
     other = PartialLabels.of(np.ones((1, 1), np.int8), truth.images[:1], ("dodo",))
     with pytest.raises(BadInput, match=r"labels.csv is about class 'dodo'"):
-        labels_of_train(other, SCENES, "labels.csv")
+        sources.labels_of_train(other, SCENES, "labels.csv")
 
 
 def test_pictures_are_decoded_once_and_shown_as_is_said(monkeypatch):
@@ -260,12 +245,16 @@ def test_methods_see_crops_where_they_compare_views_and_maps_where_they_need_the
     assert ImageTransform().for_method(views) == ImageTransform(crop=(0.25, 1.0))
     own = ImageTransform(crop=(0.5, 1.0))
     assert own.for_method(views) == own and ImageTransform().for_method(plain) == ImageTransform()
-    assert [kind_of(m) for m in ("an", "ll-r", "an+boostlu")] == ["pooled", "pooled", "maps"]
+    assert [sources.kind_of(m) for m in ("an", "ll-r", "an+boostlu")] == [
+        "pooled",
+        "pooled",
+        "maps",
+    ]
 
 
 def test_side_information_of_features_comes_from_cached_ones():
     labels = simkit.simulate(SCENES.truth["train"], "rpa")
-    task = Task(labels=labels, inputs=ImageTransform().inputs(decoded(SCENES, "train", 32)))
+    task = Task(labels=labels, inputs=ImageTransform().inputs(sources.decoded(SCENES, "train", 32)))
     found = with_features(task, methods.make("se-i"), lambda: open_source(POOLED))
     assert found.inputs is task.inputs and isinstance(found.aids[0], Neighbours)
 
@@ -273,4 +262,6 @@ def test_side_information_of_features_comes_from_cached_ones():
         raise AssertionError
 
     assert with_features(task, methods.make("csl"), never) is task
-    assert needs_features(methods.make("se")) and not needs_features(methods.make("an+scl"))
+    assert sources.needs_features(methods.make("se")) and not sources.needs_features(
+        methods.make("an+scl")
+    )

@@ -1,7 +1,5 @@
 """One method on one set of labels: scores by hand, what chooses the epoch, and more metrics."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -18,6 +16,7 @@ from simkit.learn.steps.optim import Settings
 from simkit.study.sources import ImageTransform, Source
 from simkit.study.trial import Scored, details, trial
 from tests.reference.metrics import average_precision as slow_ap
+from tests.study.conftest import save_truth
 
 DATA = "scenes:images=120,val=40,test=80"
 FEW = "scenes:images=30,val=10,test=20"
@@ -81,16 +80,11 @@ def test_the_epoch_is_chosen_on_what_is_not_scored(tmp_path):
     assert (history["validation"], history["weights"]) == ("complete", "its own")
     last = trial(labels, FULL, source(), settings=Settings(epochs=1))
     assert last.chosen_by == 0 and last.trained.validation == ()
-    boxes = [{"id": i, "image_id": i, "category_id": 1 + i % 2, "bbox": [0, 0, 9, 9]}
-             for i in range(12)]  # fmt: skip
-    images = [{"id": i, "file_name": f"{i}.png", "height": 9, "width": 9} for i in range(12)]
-    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
-    whole = {"images": images, "annotations": boxes, "categories": categories}
-    (tmp_path / "mine.json").write_text(json.dumps(whole))
-    mine = open(f"coco:{tmp_path}/mine.json")
+    save_truth(tmp_path / "mine.npz", np.ones((12, 2), bool), "mine")
+    mine = open(f"npz:{tmp_path}/mine.npz")  # a part of it is val, and there is no test split
     labels = simulate(mine.truth[mine.to_label], "full-subset")
-    with pytest.raises(BadInput, match=r"select .*'best'.* val .*scored; name both|set select to"):
-        trial(labels, FULL, source(f"coco:{tmp_path}/mine.json"), settings=best)
+    with pytest.raises(BadInput, match=r"'best'.* val .*scored.* set select to 'last'"):
+        trial(labels, FULL, source(f"npz:{tmp_path}/mine.npz"), settings=best)
 
 
 @pytest.mark.parametrize("spec", ["se", "se-l(psi=mean)"])

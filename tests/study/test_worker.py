@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 import pickle
 import warnings
 
@@ -15,7 +14,7 @@ from sklearn.metrics import average_precision_score, precision_recall_curve
 from simkit.annotate.prices import cost
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort
-from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
 from simkit.learn.heads.stack import RunWarning
 from simkit.learn.methods import Sizes, Task
@@ -115,20 +114,25 @@ def test_validation_that_uses_up_a_budget_is_refused_and_said_where_money_is_lef
             bought(small(**complete | values))
 
 
-def by_hand(data, scores, split="test"):
+def trained_by_hand(job, data, labels, **settings):
+    """Scores of a split by `an` on features, trained alone on these labels."""
+    task = Task(labels=labels, inputs=data.inputs("train", "pooled"))
+    own = dataclasses.replace(job.train, select="last", **settings)
+    trained = train(task, methods.make("an"), settings=own, seed=0, draw=job.draw)
+    return lambda split: trained.scores(data.inputs(split, "pooled"))
+
+
+def aps(data, scores, split="test"):
     """AP of each class by scikit-learn, None where it is present nowhere."""
     present = data.truth(split).present.toarray()
-    return [average_precision_score(present[:, c], scores[:, c]) if present[:, c].any() else None
-            for c in range(present.shape[1])]  # fmt: skip
+    some = np.flatnonzero(present.any(0))
+    found = {c: average_precision_score(present[:, c], scores[:, c]) for c in some}
+    return [found.get(c) for c in range(present.shape[1])]
 
 
 def test_scores_are_those_of_a_training_by_hand(small):
-    grid = small(methods=["an", "ignore"], schemes=["full-subset"], budgets=[])
-    job, data = first(grid)
-    labels = buy(job.purchases[0], job, data).train
-    task = Task(labels=labels, inputs=data.inputs("train", "pooled"))
-    trained = train(task, methods.make("an"), settings=grid.train, seed=0, draw=0)
-    expected = by_hand(data, trained.scores(data.inputs("test", "pooled")))
+    job, data = first(small(methods=["an", "ignore"], schemes=["full-subset"], budgets=[]))
+    expected = aps(data, trained_by_hand(job, data, buy(job.purchases[0], job, data).train)("test"))
     row = run(job).rows[0]
     assert [ap is None for ap in row["ap"]] == [ap is None for ap in expected]
     some = [c for c in range(52) if expected[c] is not None]
@@ -145,14 +149,10 @@ def test_scores_are_those_of_a_training_by_hand(small):
 
 @pytest.mark.parametrize("how", [{"validation": "complete"}, {"fair": True}])
 def test_precision_and_recall_are_those_at_thresholds_of_the_validation_split(tiny, how):
-    grid = tiny(schemes=["full-subset"], draws=1, **how)
-    job, data = first(grid)
+    job, data = first(tiny(schemes=["full-subset"], draws=1, **how))
     (row,) = run(job).rows
-    (job, *_), data = planned(grid)
     labels = buy(job.purchases[0], job, data).train
-    task = Task(labels=labels, inputs=data.inputs("train", "pooled"))
-    trained = train(task, methods.make("an"), settings=Settings(epochs=row["epochs"], lr=0.01))
-    val, test = (trained.scores(data.inputs(split, "pooled")) for split in ("val", "test"))
+    val, test = map(trained_by_hand(job, data, labels, epochs=row["epochs"]), ("val", "test"))
     present = {split: data.truth(split).present.toarray() for split in ("val", "test")}
     precisions, recalls = [], []
     for c in range(4):
@@ -175,18 +175,13 @@ def test_images_that_nobody_asked_about_train_where_they_shall(tiny):
         (row,) = run(job).rows
         assert labels.asked.sum() == row["images"] == 20
         assert row["present"] + row["absent"] == 80 and row["unknown"] == 0
-        if unasked == "absent":  # as trained by hand, with complete codes of the others unknown
-            labels = PartialLabels.of(
-                labels.codes, labels.images, labels.classes, np.ones(40, bool)
-            )
-        task = Task(labels=labels, inputs=data.inputs("train", "pooled"))
-        trained = train(task, methods.make("an"), settings=job.train)
-        scores = trained.scores(data.inputs("test", "pooled"))
-        assert row["map"] == pytest.approx(np.mean(by_hand(data, scores)), abs=1e-6)
+        asked = labels.asked if unasked == "skip" else np.ones(40, bool)
+        labels = PartialLabels.of(labels.codes, labels.images, labels.classes, asked)
+        scores = trained_by_hand(job, data, labels)("test")
+        assert row["map"] == pytest.approx(np.mean(aps(data, scores)), abs=1e-6)
         found[unasked] = row
-    assert found["skip"]["labels_id"] == found["absent"]["labels_id"]
-    assert found["skip"]["dollars"] == found["absent"]["dollars"]
-    assert found["skip"]["losses"] != found["absent"]["losses"]
+    equal = {name for name in row if found["skip"][name] == found["absent"][name]}
+    assert {"labels_id", "dollars"} <= equal and not {"losses", "map", "key"} & equal
 
 
 def test_a_row_for_each_method_in_the_grids_order_says_what_was_done(small):
@@ -265,11 +260,8 @@ def test_a_sweep_scores_its_settings_on_complete_validation_labels(tiny):
         assert [row["lr"] for row in rows if row["method"] == "an"] == [0.001, 0.01, 0.1]
         labels = buy(job.purchases[0], job, data).train
         assert {row["labels_id"] for row in rows} == {labels.id}
-        task = Task(labels=labels, inputs=data.inputs("train", "pooled"))
-        own = dataclasses.replace(grid.train, epochs=rows[0]["epochs"], lr=0.001, select="last")
-        trained = train(task, methods.make("an"), settings=own, draw=runs.SWEEP)
-        scores = by_hand(data, trained.scores(data.inputs("val", "pooled")), "val")
-        assert rows[0]["tuned_map"] == pytest.approx(np.mean(scores), abs=1e-3)
+        scores = trained_by_hand(job, data, labels, epochs=rows[0]["epochs"], lr=0.001)("val")
+        assert rows[0]["tuned_map"] == pytest.approx(np.mean(aps(data, scores, "val")), abs=1e-3)
         assert {row["validation_dollars"] for row in rows} == {0.0}
 
 
@@ -296,7 +288,6 @@ def test_runs_about_the_same_images_and_validation_labels_train_together(small):
 
 def test_a_stack_stays_within_its_memory_which_changes_the_last_bits_alone(small):
     grid = small(budgets=[], methods=["an", "ignore", "ll-r", "role(expected=9)"], reference=False)
-    planned(grid)
     sizes = Sizes(120, 52, 128)
     how = {"width": 128, "rows": 120, "scored": 80}
     an, role = (run_bytes(methods.make(spec), sizes, **how) for spec in ("an", "role(expected=9)"))
@@ -311,9 +302,7 @@ def test_a_stack_stays_within_its_memory_which_changes_the_last_bits_alone(small
             assert row["labels_id"] == other["labels_id"]
             np.testing.assert_allclose(row["losses"], other["losses"], atol=1e-5)
             assert row["map"] == pytest.approx(other["map"], abs=2e-3)
-    assert (
-        together[("single-positive", "an")]["map"] != together[("single-positive", "ignore")]["map"]
-    )
+    assert len({row["map"] for row in together.values()}) > 4
 
 
 def test_a_method_that_cannot_work_with_the_labels_fails_alone(small):
@@ -342,12 +331,6 @@ def test_an_error_that_is_no_fault_of_the_input_does_not_last(small, monkeypatch
     assert done.failures == {name: "MemoryError: too much"}
 
 
-def test_a_job_of_other_data_is_refused(tiny):
-    job, _ = first(tiny())
-    with pytest.raises(BadInput, match="changed since"):
-        run(dataclasses.replace(job, ids={**job.ids, "truth train": "another"}))
-
-
 def test_what_was_odd_is_noted_with_the_runs_it_is_about(small, tiny, monkeypatch):
     rows = run(first(small(schemes=["full-subset"], budgets=[1000]))[0]).rows
     assert all("everything was bought" in row["notes"][0] for row in rows)
@@ -370,11 +353,6 @@ def test_what_was_odd_is_noted_with_the_runs_it_is_about(small, tiny, monkeypatc
     monkeypatch.setattr(worker, "train_stack", noisy)
     one, two = run(first(tiny(methods=["an", "ll-r"]))[0]).rows
     assert one["notes"] == ["of all"] and two["notes"] == ["of the second", "of all"]
-
-
-def test_a_class_that_is_present_nowhere_has_no_ap(small):
-    row = run(first(small(data="scenes:images=60,val=10,test=4"))[0]).rows[0]
-    assert None in row["ap"] and not math.isnan(row["map"])
 
 
 @pytest.fixture
@@ -417,7 +395,7 @@ def test_a_backbone_learns_as_one_would_train_it_by_hand(photographs):
     before = net.id
     task = Task(labels=labels, inputs=data.images("train", transform))
     trained = train(task, methods.make("an"), settings=grid.train, backbone=net)
-    expected = by_hand(data, trained.scores(data.images("test", transform)))
+    expected = aps(data, trained.scores(data.images("test", transform)))
     leaves = [expected[c] for c in data.data.leaves if expected[c] is not None]
     (row,) = run(job).rows
     # In one thread and in several the last bits differ.
@@ -427,22 +405,13 @@ def test_a_backbone_learns_as_one_would_train_it_by_hand(photographs):
         assert repeatable(run(job).rows) == repeatable([row])
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"pictures": None, "train": {"epochs": 2, "lr": 0.001, "select": "best"}},
-        {
-            "pictures": {
-                "size": 32, "protocol": "large-loss-linear-init",
-                "changed": {"epochs": 2, "head_epochs": 1},
-            },
-            "train": {},
-        },
-    ],
-    ids=["heads", "backbones"],
-)  # fmt: skip
-def test_validation_labels_choose_the_epoch_of_temporary_models_too(photographs, how):
-    grid = photographs(methods=["csl", "se-l"], images=0.6, validation="complete", **how)
+LINEAR = {"protocol": "large-loss-linear-init", "changed": {"epochs": 2, "head_epochs": 1}}
+
+
+@pytest.mark.parametrize(("pictures", "train"), [(None, {"epochs": 2}), (LINEAR, {})])
+def test_validation_labels_choose_the_epoch_of_temporary_models_too(photographs, pictures, train):
+    some = {"methods": ["csl", "se-l"], "images": 0.6, "validation": "complete", "train": train}
+    grid = photographs(pictures=pictures and {"size": 32, **pictures}, **some)
     done = run(planned(grid)[0][0])
     assert not done.failures
     for row in done.rows:
@@ -459,13 +428,3 @@ def test_backbones_are_tuned_and_follow_protocols(photographs):
     (job, *_), _ = planned(photographs(methods=["an", "ll-r"], pictures=papers))
     assert job.settings("ll-r") == protocol("large-loss").changed({"select": "last"})
     assert job.settings("an") == job.train and job.transform("ll-r").size == 32
-
-
-def test_labels_of_the_sweep_are_billed_apart(tiny):
-    grid = tiny(fair=True, habits={"miss": 0.2})
-    data = open_source(jobs.source_of(grid))
-    (job,) = jobs.sweep(grid, data)
-    labels = worker.tuning_labels(job, data)
-    given, truth = labels.codes.toarray(), data.truth("val").present.toarray()
-    assert (np.abs(given) == 1).all() and 0.05 < (given[truth] != PRESENT).mean() < 0.4
-    assert cost(labels, job.prices.once_set_up()).dollars > 0

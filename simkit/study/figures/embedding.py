@@ -15,22 +15,8 @@ from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.study.figures import marks
+from simkit.study.figures import marks, style
 from simkit.study.figures.base import Figure, Panels, Pictures, option, register, split
-from simkit.study.figures.style import (
-    ABSENT,
-    INK,
-    PALE,
-    PRESENT,
-    WIDTH,
-    Look,
-    fold,
-    label,
-    palette,
-    power,
-    text_width,
-    wrapped,
-)
 from simkit.study.frames import Endless
 
 Note = tuple[str, str, str]  # a line of text, its colour and weight
@@ -38,14 +24,20 @@ _LETTERS, _LINE = 7.5, 0.15  # points of notes, and inches from one to the next
 
 
 def _named(
-    sign: str, names: Sequence[str], color: str, room: float, *, most: int = 99, weight: str = ""
+    sign: str,
+    names: Sequence[str],
+    color: str,
+    room: float,
+    *,
+    most: int = 99,
+    weight: str = "normal",
 ) -> list[Note]:
     """Notes of `room` inches, such as "+ cat, dog, 3 more"; none for no names."""
-    kept, weight = list(names[:most]), weight or "normal"
+    kept = list(names[:most])
     if len(names) > most:
         kept.append(f"{len(names) - most:,}\u00a0more")  # stays in one line
     text = f"{sign} {', '.join(kept)}"
-    lines = wrapped(text, room, _LETTERS, weight) if kept else []
+    lines = style.wrapped(text, room, _LETTERS, weight) if kept else []
     return [(line, color, weight) for line in lines]
 
 
@@ -83,32 +75,25 @@ class NeighboursFigure(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         self.check_pictures(self.pictures, len(table))
         rows = list(table.itertuples())
-        columns, large = min(6, max(4, len(rows))), 1.3  # how wide the query's column is
-        side = (WIDTH - 0.1) / (columns - 1 + large) - 0.1
-        notes = [_notes(rows[0], set(), large * side)]
-        notes += [_notes(row, set(rows[0].present), side) for row in rows[1:]]
-        # Places of images row by row, of which the first column is the query's alone.
-        grid: list[list[int]] = [
-            [-1, *range(at, min(at + columns - 1, len(rows)))]
-            for at in range(1, len(rows), columns - 1)
-        ] or [[-1]]
-        grid[0] = [0, *grid[0][1:], *[-1] * (columns - len(grid[0]))]
-        tall = side if self.pictures else 0.0
-        heights = [
-            0.4 + tall + _LINE * max([len(notes[n]) for n in row if n > 0], default=0)
-            for row in grid
-        ]
-        query = 0.4 + large * tall + _LINE * len(notes[0])
-        heights[-1] += max(0, query - sum(heights))
-        titles = [_title(row, large * side) for row in rows]
-        places = [n for row in grid for n in row]
+        columns = min(6, max(4, len(rows)))
+        side = style.WIDTH / columns - 0.12
+        notes = [_notes(row, set(rows[0].present) if row.rank else set(), side) for row in rows]
+        titles = [f"{row.rank}.  {row.distance:.3f}" for row in rows]
+        titles[0] = f"image {rows[0].image}"
+        places = [0]  # of images, row by row; the first column is the query's alone
+        for n in range(1, len(rows)):
+            places += [-1] * (len(places) % columns == 0) + [n]
+        places += [-1] * (columns - len(places))
+        lengths = [max(len(notes[n]) for n in places[at : at + columns] if n >= 0)
+                   for at in range(0, len(places), columns)]  # fmt: skip
+        tall = 0.4 + (side if self.pictures else 0)
+        tall += 0.3 * (style.text_width(titles[0], 11, "bold") > side)  # an id in several lines
         panels = Panels(
-            ["" if n < 0 else titles[n] for n in places], across=columns, height=heights,
-            sharex=False, sharey=False, widths=[large] + [1] * (columns - 1),
+            ["" if n < 0 else titles[n] for n in places], across=columns,
+            height=[tall + _LINE * length for length in lengths], sharex=False, sharey=False,
         )  # fmt: skip
         for axes, n in zip(panels, places, strict=True):
-            shown = self.pictures and n >= 0
-            marks.picture(axes, _square(self.pictures[n]) if self.pictures and shown else None)
+            marks.picture(axes, _square(self.pictures[n]) if self.pictures and n >= 0 else None)
             _write(axes, notes[n] if n >= 0 else [], below=bool(self.pictures))
         partly = (table["unknown"] > 0).any()
         return panels.finish(
@@ -118,28 +103,16 @@ class NeighboursFigure(Figure):
         )
 
 
-def _title(row: Any, room: float) -> str:
-    """The rank and distance of a neighbour; of the query its id, or the end of a long one."""
-    if row.rank:
-        return f"{row.rank}.  {row.distance:.3f}"
-    title = f"image {row.image}"
-    for start in range(len(row.image)):
-        if text_width(title, 11, "bold") <= room:
-            break
-        title = f"image …{row.image[start + 1 :]}"
-    return title
-
-
 def _notes(row: Any, shared: set[str], room: float) -> list[Note]:
     """What is known of an image, what is not, and what it shows in truth."""
     both = [name for name in row.present if name in shared]
-    notes = _named("+", both, PRESENT, room, weight="bold")
-    notes += _named("+", [name for name in row.present if name not in shared], PRESENT, room)
+    notes = _named("+", both, style.PRESENT, room, weight="bold")
+    notes += _named("+", [name for name in row.present if name not in shared], style.PRESENT, room)
     if row.unknown:  # where all is known, the rest is absent
-        notes += _named("−", row.absent, ABSENT, room, most=3)
-        notes.append((f"? {row.unknown:,} unknown", PALE, "normal"))
-    notes += _named("in truth", row.hidden, PALE, room, most=6)
-    return notes or [("no class is present", PALE, "normal")]
+        notes += _named("−", row.absent, style.ABSENT, room, most=3)
+        notes.append((f"? {row.unknown:,} unknown", style.PALE, "normal"))
+    notes += _named("in truth", row.hidden, style.PALE, room, most=6)
+    return notes or [("no class is present", style.PALE, "normal")]
 
 
 def _square(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -171,23 +144,21 @@ class LabelDistances(Figure):
         # A few near pairs leave shades for others; where all are alike there is still a scale.
         low = min(max(np.nanmin(away), high / 100), high / 2)
         shades = LinearSegmentedColormap.from_list(
-            "near", ["#041A33", "#0B3C6F", PRESENT, "#8FC1E0", "#DCECF7"]
+            "near", ["#041A33", "#0B3C6F", style.PRESENT, "#8FC1E0", "#DCECF7"]
         ).with_extremes(bad="#B8B8B8")
         panels = Panels(height=float(np.clip(0.135 * L, 2.6, 12)))
         (axes,) = panels
         norm = LogNorm(low, high)  # a few far classes leave shades for others
         shown = axes.imshow(np.maximum(away, low), cmap=shades, norm=norm, aspect="auto")
         marks.bare(axes)
-        size = float(np.clip(400 / L, _LETTERS, 9))
         step = -(-L // 88)  # names that have room
         names = [name if n % step == 0 else "" for n, name in enumerate(classes)]
-        marks.row_names(axes, names, size=size, room=1.6)
+        marks.row_names(axes, names, size=8, room=1.6)
         axes.set(xticks=[], ylim=(L - 0.5, -0.5))
         if L <= 50:
-            below = [fold(name, 1.3, size=size, lines=1) for name in classes]
-            axes.set_xticks(range(L), below, rotation=90, fontsize=size)
-        words = "distance (log)"
-        marks.scale(panels.drawing, axes, shown, words, "{:g}".format)
+            below = [style.fold(name, 1.3, size=8, lines=1) for name in classes]
+            axes.set_xticks(range(L), below, rotation=90, fontsize=8)
+        marks.scale(panels.drawing, axes, shown, "distance (log)", "{:g}".format)
         return panels.finish(
             "Which classes look alike",
             "Dark: near; grey: the class itself. Columns are in the order of the rows.",
@@ -205,7 +176,7 @@ class TemperatureCurve(Figure):
 
     name = "temperature-curve"
     title = "Temperature of soft labels over distance"
-    made_by = "simkit.study.analysis.embedding.temperature_curves"
+    made_by = "simkit.analysis.temperature_curves"
     reads: ClassVar = {
         "method": str, "side": str, "distance": float, "temperature": Endless, "slope": float,
     }  # fmt: skip
@@ -217,17 +188,17 @@ class TemperatureCurve(Figure):
                         sharey=False)  # fmt: skip
         left, right = panels
         dashes = {"present": "-", "absent": (0, (4, 2))}
-        for method, color in palette(table["method"], label).items():
-            for side, own in dashes.items():
+        for method, own in style.palette(table["method"], style.label).items():
+            for side, dash in dashes.items():
                 rows = table[(table["method"] == method) & (table["side"] == side)]
-                look = Look(color.color, dashes=own, name=color.name if side == "present" else "")
+                look = style.Look(own.color, "", dash, name=own.name if side == "present" else "")
                 marks.line(left, rows, "distance", "temperature", look)
                 marks.line(right, rows, "distance", "slope", look)
-        for side, own in dashes.items():
-            left.plot([], [], color=PALE, linestyle=own, label=f"nearest is {side}")
+        for side, dash in dashes.items():
+            left.plot([], [], color=style.PALE, linestyle=dash, label=f"nearest is {side}")
         sizes = table["temperature"].abs()
         _signed(left, "y", sizes[np.isfinite(sizes)].max())
-        left.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+        left.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
         marks.log_axis(right, "y")
         left.set_ylabel("temperature T")
         right.set_ylabel("gradient at a logit of 0")
@@ -244,7 +215,7 @@ def _signed(axes: Axes, which: Literal["x", "y"], largest: float, *, most: int =
     step = -(-(highest + 1) // most)
     above = [10.0**exponent for exponent in range(highest % step, highest + 1, step)]
     ticks = [-size for size in reversed(above)] + [0.0, *above]
-    named = [power(tick) if tick >= 0 else "−" + power(-tick) for tick in ticks]
+    named = [style.power(tick) if tick >= 0 else "−" + style.power(-tick) for tick in ticks]
     axis = axes.yaxis if which == "y" else axes.xaxis
     (axes.set_yscale if which == "y" else axes.set_xscale)("symlog", linthresh=1, linscale=0.6)
     axis.set_ticks(ticks, labels=named)
@@ -280,20 +251,18 @@ class Temperatures(Figure):
                 "at a time"
             )
         first = next(iter(methods.values()))
-        unknown = first[first["state"] == 0].sort_values(
-            "temperature", ascending=False, kind="stable"
-        )
+        unknown = first[first["state"] == 0].nlargest(len(first), "temperature")
         half = self.most // 2
         hidden = max(0, len(unknown) - self.most)
         shown = unknown.drop(unknown.index[self.most - half :][:hidden])
         names = list(shown["class"])
-        widest = max([text_width(name, 8) for name in names], default=0)
-        left = 1.15  # how wide the picture is beside a panel
-        room = left * (WIDTH - 0.4 - min(widest, 1.5)) / (left + len(methods))
+        widest = max([style.text_width(name, 8) for name in names], default=0)
+        left = 1.15  # how wide the picture is beside a panel, which is 1
+        room = left * (style.WIDTH - 0.4 - min(widest, 1.5)) / (left + len(methods))
         notes = _about(first, room)
         tall = 0.0 if self.picture is None else room * self.picture.shape[0] / self.picture.shape[1]
         panels = Panels(
-            ["", *map(label, methods)], across=6, widths=[left] + [1] * len(methods),
+            ["", *map(style.label, methods)], across=6, widths=[left] + [1] * len(methods),
             height=max(2.0, 0.8 + 0.145 * len(names), 0.8 + tall + _LINE * len(notes)),
             sharex=False, sharey=False,
         )  # fmt: skip
@@ -308,7 +277,8 @@ class Temperatures(Figure):
                 axes.set_yticks([])
                 continue
             for text, present in zip(written, shown["present"], strict=True):
-                text.set(fontweight="bold" if present else "normal", color=INK if present else PALE)
+                text.set_color(style.INK if present else style.PALE)
+                text.set_fontweight("bold" if present else "normal")
         return panels.finish(
             self.title,
             "T on a log axis: far from 0 the loss is flat; ±1 is a hard label.",
@@ -319,12 +289,12 @@ class Temperatures(Figure):
 def _about(rows: pd.DataFrame, room: float) -> list[Note]:
     """What is known of the image."""
     notes = []
-    for sign, code, color in (("+", 1, PRESENT), ("−", -1, ABSENT)):
+    for sign, code, color in (("+", 1, style.PRESENT), ("−", -1, style.ABSENT)):
         names = list(rows.loc[rows["state"] == code, "class"])
         notes += _named(sign, names or ["nothing is known to be so"], color, room, most=16)
-    notes.append((f"? {(rows['state'] == 0).sum()} unknown", PALE, "normal"))
+    notes.append((f"? {(rows['state'] == 0).sum()} unknown", style.PALE, "normal"))
     truth = rows["present"].fillna(False).any()
-    return [*notes, ("bold: present in truth", PALE, "normal")] if truth else notes
+    return [*notes, ("bold: present in truth", style.PALE, "normal")] if truth else notes
 
 
 def _sticks(axes: Axes, values: NDArray[np.float64], *, ticks: int) -> None:
@@ -333,13 +303,13 @@ def _sticks(axes: Axes, values: NDArray[np.float64], *, ticks: int) -> None:
     edge = min(1.6 * top, 1e307)  # what is beyond the largest number stands there
     values, rows = values.clip(-edge, edge), np.arange(len(values))
     for word, some, color in (
-        ("soft positive", values > 0, PRESENT),
-        ("soft negative", values < 0, ABSENT),
+        ("soft positive", values > 0, style.PRESENT),
+        ("soft negative", values < 0, style.ABSENT),
     ):
         axes.hlines(rows[some], 0, values[some], color=color, linewidth=1.4)
         axes.plot(values[some], rows[some], "o", color=color, markersize=3.6, label=word)
     ignored = values == 0
-    axes.plot(values[ignored], rows[ignored], "x", color=PALE, markersize=4, label="ignored")
+    axes.plot(values[ignored], rows[ignored], "x", color=style.PALE, markersize=4, label="ignored")
     _signed(axes, "x", min(top, edge), most=min(ticks, 2) if top > 1e5 else ticks)
     axes.set_xlim(-edge, edge)
-    axes.axvline(0, color=INK, linewidth=0.8)
+    axes.axvline(0, color=style.INK, linewidth=0.8)

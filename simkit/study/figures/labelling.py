@@ -17,20 +17,8 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.outline import Line, outline
-from simkit.study.figures import marks
+from simkit.study.figures import marks, style
 from simkit.study.figures.base import Facets, Figure, Panels, option, register
-from simkit.study.figures.style import (
-    ABSENT,
-    BLUE,
-    FAINT,
-    INK,
-    ORANGE,
-    PALE,
-    PRESENT,
-    WIDTH,
-    fold,
-    text_width,
-)
 
 
 @register
@@ -67,8 +55,12 @@ class Confusion(Figure):
         _answers(left, matrix, gold)
         _workers(middle, workers.dropna(subset=["miss", "false_alarm"]))
         places = np.arange(len(yes))
-        right.bar(places - 0.2, yes["share"], 0.4, color=BLUE, label="these votes")
-        simulated = {"color": "white", "edgecolor": INK, "label": "votes simulated from the fit"}
+        right.bar(places - 0.2, yes["share"], 0.4, color=style.BLUE, label="these votes")
+        simulated = {
+            "color": "white",
+            "edgecolor": style.INK,
+            "label": "votes simulated from the fit",
+        }
         right.bar(places + 0.2, yes["simulated"], 0.4, **simulated)
         right.set_xticks(places, yes["name"])
         right.set(xlabel=f"yes among {len(yes) - 1} votes", ylabel="questions")
@@ -85,18 +77,18 @@ def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
     truths, said = ["present", "absent"], matrix.loc[matrix["votes"] > 0, "answer"].unique()
     answers = [word for word in ("no", "maybe", "yes") if word in said or word != "maybe"]
     experts = gold.set_index(["name", "answer"])["share"].to_dict()
-    colors: list[list[Any]] = [[FAINT] * len(answers) for _ in truths]
+    colors: list[list[Any]] = [[style.FAINT] * len(answers) for _ in truths]
     for row in matrix[matrix["answer"].isin(answers)].itertuples():
         x, y = answers.index(row.answer), truths.index(row.name)
         share = np.nan_to_num(row.share)  # missing where nobody was asked about such a class
         right = (row.answer == "yes") == (row.name == "present")
-        hue = PALE if row.answer == "maybe" else BLUE if right else ORANGE
+        hue = style.PALE if row.answer == "maybe" else style.BLUE if right else style.ORANGE
         colors[y][x] = to_rgba(hue, 0.12 + 0.78 * share)
         texts = [(-0.14, f"{share:.1%}", 13), (0.09, f"{row.votes:,.0f}", 8.5)]
         if (row.name, row.answer) in experts:
             texts.append((0.27, f"experts: {experts[row.name, row.answer]:.1%}", 8))
         for down, text, size in texts:
-            color = "white" if share > 0.6 and hue != ORANGE else INK
+            color = "white" if share > 0.6 and hue != style.ORANGE else style.INK
             place: dict[str, Any] = {"ha": "center", "va": "center", "color": color}
             axes.text(x, y + down, text, fontsize=size, **place)
     marks.cells(axes, colors)
@@ -106,18 +98,14 @@ def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
 
 
 def _workers(axes: Axes, workers: pd.DataFrame) -> None:
-    least = 1e-3  # fewer false alarms stand at the edge of the log axis
-    alarms, misses = workers["false_alarm"].clip(lower=least), workers["miss"]
+    alarms = workers["false_alarm"].clip(lower=1e-3)  # fewer have no place on the log axis
     area = 12 + 260 * workers["votes"] / workers["votes"].max()
-    axes.scatter(alarms, misses, area, BLUE, alpha=0.45, linewidths=0.8, edgecolors="white")
+    axes.scatter(alarms, workers["miss"], area, style.BLUE, alpha=0.45, edgecolors="white")
     axes.set(xlabel="false alarms, of absent classes (log)", ylabel="misses, of present classes")
     # False alarms are rare with most people and the rule with some: a log axis shows both.
     marks.log_percent(axes)
-    low, high = (alarms.min(), alarms.max()) if len(workers) else (least, 1.0)
-    axes.set_xlim(0.6 * low, max(1.7 * high, 8 * low))
     marks.percent(axes.yaxis)
-    top = max([*misses, 0.05])
-    axes.set_ylim(-0.08 * top, 1.12 * top)
+    axes.margins(0.15)
 
 
 @register
@@ -131,23 +119,23 @@ class LabelDepths(Figure):
     reads: ClassVar = {"scheme": str, "depth": int, "classes": int, "state": str, "share": float}
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        styles: dict[str, tuple[str, dict[str, Any]]] = {
-            "present": ("known to be present", {"color": BLUE}),
-            "missing present": (
-                "present, unknown", {"facecolor": "#CFE3F2", "edgecolor": BLUE, "hatch": "////"}
-            ),
-            "missing absent": (
-                "absent, unknown", {"facecolor": "#F4F4F4", "edgecolor": "#b5b5b5", "hatch": "...."}
-            ),
-            "absent": ("known to be absent", {"color": "#b5b5b5"}),
-        }  # fmt: skip
+        grey = "#b5b5b5"
+        states = {  # their words, colours of face and edge, and hatches
+            "present": ("known to be present", style.BLUE, style.BLUE, ""),
+            "missing present": ("present, unknown", "#CFE3F2", style.BLUE, "////"),
+            "missing absent": ("absent, unknown", "#F4F4F4", grey, "...."),
+            "absent": ("known to be absent", grey, grey, ""),
+        }
         levels = table.groupby("depth")["classes"].first()
         names = [f"depth {depth}\n{number} classes" for depth, number in levels.items()]
         panels = Facets(table, "scheme", across=3, height=0.5 + 0.42 * len(levels))
         for axes, rows in panels:
             shares = rows.pivot(index="depth", columns="state", values="share")
-            shares = shares.reindex(index=levels.index, columns=list(styles)).fillna(0)
-            parts = {word: (shares[state], style) for state, (word, style) in styles.items()}
+            shares = shares.reindex(index=levels.index, columns=list(states)).fillna(0)
+            parts = {
+                word: (shares[state], {"facecolor": face, "edgecolor": edge, "hatch": hatch})
+                for state, (word, face, edge, hatch) in states.items()
+            }
             marks.stacked(axes, range(len(levels)), parts, across=True, height=0.72, linewidth=0.4)
             marks.row_names(axes, names, lines=2, size=8.5)
         axes.set_xlim(0, 1)
@@ -182,10 +170,9 @@ class Distributions(Figure):
         )  # fmt: skip
         for axes, rows in panels:
             ranks = np.arange(len(rows)) + 1
-            bars = rows["present"].clip(lower=few)
-            axes.bar(ranks, bars, color=BLUE, label="labelled present")
-            truth = rows["true"].clip(lower=few)
-            axes.step(ranks, truth, where="mid", color=INK, linewidth=1.2, label="truth")
+            labelled, true = (rows[key].clip(lower=few) for key in ("present", "true"))
+            axes.bar(ranks, labelled, color=style.BLUE, label="labelled present")
+            axes.step(ranks, true, where="mid", color=style.INK, linewidth=1.2, label="truth")
         marks.log_axis(axes, "y")
         axes.set_ylim(0.8, 1.6 * max(table["true"].max(), 1))
         panels.labels("class, most frequent first", "images")
@@ -218,7 +205,7 @@ class HierarchyTree(Figure):
         lines = outline(tree, self.most)
         count = self.columns or (1 if len(lines) < 25 else 2 if len(lines) < 60 else 3)
         parts = _columns(lines, count)
-        rows, width = max(map(len, parts)), WIDTH / len(parts) - 0.15
+        rows, width = max(map(len, parts)), style.WIDTH / len(parts) - 0.15
         panels = Panels([""] * len(parts), height=0.168 * rows, across=len(parts))
         for axes, part in zip(panels, parts, strict=True):
             axes.set_axis_off()
@@ -271,26 +258,24 @@ def _branches(axes: Axes, lines: list[Line]) -> None:
 def _write(axes: Axes, line: Line, y: int, width: float) -> None:
     x = line.depth * _STEP
     again = line.hidden < 0  # an ancestor that stands in the column before
-    color = PALE if again else BLUE if line.inner else INK
-    style: dict[str, Any] = {"fontsize": _LETTERS, "va": "center_baseline"}
+    color = style.PALE if again else style.BLUE if line.inner else style.INK
+    look: dict[str, Any] = {"fontsize": _LETTERS, "va": "center_baseline"}
     name = _joined(line.names, width - x)
-    axes.text(x, y, name, color=color, **style)
-    room = width - x - text_width(name, _LETTERS) - 0.1
+    axes.text(x, y, name, color=color, **look)
+    room = width - x - style.text_width(name, _LETTERS) - 0.1
     if line.note and not again and room > 0.4:
-        note = fold(line.note, room, size=_LETTERS, lines=1)
-        axes.text(width - room, y, note, color=PALE, **style)
+        note = style.fold(line.note, room, size=_LETTERS, lines=1)
+        axes.text(width - room, y, note, color=style.PALE, **look)
 
 
 def _joined(names: Sequence[str], width: float) -> str:
     """As many names as there is room for, and how many more there are."""
-    if len(names) == 1:
-        return fold(names[0], width, size=_LETTERS, lines=1)
     for shown in range(min(len(names), 20), 0, -1):
         left = len(names) - shown
-        text = ", ".join(names[:shown]) + (f" + {left}" if left else "")
-        if text_width(text, _LETTERS) <= width:
-            return text
-    return f"{len(names)} classes"
+        text = ", ".join(names[:shown]) + f" + {left}" * (left > 0)
+        if style.text_width(text, _LETTERS) <= width:
+            break
+    return style.fold(text, width, size=_LETTERS, lines=1)
 
 
 @register
@@ -326,16 +311,20 @@ class Revealed(Figure):
         *left, axes = panels
         if left:
             marks.picture(left[0], self.picture)
-        truth = np.where(present[shown.index], 1, -1)
-        _known_cells(axes, np.column_stack([truth, shown]))
+        cells = np.column_stack([np.where(present[shown.index], 1, -1), shown])
+        colors = np.select([cells > 0, cells < 0], [style.PRESENT, style.ABSENT], style.FAINT)
+        signs = np.select([cells > 0, cells < 0], ["+", "−"], "")
+        marks.cells(axes, colors.tolist(), signs.tolist())
+        axes.axvline(0.5, color=style.INK, linewidth=1)
         marks.row_names(axes, [*shown.index, f"{len(hidden)} more absent"], room=1.4)
         for x, number in enumerate(hidden.ne(0).sum(), start=1):
-            place: dict[str, Any] = {"ha": "center", "va": "center", "color": PALE, "fontsize": 8}
-            axes.text(x, len(shown), f"{number} known", **place)
+            text = f"{number} known"
+            axes.text(x, len(shown), text, ha="center", va="center", color=style.PALE, fontsize=8)
         dollars = table.groupby("scheme", sort=False)["dollars"].first()
-        room = ((6.5 if left else WIDTH) - 1.6) / (1 + len(dollars))
+        room = ((6.5 if left else style.WIDTH) - 1.6) / (1 + len(dollars))
         heads = [
-            f"{fold(scheme, room, size=8)}\n{100 * cost:.1f} ¢" for scheme, cost in dollars.items()
+            f"{style.fold(scheme, room, size=8)}\n{100 * cost:.1f} ¢"
+            for scheme, cost in dollars.items()
         ]
         axes.set_xticks(range(1 + len(heads)), ["truth", *heads], fontsize=8)
         axes.xaxis.tick_top()
@@ -344,11 +333,3 @@ class Revealed(Figure):
             "+ known to be present, − known to be absent, blank: unknown. ¢: mean cost of an asked "
             "image.",
         )
-
-
-def _known_cells(axes: Axes, states: NDArray[np.int64]) -> None:
-    """States (classes, schemes) of 1, -1 and 0 as cells, the first of which are the truth."""
-    colors = np.select([states > 0, states < 0], [PRESENT, ABSENT], FAINT)
-    signs = np.select([states > 0, states < 0], ["+", "−"], "")
-    marks.cells(axes, colors.tolist(), signs.tolist())
-    axes.axvline(0.5, color=INK, linewidth=1)

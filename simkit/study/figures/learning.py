@@ -28,7 +28,7 @@ class Memorisation(Figure):
 
     name = "memorisation"
     title = "When the loss of each kind of label is highest"
-    made_by = "simkit.study.analysis.learning.memorisation"
+    made_by = "simkit.analysis.memorisation"
     reads: ClassVar = {
         "method": str, "kind": str, "epoch": int,
         **dict.fromkeys(("share", "mean", "low", "median", "high"), float),
@@ -77,7 +77,7 @@ class Modification(Figure):
 
     name = "modification"
     title = "How many of the rejected or corrected labels are false negatives"
-    made_by = "simkit.study.analysis.learning.modification"
+    made_by = "simkit.analysis.modification"
     reads: ClassVar = {
         "method": str, "lasting": bool, "epoch": int, "modified": int, "right": int,
         **dict.fromkeys(("precision", "found", "chance"), float | None),
@@ -133,7 +133,7 @@ class Corrections(Figure):
 
     name = "corrections"
     title = "Which labels of a picture are corrected, epoch by epoch"
-    made_by = "simkit.study.analysis.learning.corrections"
+    made_by = "simkit.analysis.corrections"
     reads: ClassVar = {
         "method": str, "row": int, "why": str, "class": str, "epoch": int,
         **dict.fromkeys(("given", "present", "corrected"), bool),
@@ -197,7 +197,7 @@ class LossShapes(Figure):
 
     name = "loss-shapes"
     title = "Loss and gradient over the logit, early and late"
-    made_by = "simkit.study.analysis.losses.loss_shapes"
+    made_by = "simkit.analysis.loss_shapes"
     reads: ClassVar = {
         "method": str, "entry": str, "epoch": int, "logit": float, "loss": float, "gradient": float,
     }  # fmt: skip

@@ -12,14 +12,11 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures
-from simkit.study.figures import previous
 from simkit.study.figures.style import house_style
 from simkit.study.frames import frame
-from simkit.study.tables import checked
 from tests.study.figures.made import OF_RUNS, in_hours, over_draws, tables
 
 NAMES = figures.names()
-OLD = {name for name in NAMES if issubclass(figures.get(name), previous.Figure)}
 DRAWS = [(name, 2) for name in NAMES] + [(name, 1) for name in over_draws(1)]
 OPTIONS = {  # which make a figure look at all of its columns
     "convergence": ({}, {"of": "losses"}),
@@ -48,7 +45,7 @@ def reads(name: str):
 
 
 def unique(name: str):
-    return figures.get(name).whole if name in OLD else figures.get(name).unique
+    return figures.get(name).unique
 
 
 def drawn_or_refused(name: str, table: object) -> str:
@@ -111,8 +108,7 @@ def test_its_picture_is_whole_and_the_same_again(name: str, draws: int) -> None:
                 drawing.savefig(file, format="svg", metadata={"Date": None})
             files.append(file.getvalue())
     assert len(set(files)) == 1
-    if name not in OLD:
-        check_picture(drawing)
+    check_picture(drawing)
 
 
 def longer(value):
@@ -121,7 +117,7 @@ def longer(value):
     return list(map(longer, value)) if isinstance(value, list | np.ndarray) else value
 
 
-@pytest.mark.parametrize("name", sorted(set(NAMES) - OLD))
+@pytest.mark.parametrize("name", NAMES)
 def test_long_names_have_room(name: str) -> None:
     table = of(name).copy()
     texts = {column for column, holds in reads(name).items() if holds in (str, str | None)}
@@ -172,20 +168,18 @@ def test_it_reads_what_it_declares_and_nothing_else(name: str) -> None:
     assert not any(needs(name, seen, **some) for seen in right for some in options)
     counted = {column for part in unique(name) for column in part}
     for column in set(reads(name)) - counted - {"test_id"}:  # which counts where it is there
-        less = [t.drop([column]) if name in OLD else t.drop(columns=column) for t in right]
+        less = [seen.drop(columns=column) for seen in right]
         assert any(needs(name, seen, **some) for seen in less for some in options), column
 
 
 def read(name: str, table: pd.DataFrame):
-    if name in OLD:
-        return checked(previous.arrow(table), reads(name), asker=name, mend="")
     return frame(table, reads(name), asker=name, mend="")
 
 
 def needs(name: str, table, **options) -> bool:
     try:
         with house_style():
-            figures.make(name, **options).draw(table if name in OLD else table.copy())
+            figures.make(name, **options).draw(table.copy())
     except (KeyError, AttributeError, BadInput):
         return True
     return False

@@ -1,0 +1,448 @@
+"""What models go by: class maps and heat maps, where they peak, and scores on parts of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+
+from simkit.errors import BadInput
+from simkit.study.analysis.comparisons import mean_columns
+from simkit.study.figures import marks, style
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
+
+_MAPS = {"map": list[list[float]], "boxes": list[list[float]]}
+
+
+@dataclass(frozen=True, eq=False)
+class MapRows(Figure):
+    """A row of tiles for each picked image and class: the picture, then maps of it.
+
+    pictures: one for each image and class, in the order of the table; without them maps stand
+    alone. Frames are the objects of the class.
+    """
+
+    pictures: Pictures | None = None
+
+    def tiles(
+        self, table: pd.DataFrame, by: list[str], titles: list[str], names: list[str], *,
+        below: float, **look: Any,
+    ) -> tuple[Panels, list[tuple[Axes, Any]]]:  # fmt: skip
+        """The panels, with a map for each value of the columns `by`; and each map's with its row.
+
+        titles: of these maps. names: columns with the texts that stand on the left. below: inches
+        between rows. The column "top" holds what is brightest in each map.
+        """
+        rows = table[by].drop_duplicates().merge(table)  # in each row maps are in the same order
+        picks = list(rows.groupby(["image", "class"], sort=False))
+        self.check_pictures(self.pictures, len(picks))
+        first = 1 if self.pictures else 0
+        side = min(1.5, (style.WIDTH - 1.7) / (first + len(titles)))
+        panels = Panels(
+            [""] * first + titles, rows=len(picks), sharex=False, sharey=False,
+            height=side + below + 0.3 / len(picks),
+        )  # fmt: skip
+        panels.drawing.set_layout_engine("compressed")  # tiles stand close together
+        tiles = []
+        for place, (line, (_, maps)) in enumerate(zip(panels.grid, picks, strict=True)):
+            if self.pictures:
+                _tile(line[0], self.pictures[place], maps["boxes"].iloc[0])
+            for axes, row in zip(line[first:], maps.itertuples(), strict=True):
+                _tile(axes, np.stack(list(row.map)), row.boxes, vmin=0, vmax=row.top, **look)
+                tiles.append((axes, row))
+            left = "\n".join(style.fold(maps[name].iloc[0], 1.4, size=9) for name in names)
+            line[0].set_yticks([0.5], [left], fontsize=9)
+        return panels, tiles
+
+
+def _tile(axes: Axes, image: Any, corners: Any, **look: Any) -> None:
+    """A picture or a map from 0 to 1 along both axes, and frames of objects."""
+    marks.picture(axes, image, extent=(0, 1, 1, 0), **look)
+    marks.boxes(axes, corners)
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class ActivationMaps(MapRows):
+    """A row for each picked picture and class: the picture, then each model's map of the class.
+
+    Source: BoostLU (Kim et al., CVPR 2023), Figs 1 and 4; Large Loss (Kim et al., CVPR 2022),
+    suppl. Fig. 1.
+    """
+
+    name = "activation-maps"
+    title = "Pictures, and where models see a class in them"
+    made_by = "simkit.analysis.activation"
+    reads: ClassVar = {"model": str, "image": int, "class": str, "probability": float, **_MAPS}
+    unique = (("image", "class"), ("model",))
+
+    scale: Literal["row", "own"] = option(
+        "row", "what is brightest: the highest of the row, or of a map"
+    )
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table["top"] = [max(np.concatenate(list(rows)).max(), 1e-9) for rows in table["map"]]
+        if self.scale == "row":
+            table["top"] = table.groupby(["image", "class"])["top"].transform("max")
+        titles = [style.label(model) for model in table["model"].unique()]
+        panels, tiles = self.tiles(table, ["model"], titles, ["class"], below=0.3, cmap="magma")
+        for axes, row in tiles:
+            values = np.stack(list(row.map))
+            y, x = (np.argwhere(values == values.max())[0] + 0.5) / values.shape
+            axes.plot(x, y, "x", color="white", markersize=6)
+            axes.set_xlabel(f"p = {row.probability:.2f}", fontsize=9)
+        scale = "of the row" if self.scale == "row" else "of each map"
+        return panels.finish(
+            "Where models see a class",
+            f"Dark: a score of 0 and less; bright: the highest {scale}. Frames: objects of the "
+            "class. Cross: the highest place. p: the probability that the model gives the class.",
+        )
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class HeatMaps(MapRows):
+    """A row for each picked picture and class: the picture, then its heat maps.
+
+    Columns are the models and epochs of the table. Below each class stands what was known of it.
+    Source: "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4.
+    """
+
+    name = "heat-maps"
+    title = "Heat maps of training pictures, and how they come about"
+    made_by = "simkit.analysis.heat_maps"
+    reads: ClassVar = {
+        "model": str, "epoch": int, "image": int, "class": str, "kind": str, **_MAPS,
+    }  # fmt: skip
+    unique = (("image", "class"), ("model", "epoch"))
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        by = ["model", "epoch"]
+        models, epochs = table[by].nunique() > 1
+        titles = []  # what differs between the columns
+        for model, epoch in table[by].drop_duplicates().itertuples(index=False):
+            when = f"epoch {epoch}" if epoch else "before"
+            titles.append("\n".join([style.label(model)] * models + [when] * epochs))
+        table["top"] = 1
+        panels, _ = self.tiles(table, by, titles, ["class", "kind"], below=0.1, cmap="inferno")
+        return panels.finish(
+            "What the method keeps of training pictures",
+            "Black: a probability of 0 at this place; white: 1. Frames: objects of the class.",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class HeatLocated(Figure):
+    """A panel for annotated positives, unannotated ones and negatives; over the epochs.
+
+    Lines with markers are the mean probability inside of objects (of negatives: of the whole map),
+    thin dotted ones without markers that of the places outside.
+    """
+
+    name = "heat-located"
+    title = "How well heat maps tell objects from their surroundings"
+    made_by = "simkit.analysis.located"
+    reads: ClassVar = {
+        "model": str, "epoch": int, "kind": str,
+        "mean": float, "inside": float | None, "outside": float | None,
+    }  # fmt: skip
+
+    height: float = option(2.9, "of the panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        drawn = style.looks(table["model"].unique())
+        table["inside"] = table["inside"].where(table["kind"] != "negative", table["mean"])
+        thin: dict[str, Any] = {"linestyle": ":", "marker": "", "linewidth": 1.1, "label": ""}
+        panels = Facets(table, "kind", named="{}s".format, height=self.height)
+        for axes, rows in panels:
+            marks.lines(axes, rows, "epoch", "inside", drawn, by="model")
+            marks.lines(axes, rows, "epoch", "outside", drawn, by="model", **thin)
+            marks.whole_numbers(axes.xaxis)
+        axes.set_ylim(bottom=0)
+        panels.labels("epoch", "mean probability in heat maps")
+        return panels.finish(
+            "Do heat maps tell objects from what is around them?",
+            "With markers: inside of objects (negatives: whole maps); thin and dotted: outside.",
+        )
+
+
+def _means(table: pd.DataFrame, by: list[str], column: str) -> pd.DataFrame:
+    """Draws, mean and 95 % interval, in points, for each value of the columns `by`."""
+    groups = table.groupby(by, sort=False)[column]
+    rows = [dict(zip(by, key, strict=True)) | mean_columns(100 * each) for key, each in groups]
+    return pd.DataFrame(rows, columns=[*by, "draws", "mean", "low", "high"])
+
+
+@register
+@dataclass(frozen=True)
+class ByPart(Figure):
+    """A line for each method over the parts, and, with a base, its differences to it beside them.
+
+    Bars are 95 % over draws, each method alone; differences are paired by draw. The table is
+    by the size of objects, or by present labels (`object_size.positives`).
+    Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5d, Table 3 and appendix D.
+    """
+
+    name = "by-part"
+    title = "mAP by the size of objects, or by the number of present labels"
+    made_by = "simkit.analysis.object_size"
+    reads: ClassVar = {"method": str, "by": str, "part": str, "draw": int, "map": float | None}
+
+    base: str = option("", "a method; others' differences to it")
+    height: float = option(3.2, "of the panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        table = table.dropna(subset="map")
+        if table.empty:
+            raise BadInput(f"by-part: the table holds no mAP; give what {self.made_by} returns")
+        parts, drawn = list(table["part"].unique()), style.looks(table["method"].unique())
+        titles, sides = [""], [table]
+        if self.base:
+            base = self.chosen("method", self.base, drawn)
+            gaps = table.merge(table[table["method"] == base], on=["part", "draw"])
+            gaps = gaps[gaps["method_x"] != base].rename(columns={"method_x": "method"})
+            sides.append(gaps.assign(map=gaps["map_x"] - gaps["map_y"]))
+            titles.append(f"minus {style.label(base)}")
+        panels = Panels(titles, height=self.height, sharey=False)
+        for axes, side in zip(panels, sides, strict=True):
+            means = split(_means(side, ["method", "part"], "map"), "method")
+            for place, (method, look) in enumerate(drawn.items()):
+                if method in means:
+                    away = marks.dodge(place, len(drawn), 0.3)
+                    rows = means[method].assign(at=means[method]["part"].map(parts.index) + away)
+                    line = {"yband": ("low", "high"), "linestyle": look.dashes}
+                    marks.points(axes, rows.sort_values("at"), "at", "mean", look, **line)
+            room = style.WIDTH / len(titles) / len(parts) - 0.2
+            axes.set_xticks(range(len(parts)), [style.fold(part, room, lines=3) for part in parts])
+            axes.set_ylabel("mAP, points" if side is table else "difference, points")
+            if side is not table:
+                axes.axhline(0, color=style.INK, linewidth=0.9)
+        by, draws = table["by"].iloc[0], table.groupby(["method", "part"])["draw"].nunique()
+        panels.labels(x=by)
+        return panels.finish(f"mAP by {by}", style.over_draws(draws, "Bars"))
+
+
+@register
+@dataclass(frozen=True)
+class Pointing(Figure):
+    """The pointing game over mAP, a marker for each method with its intervals over draws.
+
+    Source: Large Loss (Kim et al., CVPR 2022), Table 4.
+    """
+
+    name = "pointing"
+    title = "The pointing game over mAP, method by method"
+    made_by = "simkit.analysis.pointing"
+    reads: ClassVar = {"method": str, "draw": int, "map": float, "pointing": float}
+
+    centre: float | None = option(None, "what pointing at the middle gives, 0 to 1; none: no line")
+    height: float = option(4.0, "of the panel, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        both = _means(table, ["method"], "map").merge(
+            _means(table, ["method"], "pointing"), on="method", suffixes=("", "_y")
+        )
+        panels = Panels(height=self.height)
+        (axes,) = panels
+        for method, look in style.looks(both["method"]).items():
+            marks.points(
+                axes, both[both["method"] == method], "mean", "mean_y", look,
+                xband=("low", "high"), yband=("low_y", "high_y"), markersize=9,
+            )  # fmt: skip
+        if self.centre is not None:
+            middle = {"linestyle": style.DASHED, "label": "pointing at the middle"}
+            axes.axhline(100 * self.centre, color=style.INK, linewidth=1, **middle)
+        panels.labels("mAP on the test split, points", "pointing game, points")
+        return panels.finish(
+            "Who scores well, and who looks at the right place?",
+            "Share of maps whose highest place lies on an object.",
+            style.over_draws(table.groupby("method")["draw"].nunique(), "Lines"),
+        )
+
+
+@register
+@dataclass(frozen=True)
+class MapCourse(Figure):
+    """A panel for present and one for absent classes, a line for each model.
+
+    Tables of several models stand one below the other.
+    """
+
+    name = "map-course"
+    title = "Attribution scores of class maps over the epochs"
+    made_by = "simkit.analysis.MapCourse.table"
+    reads: ClassVar = {
+        "model": str, "labels": str, "epoch": int, "top": float, "bottom": float, "logit": float,
+    }  # fmt: skip
+
+    of: Literal["top", "bottom", "logit"] = option(
+        "top", "of a map: its highest 5 %, its lowest, or its mean"
+    )
+    height: float = option(2.8, "of the panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        words = {"top": "highest 5 %", "bottom": "lowest 5 %", "logit": "mean"}
+        drawn = style.looks(table["model"].unique())
+        panels = Facets(table, "labels", named="{} classes".format, height=self.height)
+        for axes, rows in panels:
+            marks.lines(axes, rows, "epoch", self.of, drawn, by="model")
+            axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
+            marks.whole_numbers(axes.xaxis)
+        panels.labels("epoch", f"{words[self.of]} of a map's scores")
+        return panels.finish(
+            "Class maps over the epochs, on images not trained on",
+            "Means over all images and classes.",
+            key="ends",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class MapDamage(Figure):
+    """Left: do maps rank places as the full model's do; right: mean of their extreme scores.
+
+    Boxes reach from quartile to quartile, whiskers over 90 % of the maps.
+    Source: BoostLU (Kim et al., CVPR 2023), Fig. 2.
+    """
+
+    name = "map-damage"
+    title = "Class maps beside those of a fully trained model"
+    made_by = "simkit.analysis.damage"
+    reads: ClassVar = {
+        "model": str, "present": bool, "agreement": float | None, "control": float | None,
+        **dict.fromkeys(("top", "bottom", "full_top", "full_bottom"), float),
+    }  # fmt: skip
+
+    height: float = option(3.1, "of the panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        models = split(table, "model")
+        full = next(iter(models.values())).assign(model="full")  # the same for all models
+        full = full.assign(top=full["full_top"], bottom=full["full_bottom"])
+        drawn = style.looks(["full", *models])
+        titles = ["order of places, present classes", "highest 5 % of a map", "lowest 5 % of a map"]
+        panels = Panels(titles, height=self.height, widths=(1.25, 1, 1), sharex=False, sharey=False)
+        order, *ends = panels
+        order.stairs(
+            [0], [0, 0], fill=True, color=style.INK, label=drawn["full"].name
+        )  # for the legend
+        for model, rows in models.items():
+            _steps(order, rows[rows["present"]]["agreement"], drawn[model])
+        control = style.Look(style.PALE, dashes=(0, (2, 1.5)), name="control")
+        _steps(order, full[full["present"]]["control"], control)
+        order.axvline(0, color=style.INK, linewidth=0.8, zorder=0)
+        order.set(xlabel="rank correlation with the full model's map", ylabel="share of maps, %")
+        for axes, key in zip(ends, ("top", "bottom"), strict=True):
+            for place, (model, rows) in enumerate({"full": full, **models}.items()):
+                away = marks.dodge(place, len(drawn), 0.8)
+                _boxes(axes, rows, key, away, 0.6 / len(drawn), drawn[model].color)
+            axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
+            axes.set_xticks([0, 1], ["present", "absent"])
+            axes.set_ylabel("mean attribution score")
+        return panels.finish(
+            "What missing labels do to class maps",
+            "Boxes, in the order of the legend: half of the maps; whiskers: 90 %. Control: the "
+            "full model's maps and a Gaussian in the middle of the picture.",
+        )
+
+
+def _steps(axes: Axes, values: pd.Series, look: style.Look) -> None:
+    """How many maps have which correlation; those of flat maps are missing."""
+    counts, edges = np.histogram(values.dropna(), np.linspace(-1, 1, 41))
+    line: dict[str, Any] = {"color": look.color, "linestyle": look.dashes, "label": look.name}
+    axes.stairs(100 * counts / max(counts.sum(), 1), edges, linewidth=1.8, **line)
+
+
+def _boxes(axes: Axes, rows: pd.DataFrame, key: str, away: float, width: float, color: str) -> None:
+    """Boxes of a model for present and for absent classes; the full model's are filled."""
+    full = rows["model"].iloc[0] == "full"
+    groups = split(rows, "present")
+    axes.boxplot(
+        [group[key] for group in groups.values()],
+        positions=[away + (0 if present else 1) for present in groups], widths=width,
+        whis=(5, 95), showfliers=False, patch_artist=True, manage_ticks=False,
+        boxprops={"facecolor": color if full else "white", "edgecolor": color, "linewidth": 1.5},
+        medianprops={"color": "white" if full else color, "linewidth": 2},
+        whiskerprops={"color": color}, capprops={"color": color},
+    )  # fmt: skip
+
+
+@register
+@dataclass(frozen=True)
+class CellGradients(Figure):
+    """A panel for cells above the boost's threshold and one for those below, a bar for each method.
+
+    Right of zero a cell is pushed down, left of it up; 1 is the full push of cross-entropy without
+    a boost.
+    Source: BoostLU (Kim et al., CVPR 2023), Eqs 9 and 10.
+    """
+
+    name = "cell-gradients"
+    title = "What training pushes at cells of class maps, with and without a boost"
+    made_by = "simkit.analysis.cell_gradients"
+    reads: ClassVar = {"method": str, "labels": str, "cells": str, "push": float}
+
+    height: float = option(2.8, "of the panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        sides = {"above": "in cells above the threshold", "below": "in cells below it"}
+        right = {"named present": "up", "false negative": "up", "true negative": "down"}
+        kinds = list(table["labels"].unique())
+        names = [f"{kind}\n(belongs {right[kind]})" if kind in right else kind for kind in kinds]
+        drawn = style.looks(table["method"].unique())
+        panels = Facets(table.replace({"cells": sides}), "cells", height=self.height)
+        for axes, rows in panels:
+            for place, (method, look) in enumerate(drawn.items()):
+                own = rows[rows["method"] == method]
+                at = own["labels"].map(kinds.index) + marks.dodge(place, len(drawn), 0.72)
+                bars = axes.barh(
+                    at, own["push"], 0.65 / len(drawn), edgecolor=look.color, label=look.name,
+                    hatch=("", "///", "...", "xxx")[place % 4],
+                    facecolor="white" if place else look.color,
+                )  # fmt: skip
+                axes.bar_label(bars, fmt="%.2f", padding=3, fontsize=8.5)
+            marks.row_names(axes, names, lines=3)
+            axes.axvline(0, color=style.INK, linewidth=1)
+            axes.margins(x=0.18)
+        panels.labels("mean gradient: pushed up  ←   0   →  pushed down")
+        return panels.finish(
+            "How hard AN pushes at the cells of a class map",
+            "1 is the full push of cross-entropy at a cell without a boost.",
+        )
+
+
+@register
+@dataclass(frozen=True)
+class TopScores(Figure):
+    """A panel for each rank, a line for each model: how many images have p or more.
+
+    Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5a.
+    """
+
+    name = "top-scores"
+    title = "Distributions of the highest probabilities, model by model"
+    made_by = "simkit.analysis.top_scores"
+    reads: ClassVar = {"model": str, "rank": int, "probability": float}
+
+    height: float = option(2.9, "of the panels, in inches")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        order = {1: "highest", 2: "second", 3: "third", 4: "fourth"}
+        p, drawn = np.linspace(0, 1, 101), style.looks(table["model"].unique())
+        table = table.sort_values("rank", kind="stable").replace({"rank": order})
+        panels = Facets(table, "rank", height=self.height)
+        for axes, rows in panels:
+            for model, values in rows.groupby("model", sort=False)["probability"]:
+                share = 100 * (values.to_numpy()[:, None] >= p).mean(0)
+                axes.plot(p, share, **{**drawn[model].line(), "markevery": 20})
+        axes.set_ylim(-2, 102)
+        panels.labels("probability p", "images with at least p, %")
+        return panels.finish(
+            "How sure are models of what they rank highest?",
+            "Highest, second ... probability of each image not trained on.",
+        )
