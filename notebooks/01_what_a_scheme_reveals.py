@@ -130,15 +130,12 @@ simkit.figures.make("distributions")(counted)
 # %%
 import tempfile
 
-from simkit import Grid
-from simkit import demo_grid as demo
-
-grid = Grid(
+grid = simkit.Grid(
     data=scenes.spec,
     schemes=["single-positive", "rpa(keep=0.1)", "fpc(per_class=100)"],
     methods=["an", "ignore", "ll-r"],
     draws=2 if quick else 5,
-    train=demo().train,
+    train=simkit.demo_grid().train,
 )
 with tempfile.TemporaryDirectory() as folder:
     comparison = simkit.compare(grid, out=folder, workers=1)

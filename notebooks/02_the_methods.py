@@ -44,9 +44,7 @@ import os
 import numpy as np
 
 import simkit
-from simkit.analysis import Scene, loss_shapes
-from simkit.analysis import loss_at as at
-from simkit.analysis import loss_gradient as gradient
+from simkit.analysis import Scene, loss_at, loss_gradient, loss_shapes
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 logits = np.linspace(-8, 8, 17 if quick else 65)
@@ -82,10 +80,10 @@ weighted = loss_shapes(scene, ["an", "fe", "partial-bce"], logits=logits)
 draw(weighted)
 
 # %%
-assert gradient(blanks, "ignore", "unknown", 1, 4) == 0
-assert 0 < gradient(blanks, "wan", "unknown", 1, 4) < 0.1
-five = gradient(weighted, "fe", "known positive", 1, -4)
-assert np.isclose(five, 5 * gradient(weighted, "an", "known positive", 1, -4), rtol=1e-3)
+assert loss_gradient(blanks, "ignore", "unknown", 1, 4) == 0
+assert 0 < loss_gradient(blanks, "wan", "unknown", 1, 4) < 0.1
+five = loss_gradient(weighted, "fe", "known positive", 1, -4)
+assert np.isclose(five, 5 * loss_gradient(weighted, "an", "known positive", 1, -4), rtol=1e-3)
 
 # %% [markdown]
 # ## Softer targets, and a focus on hard labels
@@ -101,10 +99,10 @@ softer = loss_shapes(scene, ["an", "lsan", "ls-constant", "focal", "asl"], logit
 draw(softer)
 
 # %%
-assert gradient(softer, "lsan", "known negative", 1, -6) < 0  # back towards 0.1
-assert gradient(softer, "ls-constant", "unknown", 1, 8) <= 0.5
-assert gradient(softer, "asl", "unknown", 1, -4) == 0  # p = 0.018, below the clip
-wrong, very_wrong = (gradient(softer, "asl", "unknown", 1, x) for x in (3, 6))
+assert loss_gradient(softer, "lsan", "known negative", 1, -6) < 0  # back towards 0.1
+assert loss_gradient(softer, "ls-constant", "unknown", 1, 8) <= 0.5
+assert loss_gradient(softer, "asl", "unknown", 1, -4) == 0  # p = 0.018, below the clip
+wrong, very_wrong = (loss_gradient(softer, "asl", "unknown", 1, x) for x in (3, 6))
 assert very_wrong < wrong
 
 # %% [markdown]
@@ -134,13 +132,13 @@ estimating = loss_shapes(scene, ["an", "role(expected=2.9)"], logits=logits)
 apart(estimating)
 
 # %%
-down, up = (gradient(undecided, "em", "unknown", 1, x) for x in (2, -2))
+down, up = (loss_gradient(undecided, "em", "unknown", 1, x) for x in (2, -2))
 assert down > 0 > up  # towards a logit of 0
-assert not at(undecided, "em-apl", "unknown", 1, -4)["selected"]
-assert at(undecided, "em-apl", "unknown", 10, -4)["selected"]
-in_doubt, sure = (gradient(undecided, "epr(expected=2.9)", "unknown", 1, x) for x in (0, 4))
+assert not loss_at(undecided, "em-apl", "unknown", 1, -4)["selected"]
+assert loss_at(undecided, "em-apl", "unknown", 10, -4)["selected"]
+in_doubt, sure = (loss_gradient(undecided, "epr(expected=2.9)", "unknown", 1, x) for x in (0, 4))
 assert in_doubt > sure > 0
-early, late = (gradient(estimating, "role(expected=2.9)", "unknown", epoch, 6) for epoch in (1, 10))
+early, late = (loss_gradient(estimating, "role(expected=2.9)", "unknown", epoch, 6) for epoch in (1, 10))
 assert late < early / 2  # the estimate has followed the model
 
 # %% [markdown]
@@ -181,12 +179,12 @@ draw(absolute)
 
 # %%
 for method in ("ll-r", "ll-ct", "ll-cp"):
-    early, late = (gradient(large, method, "unknown", epoch, 6) for epoch in (1, 10))
+    early, late = (loss_gradient(large, method, "unknown", epoch, 6) for epoch in (1, 10))
     assert early > 0.99 and late <= 0, method
-assert gradient(large, "ll-r", "unknown", 10, 4) == 0
-assert gradient(large, "ll-ct", "unknown", 10, 4) < 0
-assert at(absolute, "ll-r-abs", "unknown", 1, 4)["selected"]
-assert at(absolute, "ll-r-abs", "unknown", 10, 0)["selected"]
+assert loss_gradient(large, "ll-r", "unknown", 10, 4) == 0
+assert loss_gradient(large, "ll-ct", "unknown", 10, 4) < 0
+assert loss_at(absolute, "ll-r-abs", "unknown", 1, 4)["selected"]
+assert loss_at(absolute, "ll-r-abs", "unknown", 10, 0)["selected"]
 
 # %% [markdown]
 # ## BoostLU
@@ -204,10 +202,10 @@ boosted = loss_shapes(scene, ["an", "an+boostlu", "ll-r", "ll-r+boostlu"], logit
 draw(boosted)
 
 # %%
-assert gradient(boosted, "an+boostlu", "known negative", 1, 6) > 4.9
-assert gradient(boosted, "an+boostlu", "known negative", 1, -8) < 0.001  # as without it
+assert loss_gradient(boosted, "an+boostlu", "known negative", 1, 6) > 4.9
+assert loss_gradient(boosted, "an+boostlu", "known negative", 1, -8) < 0.001  # as without it
 starts = [
-    min(x for x in logits if at(boosted, method, "unknown", 10, x)["selected"])
+    min(x for x in logits if loss_at(boosted, method, "unknown", 10, x)["selected"])
     for method in ("ll-r", "ll-r+boostlu")
 ]
 print("LL-R rejects the unknown label from a logit of", *starts)
@@ -227,10 +225,10 @@ aware = loss_shapes(scene, ["an", "asl", "p-asl", "csl(top_k=2, eta=0.5)"], logi
 draw(aware)
 
 # %%
-positive = gradient(aware, "p-asl", "known negative", 1, 0)
-assert 0 < gradient(aware, "p-asl", "unknown", 1, 0) < positive
-assert at(aware, "csl(top_k=2, eta=0.5)", "unknown", 1, 4)["selected"]
-assert not at(aware, "csl(top_k=2, eta=0.5)", "unknown", 1, -6)["selected"]
+positive = loss_gradient(aware, "p-asl", "known negative", 1, 0)
+assert 0 < loss_gradient(aware, "p-asl", "unknown", 1, 0) < positive
+assert loss_at(aware, "csl(top_k=2, eta=0.5)", "unknown", 1, 4)["selected"]
+assert not loss_at(aware, "csl(top_k=2, eta=0.5)", "unknown", 1, -6)["selected"]
 
 # %% [markdown]
 # ## Soft exposure
@@ -257,9 +255,9 @@ soft = loss_shapes(scene, ["se", "se-l", "se-i"], logits=logits, entries=entries
 draw(soft)
 
 # %%
-flat = [abs(gradient(soft, "se", "unknown, near", 1, x)) for x in (-6, 0, 6)]
+flat = [abs(loss_gradient(soft, "se", "unknown, near", 1, x)) for x in (-6, 0, 6)]
 assert max(flat) < 0.05
-assert gradient(soft, "se", "unknown, far", 1, 6) > 0.9
+assert loss_gradient(soft, "se", "unknown, far", 1, 6) > 0.9
 
 # %% [markdown]
 # ## Expected positives, and consistency
@@ -278,10 +276,10 @@ expected = loss_shapes(scene, [en, ep, f"{en}+cl", "an+scl"], logits=logits)
 draw(expected)
 
 # %%
-early, late = (gradient(expected, en, "unknown", epoch, 4) for epoch in (1, 10))
-assert early > 0.9 and late == 0 and at(expected, en, "unknown", 10, 4)["selected"]
-assert gradient(expected, ep, "unknown", 10, 4) < 0
-assert gradient(expected, en, "unknown", 10, -4) > 0  # not expected: still AN
+early, late = (loss_gradient(expected, en, "unknown", epoch, 4) for epoch in (1, 10))
+assert early > 0.9 and late == 0 and loss_at(expected, en, "unknown", 10, 4)["selected"]
+assert loss_gradient(expected, ep, "unknown", 10, 4) < 0
+assert loss_gradient(expected, en, "unknown", 10, -4) > 0  # not expected: still AN
 
 # %% [markdown]
 # ## Older baselines
@@ -310,12 +308,12 @@ listing = loss_shapes(scene, named, logits=few, epochs=(1, 4))
 apart(listing)
 
 # %%
-assert gradient(older, "curriculum", "unknown", 1, 4) == 0
-present, absent = (gradient(older, "curriculum", "unknown", 4, x) for x in (4, -4))
+assert loss_gradient(older, "curriculum", "unknown", 1, 4) == 0
+present, absent = (loss_gradient(older, "curriculum", "unknown", 4, x) for x in (4, -4))
 assert present < 0 < absent
-assert 0 <= gradient(older, "latent-noise", "unknown", 1, 8) < 0.1
-turned = gradient(listing, named[1], "known positive", 1, 6)
-assert turned > 0.5 > 0 > gradient(listing, named[1], "known positive", 1, -6)
+assert 0 <= loss_gradient(older, "latent-noise", "unknown", 1, 8) < 0.1
+turned = loss_gradient(listing, named[1], "known positive", 1, 6)
+assert turned > 0.5 > 0 > loss_gradient(listing, named[1], "known positive", 1, -6)
 
 # %% [markdown]
 # ## What was seen
