@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from simkit.study.analysis import __dir__ as __dir__
-from simkit.study.analysis import __getattr__ as __getattr__
-
 if TYPE_CHECKING:
     from simkit.study.analysis import *  # noqa: F403
+else:
+    from simkit.study.analysis import __dir__, __getattr__  # noqa: F401
