@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from simkit.study.best import MOST_DRAWS, SURE, best_of, more_draws_text
 
@@ -49,15 +50,6 @@ def test_a_method_that_is_better_by_far_is_the_best_and_the_others_have_no_chanc
     best = best_of(world(np.random.default_rng(2), draws=3, effects=effects))
     assert best.first == "m1" and best.sure and best.more is None and best.rivals == ()
     assert best.probability == {"m0": 0, "m1": 1, "m2": 0, "m3": 0}
-
-
-def test_far_below_methods_change_nothing_for_those_above():
-    rng = np.random.default_rng(3)
-    every = world(rng, draws=5, effects=np.array([0.0, 0.004, *np.linspace(-0.4, -0.2, 20)]))
-    near = {name: every.pop(name) for name in ("m0", "m1")}
-    alone, beside = best_of(near), best_of(near | every)
-    assert beside.first == alone.first and all(beside.probability[name] == 0 for name in every)
-    assert min(beside.probability[name] for name in near) > 0.01
 
 
 def test_the_highest_mean_is_always_first():
@@ -113,6 +105,30 @@ def of_means(means, *, draws=4, noise=0.01):
     residuals -= residuals.mean(1, keepdims=True)
     v = (residuals**2).sum() / ((draws - 1) * (len(means) - 1))
     return named(np.asarray(means) + noise * residuals / math.sqrt(v))
+
+
+def by_quadrature(gap, *, v, draws, freedom):
+    """Probability of the higher of two means: over the noise's chi squared and a flat prior of the
+    methods' spread, given which the difference of their effects is normal."""
+    tau, p = np.linspace(0.05, 50, 20_001) * math.sqrt(v / draws), []
+    for error in v * freedom / stats.chi2.ppf((np.arange(200) + 0.5) / 200, freedom) / draws:
+        total = tau**2 + error
+        weights = total**-0.5 * np.exp(-(gap**2) / 4 / total)
+        above = stats.norm.cdf(tau / np.sqrt(total) * gap / np.sqrt(2 * error))
+        p.append((weights * above).sum() / weights.sum())
+    return np.mean(p)
+
+
+@pytest.mark.parametrize("draws", [2, 3, 8])
+@pytest.mark.parametrize("low", [0, 20])
+def test_two_methods_by_quadrature_whatever_lies_far_below(draws, low):
+    for gap in (0.002, 0.01, 0.02):
+        best = best_of(of_means([0.5, 0.5 - gap, *np.linspace(0.1, 0.3, low)], draws=draws))
+        freedom = (draws - 1) * (1 + low)  # far methods tell the noise, and nothing else
+        known = by_quadrature(gap, v=0.01**2, draws=draws, freedom=freedom)
+        assert best.probability["m0"] == pytest.approx(known, abs=0.025)
+        assert sum(best.probability.values()) == pytest.approx(1)
+        assert not any(p for name, p in best.probability.items() if name not in ("m0", "m1"))
 
 
 def test_the_draws_that_would_tell_grow_as_the_gap_falls():
