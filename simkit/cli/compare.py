@@ -57,7 +57,7 @@ _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print the plan of work, with the time it takes by a short calibration, and stop.",
+    help="Print the plan of work, with about the time it takes, and stop.",
 )
 @click.option(
     "--fair",

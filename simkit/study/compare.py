@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections import Counter
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -161,7 +161,7 @@ def compare(
         Get (runs done, runs) and, where features are computed or pictures decoded before,
         (pictures done, pictures). In notebooks bars are shown unless SIMKIT_PROGRESS is "off".
     planned
-        Gets the plan of work before it starts, which takes a calibration of some seconds.
+        Gets the plan of work before it starts.
 
     Raises
     ------
@@ -199,7 +199,7 @@ class _Work:
     def run(self, progress: Progress) -> Comparison:
         every, tried = jobs(self.grid, self.data), sweep(self.grid, self.data)
         planned, failed = sum(job.runs for job in every), list[str]()
-        others = self._other_code(tried)
+        others = self._other_code(tried or every)
         before = sum(job.runs for job in self._mine(tried))
         total = before + sum(job.runs for job in self._mine(every))
         if tried:
@@ -207,7 +207,7 @@ class _Work:
             swept = self._swept(tried, lambda done, of: progress(done, total))
             chosen, failed = choose(tried, swept)
             every = jobs(self.grid, self.data, chosen)
-        others += self._other_code(every)
+            others += self._other_code(every)
         self._begin(every)
         mine = self._mine(every)
         trained: Progress = lambda done, of: progress(before + done, total)  # noqa: E731
@@ -221,7 +221,7 @@ class _Work:
         failures = (*failed, *finished.sentences(mine))
         rows = runs.together(tables, **self.about, failures=failures, planned=planned)
         result = Comparison(
-            rows, self.grid, (*self._of_other_code(others), *notes_of(opened(rows))),
+            rows, self.grid, (*dict.fromkeys(others), *notes_of(opened(rows))),
             self._validation_dollars(tried), left, max(len(tried), len(every)),
         )  # fmt: skip
         return result if left else written(result, self.folder)
@@ -233,22 +233,19 @@ class _Work:
         stems = [stem(job, self.bundles, self.workers.accept) for job in every]
         store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, **self.about)
 
-    def _other_code(self, every: list[Job]) -> Counter[str]:
-        """How many unfinished jobs are there from other code, by its hash."""
+    def _other_code(self, every: list[Job]) -> list[str]:
+        """Notes on results of the accepted code; warns where those of other code are not used."""
         left = [job.key for job in every if not store.finished(self.bundles, job.stem)]
-        return store.codes(self.bundles, left)
-
-    def _of_other_code(self, others: Counter[str]) -> list[str]:
-        """A sentence for each other code: its results are not used unless they are accepted."""
-        accept = self.workers.accept
-        return [
-            f"results of code {code} are used for {number:,} jobs, as --accept says"
-            if code == accept
-            else f"{number:,} jobs are there from other code ({code}) and were run again; "
-            f"--accept {code} keeps such results"
-            for code, number in others.items()
-            if code == accept or accept not in others
-        ]
+        others, accept = store.codes(self.bundles, left), self.workers.accept
+        if accept in others:
+            return [f"results of code {accept} are used, as accepted"]
+        for code, number in others.items():
+            warnings.warn(
+                f"results of other code ({code}) are there for {number:,} jobs that will run again;"
+                f" accept {code!r} (--accept {code}) to use them",
+                stacklevel=4,
+            )
+        return []
 
     def _swept(self, tried: list[Job], progress: Progress) -> Finished:
         """The sweep; a part works on its share first, and then on what others left."""
@@ -270,7 +267,7 @@ class _Work:
         return Finished(done, failures)
 
     def _validation_dollars(self, tried: list[Job]) -> float | None:
-        if not tried:
+        if not tried or self.grid.validation == "complete":  # then each budget pays for them
             return None
         bill = cost(tuning_labels(tried[0], self.data), tried[0].prices.once_set_up())
         return float(bill.dollars)

@@ -380,60 +380,34 @@ def _side_by_side(
     return groups
 
 
-@dataclass(frozen=True)
-class Size:
-    """What a stack of heads works on: images to learn from, and those scored after every epoch and
-    at the end; classes; width and points of the features (1 where they are pooled)."""
-
-    images: int
-    classes: int
-    width: int
-    points: int = 1
-    each_epoch: int = 0
-    at_end: int = 0
-
-
-def stack_seconds(runs: int, size: Size, *, epochs: int, batch_size: int) -> float:
-    """Seconds for heads that are trained together."""
-    steps = epochs * math.ceil(size.images / batch_size)
-    scored = epochs * size.each_epoch + size.at_end
-    numbers = size.width * size.points * (epochs * size.images + scored)
-    products = size.classes * size.width * size.points * (4 * epochs * size.images + 2 * scored)
-    each = _STEP * steps + products / _RATE + _RANK * scored * size.classes
-    return _STACK * steps + _READ * numbers + runs * each
-
-
-def backbone_seconds(operations: int) -> float:
-    """Seconds for one picture on its way forwards."""
-    return operations / _FORWARDS
-
-
 def seconds(purchase: Purchase, grid: Grid, data: StudyData) -> float:
     """About how long a purchase takes on one core, if its runs of a kind share a stack."""
     if grid.pictures is not None:  # backwards takes about twice as long as forwards
         images = data.truth("train").shape[0]
         return sum(
-            3 * backbone_seconds(data.work[transform_of(grid.pictures, spec).size])
+            3 * data.work[transform_of(grid.pictures, spec).size] / _FORWARDS
             * images * grid.training(spec).epochs
             for spec in purchase.methods
         )  # fmt: skip
     kinds = [kind_of(purchase.spelled(spec)) for spec in purchase.methods]
-    asked, total = _asked(purchase, grid, data), 0.0
-    for kind in dict.fromkeys(kinds):
-        size = dataclasses.replace(size_of(kind, grid, data), images=asked)
-        epochs, batch_size = grid.train.epochs, grid.train.batch_size
-        total += stack_seconds(kinds.count(kind), size, epochs=epochs, batch_size=batch_size)
-    return total
+    asked = _asked(purchase, grid, data)
+    return sum(
+        _stack_seconds(kinds.count(kind), kind, asked, grid, data) for kind in dict.fromkeys(kinds)
+    )
 
 
-def size_of(kind: str, grid: Grid, data: StudyData) -> Size:
-    """What heads on features of that kind work on."""
-    images, classes = data.truth("train").shape
-    held = "test" if grid.validation == "none" else "val"
-    watched = grid.curves or grid.validation != "none"
-    _, width, *sides = data.features["train", kind].values.shape
-    each, end = data.truth(held).shape[0] if watched else 0, data.truth("test").shape[0]
-    return Size(images, classes, width, math.prod(sides), each_epoch=each, at_end=end)
+def _stack_seconds(runs: int, kind: str, images: int, grid: Grid, data: StudyData) -> float:
+    """For so many heads that learn together from features of a kind."""
+    classes = data.truth("train").shape[1]
+    numbers = math.prod(data.features["train", kind].values.shape[1:])  # of one image
+    epochs, held = grid.train.epochs, "test" if grid.validation == "none" else "val"
+    scored = data.truth("test").shape[0]
+    if grid.curves or grid.validation != "none":
+        scored += epochs * data.truth(held).shape[0]
+    steps = epochs * math.ceil(images / grid.train.batch_size)
+    products = classes * numbers * (4 * epochs * images + 2 * scored)
+    each = _STEP * steps + products / _RATE + _RANK * scored * classes
+    return _STACK * steps + _READ * numbers * (epochs * images + scored) + runs * each
 
 
 def _asked(purchase: Purchase, grid: Grid, data: StudyData) -> int:

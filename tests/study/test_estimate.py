@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from simkit.errors import BadInput
-from simkit.learn import methods
 from simkit.study import compare as module
 from simkit.study import estimate as file
 from simkit.study.compare import compare
@@ -14,53 +13,39 @@ from simkit.study.estimate import Estimate, estimate
 PLAN = Estimate(
     schemes=2, limits=2, methods=3, draws=3, runs=36, references=6, tuning=0, part="",
     parts=13, jobs=13, finished=0, hours=0.5, minutes=15.4, workers=2, memory_mb=1101.3,
-    calibration_seconds=1.62,
 )  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
-def short(monkeypatch):
-    """Lists what the calibration trains: (methods, epochs)."""
-    seen, train_stack = [], file.train_stack
-
-    def noted(runs, *, settings, **more):
-        seen.append(([method.name for _, method in runs], settings.epochs))
-        return train_stack(runs, settings=settings, **more)
-
-    monkeypatch.setattr(file, "train_stack", noted)
+def without_pictures(monkeypatch):
     monkeypatch.setattr(module, "PICTURES", {})
-    return seen
 
 
-def test_a_plan_is_told_in_a_few_lines():
+def test_a_plan_has_a_few_lines():
     more = {"tuning": 42, "part": "2/3", "finished": 13, "limits": 0, "schemes": 1}
     for plan, words in (
         (PLAN, ["2 schemes x 2 budgets x 3 methods x 3 draws: 36 trainings, and 6 with", "13 jobs",
-                "0:15:24 of work with 2 workers", "1.6 seconds", "1,101 MB"]),
+                "0:15:24 of work with 2 workers", "1,101 MB"]),
         (dataclasses.replace(PLAN, **more), ["1 scheme x 3 methods", "42 of the sweep",
                                              "part 2/3: 13 jobs, of which 13", "nothing is left"]),
     ):  # fmt: skip
         assert [one for one in words if one not in plan.text()] == []
 
 
-def test_what_is_finished_is_not_planned_again_and_nothing_is_written(tiny, tmp_path, short):
+def test_what_is_finished_is_not_planned_again_and_nothing_is_written(tiny, tmp_path):
     grid = tiny(methods=["an", "ll-r"], draws=2, reference=True)
     before = estimate(grid, out=tmp_path / "runs", workers=2)
     assert not (tmp_path / "runs").exists()
     assert (before.runs, before.references, before.tuning) == (2 * 2, 3 * 2, 0)
     assert (before.jobs, before.finished, before.workers, before.parts) == (2, 0, 2, 2)
     assert before.minutes == pytest.approx(60 * before.hours / 2) and before.hours > 0
-    assert before.memory_mb > 100 and before.calibration_seconds > 0
-    # The methods of the grid are timed together.
-    assert {tuple(names) for names, _ in short} == {("an", "ll-r")} and short[0][1] == 1
+    assert before.memory_mb > 100
     compare(dataclasses.replace(grid, draws=1), out=tmp_path / "runs", workers=1)
     half = estimate(grid, out=tmp_path / "runs", workers=2)
     assert (half.jobs, half.finished) == (2, 1)
     assert half.minutes == pytest.approx(60 * half.hours)  # one job cannot be shared
-    short.clear()
     done = estimate(dataclasses.replace(grid, draws=1), out=tmp_path / "runs")
-    assert (done.finished, done.hours, done.minutes, done.calibration_seconds) == (1, 0, 0, 0)
-    assert short == []  # nothing is left to be timed for
+    assert (done.finished, done.hours, done.minutes) == (1, 0, 0)
 
 
 def test_a_sweep_is_planned_too(tiny, tmp_path):
@@ -74,7 +59,7 @@ def test_a_sweep_is_planned_too(tiny, tmp_path):
     assert estimate(grid, out=tmp_path, workers=1).finished == 2
 
 
-def test_a_part_is_told_its_share(tiny, tmp_path):
+def test_a_part_has_its_share(tiny, tmp_path):
     parts = [estimate(tiny(), out=tmp_path, workers=1, part=f"{n}/2") for n in (1, 2)]
     assert [(one.jobs, one.parts) for one in parts] == [(2, 3), (1, 3)] and parts[1].part == "2/2"
     with pytest.raises(BadInput, match="part is '3/2'"):
@@ -91,14 +76,3 @@ def test_memory_is_that_of_the_largest_stack_within_the_bound(small, tmp_path, m
     assert asked(memory=free * 2**20 / 2e9) == pytest.approx(free / 2)
     assert 0 < asked(memory=1e-9) < free / 4  # a run that takes more is alone
     assert asked(methods=["an"]) < free / 2
-
-
-def test_where_the_methods_cannot_be_trained_full_stands_for_them(
-    tiny, tmp_path, monkeypatch, short
-):
-    def broken(self, task, chance=None):
-        raise MemoryError("too much")
-
-    monkeypatch.setattr(type(methods.make("ignore")), "start", broken)
-    assert estimate(tiny(methods=["an", "ignore"]), out=tmp_path, workers=1).hours > 0
-    assert short[0] == (["an", "ignore"], 1) and {names[0] for names, _ in short[1:]} == {"full"}

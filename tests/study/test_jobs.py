@@ -195,18 +195,14 @@ def test_chosen_settings_reach_all_budgets_and_others_are_left_out(small):
 
 
 def test_a_stack_is_read_once_and_stepped_for_every_run(small):
-    size = jobs.Size(images=100, classes=4, width=10, each_epoch=20, at_end=30)
-    steps, scored = 2 * 2, 2 * 20 + 30
-    once = 2e-4 * steps + 3.3e-8 * 10 * (2 * 100 + scored)
-    each = 2.8e-4 * steps + 4 * 10 * (4 * 2 * 100 + 2 * scored) / 4e10 + 2e-8 * scored * 4
-    assert jobs.stack_seconds(3, size, epochs=2, batch_size=64) == pytest.approx(once + 3 * each)
-    assert jobs.backbone_seconds(60_000_000_000) == 2.0
-    grid = small(curves=True)
-    data = open_source(source_of(grid))
-    pooled, maps = (jobs.size_of(kind, grid, data) for kind in ("pooled", "maps"))
-    shape = (pooled.images, pooled.classes, pooled.points, pooled.each_epoch, pooled.at_end)
-    assert shape == (120, 52, 1, 80, 80) and maps.points > 1
-    assert jobs.size_of("pooled", small(), data).each_epoch == 0
+    def counted(*specs, **values):
+        grid = small(methods=specs, budgets=[], **values)
+        return seconds(purchases(grid)[0], grid, open_source(source_of(grid)))
+
+    one, two, three = counted("an"), counted("an", "em"), counted("an", "em", "ll-r")
+    assert three - two == pytest.approx(two - one) and 0 < two - one < one
+    assert counted("an", curves=True) > one  # the test split is scored after every epoch
+    assert counted("an", "an+boostlu") > two  # that reads maps as well
 
 
 def test_a_budget_that_buys_images_is_counted_by_their_price(small):
