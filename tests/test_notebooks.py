@@ -130,6 +130,10 @@ def test_every_cell_that_prints_or_draws_shows_it(text: Path) -> None:
     for cell in code_cells(committed(text)):
         if tells(cell.source):
             assert cell.outputs, f"nothing is shown by:\n{cell.source}"
+        for output in cell.outputs:
+            shown = output.get("data", {})
+            words = shown.get("text/plain", "").startswith("<Figure")
+            assert "image/png" in shown or not words, f"no picture is shown by:\n{cell.source}"
 
 
 def tells(source: str) -> bool:

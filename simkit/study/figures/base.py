@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
+from io import BytesIO
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -111,6 +112,15 @@ def intervals(cells: Iterable[Interval | None], scale: float = 100) -> pd.DataFr
     return table.assign(**scale * table.drop(columns="draws"))
 
 
+class _Shown(Drawing):
+    """A picture that Jupyter shows, with `%matplotlib inline` or without."""
+
+    def _repr_png_(self) -> bytes:
+        file = BytesIO()
+        self.savefig(file, format="png")
+        return file.getvalue()
+
+
 class Panels:
     """Axes in rows and columns below a heading, and their legend and caption below them.
 
@@ -146,7 +156,7 @@ class Panels:
         across = len(titles) if rows else min(across, len(titles))
         down = rows or -(-len(titles) // across)
         heights = [height] * down if isinstance(height, int | float) else list(height)
-        self.drawing = Drawing(figsize=(WIDTH, sum(heights)), layout="constrained")
+        self.drawing = _Shown(figsize=(WIDTH, sum(heights)), layout="constrained")
         self.grid: NDArray[Any] = self.drawing.subplots(
             down, across, sharex=sharex, sharey=sharey, squeeze=False,
             width_ratios=widths, height_ratios=heights,

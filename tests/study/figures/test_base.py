@@ -45,6 +45,11 @@ def test_figures_are_found_by_name() -> None:
         figures.make("heatmap")
 
 
+def test_jupyter_shows_a_picture_without_its_backend() -> None:
+    shown = Panels(["a"]).finish("What it is about")._repr_png_()
+    assert shown.startswith(b"\x89PNG")
+
+
 def test_the_users_own_style_comes_back() -> None:
     with mpl.rc_context({"font.size": 21}):
         with house_style():
