@@ -209,6 +209,8 @@ class Panels:
             low = bottom + panels + _GAP / 2 if above else _MARGIN + _tall(foot)
             legend.set_bbox_to_anchor((0, low / height))
         self._lay_out(bottom / height, panels / height)
+        for part in (head, foot, *([legend] if legend else [])):
+            part.set_in_layout(True)  # Jupyter crops to what is
         return self.drawing
 
     def _page_text(self, lines: list[str], **style: Any) -> Any:

@@ -1,5 +1,7 @@
 """What figures are made of: names, looks, texts, panels with their legend, and marks."""
 
+import struct
+from io import BytesIO
 from itertools import pairwise
 
 import matplotlib as mpl
@@ -45,9 +47,14 @@ def test_figures_are_found_by_name() -> None:
         figures.make("heatmap")
 
 
-def test_jupyter_shows_a_picture_without_its_backend() -> None:
-    shown = Panels(["a"]).finish("What it is about")._repr_png_()
-    assert shown.startswith(b"\x89PNG")
+def test_jupyter_shows_a_whole_picture_with_its_backend_and_without() -> None:
+    panels = Panels(["a"])
+    next(iter(panels)).plot([1, 2], label="a line")
+    drawing = panels.finish("What it is about", "How to read it.")
+    with BytesIO() as file:
+        drawing.savefig(file, format="png", bbox_inches="tight")  # as the backend does
+        sizes = [struct.unpack(">II", png[16:24]) for png in (file.getvalue(), drawing._repr_png_())]
+    assert sizes[0] == pytest.approx(sizes[1], abs=40)
 
 
 def test_the_users_own_style_comes_back() -> None:
