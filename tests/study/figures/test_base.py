@@ -53,7 +53,8 @@ def test_jupyter_shows_a_whole_picture_with_its_backend_and_without() -> None:
     drawing = panels.finish("What it is about", "How to read it.")
     with BytesIO() as file:
         drawing.savefig(file, format="png", bbox_inches="tight")  # as the backend does
-        sizes = [struct.unpack(">II", png[16:24]) for png in (file.getvalue(), drawing._repr_png_())]
+        shown = file.getvalue(), drawing._repr_png_()
+    sizes = [struct.unpack(">II", png[16:24]) for png in shown]
     assert sizes[0] == pytest.approx(sizes[1], abs=40)
 
 
