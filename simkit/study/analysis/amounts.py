@@ -13,7 +13,6 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput, unknown
 from simkit.learn.methods import make as make_method
 from simkit.study.analysis import selection
-from simkit.study.analysis.checks import names
 from simkit.study.analysis.comparisons import gap_columns, mean_columns
 from simkit.study.analysis.selection import RUN, Methods, Table
 from simkit.study.frames import class_names, failures, opened, with_attrs
@@ -73,33 +72,33 @@ def sweep(
     table = selection.read_runs(runs, RUN, asker="sweep", metric=metric)
     limit, bought = selection.within(table, budget=budget, hours=hours, asker="sweep")
     scores = selection.scores_by_draw(bought, metric, asker="sweep")
-    seen: list[pd.DataFrame] = []
     for kind in ("method", "scheme") if of == "auto" else (of,):
         points = _points(scores, setting, kind, limit)
-        seen += [own for _, own in points.groupby(["scheme", "method"], sort=False)]
-        lines = [own for own in seen if len(own) > 1]
-        if lines:
+        if len(points):
             break
     else:
-        raise _nothing_to_sweep(scores, setting, seen)
+        raise BadInput(
+            f"sweep: nothing in the table has two values of {setting!r}; compare several, such as "
+            "ll-r(delta=0.1) and ll-r(delta=0.5)"
+        )
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
-    for line in lines:
-        usual = list(line["column"][line["default"]])
+    for _, line in points.groupby(["scheme", "method"], sort=False):
+        usual = next(iter(line["column"][line["default"]]), None)
         ordered = line if line["number"].isna().any() else line.sort_values("number")
         for point in ordered.to_dict("records"):
             column = point.pop("column")
             values = scores[column]
-            gaps = values - scores[usual[0]] if usual not in ([], [column]) else values[:0]
+            gaps = values - scores[usual] if usual not in (None, column) else values[:0]
             row = point | {"setting": setting, "missing": draws[column[0]] - values.count()}
-            rows.append(row | mean_columns(values) | gap_columns(gaps.dropna()))
+            rows.append(row | mean_columns(values) | gap_columns(gaps))
     return with_attrs(pd.DataFrame(rows), {"failures": failures(table)})
 
 
 def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.DataFrame:
-    """A row for each column of `scores` with the setting; of equal values the first alone.
+    """Columns of `scores` by the value of a setting that they have, where there are several.
 
-    Raises BadInput where the setting is an amount, which a budget decides.
+    Of equal values the first alone. Raises BadInput for an amount, which a budget decides.
     """
     rows = []
     for scheme, method in scores:
@@ -113,26 +112,14 @@ def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.D
                 f"{limit} pays for; sweep another setting, or compare without a budget"
             )
         value = getattr(owner, setting)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
         row = {"scheme": scheme, "method": method, kind: _short(part, owner, setting)}
         row["value"] = _digits(value) if isinstance(value, float) else str(value).lower()
-        number = isinstance(value, int | float) and not isinstance(value, bool)
         row |= {"number": float(value) if number else np.nan, "column": (scheme, method)}
         rows.append(row | {"default": value == _defaults(owner)[setting]})
     names = ["scheme", "method", "value", "number", "default", "column"]
-    return pd.DataFrame(rows, columns=names).drop_duplicates(names[:3])
-
-
-def _nothing_to_sweep(scores: pd.DataFrame, setting: str, seen: Sequence[pd.DataFrame]) -> BadInput:
-    if seen:
-        scheme, method, value = seen[0].iloc[0][:3]
-        return BadInput(
-            f"sweep: {setting!r} has one value alone in the table, {value} of {method} under "
-            f"{scheme}; compare several, such as ll-r(delta=0.1) and ll-r(delta=0.5)"
-        )
-    specs = [(kind, spec) for kind in _MAKE for spec in scores.columns.unique(kind)]
-    parts = [part for kind, spec in specs for part in _parts(_made(kind, spec))]
-    known = {name for part in parts for name in _defaults(part)}
-    return unknown("setting of what is in the table (sweep)", setting, known)
+    points = pd.DataFrame(rows, columns=names).drop_duplicates(names[:3])
+    return points[points.duplicated(names[:2], keep=False)]
 
 
 def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
@@ -170,13 +157,12 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
     "Soft Exposure", Fig. 3, whose fractions are those of positives.
     """
     table = selection.read_runs(runs, (*RUN, "present", "absent"), asker="shares", metric=metric)
-    scored = table.dropna(subset=[metric])
+    scored = table.dropna(subset=[metric, "present", "absent"])
     if scored["reference"].all():
         which = "no run" if scored.empty else "no run but the references"
-        raise BadInput(f"shares: {which} has {metric}; compare again")
-    selection.check_counted(scored, ("present", "absent"), asker="shares")
-    bought = scored[~scored["reference"]]
-    selection.check_known((base,) if base else (), list(bought["method"].unique()), asker="shares")
+        raise BadInput(f"shares: {which} has {metric} and numbers of labels; compare again")
+    compared = scored.loc[~scored["reference"], "method"].unique()
+    selection.check_known([base] if base else [], list(compared), asker="shares")
     scored = scored.assign(positives=scored["present"], labels=scored["present"] + scored["absent"])
     every = scored[scored["reference"]].drop_duplicates("draw")[["positives", "labels"]].mean()
     if not every["positives"] > 0:
@@ -199,7 +185,7 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
         row |= {"reference": reference, "bought": "".join([scheme, *budget])}
         row |= (cell[["positives", "labels"]].mean() / every).to_dict()
         row |= mean_columns(cell[metric]) | {"base": base if base and not reference else None}
-        rows.append(row | gap_columns((cell[metric] - cell[f"{metric}_base"]).dropna()))
+        rows.append(row | gap_columns(cell[metric] - cell[f"{metric}_base"]))
     return _in_order(pd.DataFrame(rows), "labels")
 
 
@@ -253,19 +239,18 @@ def images_or_labels(
     tables = [selection.read_runs(table, needs, asker=asker, metric=metric) for table in several]
     table = pd.concat([one.assign(grid=place) for place, one in enumerate(tables)])
     selection.check_one_test(table, asker=asker)
-    scored = table.dropna(subset=[metric])
-    selection.check_counted(scored, ("images", "present", "absent"), asker=asker)
-    whole = scored["scheme"].str.split("(").str[0] == full
-    if whole.all() or not (whole & (scored["images"] > 0)).any():
+    scored = table.dropna(subset=[metric, "images", "present", "absent"])
+    complete = scored["scheme"].str.split("(").str[0] == full
+    if complete.all() or not (complete & (scored["images"] > 0)).any():
         have = ", ".join(scored["scheme"].unique()) or "nothing"
         raise BadInput(
             f"{asker}: both {full} and another scheme are needed, and the runs hold {have}; "
             "compare both at several numbers of images"
         )
-    cells = _cells(scored.assign(complete=whole), metric)
-    complete = cells[cells["complete"] & (cells["images"] > 0)]
+    cells = _cells(scored.assign(complete=complete), metric)
+    ladder = cells[cells["complete"] & (cells["images"] > 0)]
     # Where several methods had complete labels the best counts, and more images are never worse.
-    ladder = complete.loc[complete.groupby("images")["mean"].idxmax()]
+    ladder = ladder.loc[ladder.groupby("images")["mean"].idxmax()]
     means, first = np.unique(np.maximum.accumulate(ladder["mean"]), return_index=True)
     logs = np.log(ladder["images"].to_numpy(float))[first]
     equal = np.exp(np.interp(cells["mean"], means, logs, left=np.nan, right=np.nan))
@@ -284,11 +269,10 @@ def _cells(scored: pd.DataFrame, metric: str) -> pd.DataFrame:
     keys = ["scheme", "method", "complete", "place"]
     known = selection.one_result(known, metric, by=keys, asker="images-or-labels")
     rows = []
-    for (scheme, method, complete, _), cell in known.groupby(keys, sort=False):
-        row = {"scheme": scheme, "method": method, "complete": complete}
-        row |= {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}
-        rows.append(row | mean_columns(cell[metric]))
-    return _in_order(pd.DataFrame(rows), "images")
+    for key, cell in known.groupby(keys, sort=False):
+        row = {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}
+        rows.append(dict(zip(keys, key, strict=True)) | row | mean_columns(cell[metric]))
+    return _in_order(pd.DataFrame(rows).drop(columns="place"), "images")
 
 
 METRICS = {"map": "mAP", "map_all": "mAP of all classes", "map_o": "mAP(O)"}
@@ -362,7 +346,7 @@ def mode_gaps(
     rows = []
     pair, limit = (first, second), Limit(budget, hours)
     for where, scores in _by_scheme(runs, measures, pair, limit, asker="mode gaps"):
-        gaps = (scores[first] - scores[second]).dropna() if len(scores.columns) == 2 else ()
+        gaps = (scores[first] - scores[second]).dropna() if {*pair} <= {*scores} else []
         if len(gaps):
             row = where | {"first": first, "second": second, "draws": len(gaps)}
             rows.append(row | gap_columns(gaps, names=("mean", "low", "high")))
@@ -380,44 +364,40 @@ def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
     Raises BadInput for a class that the runs do not have, and one named like another column.
     """
     ap = selection.read_runs(runs, ("ap",), asker="class AP")
-    known, columns = class_names(ap), {}
+    known = class_names(ap)
     if not known or ap.empty:
         what = "holds no runs" if ap.empty else "does not name its classes"
         raise BadInput(f"class AP: the table {what}; compare again")
-    for name in names(classes, "classes"):
+    table: pd.DataFrame = opened(runs)
+    for name in [classes] if isinstance(classes, str) else classes:
         if name not in known:
             raise unknown("class of the runs", name, known)
         if name in COLUMNS:
             raise BadInput(f"class AP: class {name!r} is called like a column; rename the class")
-        place = known.index(name)
-        columns[name] = [np.nan if row is None else float(row[place]) for row in ap["ap"]]
-    table: pd.DataFrame = opened(runs)
-    return table.assign(**columns)
+        table = table.assign(**{name: ap["ap"].str[known.index(name)].astype(float).to_numpy()})
+    return table
 
 
 def _by_scheme(
     runs: Table, measures: Sequence[str], methods: Methods, limit: Limit, *, asker: str
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
     """Columns about each measure and scheme, and the scores (draws, methods) there."""
-    wanted = names(measures, f"{asker}: measures")
-    if not wanted:
-        raise BadInput(f"{asker}: no measure is named; name one, such as map, or a class")
-    for measure in wanted:
-        table = runs if measure in METRICS else with_class_ap(runs, measure)
+    for measure in [measures] if isinstance(measures, str) else measures:
+        table = runs if measure in METRICS else with_class_ap(runs, [measure])
         needs = (*RUN, "scheme_spec", *_COUNTS)
         table = selection.read_runs(table, needs, asker=asker, metric=measure)
+        if not limit:
+            selection.check_one_budget(table, asker=asker)
         how: dict[str, Any] = {"budget": limit.dollars, "hours": limit.hours}
         chosen, bought = selection.within(table, **how, asker=asker)
-        if not limit:
-            selection.check_one_budget(table, asker=asker, mend="name one of them as budget")
-        most: dict[str, Any] = {"most": len(bought), "metric": measure}
-        known = selection.some_methods(bought, wanted=methods, **most, asker=asker)
+        every: dict[str, Any] = {"most": len(bought), "metric": measure}
+        shown = selection.some_methods(bought, wanted=methods, **every, asker=asker)
         scores = selection.scores_by_draw(bought, measure, asker=asker)
         for scheme in scores.columns.unique("scheme"):
-            own = scores[scheme]
             counted = bought[bought["scheme"] == scheme].dropna(subset=[*_COUNTS])
             where = _amount(scheme, counted, chosen) | {"measure": measure}
-            yield where, own[[name for name in known if name in own]]
+            own = scores[scheme]
+            yield where, own[[name for name in shown if name in own]]
 
 
 def _amount(scheme: str, runs: pd.DataFrame, limit: Limit) -> dict[str, Any]:
@@ -436,11 +416,10 @@ def _amount(scheme: str, runs: pd.DataFrame, limit: Limit) -> dict[str, Any]:
     }
 
 
-def _in_order(table: pd.DataFrame, *by: str) -> pd.DataFrame:
+def _in_order(table: pd.DataFrame, by: str) -> pd.DataFrame:
     """Rows sorted within each scheme and method, which keep their order."""
     line = table.groupby(["scheme", "method"], sort=False).ngroup()
-    ordered = table.assign(line=line).sort_values(["line", *by], kind="stable")
-    return ordered.drop(columns="line").reset_index(drop=True)
+    return table.iloc[np.lexsort([table[by], line])].reset_index(drop=True)
 
 
 def _made(kind: str, spec: str) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
-from torch import nn
+from torch import Tensor, nn
 
 from simkit.errors import BadInput
 from simkit.history import History
@@ -18,10 +18,10 @@ from simkit.labels.truth import Truth
 from simkit.learn.aids.means import mean_probability
 from simkit.learn.aids.prepare import prepare
 from simkit.learn.aids.prior import ClassPrior
-from simkit.learn.methods import Batch, Outputs, Task, make
+from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.train import train
-from simkit.study.analysis.checks import by_name, count, counts, listed, one_method, rows
-from simkit.study.analysis.learning import kinds, selections, watched
+from simkit.study.analysis.checks import by_name, count, counts, indices, listed
+from simkit.study.analysis.learning import kinds, recorded, selections
 
 COUNTED = "labels"  # the estimate that trains nothing
 _Mask = NDArray[np.bool_]  # (N, L)
@@ -79,13 +79,12 @@ def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pd.DataFrame:
     by_name(estimated, "estimate", "{'ignore': prior}", "priors")
     true = _frequency(truth)
     order = np.argsort(-true, kind="stable")
-    classes = pd.DataFrame({"class": truth.classes, "true": true}).iloc[order]
-    classes.insert(1, "rank", range(len(order)))
-    tables = {
-        name: classes.assign(prior=prior.of(truth.classes)[order])
+    about = {"class": np.array(truth.classes, object)[order], "rank": np.arange(len(order))}
+    parts = [
+        {"estimate": name, **about, "true": true[order], "prior": prior.of(truth.classes)[order]}
         for name, prior in estimated.items()
-    }
-    return pd.concat(tables, names=["estimate"]).reset_index(level=0).reset_index(drop=True)
+    ]
+    return pd.concat(map(pd.DataFrame, parts), ignore_index=True)
 
 
 def rank_agreement(
@@ -165,7 +164,7 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
     codes = task.labels.rows(np.arange(len(usable)))
     images = usable.sum(0)
     true = (present & usable).sum(0) / np.maximum(images, 1)
-    tables = {}
+    parts = []
     for name, selected in selections(task, methods, **training).items():
         ignored = selected[-1] & unknown
         assumed = unknown & ~ignored
@@ -177,11 +176,12 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
             "assumed": assumed,
             "wrong": assumed & present,
         }
-        columns = {"class": truth.classes, "true": true, "images": images}
-        columns |= {key: mask.sum(0) for key, mask in masks.items()}
-        tables[name] = pd.DataFrame(columns).iloc[np.argsort(-true, kind="stable")]
-        tables[name].insert(1, "rank", range(len(true)))
-    return pd.concat(tables, names=["method"]).reset_index(level=0).reset_index(drop=True)
+        about = {"method": name, "class": truth.classes, "true": true, "images": images}
+        table = pd.DataFrame(about | {key: mask.sum(0) for key, mask in masks.items()})
+        table = table.sort_values("true", ascending=False, kind="stable")
+        table.insert(2, "rank", range(len(true)))
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True)
 
 
 def likelihood(
@@ -189,7 +189,7 @@ def likelihood(
 ) -> pd.DataFrame:
     """Train, and count in every epoch how often the k-th likeliest unknown label is present.
 
-    Keeps 5 bytes for each image and class.
+    Takes four bytes for each image, class and epoch.
 
     Parameters
     ----------
@@ -217,16 +217,16 @@ def likelihood(
     count(ranks, "likelihood: ranks")
     unknown, present = _unknown(task, truth)
     chance = (unknown & present).sum() / max(unknown.sum(), 1)
-    watchers = watched(task, methods, lambda _: _Ranked(unknown, present, ranks), **training)
-    table = pd.DataFrame(
-        [
-            (name, epoch, rank, *numbers, chance)
-            for name, watcher in watchers.items()
-            for epoch, by_rank in enumerate(watcher.epochs, start=1)
-            for rank, numbers in enumerate(by_rank, start=1)
-        ],
-        columns=["method", "epoch", "rank", "images", "present", "chance"],
-    )
+    parts = []
+    for name, epochs in recorded(task, methods, _logits, **training).items():
+        for epoch, scores in enumerate(epochs, start=1):
+            order = _likeliest(unknown, scores)[:, :ranks]
+            ranked = np.take_along_axis(unknown, order, 1)
+            images, right = ranked.sum(0), (ranked & np.take_along_axis(present, order, 1)).sum(0)
+            about = {"method": name, "epoch": epoch, "rank": np.arange(1, len(images) + 1)}
+            shares = {"images": images, "present": right / np.maximum(images, 1), "chance": chance}
+            parts.append(pd.DataFrame(about | shares))
+    table = pd.concat(parts)
     return table[table["images"] > 0].reset_index(drop=True)
 
 
@@ -259,55 +259,36 @@ def likely_labels(
     Raises
     ------
     BadInput
-        For images that were not asked about, for a truth about others, for several methods, and
-        as training does.
+        For images that were not asked about, for a truth about others, and as training does.
 
     References
     ----------
     Ben-Baruch et al., CVPR 2022, Fig. 4.
     """
-    method = one_method(method, "likely labels: method")
     count(top, "likely labels: top")
-    images = rows(images, task.labels.shape[0], "likely labels")
-    for row in images:
-        if row not in task.rows:
-            raise BadInput(f"likely labels: image {row} was not asked about; choose of task.rows")
+    chosen = indices(images, task.labels.shape[0], "likely labels: image").tolist()
+    for row in {*chosen} - {*task.rows.tolist()}:
+        raise BadInput(f"likely labels: image {row} was not asked about; choose of task.rows")
     unknown, present = _unknown(task, truth)
-    watchers = watched(task, [method], lambda _: _Ranked(unknown, present, top), **training)
-    scores = watchers[method].scores
+    (epochs,) = recorded(task, [method], _logits, **training).values()
     found = []
-    for row in images:
-        order = np.argsort(np.where(unknown[row], -scores[row], np.inf), kind="stable")
-        for rank, c in enumerate(order[: min(top, unknown[row].sum())], start=1):
-            label = (truth.classes[c], rank, expit(scores[row, c]), present[row, c])
-            found.append((method, row, str(task.labels.images[row]), *label))
+    for row in chosen:
+        image, scores = str(task.labels.images[row]), epochs[-1, row]
+        order = _likeliest(unknown[row], scores)[: min(top, unknown[row].sum())]
+        for rank, c in enumerate(order, start=1):
+            label = (truth.classes[c], rank, expit(scores[c]), present[row, c])
+            found.append((method, row, image, *label))
     names = ["method", "row", "image", "class", "rank", "probability", "present"]
     return pd.DataFrame(found, columns=names)
 
 
-class _Ranked:
-    """A watcher of scores (N, L), and of how often the k-th likeliest label is present.
+def _logits(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+    return out.logits.float()
 
-    epochs: in each, for every rank, how many images have so many unknown labels, and the share of
-    these in which the label is present.
-    """
 
-    def __init__(self, unknown: _Mask, present: _Mask, ranks: int) -> None:
-        self.scores = np.full(unknown.shape, -np.inf, np.float32)
-        self.epochs: list[list[tuple[int, float]]] = []
-        self._unknown, self._present, self._ranks = unknown, present, ranks
-
-    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
-        self.scores[batch.index.cpu().numpy()] = out.logits.detach().float().cpu().numpy()
-
-    def after_epoch(self, epoch: int, model: nn.Module, state: nn.Module) -> None:
-        below = np.where(self._unknown, -self.scores, np.inf)
-        order = np.argsort(below, axis=1, kind="stable")[:, : self._ranks]
-        unknown, present = (
-            np.take_along_axis(mask, order, 1) for mask in (self._unknown, self._present)
-        )
-        images, right = unknown.sum(0), (unknown & present).sum(0)
-        self.epochs.append([(int(n), r / max(n, 1)) for n, r in zip(images, right, strict=True)])
+def _likeliest(unknown: _Mask, scores: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Along the last axis, the order of unknown labels by falling scores; then all others."""
+    return np.argsort(np.where(unknown, -scores, np.inf), axis=-1, kind="stable")
 
 
 def _unknown(task: Task, truth: Truth) -> tuple[_Mask, _Mask]:

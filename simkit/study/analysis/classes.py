@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput
 from simkit.learn.metrics import class_groups, group_map
-from simkit.study.analysis.checks import listed
-from simkit.study.analysis.selection import Methods, one_result, read_runs
+from simkit.study.analysis import selection
+from simkit.study.analysis.checks import Methods, listed
 from simkit.study.frames import class_names, leaves
 from simkit.study.statistics import Interval, interval
 
@@ -93,7 +93,8 @@ def by_class(
         For runs of several schemes, budgets or data sets, and where they lack AP or counts of
         labels.
     """
-    table = read_runs(runs, ("scheme", "method", "draw", "images", *_LISTS), asker=asker)
+    columns = ("scheme", "method", "draw", "images", *_LISTS)
+    table = selection.read_runs(runs, columns, asker=asker)
     wanted = listed(methods, f"{asker}: methods")
     table = table[table["method"].isin(wanted) & (table["ap"].str.len() > 0)]
     if (schemes := table["scheme"].unique()).size > 1:
@@ -106,22 +107,18 @@ def by_class(
             f"{asker}: the runs do not all have AP and numbers of labels of the same classes; give "
             "those of one comparison, made with this version of simkit"
         )
-    table = one_result(table, "ap", asker=asker)
+    table = selection.one_result(table, "ap", asker=asker)
     L = len(table["ap"].iloc[0])
     places = (not inner and list(leaves(table))) or list(range(L))
     names = class_names(table) or [f"class {place}" for place in range(L)]
-    ap = {
-        name: {draw: ap[places] for draw, ap in zip(own["draw"], own["ap"], strict=True)}
-        for name in wanted
-        if len(own := table[table["method"] == name])
-    }
+    by_draw = {name: own.set_index("draw")["ap"] for name, own in table.groupby("method")}
+    ap = {n: {d: ap[places] for d, ap in by_draw[n].items()} for n in wanted if n in by_draw}
     draws = table.drop_duplicates("draw")  # all methods of a draw learn from the same labels
     present, absent = (np.stack(list(draws[name])).astype(float)[:, places] for name in _LISTS[1:])
     asked = draws["images"].clip(lower=1).to_numpy(float)[:, None]
     missing = (1 - (present + absent) / asked).mean(0)
-    return ByClass(
-        tuple(names[place] for place in places), ap, present.mean(0), missing, L - len(places)
-    )
+    shown = tuple(names[place] for place in places)
+    return ByClass(shown, ap, present.mean(0), missing, L - len(places))
 
 
 def _over_draws(rows: Iterable[Values]) -> list[Interval | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,19 +13,18 @@ import numpy as np
 import pandas as pd
 from scipy.stats import studentized_range
 
-from simkit.annotate.schemes.full_subset import FullSubset
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
 from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
-from simkit.learn.methods.full import Full
 from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train_stack
-from simkit.study.analysis import selection
-from simkit.study.analysis.checks import listed
-from simkit.study.analysis.selection import RUN, Methods, Table
+from simkit.study.analysis import checks, selection
+from simkit.study.analysis.checks import Methods, listed
+from simkit.study.analysis.selection import RUN, Table
+from simkit.study.cells import SMALLEST, is_full
 from simkit.study.frames import failures, with_attrs
 from simkit.study.runs import COLUMNS
 from simkit.study.sources import StudyData
@@ -87,36 +85,35 @@ def ablation(
     _, bought = selection.within(table, budget=budget, hours=hours, asker="ablation")
     scores = selection.scores_by_draw(bought, metric, asker="ablation")
     known = list(scores.columns.unique("method"))
-    wanted = listed(methods, "ablation: methods")
-    selection.check_known((base, *wanted), known, asker="ablation")
+    wanted = listed(methods, "ablation: methods") or known
+    selection.check_known([base, *wanted], known, asker="ablation")
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
     for scheme in scores.columns.unique("scheme"):
         own = scores[scheme]
-        own = own[[name for name in own if not wanted or name in (base, *wanted)]]
+        own = own[[name for name in own if name in (base, *wanted)]]
         tests = _tests(own, base)
         for name, values in own.items():
             row = {"scheme": scheme, "method": name, "base": name == base}
             row |= {"missing": draws[scheme] - values.count(), **mean_columns(values)}
-            rows.append(row | tests.get(name, gap_columns(()) | {"p": np.nan, "noise": None}))
+            rows.append(row | tests[name])
     return with_attrs(pd.DataFrame(rows), {"failures": failures(table)})
 
 
 def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
-    """Columns about the difference of each method that shares a draw with the base."""
-    if base not in scores:
-        return {}
-    others = scores.drop(columns=base)
-    gaps = {name: others[name].sub(scores[base]).dropna() for name in others}
-    ps = pd.Series({name: p_value(gap) for name, gap in gaps.items()}, dtype=float).dropna()
-    adjusted = pd.Series(holm(list(ps)), ps.index, dtype=float)
-    levels = _holm_levels(ps)
+    """Columns about the difference of each method to the base, where they share a draw."""
+    of_base = scores[base] if base in scores else np.nan
+    gaps = {name: (values - of_base).dropna() for name, values in scores.items()}
+    ps = pd.Series({name: p_value(gap) for name, gap in gaps.items()}, dtype=float)
+    ps = ps.drop(base, errors="ignore").dropna()
+    adjusted, levels = pd.Series(holm(list(ps)), ps.index, dtype=float), _holm_levels(ps)
     tests = {}
     for name, gap in gaps.items():
-        columns = gap_columns(gap, level=levels.get(name, 1 - _ERROR))
-        tests[name] = columns | {"p": adjusted.get(name, np.nan), "noise": None}
+        columns = gap_columns(gap[:0] if name == base else gap, level=levels.get(name, 1 - _ERROR))
+        noise = None
         if name in adjusted:
-            tests[name]["noise"] = bool(adjusted[name] >= _ERROR or _negligible(columns["gap"]))
+            noise = bool(adjusted[name] >= _ERROR or abs(columns["gap"]) < SMALLEST)
+        tests[name] = columns | {"p": adjusted.get(name, np.nan), "noise": noise}
     return tests
 
 
@@ -133,31 +130,23 @@ def _holm_levels(ps: pd.Series) -> pd.Series:
     return pd.Series(1 - errors, ordered.index)
 
 
-def _negligible(gap: float) -> bool:
-    """Whether a difference reads as 0.0 points."""
-    return abs(gap) < 0.0005
-
-
 def mean_columns(values: pd.Series) -> dict[str, Any]:
     """Columns draws, mean, low and high of the scores of one cell, NaN left out."""
     cell = interval(values.dropna())
-    return {"draws": cell.draws, **_columns(cell, ("mean", "low", "high"))}
+    mean, low, high = np.array([cell.mean, cell.low, cell.high], float).tolist()  # None is NaN
+    return {"draws": cell.draws, "mean": mean, "low": low, "high": high}
 
 
 def gap_columns(
-    gaps: Sequence[float] | pd.Series,
-    *,
-    level: float = 0.95,
-    names: Sequence[str] = ("gap", "gap_low", "gap_high"),
-) -> dict[str, Any]:
+    gaps: pd.Series, *, level: float = 0.95, names: Sequence[str] = ("gap", "gap_low", "gap_high")
+) -> dict[str, float]:
     """Columns of the mean of paired differences and its interval; NaN where there are none."""
-    cell = paired_interval(gaps, level=level) if len(gaps) else Interval(np.nan, None, None, 0)
-    return _columns(cell, names)
-
-
-def _columns(cell: Interval, names: Sequence[str]) -> dict[str, float]:
-    values = [np.nan if value is None else value for value in (cell.mean, cell.low, cell.high)]
-    return dict(zip(names, values, strict=True))
+    gaps = gaps.dropna()
+    if gaps.empty:
+        return dict.fromkeys(names, np.nan)
+    cell = paired_interval(gaps, level=level)
+    values = np.array([cell.mean, cell.low, cell.high], float)  # None is NaN
+    return dict(zip(names, values.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -228,7 +217,7 @@ def ranks(
     if test not in get_args(Test):
         raise unknown(f"test ({asker})", test, get_args(Test))
     table = selection.read_runs(runs, (*RUN, "labels_id"), asker=asker, metric=metric)
-    selection.check_one_budget(table, asker=asker, mend="give the runs of one of them")
+    selection.check_one_budget(table, asker=asker)
     bought = selection.without_references(table, asker=asker)
     methods = bought["method"].unique()
     if len(methods) < 2:
@@ -256,9 +245,8 @@ def ranks(
         alike = [(a, b) for a, b in pairs if mean[b] - mean[a] <= distance]
     elif len(by_draw) > 1:
         gaps = [by_draw[a] - by_draw[b] for a, b in pairs]
-        ps = holm([p_value(gap) or 0.0 for gap in gaps])
-        same = [p >= _ERROR or _negligible(gap.mean()) for gap, p in zip(gaps, ps, strict=True)]
-        alike = [pair for pair, is_same in zip(pairs, same, strict=True) if is_same]
+        tests = zip(pairs, gaps, holm([p_value(gap) or 0.0 for gap in gaps]), strict=True)
+        alike = [pair for pair, gap, p in tests if p >= _ERROR or abs(gap.mean()) < SMALLEST]
     return Ranks(
         tuple(mean.index),
         mean.to_dict(),
@@ -327,12 +315,13 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
     if what not in get_args(What):
         raise unknown(f"course ({asker})", what, get_args(What))
     table = selection.read_runs(runs, (*RUN, "epochs", "curve_of", what), asker=asker)
-    selection.check_one_budget(table, asker=asker, mend="give the runs of one of them")
+    selection.check_one_budget(table, asker=asker)
     drawn = table[table[what].str.len() > 0]
     if drawn.empty:
-        curves = "set curves = true in the grid and compare again, or draw losses"
-        mend = curves if what == "curve" else "compare again"
-        raise BadInput(f"{asker}: no run has numbers after every epoch in {what!r}; {mend}")
+        raise BadInput(
+            f"{asker}: no run has numbers after every epoch in {what!r}; set curves = true in the "
+            "grid and compare again, or draw losses"
+        )
     drawn = selection.one_result(drawn, what, asker=asker)
     found = []
     for (scheme, method), own in drawn.groupby(["scheme", "method"], sort=False):
@@ -382,22 +371,21 @@ def both_scores(
     ----------
     "Soft Exposure", Table 1.
     """
-    specs = list(dict.fromkeys(listed(methods, "both_scores: methods")))
-    if not labelled or not specs:
-        raise BadInput("both_scores: nothing to train; give labels and at least one method")
+    specs = checks.some(methods, "both_scores")
+    checks.by_name(labelled, "labels", "{('rpa', 0): labels}", "both_scores")
     for split in ("train", "val", "test"):
         if (split, "pooled") not in material.features:
             raise BadInput(
                 f"both_scores: the material has no pooled features of its {split} split; open it "
                 "with splits train, val and test and kind pooled"
             )
-    fulls = [spec for spec in specs if re.split(r"[+(]", spec)[0].strip() == Full.name]
-    others = [spec for spec in specs if spec not in fulls]
+    fulls = [spec for spec in specs if is_full(spec)]
+    others = [spec for spec in specs if not is_full(spec)]
     jobs = [(*where, labels, others, False) for where, labels in labelled.items() if others]
     for draw in dict.fromkeys(draw for _, draw in labelled) if fulls else ():
         about: dict[str, Any] = {"seed": seed, "draw": draw, "hierarchy": material.hierarchy}
-        complete = simulate(material.truth("train"), FullSubset.name, **about)
-        jobs.append((FullSubset.name, draw, complete, fulls, True))
+        complete = simulate(material.truth("train"), "full-subset", **about)
+        jobs.append(("full-subset", draw, complete, fulls, True))
     rows = []
     for scheme, draw, labels, own, reference in jobs:
         task = Task(material.readable(labels, "train"), material.inputs("train", "pooled"))
@@ -416,16 +404,14 @@ def both_scores(
 def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
     """mAP and mF1 over leaves on test and val."""
     leaves = material.data.leaves
-    splits = {}
-    for split in ("val", "test"):
+    found: dict[str, float] = {}
+    for split, prefix in (("val", "val_"), ("test", "")):
         known = material.known(split)
+        known = None if known is None else known[:, leaves]
         scores = trained.scores(material.inputs(split, "pooled"))[:, leaves]
         truth = material.truth(split).present[:, leaves]
-        splits[split] = scores, truth, None if known is None else known[:, leaves]
-    thresholds = f1_thresholds(*splits["val"])
-    found = {}
-    for split, prefix in (("test", ""), ("val", "val_")):
-        scores, truth, known = splits[split]
+        if split == "val":
+            thresholds = f1_thresholds(scores, truth, known)
         found[f"{prefix}map"] = mean_ap(average_precision(scores, truth, known))
         found[f"{prefix}mf1"] = mean_ap(f1(scores, truth, thresholds, known))
     return found

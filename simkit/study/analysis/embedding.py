@@ -140,19 +140,19 @@ def temperatures(
         known or ignored) and present (in truth; missing without one).
     """
     labels = task.labels
-    (image,) = checks.rows([image], len(labels.asked), "temperatures")
+    rows = checks.indices([image], len(labels.asked), "temperatures: image")
     if truth is not None:
         labels.check_about(truth, "temperatures: the task's labels")
-    if not labels.asked[image]:
+    if not labels.asked[rows].all():
         raise BadInput(
             f"image {image} was not asked about, so it has no temperatures; choose one of the "
             f"{int(labels.asked.sum()):,} that were"
         )
-    about = {"class": labels.classes, "state": labels.rows([image])[0]}
-    about["present"] = None if truth is None else truth.rows([image])[0]
+    about = {"class": labels.classes, "state": labels.rows(rows)[0]}
+    about["present"] = None if truth is None else truth.rows(rows)[0]
     parts = [
         pd.DataFrame({"method": spec, **about, "temperature": T[0]})
-        for spec, T in _of_task(task, methods, np.array([image]))
+        for spec, T in _of_task(task, methods, rows)
     ]
     return pd.concat(parts, ignore_index=True)
 
@@ -181,16 +181,14 @@ def reached(task: Task, methods: Methods, *, truth: Truth | None = None) -> pd.D
     table = []
     for spec, T in _of_task(task, methods, rows):
         counts = {"unknown": unknown, "reached": T != 0, "positive": T > 0, "negative": T < 0}
-        means = {name: marked.sum(1).mean() for name, marked in counts.items()}
-        shares = dict.fromkeys(("right", "right_absent", "there", "found"), np.nan)
+        row = {"method": spec} | {name: each.sum(1).mean() for name, each in counts.items()}
+        row |= dict.fromkeys(("right", "right_absent", "there", "found"), np.nan)
         if present is not None:
-            shares = {
-                "right": _share(present, T > 0),
-                "right_absent": _share(~present, T < 0),
-                "there": _share(present, unknown),
-                "found": _share(T > 0, unknown & present),
-            }
-        table.append({"method": spec, **means, **shares})
+            row["right"] = _share(present, T > 0)
+            row["right_absent"] = _share(~present, T < 0)
+            row["there"] = _share(present, unknown)
+            row["found"] = _share(T > 0, unknown & present)
+        table.append(row)
     return pd.DataFrame(table)
 
 
@@ -223,13 +221,8 @@ def label_distances(
     np.fill_diagonal(symmetric, 0.0)
     order = leaves_list(linkage(squareform(symmetric), "average", optimal_ordering=True))
     names = np.array(classes, object)[present[order]]
-    return pd.DataFrame(
-        {
-            "class": np.repeat(names, len(order)),
-            "other": np.tile(names, len(order)),
-            "distance": between[np.ix_(order, order)].ravel(),
-        }
-    )
+    matrix = pd.DataFrame(between[np.ix_(order, order)], names, names)
+    return matrix.rename_axis(index="class", columns="other").stack().reset_index(name="distance")
 
 
 def _row(ids: pd.Index, query: str, *, by_number: bool) -> int:

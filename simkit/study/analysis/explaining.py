@@ -26,6 +26,7 @@ from simkit.learn.trained import BATCH, Trained, check_maps, evaluating
 from simkit.study.analysis import checks
 from simkit.study.analysis.checks import Methods
 from simkit.study.analysis.learning import innermost
+from simkit.study.cells import is_full
 from simkit.study.frames import frame
 from simkit.study.sources import ImageTransform, StudyData, decoded
 
@@ -109,16 +110,15 @@ def _train_each(
     **training: Any,
 ) -> dict[str, Trained]:
     specs = checks.some(methods, asker)
-    for name in watch:
-        if name not in specs:
-            raise BadInput(
-                f"{asker}: {name!r} is watched and not trained; methods are {', '.join(specs)}"
-            )
+    for name in set(watch) - set(specs):
+        raise BadInput(
+            f"{asker}: {name!r} is watched and not trained; methods are {', '.join(specs)}"
+        )
     bought: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
     bought |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
     trained = {}
     for spec in specs:
-        own = "full-subset" if spec.partition("+")[0] == "full" else scheme
+        own = "full-subset" if is_full(spec) else scheme
         labels = material.readable(simulate(material.truth("train"), own, **bought), "train")
         method = make(spec)
         task = prepare(Task(labels, inputs), method, **training)
@@ -140,15 +140,15 @@ def explained(
 
 
 def explanations(
-    trained: Trained, inputs: Any, *, batch: int = BATCH
-) -> Iterator[NDArray[np.float32]]:
-    """(b, L, h, w) class maps of one batch of inputs after the other, as the method scores by them.
+    model: Model, method: Method, state: nn.Module, inputs: Any, batch: int = BATCH
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Rows (b,) and their class maps (b, L, h, w), one batch of inputs after the other.
 
     Their means are the scores of methods that score by the mean.
     """
     for start in range(0, len(inputs), batch):
         rows = np.arange(start, min(start + batch, len(inputs)))
-        yield explained(trained.model, trained.method, trained.state, inputs, rows)[0]
+        yield rows, explained(model, method, state, inputs, rows)[0]
 
 
 def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth, asker: str) -> None:
@@ -205,20 +205,18 @@ def damage(
     check_models(partial, inputs, truth, "damage")
     checks.part(share, "damage: share", most=0.5)
     checks.part(spread, "damage: spread", most=0.5)
-    classes = np.array(truth.classes, object)
-    parts = []
+    classes, parts = np.array(truth.classes, object), []
     for model, trained in partial.items():
-        start = 0
-        both = (explanations(one, inputs, batch=batch) for one in (full, trained))
-        for full_maps, maps in zip(*both, strict=True):
-            images = np.arange(start, start + len(maps))
-            known = truth.known_rows(images)
-            row, c = np.nonzero(known)
-            columns = {"model": model, "image": images[row], "class": classes[c]}
-            columns |= {"present": truth.rows(images)[known]}
+        first, second = (
+            explanations(one.model, one.method, one.state, inputs, batch) for one in (full, trained)
+        )
+        for (rows, full_maps), (_, maps) in zip(first, second, strict=True):
+            known = truth.known_rows(rows)
+            image, c = np.nonzero(known)
+            columns = {"model": model, "image": rows[image], "class": classes[c]}
+            columns |= {"present": truth.rows(rows)[known]}
             values = _compared(full_maps, maps, share, spread)
             parts.append(pd.DataFrame(columns | {key: v[known] for key, v in values.items()}))
-            start += len(maps)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -266,25 +264,22 @@ class MapCourse:
         checks.same_images(inputs, truth, "MapCourse")
         self.method, self.inputs, self.truth = method, inputs, truth
         self.share = checks.part(share, "MapCourse: share", most=0.5)
-        self.rows: list[dict[str, Any]] = []
+        self.rows: list[tuple[Any, ...]] = []
 
     def __call__(self, *step: object) -> None:
         """Nothing is kept of single steps."""
 
     def after_epoch(self, epoch: int, model: Model, state: nn.Module) -> None:
         """Measure the maps of all inputs."""
-        every, parts = np.arange(len(self.inputs)), []
-        for start in range(0, len(every), BATCH):
-            rows = every[start : start + BATCH]
-            cells = _cells(explained(model, self.method, state, self.inputs, rows)[0])
+        parts = []
+        for _, maps in explanations(model, self.method, state, self.inputs):
+            cells = _cells(maps)
             parts.append(np.stack([*_ends(cells, self.share), cells.mean(-1)], axis=-1))
-        values = np.concatenate(parts)
+        values, every = np.concatenate(parts), np.arange(len(self.inputs))
         present, known = self.truth.rows(every), self.truth.known_rows(every)
         for labels, mask in (("present", present & known), ("absent", ~present & known)):
             if mask.any():
-                top, bottom, logit = values[mask].mean(0).tolist()
-                row = {"epoch": epoch, "labels": labels, "top": top, "bottom": bottom}
-                self.rows.append(row | {"logit": logit})
+                self.rows.append((epoch, labels, *values[mask].mean(0).tolist()))
 
     def table(self, model: str) -> pd.DataFrame:
         """A row for each epoch, and for present and absent classes.
@@ -292,10 +287,8 @@ class MapCourse:
         Columns: model, epoch, labels ("present" or "absent"), and the means over such classes of
         all images of top, bottom and logit (the mean of a map).
         """
-        columns = ["epoch", "labels", "top", "bottom", "logit"]
-        table = pd.DataFrame(self.rows, columns=columns)
-        table.insert(0, "model", model)
-        return table
+        rows = [(model, *row) for row in self.rows]
+        return pd.DataFrame(rows, columns=["model", "epoch", "labels", "top", "bottom", "logit"])
 
 
 def top_scores(
@@ -329,7 +322,7 @@ def top_scores(
     checks.by_name(models, "model", "{'an': trained}", "top_scores")
     parts = {}
     for model, trained in models.items():
-        chosen = checks.places(classes, len(trained.classes), "top_scores")
+        chosen = checks.indices(classes, len(trained.classes), "top_scores: a class")
         checks.count(ranks, "top_scores: ranks", most=len(chosen))
         scores = trained.scores(inputs)[:, chosen].astype(np.float64)
         highest = expit(-np.sort(-scores, axis=1)[:, :ranks])

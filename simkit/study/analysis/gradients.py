@@ -18,13 +18,13 @@ from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.methods.boostlu import BoostLU
 from simkit.study.analysis import checks
 from simkit.study.analysis.checks import Methods
-from simkit.study.analysis.learning import LABEL_KINDS, kinds
+from simkit.study.analysis.learning import kinds
 
-_NAMES = {  # of LABEL_KINDS, in this order
-    "true positive": "named present",
-    "false negative": "false negative",
-    "true negative": "true negative",
-}
+_NAMES = ("named present", "true negative", "false negative")  # of LABEL_KINDS
+_ORDER = pd.MultiIndex.from_product(
+    [("named present", "false negative", "true negative"), ("above", "below")],
+    names=["labels", "cells"],
+)
 _AT_ONCE = 64  # images
 _SUMS = {"number": "sum", "push": "sum", "closed": "sum", "error": "max"}
 
@@ -105,24 +105,21 @@ def cell_gradients(
     BoostLU (Kim et al., CVPR 2023), Eqs 4, 9, 10.
     """
     rows = _asked(np.shape(maps), 4, labels, truth)
-    maps, kind, parts = np.asarray(maps), kinds(labels, truth), []
-    order = [(LABEL_KINDS.index(name), above) for name in _NAMES for above in (True, False)]
+    maps, parts = np.asarray(maps), []
+    kind = np.array([*_NAMES, None], object)[kinds(labels, truth)]  # None where nobody knows
     for spec in checks.some(methods, "cell_gradients"):
         method, state = _started(spec, labels)
         sums = []
         for some in np.array_split(rows, -(-len(rows) // _AT_ONCE)):
-            cells = _cells(method, state, labels.rows(some), maps[some]).assign(number=1)
-            cells["kind"] = kind[some].repeat(maps.shape[2] * maps.shape[3])
-            sums.append(cells.groupby(["kind", "above"]).agg(_SUMS))
-        table = pd.concat(sums).groupby(level=[0, 1]).agg(_SUMS)
-        table = table.loc[[each for each in order if each in table.index]].reset_index()
-        table["push"] /= table["number"]
-        table["closed"] /= table["number"]
-        table["labels"] = [_NAMES[LABEL_KINDS[place]] for place in table.pop("kind")]
-        table["cells"] = np.where(table.pop("above"), "above", "below")
-        parts.append(table.assign(method=spec))
-    columns = ["method", "labels", "cells", "number", "push", "closed", "error"]
-    return pd.concat(parts, ignore_index=True)[columns]
+            cells = _cells(method, state, labels.rows(some), maps[some])
+            cells["labels"] = kind[some].repeat(maps.shape[2] * maps.shape[3])
+            sums.append(cells.groupby(_ORDER.names).agg(_SUMS))
+        table = pd.concat(sums).groupby(_ORDER.names).agg(_SUMS)
+        table = table.loc[_ORDER.intersection(table.index, sort=False)].reset_index()
+        table[["push", "closed"]] = table[["push", "closed"]].div(table["number"], axis=0)
+        table.insert(0, "method", spec)
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True)
 
 
 def _cells(
@@ -134,9 +131,9 @@ def _cells(
     # The loss is a mean over entries and the logit one over cells: times all of them.
     push = leaf.numel() * _gradient(method, state, labels, out, leaf)
     closed, above = _closed(method, state, labels, leaf.detach())
-    error = (push - closed).abs()
-    columns = {"above": above, "push": push, "closed": closed, "error": error}
-    return pd.DataFrame({name: values.numpy().ravel() for name, values in columns.items()})
+    columns = {"push": push, "closed": closed, "error": (push - closed).abs()}
+    table = pd.DataFrame({name: values.numpy().ravel() for name, values in columns.items()})
+    return table.assign(cells=np.where(above.numpy().ravel(), "above", "below"), number=1)
 
 
 def _closed(method: Method, state: nn.Module, codes: Tensor, maps: Tensor) -> tuple[Tensor, Tensor]:

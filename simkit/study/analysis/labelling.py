@@ -16,7 +16,7 @@ from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
-from simkit.study.analysis.checks import by_name, rows
+from simkit.study.analysis.checks import by_name, indices
 
 STATES = ("present", "absent", "missing present", "missing absent")
 
@@ -44,14 +44,14 @@ def revealed(
     BadInput
         For labels of other images or classes, for none, and for an image that is not there.
     """
-    (image,) = rows([image], len(truth.images), "revealed")
-    tables = {}
+    (row,) = indices([image], len(truth.images), "revealed: image")
+    parts = []
     for name, labels in _labels(truth, labelled, "revealed"):
-        columns = {"class": truth.classes, "present": truth.rows([image])[0]}
-        columns["state"] = labels.rows([image])[0]
-        dollars = cost(labels, prices).dollars / max(1, int(labels.asked.sum()))
-        tables[name] = pd.DataFrame(columns | {"dollars": dollars})
-    return _by_scheme(tables)
+        columns = {"scheme": name, "class": truth.classes, "present": truth.rows([row])[0]}
+        columns["state"] = labels.rows([row])[0]
+        columns["dollars"] = cost(labels, prices).dollars / max(1, int(labels.asked.sum()))
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)
 
 
 def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.DataFrame:
@@ -75,15 +75,14 @@ def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.Dat
         For labels of other images or classes, and for none.
     """
     order = np.argsort(-truth.counts, kind="stable")
-    tables = {}
+    parts = []
     for name, labels in _labels(truth, labelled, "distributions"):
-        present, absent = labels.per_class(PRESENT), labels.per_class(ABSENT)
-        columns = {"class": truth.classes, "true": truth.counts}
-        table = pd.DataFrame(columns | {"present": present, "absent": absent}).iloc[order]
-        table.insert(1, "rank", range(len(order)))
+        table = pd.DataFrame({"scheme": name, "class": truth.classes, "true": truth.counts})
+        table["present"], table["absent"] = labels.per_class(PRESENT), labels.per_class(ABSENT)
         table["found"] = table["present"] / table["true"].where(table["true"] > 0)
-        tables[name] = table
-    return _by_scheme(tables)
+        parts.append(table.iloc[order])
+        parts[-1].insert(2, "rank", range(len(order)))
+    return pd.concat(parts, ignore_index=True)
 
 
 def depths(
@@ -126,7 +125,7 @@ def depths(
         )
     levels = pd.DataFrame({"depth": _levels(hierarchy), "classes": 1, "leaves": 0})
     levels.loc[hierarchy.leaves, "leaves"] = 1
-    tables = {}
+    parts = []
     for name, labels in _labels(truth, labelled, "depths"):
         asked = np.flatnonzero(labels.asked)
         if not len(asked):
@@ -138,8 +137,9 @@ def depths(
         sums = levels.assign(**columns).groupby("depth", as_index=False).sum()
         table = sums.melt(["depth", "classes", "leaves"], var_name="state", value_name="count")
         table["share"] = table["count"] / (len(asked) * table["classes"])
-        tables[name] = table.sort_values("depth", kind="stable")
-    return _by_scheme(tables)
+        table.insert(0, "scheme", name)
+        parts.append(table.sort_values("depth", kind="stable"))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _labels(
@@ -150,10 +150,6 @@ def _labels(
     for name, labels in labelled.items():
         labels.check_about(truth, f"{asker}: labels {name!r}")
         yield name, labels
-
-
-def _by_scheme(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat(tables, names=["scheme"]).reset_index(level=0).reset_index(drop=True)
 
 
 def _levels(hierarchy: Hierarchy) -> NDArray[np.int64]:
@@ -188,31 +184,28 @@ def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:
                       and that share simulated
         agreement     name, share (the measured number), simulated
     """
-    found: list[dict[str, Any]] = _matrix("matrix", fitted.confusion)
-    if (votes.gold >= 0).any():
-        found += _matrix("gold", measured(votes))
-    workers = zip(votes.workers, fitted.votes, fitted.miss, fitted.false_alarm, strict=True)
-    for name, cast, miss, false_alarm in workers:
-        errors = {"miss": miss, "false_alarm": false_alarm}
-        found.append({"part": "worker", "name": name, "votes": cast, **errors})
+    workers = {"part": "worker", "name": votes.workers, "votes": fitted.votes}
+    workers |= {"miss": fitted.miss, "false_alarm": fitted.false_alarm}
     real = agreement(votes, maybe=fitted.maybe)
     simulated = agreement(simulate_votes(fitted, votes, seed=seed))
-    counts = zip(real.yes_counts, simulated.yes_counts, strict=True)
-    measures = [("yes", str(people), *shares) for people, shares in enumerate(counts)]
-    for (name, number), (_, again) in zip(real.rows(), simulated.rows(), strict=True):
-        measures.append(("agreement", name, number, again))
-    keys = ("part", "name", "share", "simulated")
-    found += [dict(zip(keys, values, strict=True)) for values in measures]
-    names = ["part", "name", "answer", "votes", "share", "simulated", "miss", "false_alarm"]
-    return pd.DataFrame(found, columns=names)
+    people: dict[str, Any] = {
+        "part": "yes",
+        "name": [str(number) for number in range(len(real.yes_counts))],
+    }
+    people |= {"share": real.yes_counts, "simulated": simulated.yes_counts}
+    names, shares = zip(*real.rows(), strict=True)
+    measures = {"part": "agreement", "name": names, "share": shares}
+    measures["simulated"] = [number for _, number in simulated.rows()]
+    gold = [_matrix("gold", measured(votes))] if (votes.gold >= 0).any() else []
+    parts = [_matrix("matrix", fitted.confusion), *gold, workers, people, measures]
+    columns = ["part", "name", "answer", "votes", "share", "simulated", "miss", "false_alarm"]
+    return pd.concat(map(pd.DataFrame, parts), ignore_index=True).reindex(columns=columns)
 
 
-def _matrix(part: str, votes: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Rows of a matrix (absent and present, answers), the present ones first."""
-    return [
-        {"part": part, "name": name, "answer": answer, "votes": number, "share": share}
-        for name, numbers in (("present", votes[1]), ("absent", votes[0]))
-        for answer, number, share in zip(
-            WORDS, numbers, numbers / (numbers.sum() or np.nan), strict=True
-        )
-    ]
+def _matrix(part: str, votes: NDArray[np.float64]) -> dict[str, Any]:
+    """Columns about a matrix (absent and present, answers), the present ones first."""
+    votes = votes[::-1]
+    shares = votes / np.where(votes.any(1, keepdims=True), votes.sum(1, keepdims=True), np.nan)
+    names, answers = np.repeat(["present", "absent"], len(WORDS)), [*WORDS, *WORDS]
+    columns = {"part": part, "name": names, "answer": answers}
+    return columns | {"votes": votes.ravel(), "share": shares.ravel()}

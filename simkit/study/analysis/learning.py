@@ -146,15 +146,15 @@ def memorisation(
     for name, losses in recorded(task, methods, _an_loss, **training).items():
         for place, kind in enumerate(LABEL_KINDS):
             own = losses[:, which == place]  # (epochs, labels)
-            epochs, labels = own.shape
-            if labels:
-                about = {"method": name, "kind": kind, "epoch": np.arange(1, epochs + 1)}
-                highest = np.bincount(own.argmax(0), minlength=epochs)
-                counts = {"labels": labels, "highest": highest, "share": highest / labels}
-                quartiles = np.quantile(own, (0.25, 0.5, 0.75), axis=1)
-                means = {"mean": own.mean(1, dtype=float)}
-                means |= dict(zip(("low", "median", "high"), quartiles, strict=True))
-                parts.append(pd.DataFrame(about | counts | means))
+            if not own.size:
+                continue
+            part = pd.DataFrame({"method": name, "kind": kind, "epoch": range(1, len(own) + 1)})
+            part["labels"] = own.shape[1]
+            part["highest"] = np.bincount(own.argmax(0), minlength=len(own))
+            part["share"] = part["highest"] / part["labels"]
+            part["mean"] = own.mean(1, dtype=float)
+            part[["low", "median", "high"]] = np.quantile(own, (0.25, 0.5, 0.75), axis=1).T
+            parts.append(part)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -201,13 +201,10 @@ def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArr
         By method (epochs, N, L) bool: the selection of an epoch, or all so far where selections
         last.
     """
-
-    def look(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        return method.selected(batch, out, state)
-
+    found = recorded(task, methods, lambda method, *step: method.selected(*step), **training)
     return {
         name: np.logical_or.accumulate(selected) if _lasting(name) else selected
-        for name, selected in recorded(task, methods, look, **training).items()
+        for name, selected in found.items()
     }
 
 
@@ -296,39 +293,30 @@ def corrections(
     Kim et al., CVPR 2022, Fig. 3.
     """
     N = task.labels.shape[0]
-    method = checks.one_method(method, "corrections: method")
-    why = dict.fromkeys(
-        checks.rows([] if images is None else images, N, "corrections"), "asked for"
-    )
+    rows = checks.indices([] if images is None else images, N, "corrections: image").tolist()
+    why = dict.fromkeys(rows, "asked for")
     for name, number in (("best", best), ("worst", worst)):
         checks.count(number, f"corrections: {name}", least=0)
-    corrected = selections(task, [method], **training)[method] & _unknown(task, truth)[1]
+    (selected,) = selections(task, [method], **training).values()
+    corrected = selected & _unknown(task, truth)[1]
     if images is None:
         gain = (corrected.sum(0) * np.where(truth.rows(np.arange(N)), 1, -1)).sum(1)
         why = dict.fromkeys(np.argsort(-gain, kind="stable")[:best].tolist(), "most right")
         rest = [row for row in np.argsort(gain, kind="stable").tolist() if row not in why]
         why |= dict.fromkeys(rest[:worst], "most wrong")
-    rows, epochs = np.array([*why], int), len(corrected)
-    corrected, given = corrected[:, rows], task.labels.rows(rows) == PRESENT
-    present, ever = truth.rows(rows), corrected.any(0)
-    first = np.where(ever, corrected.argmax(0), epochs)
-    order = np.lexsort((-corrected.sum(0), first, ~given), axis=1)
-    shown = np.take_along_axis(given | present | ever, order, 1)
-    place = np.nonzero(shown)[0].repeat(epochs)
-    c, epoch = order[shown].repeat(epochs), np.tile(np.arange(epochs), shown.sum())
-    return pd.DataFrame(
-        {
-            "method": method,
-            "row": rows[place],
-            "image": task.labels.images[rows[place]].astype(str),
-            "why": np.array([*why.values()], object)[place],
-            "class": np.array(truth.classes, object)[c],
-            "given": given[place, c],
-            "present": present[place, c],
-            "epoch": epoch + 1,
-            "corrected": corrected[epoch, place, c],
-        }
-    )
+    parts = []
+    for row, reason in why.items():
+        about = {"method": method, "row": row, "image": str(task.labels.images[row]), "why": reason}
+        given, present = task.labels.rows([row])[0] == PRESENT, truth.rows([row])[0]
+        own = corrected[:, row]  # (epochs, L)
+        ever = own.max(0)
+        first = np.where(ever, own.argmax(0), len(own))
+        for c in np.lexsort((-own.sum(0), first, ~given)):
+            if given[c] or present[c] or ever[c]:
+                label = {"class": truth.classes[c], "given": given[c], "present": present[c]}
+                course = {"epoch": np.arange(1, len(own) + 1), "corrected": own[:, c]}
+                parts.append(pd.DataFrame(about | label | course))
+    return pd.concat(parts, ignore_index=True)
 
 
 def _unknown(task: Task, truth: Truth) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:

@@ -12,33 +12,24 @@ from scipy.special import expit
 from torch import nn
 
 from simkit.data.dataset import Boxes
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Method
 from simkit.learn.methods.base import Around
 from simkit.learn.methods.scl import SpatialConsistencyLoss
-from simkit.learn.metrics import (
-    average_precision,
-    map_by_labels,
-    mean_ap,
-    pointing_game,
-    pointing_hits,
-)
+from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.trained import Trained
 from simkit.study.analysis import checks
 from simkit.study.analysis.explaining import check_models, explained
-from simkit.study.analysis.learning import LABEL_KINDS, kinds
+from simkit.study.analysis.learning import kinds
 from simkit.study.sources import StudyData
 
 Picks = Sequence[tuple[int, str]]  # row of an image, name of a class
 Draws = Iterable[Mapping[str, Trained]]  # of each draw its models by method
-_NAMES = {  # of LABEL_KINDS, in this order
-    "true positive": "annotated positive",
-    "false negative": "unannotated positive",
-    "true negative": "negative",
-}
+_NAMES = ("annotated positive", "negative", "unannotated positive")  # of LABEL_KINDS
+_NEGATIVE = _NAMES.index("negative")
 _SIZES = {2: ("small", "large"), 3: ("small", "medium", "large")}
 _RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw", "dollars", "seconds")
 
@@ -111,7 +102,7 @@ class HeatMaps:
                     "or scl(weight=0) to watch it without its loss"
                 )
             inner, self.depth = inner.inner, self.depth + 1
-        self.images = np.array(checks.rows(images, None, "HeatMaps"), np.int64)
+        self.images = np.array(checks.counts(images, "HeatMaps: image", least=0), np.int64)
         self.maps: dict[int, NDArray[np.uint8]] = {}
 
     def __call__(self, epoch: int, batch: object, out: object, state: nn.Module) -> None:
@@ -123,8 +114,9 @@ class HeatMaps:
         """Keep the maps of this epoch."""
         for _ in range(self.depth):
             state = state.inner  # type: ignore[assignment]
-        checks.rows(self.images, len(state.heat), "HeatMaps")  # type: ignore[arg-type]
-        self.maps[epoch] = state.heat[self.images].cpu().numpy()  # type: ignore[index, operator]
+        heat: Any = state.heat
+        checks.indices(self.images, len(heat), "HeatMaps: image")
+        self.maps[epoch] = heat[self.images].cpu().numpy()
 
 
 def heat_maps(
@@ -163,7 +155,7 @@ def heat_maps(
     kind = kinds(labels, truth)[table["image"], c]
     if (kind < 0).any():
         raise BadInput("heat_maps: the truth does not know all that was picked; pick others")
-    table["kind"] = [_NAMES[LABEL_KINDS[place]] for place in kind]
+    table["kind"] = np.array(_NAMES, object)[kind]
     parts = []
     for model, one in kept.items():
         place = pd.Index(one.images).get_indexer(table["image"])
@@ -214,13 +206,12 @@ def located(
         side = next((maps.shape[-1] for maps in one.maps.values()), 1)
         inside = _inside(boxes, one.images, classes, side)
         kind = of_labels[one.images][:, classes]
-        small = (kind != LABEL_KINDS.index("true negative")) & ~inside.any(-1)
-        kind[small] = -1  # no cell has its middle in a box
+        kind[(kind != _NEGATIVE) & ~inside.any(-1)] = -1  # no cell has its middle in a box
         for epoch, maps in one.maps.items():
             values = maps[:, classes].reshape(inside.shape) / 255.0
-            for name, shown in _NAMES.items():
-                if (mask := kind == LABEL_KINDS.index(name)).any():
-                    row = {"model": model, "epoch": epoch, "kind": shown}
+            for place in (0, 2, 1):  # of LABEL_KINDS: positives first
+                if (mask := kind == place).any():
+                    row = {"model": model, "epoch": epoch, "kind": _NAMES[place]}
                     rows.append(row | _means(values[mask], inside[mask]))
     return pd.DataFrame(rows)
 
@@ -260,7 +251,7 @@ def object_size(
     "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
     """
     checks.count(groups, "object_size: groups")
-    chosen = checks.places(classes, truth.shape[1], "object_size")
+    chosen = checks.indices(classes, truth.shape[1], "object_size: a class")
     sides = np.maximum(boxes.corners[:, 2:] - boxes.corners[:, :2], 0).astype(np.float64)
     areas = sides.prod(1) / _sizes(boxes, truth)[boxes.images].prod(1)
     share, every = np.zeros(truth.shape), np.arange(len(truth.images))
@@ -268,16 +259,15 @@ def object_size(
     present = truth.rows(every)
     edges, group = _groups(np.where(present, share, 0.0)[:, chosen], groups)
     absent = (~present & truth.known_rows(every))[:, chosen]
-    words = _SIZES.get(groups, tuple(f"group {n + 1}" for n in range(groups)))
+    words = _SIZES.get(groups, [f"group {n + 1}" for n in range(groups)])
     rows = []
     for about, trained in _each(draws, inputs, truth, "object_size"):
         scores = trained.scores(inputs)[:, chosen]
         for n, word in enumerate(words):
             inside = group == n
-            ap = average_precision(scores, inside, absent | inside)
             part = f"{word}, {edges[n]:.0%} to {edges[n + 1]:.0%}"
-            row = {"by": "object size", "part": part, "count": int(inside.sum())}
-            rows.append({**about, **row, "map": mean_ap(ap)})
+            row = about | {"by": "object size", "part": part, "count": int(inside.sum())}
+            rows.append(row | {"map": mean_ap(average_precision(scores, inside, absent | inside))})
     return pd.DataFrame(rows)
 
 
@@ -311,7 +301,7 @@ def positives(
     ----------
     "Spatial Consistency Loss" (WACV 2023), Fig. 5d and Table 3.
     """
-    chosen = checks.places(classes, truth.shape[1], "positives")
+    chosen = checks.indices(classes, truth.shape[1], "positives: a class")
     known = None if truth.known is None else truth.known[:, chosen]
     numbers = checks.counts(counts, "positives: one of counts")
     rows = []
@@ -320,8 +310,8 @@ def positives(
         present = truth.present[:, chosen]
         for part in map_by_labels(scores, present, known, counts=numbers, at_least=at_least):
             if part.images:
-                row = {"by": "present labels", "part": part.name, "count": part.images}
-                rows.append({**about, **row, "map": part.map})
+                row = about | {"by": "present labels", "part": part.name, "count": part.images}
+                rows.append(row | {"map": part.map})
     return pd.DataFrame(rows)
 
 
@@ -382,31 +372,40 @@ def blind(boxes: Boxes) -> dict[str, float]:
     "centre" is always the middle of the image, "anywhere" any pixel at random: the share of the
     image that a class's boxes cover. Boxes need image sizes.
     """
-    of_images = _sizes(boxes)
-    pairs, which = np.unique(
-        np.stack([boxes.images, boxes.classes], 1), axis=0, return_inverse=True
-    )
-    corners = [boxes.corners[which.ravel() == n] for n in range(len(pairs))]
-    sizes = of_images[pairs[:, 0]][:, ::-1]
-    peaks = np.zeros((len(pairs), 3, 3))
-    peaks[:, 1, 1] = 1
-    covered = [
-        np.any([(x0 <= x) & (x < x1) & (y0 <= y) & (y < y1) for x0, y0, x1, y1 in own], 0).mean()
-        for own, (y, x) in zip(corners, (np.mgrid[:h, :w] for h, w in sizes), strict=True)
-    ]
-    hits = {"centre": pointing_hits(peaks, corners, sizes), "anywhere": np.array(covered)}
-    return {name: pointing_game(values, pairs[:, 1]) for name, values in hits.items()}
+    sizes, turns = _sizes(boxes), []
+    objects = pd.DataFrame({"image": boxes.images, "class": boxes.classes})
+    corners = np.ceil(np.maximum(boxes.corners, 0)).astype(np.int64)  # the pixels within
+    for (image, c), own in objects.groupby(["image", "class"]):
+        width, height = sizes[image]
+        covered = np.zeros((height, width), bool)
+        for x0, y0, x1, y1 in corners[own.index]:
+            covered[y0:y1, x0:x1] = True
+        turns.append((c, covered[(height - 1) // 2, (width - 1) // 2], covered.mean()))
+    hits = pd.DataFrame(turns, columns=["class", "centre", "anywhere"]).astype(float)
+    return hits.groupby("class").mean().mean().to_dict()
 
 
 def _picked(
     picks: Picks, truth: Truth, boxes: Boxes | None, asker: str
 ) -> tuple[pd.DataFrame, NDArray[np.intp]]:
     """Image, class and boxes of each pick, and the index of its class."""
-    picks = checks.picked(picks, truth.classes, len(truth.images), asker)
-    table = pd.DataFrame(picks, columns=["image", "class"])
+    try:
+        table = pd.DataFrame([*picks], columns=["image", "class"])
+    except (TypeError, ValueError):
+        table = pd.DataFrame()
+    if table.empty:
+        example = f"[(0, {truth.classes[0]!r})]"
+        raise BadInput(f"{asker}: picks are {picks!r}; pairs are expected, as {example}")
+    checks.indices(table["image"], len(truth.images), f"{asker}: image")
     c = pd.Index(truth.classes).get_indexer(table["class"])
-    corners = (_corners(boxes, *at) for at in zip(table["image"], c, strict=True))
-    return table.assign(boxes=[each.tolist() for each in corners]), c
+    for name in table["class"][c < 0]:
+        raise unknown(f"class ({asker})", name, truth.classes)
+    table["boxes"] = [[]] * len(table)
+    if boxes is not None and boxes.sizes is not None:
+        corners, own = _shares(boxes), zip(table["image"], c, strict=True)
+        where = [(boxes.images == image) & (boxes.classes == place) for image, place in own]
+        table["boxes"] = [corners[which].tolist() for which in where]
+    return table, c
 
 
 def _sizes(boxes: Boxes, truth: Truth | None = None) -> NDArray[np.int64]:
@@ -419,25 +418,23 @@ def _sizes(boxes: Boxes, truth: Truth | None = None) -> NDArray[np.int64]:
     return boxes.sizes
 
 
-def _corners(boxes: Boxes | None, image: int, c: int) -> NDArray[np.float64]:
-    """(n, 4) x0, y0, x1, y1 as shares of width and height; none where nothing is known."""
-    if boxes is None or boxes.sizes is None:
-        return np.zeros((0, 4))
-    own = (boxes.images == image) & (boxes.classes == c)
-    return boxes.corners[own].astype(np.float64) / np.tile(boxes.sizes[image], 2)
+def _shares(boxes: Boxes) -> NDArray[np.float64]:
+    """(n, 4) corners of the boxes as shares of width and height."""
+    return boxes.corners / np.tile(_sizes(boxes)[boxes.images], 2)
 
 
 def _inside(
     boxes: Boxes, images: NDArray[np.int64], classes: NDArray[np.int64], side: int
 ) -> NDArray[np.bool_]:
     """(n, C, W * W) cells whose middle lies in a box of the class."""
-    inside = np.zeros((len(images), len(classes), side, side), bool)
     middles = (np.arange(side) + 0.5) / side
-    for n, image in enumerate(images.tolist()):
-        for place, c in enumerate(classes.tolist()):
-            for x0, y0, x1, y1 in _corners(boxes, image, c):
-                rows, columns = (y0 <= middles) & (middles < y1), (x0 <= middles) & (middles < x1)
-                inside[n, place] |= rows[:, None] & columns
+    x0, y0, x1, y1 = _shares(boxes).T[..., None]
+    rows, columns = (y0 <= middles) & (middles < y1), (x0 <= middles) & (middles < x1)
+    inside = np.zeros((len(images), len(classes), side, side), bool)
+    for n, image in enumerate(images):
+        own = np.flatnonzero(boxes.images == image)
+        cells = rows[own, :, None] & columns[own, None]
+        np.logical_or.at(inside[n], np.searchsorted(classes, boxes.classes[own]), cells)
     return inside.reshape(*inside.shape[:2], -1)
 
 

@@ -81,14 +81,6 @@ class Scene:
         task = Task(labels, FeatureInputs(np.ascontiguousarray(maps, np.float32)))
         return cls(task, truth, logits.astype(np.float32), min(cls.batch, images))
 
-    @property
-    def shapes(self) -> Tensor:
-        """(L, 2, 2) what a class map adds to the logit of its class in each cell.
-
-        Nothing for the first class, which fills the image; the last stands out most, in a quarter.
-        """
-        return torch.linspace(0, _PEAK, self.truth.shape[1])[:, None, None] * _QUARTER
-
     def entries(self) -> dict[str, Entry]:
         """A known positive, a known negative and an unknown label of the first batch.
 
@@ -134,6 +126,7 @@ def loss_shapes(
     """
     epochs = checks.counts(epochs, "loss_shapes: an epoch")
     entries = scene.entries() if entries is None else entries
+    points = torch.tensor(logits).float()
     parts = []
     for spec in checks.some(methods, "loss_shapes"):
         with warnings.catch_warnings():
@@ -141,8 +134,7 @@ def loss_shapes(
             method = make(spec)
             task = prepare(scene.task, method, settings=Settings(epochs=5))
             for name, entry in entries.items():
-                moved = _Moved(scene, task, method, entry, torch.tensor(logits).float())
-                for epoch, columns in moved.in_epochs(epochs):
+                for epoch, columns in _followed(scene, task, method, entry, points, epochs):
                     about = {"method": spec, "entry": name, "epoch": epoch, "logit": logits}
                     parts.append(pd.DataFrame(about | columns))
     return pd.concat(parts, ignore_index=True)
@@ -167,64 +159,53 @@ def loss_gradient(table: Any, method: str, entry: str, epoch: int, logit: float)
     return float(loss_at(table, method, entry, epoch, logit)["gradient"])
 
 
-class _Moved:
-    """One entry at each of its logits, a run each, in the epochs of a method."""
+def _followed(
+    scene: Scene, task: Task, method: Method, entry: Entry, points: Tensor, epochs: Sequence[int]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each of these epochs, and at its beginning loss, gradient and selection of the entry.
 
-    def __init__(
-        self, scene: Scene, task: Task, method: Method, entry: Entry, logits: Tensor
-    ) -> None:
-        self.scene, self.task, self.method, self.entry = scene, task, method, entry
-        state = method.start(task, Chance.seeded(0))
-        self.state: nn.Module = stack([state] * len(logits))
-        self.optimiser = _optimiser(method, self.state)
-        self.logits = torch.from_numpy(scene.logits).repeat(len(logits), 1, 1)  # (R, N, L)
-        self.logits[:, entry[0], entry[1]] = logits
-        self.pooled = torch.from_numpy(np.asarray(task.inputs.values)).mean((-2, -1))
+    The entry is at each of its logits in a run of its own; the state learns, and logits stay.
+    """
+    (image, c), (N, L) = entry, scene.logits.shape
+    logits = torch.from_numpy(scene.logits).repeat(len(points), 1, 1)  # (R, N, L)
+    logits[:, image, c] = points
+    # Class maps add nothing for the first class; the last stands out most, in a quarter.
+    maps = logits[..., None, None] + torch.linspace(0, _PEAK, L)[:, None, None] * _QUARTER
+    pooled = torch.from_numpy(np.asarray(task.inputs.values)).mean((-2, -1))
+    codes = torch.from_numpy(task.labels.rows(np.arange(N)))
+    state = stack([method.start(task, Chance.seeded(0))] * len(points))
+    optimiser = _optimiser(method, state)
+    batches = torch.arange(N).split(scene.batch)
 
-    def in_epochs(self, epochs: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Each of these epochs, and loss, gradient and selection at its beginning."""
-        changes = self.optimiser is not None or any(True for _ in self.state.buffers())
-        for epoch in range(1, max(epochs) + 1):
-            if epoch in epochs:
-                yield epoch, self.shape()
-            if changes and epoch < max(epochs):
-                self.learn(epoch)
+    def step(index: Tensor) -> tuple[Batch, Outputs, Tensor]:
+        own = maps[:, index].requires_grad_()
+        batch = Batch(index, codes[index].expand(len(points), -1, -1))
+        out = Outputs(own.mean((-2, -1)), own, pooled[index])
+        return batch, out, method.loss(batch, out, state)
 
-    def learn(self, epoch: int) -> None:
-        """One epoch: the state changes, and the logits stay."""
-        for index in torch.arange(len(self.pooled)).split(self.scene.batch):
-            batch, out, _ = self.step(index)
-            if self.optimiser is not None:
-                self.state.zero_grad()
-                self.method.loss(batch, out, self.state).sum().backward()
-                self.optimiser.step()
+    for epoch in range(1, max(epochs) + 1):
+        if epoch in epochs:
+            batch, out, loss = step(batches[0])
+            (slope,) = torch.autograd.grad(loss.sum(), out.maps)
+            size, loss = _averaged(method, batch), loss.detach().double()
+            yield (
+                epoch,
+                {
+                    "loss": (size * (loss - loss.min())).numpy(),
+                    "gradient": (size * slope[:, image, c].sum((-2, -1))).double().numpy(),
+                    "selected": method.selected(batch, out, state)[:, image, c].numpy(),
+                },
+            )
+        for index in batches if epoch < max(epochs) else ():
+            batch, out, loss = step(index)
+            if optimiser is not None:
+                state.zero_grad()
+                loss.sum().backward()
+                optimiser.step()
             with torch.no_grad():
-                self.method.after_batch(batch, out, self.state)
+                method.after_batch(batch, out, state)
         with torch.no_grad():
-            scores = self.logits if self.method.needs.epoch_scores else None
-            self.method.after_epoch(epoch, scores, self.state)
-
-    def step(self, index: Tensor) -> tuple[Batch, Outputs, Tensor]:
-        """A batch in all runs, its outputs, and the logits (R, b, L), a leaf."""
-        codes = torch.from_numpy(self.task.labels.rows(index.numpy()))
-        logits = self.logits[:, index].requires_grad_()
-        maps = logits[..., None, None] + self.scene.shapes
-        batch = Batch(index, codes.expand(len(logits), -1, -1))
-        return batch, Outputs(maps.mean((-2, -1)), maps, self.pooled[index]), logits
-
-    def shape(self) -> dict[str, Any]:
-        """Loss, gradient and selection of the entry at each of its logits."""
-        batch, out, logits = self.step(torch.arange(self.scene.batch))
-        image, c = self.entry
-        loss = self.method.loss(batch, out, self.state).double()
-        (slope,) = torch.autograd.grad(loss.sum(), logits)
-        size = _averaged(self.method, batch)
-        selected = self.method.selected(batch, out, self.state)[:, image, c]
-        return {
-            "loss": (size * (loss - loss.min())).detach().numpy(),
-            "gradient": (size * slope[:, image, c]).double().numpy(),
-            "selected": selected.numpy(),
-        }
+            method.after_epoch(epoch, logits if method.needs.epoch_scores else None, state)
 
 
 def _optimiser(method: Method, state: nn.Module) -> Optimiser | None:

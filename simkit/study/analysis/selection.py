@@ -7,20 +7,25 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from simkit.errors import BadInput, unknown
-from simkit.study.analysis.checks import listed
+from simkit.study.analysis.checks import Methods, listed
+from simkit.study.cells import limits
 from simkit.study.frames import Endless, frame, opened
 from simkit.study.limit import Limit
-from simkit.study.runs import COLUMNS
 
 Table = Any  # a DataFrame, a pyarrow Table or a comparison's runs: what `frame` reads
-Methods = Sequence[str] | str
 RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
-_SCORES = ("map", "map_all", "map_o")
-_REQUIRED = {"scheme": str, "method": str, "reference": bool, "draw": int}  # every run has them
-_TYPES = {pa.string(): str, pa.int64(): int, pa.float64(): float, pa.bool_(): bool}
+_COLUMNS: dict[str, Any] = {
+    "scheme": str, "method": str, "reference": bool, "draw": int,
+    "budget": float | None, "budget_hours": float | None,
+    "images": int | None, "present": int | None, "absent": int | None, "unknown": int | None,
+    "epochs": int | None, "curve_of": str | None,
+    "scheme_spec": str | None, "labels_id": str | None, "test_id": str | None,
+    "class_present": list[int | None] | None, "class_absent": list[int | None] | None,
+    "ap": list[Endless | None] | None, "curve": list[Endless | None] | None,
+    "losses": list[Endless | None] | None,
+}  # fmt: skip
 
 
 def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = "") -> pd.DataFrame:
@@ -40,18 +45,14 @@ def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = ""
         scored on several test splits.
     """
     table = opened(runs)
-    have = list(getattr(table, "columns", ()))
-    names = dict.fromkeys([*columns, *(["test_id"] if "test_id" in have else [])])
-    kinds = {name: _REQUIRED.get(name) or _kind(COLUMNS[name].type) for name in names}
+    tested = ["test_id"] if "test_id" in getattr(table, "columns", ()) else []
+    kinds = {name: _COLUMNS[name] for name in (*columns, *tested)}
+    kinds |= {metric: Endless | None} if metric else {}
     mend = "give a table of runs, as a comparison leaves it"
+    mend += ", and a column of it as metric" if metric else ""
     selected = frame(table, kinds, asker=asker, mend=mend, empty=True)
     if metric:
-        if metric not in have:
-            scores = [name for name in have if name in _SCORES or name not in COLUMNS]
-            raise unknown(f"column of scores ({asker})", metric, scores)
-        number = {metric: Endless | None}
-        values = frame(table, number, asker=asker, mend=mend, empty=True)[metric]
-        selected[metric] = values.where(np.isfinite(values))
+        selected[metric] = selected[metric].where(np.isfinite(selected[metric]))
     check_one_test(selected, asker=asker)
     return selected
 
@@ -65,27 +66,20 @@ def check_one_test(runs: pd.DataFrame, *, asker: str) -> None:
         )
 
 
+def check_one_budget(runs: pd.DataFrame, *, asker: str) -> None:
+    """Raise BadInput where runs are of several budgets, references left aside."""
+    budgets = limits(runs[~runs["reference"]])
+    if len(budgets) > 1:
+        several = ", ".join(map(str, budgets))
+        raise BadInput(f"{asker}: the table holds the budgets {several}; choose one of them")
+
+
 def without_references(runs: pd.DataFrame, *, asker: str) -> pd.DataFrame:
     """The runs that are compared. Raises BadInput where there are none."""
     compared = runs[~runs["reference"]]
     if compared.empty:
         raise BadInput(f"{asker}: the table holds no runs; run a comparison first")
     return compared
-
-
-def limits_of(runs: pd.DataFrame) -> list[Limit]:
-    """The limit of each run."""
-    amounts = runs[["budget", "budget_hours"]].astype(object)
-    return [Limit(*pair) for pair in amounts.where(amounts.notna(), None).to_numpy()]
-
-
-def check_one_budget(runs: pd.DataFrame, *, asker: str, mend: str) -> None:
-    """Raise BadInput where runs are of several budgets, references left aside."""
-    budgets = _budgets(runs[~runs["reference"]])
-    if len(budgets) > 1:
-        raise BadInput(
-            f"{asker}: the table holds the budgets {', '.join(map(str, budgets))}; {mend}"
-        )
 
 
 def within(
@@ -96,7 +90,7 @@ def within(
     Raises BadInput where there are no runs, or none within this budget.
     """
     compared = without_references(runs, asker=asker)
-    budgets, limit = _budgets(compared), Limit(budget, hours)
+    budgets, limit = limits(compared), Limit(budget, hours)
     if not limit and budgets:
         limit = budgets[len(budgets) // 2]
     selected = compared[[each == limit for each in limits_of(compared)]]
@@ -104,6 +98,11 @@ def within(
         known = ", ".join(map(str, budgets)) or "none: amounts are as written"
         raise BadInput(f"{asker}: no runs at the budget {limit}; budgets in the table are {known}")
     return limit, selected
+
+
+def limits_of(runs: pd.DataFrame) -> list[Limit]:
+    """The limit of each run."""
+    return [Limit.of(row) for row in runs[["budget", "budget_hours"]].to_dict("records")]
 
 
 def under(runs: pd.DataFrame, *, scheme: str, asker: str) -> tuple[str, pd.DataFrame]:
@@ -130,12 +129,12 @@ def some_methods(
     Raises BadInput with the nearest name for a method that is not in the table.
     """
     known = list(runs["method"].unique())
-    chosen: Sequence[str] = listed(wanted, f"{asker}: methods")
+    chosen = listed(wanted, f"{asker}: methods")
     check_known(chosen, known, asker=asker)
     if not chosen:
         finite = runs[np.isfinite(runs[metric])]
         means = finite.groupby("method")[metric].mean().reindex(known, fill_value=-1.0)
-        chosen = means.sort_values(ascending=False, kind="stable").index[: max(most, 1)]
+        chosen = list(means.sort_values(ascending=False, kind="stable").index[: max(most, 1)])
     return [name for name in known if name in chosen]
 
 
@@ -144,16 +143,6 @@ def check_known(methods: Iterable[str], known: Sequence[str], *, asker: str) -> 
     for name in methods:
         if name not in known:
             raise unknown(f"method of the table ({asker})", name, known)
-
-
-def check_counted(runs: pd.DataFrame, columns: Sequence[str], *, asker: str) -> None:
-    """Raise BadInput where a run with a score lacks one of these counts."""
-    for name in columns:
-        if runs[name].isna().any():
-            raise BadInput(
-                f"{asker}: a run with a score says nothing in its column {name!r}; give a table of "
-                "runs whose labels were counted, as a comparison leaves it"
-            )
 
 
 def one_result(
@@ -186,16 +175,3 @@ def scores_by_draw(runs: pd.DataFrame, metric: str, *, asker: str) -> pd.DataFra
     table = scored.pivot(index="draw", columns=["scheme", "method"], values=metric)
     order = scored[["scheme", "method"]].drop_duplicates().itertuples(index=False, name=None)
     return table[list(order)]
-
-
-def _budgets(runs: pd.DataFrame) -> list[Limit]:
-    """Ascending, those in hours last."""
-    return sorted({limit for limit in limits_of(runs) if limit}, key=lambda limit: limit.order)
-
-
-def _kind(of: pa.DataType) -> Any:
-    """What a column of this Arrow type holds, as `frame` takes it; lists may hold infinities."""
-    if not pa.types.is_list(of):
-        return _TYPES[of] | None  # type: ignore[operator]
-    inside = _TYPES[of.value_type]
-    return list[(Endless if inside is float else inside) | None] | None  # type: ignore

@@ -162,9 +162,12 @@ def test_the_likeliest_labels_become_the_present_ones() -> None:
     [
         (lambda truth, task: likelihood(task, truth, ["an"], ranks=0), "ranks is 0; a whole"),
         (lambda truth, task: likely_labels(task, truth, images=[0]), "image 0 was not asked"),
-        (lambda truth, task: likely_labels(task, truth, images=40), "no image 40; rows from 0 to"),
+        (lambda truth, task: likely_labels(task, truth, images=40), "image is 40; .* from 0 to 39"),
         (lambda truth, task: likely_labels(task, truth, images=[3], top=-1), "top is -1; a whole"),
-        (lambda truth, task: likely_labels(task, truth, "an,csl", images=[3]), "one method is"),
+        (
+            lambda truth, task: likely_labels(task, truth, "an,csl", images=[3]),
+            "'an,csl' is not",
+        ),
         (
             lambda _, task: readings(task, Truth.of(np.ones((40, 2)), classes=["a", "b"]), "an"),
             "classes",

@@ -201,7 +201,7 @@ def test_a_course_leaves_out_draws_that_stopped_and_epochs_without_numbers() -> 
 def test_runs_without_courses_are_refused(value) -> None:
     with pytest.raises(BadInput, match="'curve'; set curves = true"):
         course(curve=value)
-    with pytest.raises(BadInput, match="'losses'; compare again"):
+    with pytest.raises(BadInput, match="'losses'; set curves = true"):
         course("losses", losses=value)
 
 
@@ -260,8 +260,8 @@ def test_full_learns_from_complete_labels_once_in_a_draw(material, labelled) -> 
 
 
 def test_both_scores_name_what_is_missing(material, labelled) -> None:
-    for labels, methods in (({}, ["an"]), (labelled, [])):
-        with pytest.raises(BadInput, match="nothing to train; give labels"):
+    for labels, methods, words in (({}, ["an"], "no labels came"), (labelled, [], "no method is")):
+        with pytest.raises(BadInput, match=words):
             both_scores(material, labels, methods)
     few = open_source(Source(DATA, ("train", "test"), ("pooled",), "scenes-net"))
     with pytest.raises(BadInput, match="no pooled features of its val split; open it with"):

@@ -164,7 +164,7 @@ def test_similar_classes_stand_side_by_side():
         (lambda: temperature_curves([]), "no method is named"),
         (lambda: temperature_curves(["se"], points=0), "temperature_curves: points is 0"),
         (lambda: temperatures(TASK, ["se"], 4), "image 4 was not asked about"),
-        (lambda: temperatures(TASK, ["se"], 5), "no image 5"),
+        (lambda: temperatures(TASK, ["se"], 5), "image is 5; "),
         (lambda: temperatures(TASK, ["se"], 0, truth=Truth.of(TRUE)), "another data set"),
         (lambda: label_distances(np.full((2, 3), np.nan), ["a", "b"]), "0 of 2 classes"),
     ],

@@ -83,7 +83,7 @@ PARTLY = Truth.of(TRUE & (KNOWN >= 0), classes=CLASSES, known=KNOWN >= 0)
     [
         (lambda: revealed(OTHER, {"x": LABELS}, 0, prices=PRICES), "revealed: labels 'x'"),
         (lambda: revealed(TRUTH, {}, 0, prices=PRICES), "revealed: no labels came; give some"),
-        (lambda: revealed(TRUTH, {"x": LABELS}, 3, prices=PRICES), "no image 3; rows from 0 to 2"),
+        (lambda: revealed(TRUTH, {"x": LABELS}, 3, prices=PRICES), "image is 3; .* from 0 to 2"),
         (lambda: distributions(OTHER, {"x": LABELS}), "distributions: labels 'x'"),
         (lambda: distributions(TRUTH, LABELS), "but a PartialLabels; give some"),
         (lambda: depths(TRUTH, {}, TREE), "depths: no labels came; give some"),

@@ -242,10 +242,10 @@ def test_pictures_are_chosen_by_right_and_wrong_corrections(best, worst) -> None
         (lambda: watched(TASK, [], Counting), "no method is named; name some"),
         (
             lambda: corrections(TASK, TRUTH, images=[N], **HOW),
-            f"corrections: there is no image {N}",
+            f"corrections: image is {N};",
         ),
         (lambda: corrections(TASK, TRUTH, best=-1, **HOW), "corrections: best is -1"),
-        (lambda: corrections(TASK, TRUTH, "an, ll-ct", **HOW), "one method is expected"),
+        (lambda: corrections(TASK, TRUTH, "an, ll-ct", **HOW), "is not the spelling of a method"),
         (lambda: modification(TASK, Truth.of(PRESENT), "ll-r", **HOW), "another data set"),
     ],
 )

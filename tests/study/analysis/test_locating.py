@@ -16,7 +16,7 @@ from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.pointed import pointed
 from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.comparisons import ablation
-from simkit.study.analysis.explaining import explanations, models
+from simkit.study.analysis.explaining import explained, models
 from simkit.study.analysis.locating import (
     HeatMaps,
     activation,
@@ -47,8 +47,9 @@ def test_a_class_map_for_each_model_and_pick(test, trained) -> None:
     own = (boxes.images == n) & (boxes.classes == c)
     np.testing.assert_allclose(table["boxes"][0], boxes.corners[own] / 64, rtol=1e-6)
     assert table["boxes"][1] == []
-    maps = np.concatenate(list(explanations(trained["an+boostlu"], inputs)))
-    np.testing.assert_allclose(table["map"][3], maps[n, c], rtol=1e-5, atol=1e-5)
+    boosted = trained["an+boostlu"]
+    maps, _ = explained(boosted.model, boosted.method, boosted.state, inputs, np.array([n]))
+    np.testing.assert_allclose(table["map"][3], maps[0, c], rtol=1e-5, atol=1e-5)
     score = trained["an+boostlu"].scores(inputs)[n, c]
     np.testing.assert_allclose(table["probability"][3], 1 / (1 + np.exp(-score)), rtol=1e-4)
     assert activation(some, inputs, picks, truth=truth)["boxes"].tolist() == [[]] * 6
@@ -78,7 +79,7 @@ def test_heat_maps_begin_with_what_is_known_and_move(scenes) -> None:
     assert np.min(table["map"][2]) == 1
     np.testing.assert_allclose(table["map"][1], kept.maps[3][1, hidden] / 255)
     beyond = {SPEC: [HeatMaps(make(SPEC), [600])]}
-    with pytest.raises(BadInput, match="HeatMaps: there is no image 600"):
+    with pytest.raises(BadInput, match="HeatMaps: image is 600"):
         models(scenes, [SPEC], "single-positive", settings=SHORT, watch=beyond)
 
 
@@ -232,11 +233,14 @@ FAR = dataclasses.replace(BOXES, images=BOXES.images + 1)
     [
         (lambda: activation({}, [0, 1], [(0, "a")], truth=TRUTH), "activation: no model came"),
         (lambda: activation(MODEL[0], [0, 1], [(0, "x")], truth=TRUTH), "no class .* called 'x'"),
-        (lambda: activation(MODEL[0], [0, 1], [(2, "a")], truth=TRUTH), "there is no image 2"),
+        (
+            lambda: activation(MODEL[0], [0, 1], [(2, "a")], truth=TRUTH),
+            "image is 2; .* from 0 to 1",
+        ),
         (lambda: HeatMaps(make("en+cl"), [0]), "'cl' keeps no heat maps; put scl around it"),
-        (lambda: HeatMaps(make("an+scl"), [2.5]), "HeatMaps: there is no image 2.5"),
+        (lambda: HeatMaps(make("an+scl"), [2.5]), "HeatMaps: image is 2.5"),
         (lambda: heat_maps({}, [(0, "a")], **ABOUT), "no watched model came"),
-        (lambda: heat_maps(KEPT, [], **ABOUT), "heat_maps: no image and class was picked"),
+        (lambda: heat_maps(KEPT, [], **ABOUT), "heat_maps: picks are .*; pairs are expected, as"),
         (lambda: heat_maps(KEPT, [(0, "a")], epochs=[1], **ABOUT), "'m' was watched for 2 epochs"),
         (
             lambda: heat_maps(KEPT, [(0, "c")], labels=LABELS, truth=PARTLY),
@@ -244,7 +248,7 @@ FAR = dataclasses.replace(BOXES, images=BOXES.images + 1)
         ),
         (lambda: located(KEPT, labels=LABELS, truth=TRUTH, boxes=FAR), "other images or classes"),
         (lambda: object_size(MODEL, [0, 1], TRUTH, BOXES, groups=2.5), "groups is 2.5"),
-        (lambda: positives(MODEL, [0, 1], TRUTH, classes=[0, 3]), "one index or more from 0 to 2"),
+        (lambda: positives(MODEL, [0, 1], TRUTH, classes=[0, 3]), "class is 3; .* from 0 to 2"),
         (lambda: positives(MODEL[0], [0, 1], TRUTH), "no model came by name, but a str"),
         (lambda: blind(dataclasses.replace(BOXES, sizes=None)), "do not know the sizes"),
     ],

@@ -30,12 +30,6 @@ def test_a_scene_is_drawn_once_and_its_entries_are_what_they_say() -> None:
         dataclasses.replace(SCENE, task=Task(labels, SCENE.task.inputs)).entries()
 
 
-def test_maps_average_to_the_logit_and_the_rarest_stand_out_most() -> None:
-    shapes = SCENE.shapes
-    assert shapes.mean((-2, -1)).abs().max() < 1e-6
-    assert shapes[0].abs().max() == 0 and shapes[-1].max() == shapes.max() > 5
-
-
 def test_an_is_the_cross_entropy_of_the_entry() -> None:
     assert len(TABLE) == 3 * 2 * len(GRID)
     least = np.log1p(np.exp(-8.0))
