@@ -14,6 +14,7 @@ from simkit.errors import BadInput, unknown
 from simkit.learn.methods import make as make_method
 from simkit.study.analysis import selection
 from simkit.study.analysis.comparisons import gap_columns, mean_columns
+from simkit.study.analysis.learning import layers
 from simkit.study.analysis.selection import RUN, Methods, Table
 from simkit.study.frames import class_names, failures, opened, with_attrs
 from simkit.study.limit import Limit
@@ -102,18 +103,18 @@ def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.D
     """
     rows = []
     for scheme, method in scores:
-        part = _made(kind, method if kind == "method" else scheme)
-        owner = next((one for one in _parts(part) if setting in _defaults(one)), None)
+        parts = _made(kind, method if kind == "method" else scheme)
+        owner = next((one for one in parts if setting in _defaults(one)), None)
         if owner is None:
             continue
-        if limit and kind == "scheme" and part.amount == setting:
+        if limit and kind == "scheme" and owner.amount == setting:
             raise BadInput(
-                f"sweep: amounts are set by the budget, so {setting!r} of {part.name} is what "
+                f"sweep: amounts are set by the budget, so {setting!r} of {owner.name} is what "
                 f"{limit} pays for; sweep another setting, or compare without a budget"
             )
         value = getattr(owner, setting)
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        row = {"scheme": scheme, "method": method, kind: _short(part, owner, setting)}
+        row = {"scheme": scheme, "method": method, kind: _short(parts, owner, setting)}
         row["value"] = _digits(value) if isinstance(value, float) else str(value).lower()
         row |= {"number": float(value) if number else np.nan, "column": (scheme, method)}
         rows.append(row | {"default": value == _defaults(owner)[setting]})
@@ -191,8 +192,8 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
 
 def _family(scheme: str) -> str:
     """A scheme without its amount; as it is where it is none of the registry."""
-    part = _made("scheme", scheme)
-    return scheme if part is None else _short(part, part, part.amount)
+    parts = _made("scheme", scheme)
+    return _short(parts, parts[0], parts[0].amount) if parts else scheme
 
 
 def images_or_labels(
@@ -402,10 +403,10 @@ def _by_scheme(
 
 def _amount(scheme: str, runs: pd.DataFrame, limit: Limit) -> dict[str, Any]:
     """Columns about a scheme and how many labels it has."""
-    part = _made("scheme", scheme)
+    part = next(iter(_made("scheme", scheme)), None)
     setting = None if part is None else part.amount
     specs = runs["scheme_spec"].fillna(scheme) if limit else [scheme]
-    amounts = [float(getattr(_made("scheme", spec), setting)) for spec in specs if setting]
+    amounts = [float(getattr(_made("scheme", spec)[0], setting)) for spec in specs if setting]
     labels = runs[list(_COUNTS)].sum(axis=1).clip(lower=1)
     return {
         "scheme": scheme,
@@ -422,36 +423,30 @@ def _in_order(table: pd.DataFrame, by: str) -> pd.DataFrame:
     return table.iloc[np.lexsort([table[by], line])].reset_index(drop=True)
 
 
-def _made(kind: str, spec: str) -> Any:
-    """The method or scheme; None where the registry does not have it."""
+def _made(kind: str, spec: str) -> list[Any]:
+    """The method and its wrappers, the innermost first, or the scheme; none the registry lacks."""
     try:
-        return _MAKE[kind](spec)
+        return layers(_MAKE[kind](spec))
     except BadInput:
-        return None
-
-
-def _parts(part: Any) -> list[Any]:
-    """A method and its wrappers, the innermost first."""
-    return [] if part is None else [*_parts(getattr(part, "inner", None)), part]
+        return []
 
 
 def _defaults(part: Any) -> Mapping[str, Any]:
     """The default of each setting."""
-    return {
-        field.name: field.default for field in dataclasses.fields(part) if field.name != "inner"
-    }
+    return {one.name: one.default for one in dataclasses.fields(part) if one.name != "inner"}
 
 
-def _short(part: Any, owner: Any, setting: str | None) -> str:
-    """The spelling of a part without `setting` of `owner`, and without defaults."""
-    said = [
-        f"{name}={getattr(part, name)}"
-        for name, default in _defaults(part).items()
-        if getattr(part, name) != default and not (part is owner and name == setting)
-    ]
-    text = f"{part.name}({','.join(said)})" if said else part.name
-    inner = getattr(part, "inner", None)
-    return text if inner is None else f"{_short(inner, owner, setting)}+{text}"
+def _short(parts: Sequence[Any], owner: Any, setting: str | None) -> str:
+    """The spelling of a method with its wrappers, without defaults and `setting` of `owner`."""
+    texts = []
+    for part in parts:
+        said = [
+            f"{name}={getattr(part, name)}"
+            for name, default in _defaults(part).items()
+            if getattr(part, name) != default and not (part is owner and name == setting)
+        ]
+        texts.append(f"{part.name}({','.join(said)})" if said else part.name)
+    return "+".join(texts)
 
 
 def _digits(value: float, mark: str = "") -> str:

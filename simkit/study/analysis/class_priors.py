@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from simkit.errors import BadInput
 from simkit.history import History
-from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
+from simkit.labels.partial import ABSENT, PRESENT
 from simkit.labels.truth import Truth
 from simkit.learn.aids.means import mean_probability
 from simkit.learn.aids.prepare import prepare
@@ -21,7 +21,7 @@ from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.train import train
 from simkit.study.analysis.checks import by_name, count, counts, indices, listed
-from simkit.study.analysis.learning import kinds, recorded, selections
+from simkit.study.analysis.learning import kinds, recorded, selections, unknown_labels
 
 COUNTED = "labels"  # the estimate that trains nothing
 _Mask = NDArray[np.bool_]  # (N, L)
@@ -160,7 +160,7 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
     Ben-Baruch et al., CVPR 2022, Fig. 2, which draws this as an illustration.
     """
     usable = kinds(task.labels, truth) >= 0
-    unknown, present = _unknown(task, truth)
+    unknown, present = unknown_labels(task, truth)
     codes = task.labels.rows(np.arange(len(usable)))
     images = usable.sum(0)
     true = (present & usable).sum(0) / np.maximum(images, 1)
@@ -215,7 +215,7 @@ def likelihood(
     Ben-Baruch et al., CVPR 2022, Eqs 4, 5 and Fig. 4.
     """
     count(ranks, "likelihood: ranks")
-    unknown, present = _unknown(task, truth)
+    unknown, present = unknown_labels(task, truth)
     chance = (unknown & present).sum() / max(unknown.sum(), 1)
     parts = []
     for name, epochs in recorded(task, methods, _logits, **training).items():
@@ -269,7 +269,7 @@ def likely_labels(
     chosen = indices(images, task.labels.shape[0], "likely labels: image").tolist()
     for row in {*chosen} - {*task.rows.tolist()}:
         raise BadInput(f"likely labels: image {row} was not asked about; choose of task.rows")
-    unknown, present = _unknown(task, truth)
+    unknown, present = unknown_labels(task, truth)
     (epochs,) = recorded(task, [method], _logits, **training).values()
     found = []
     for row in chosen:
@@ -289,10 +289,3 @@ def _logits(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Ten
 def _likeliest(unknown: _Mask, scores: NDArray[np.float32]) -> NDArray[np.intp]:
     """Along the last axis, the order of unknown labels by falling scores; then all others."""
     return np.argsort(np.where(unknown, -scores, np.inf), axis=-1, kind="stable")
-
-
-def _unknown(task: Task, truth: Truth) -> tuple[_Mask, _Mask]:
-    """(N, L) labels that are unknown though the truth is known, and those that are present."""
-    images = np.arange(task.labels.shape[0])
-    usable = kinds(task.labels, truth) >= 0
-    return (task.labels.rows(images) == UNKNOWN) & usable, truth.rows(images)

@@ -47,16 +47,12 @@ class ByClass:
         """AP of the class at `place` over draws; None where it has none."""
         return _over_draws(ap[[place]] for ap in self.ap[method].values())[0]
 
-    def shared(self, first: str, second: str) -> list[int]:
-        """Draws that both methods have."""
-        return [draw for draw in self.ap[first] if draw in self.ap[second]]
-
     def differences(self, first: str, second: str) -> list[Interval | None]:
         """AP of `first` minus that of `second` for each class, paired by draw.
 
         Raises BadInput where they share no draw.
         """
-        draws = self.shared(first, second)
+        draws = [draw for draw in self.ap[first] if draw in self.ap[second]]
         if not draws:
             raise BadInput(f"{first} and {second} share no draw; compare methods of one grid")
         return _over_draws(self.ap[first][draw] - self.ap[second][draw] for draw in draws)

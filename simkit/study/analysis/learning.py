@@ -107,6 +107,11 @@ def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
     return kind.astype(np.int8)
 
 
+def layers(part: Any) -> list[Any]:
+    """A method and its wrappers, the innermost first."""
+    return [*layers(part.inner), part] if hasattr(part, "inner") else [part]
+
+
 def innermost(
     method: Method, out: Outputs, state: nn.Module, *, training: bool = True
 ) -> tuple[Method, Outputs, nn.Module]:
@@ -210,10 +215,7 @@ def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArr
 
 def _lasting(spec: str) -> bool:
     """Whether a selection stays, as with LL-Cp."""
-    method = make(spec)
-    while isinstance(method, Around):
-        method = method.inner
-    return isinstance(method, Remembering)
+    return isinstance(layers(make(spec))[0], Remembering)
 
 
 def modification(task: Task, truth: Truth, methods: Methods, **training: Any) -> pd.DataFrame:
@@ -242,8 +244,8 @@ def modification(task: Task, truth: Truth, methods: Methods, **training: Any) ->
     Precision: Kim et al., CVPR 2022, Fig. 4. Rejected false negatives per epoch: Kim et al., CVPR
     2023 (BoostLU), Fig. 5.
     """
-    which, unknown = _unknown(task, truth)
-    wrong = unknown & (which == LABEL_KINDS.index("false negative"))
+    unknown, present = unknown_labels(task, truth)
+    wrong = unknown & present
     parts = []
     for name, selected in selections(task, methods, **training).items():
         modified = selected & unknown
@@ -295,31 +297,33 @@ def corrections(
     N = task.labels.shape[0]
     rows = checks.indices([] if images is None else images, N, "corrections: image").tolist()
     why = dict.fromkeys(rows, "asked for")
-    for name, number in (("best", best), ("worst", worst)):
-        checks.count(number, f"corrections: {name}", least=0)
+    checks.count(best, "corrections: best", least=0)
+    checks.count(worst, "corrections: worst", least=0)
+    unknown, present = unknown_labels(task, truth)
     (selected,) = selections(task, [method], **training).values()
-    corrected = selected & _unknown(task, truth)[1]
+    corrected, given = selected & unknown, task.labels.rows(np.arange(N)) == PRESENT
     if images is None:
-        gain = (corrected.sum(0) * np.where(truth.rows(np.arange(N)), 1, -1)).sum(1)
+        gain = (corrected.sum(0) * np.where(present, 1, -1)).sum(1)
         why = dict.fromkeys(np.argsort(-gain, kind="stable")[:best].tolist(), "most right")
         rest = [row for row in np.argsort(gain, kind="stable").tolist() if row not in why]
         why |= dict.fromkeys(rest[:worst], "most wrong")
     parts = []
     for row, reason in why.items():
         about = {"method": method, "row": row, "image": str(task.labels.images[row]), "why": reason}
-        given, present = task.labels.rows([row])[0] == PRESENT, truth.rows([row])[0]
         own = corrected[:, row]  # (epochs, L)
         ever = own.max(0)
         first = np.where(ever, own.argmax(0), len(own))
-        for c in np.lexsort((-own.sum(0), first, ~given)):
-            if given[c] or present[c] or ever[c]:
-                label = {"class": truth.classes[c], "given": given[c], "present": present[c]}
+        shown = given[row] | present[row] | ever
+        for c in np.lexsort((-own.sum(0), first, ~given[row])):
+            if shown[c]:
+                about |= {"class": truth.classes[c], "given": given[row, c]}
                 course = {"epoch": np.arange(1, len(own) + 1), "corrected": own[:, c]}
-                parts.append(pd.DataFrame(about | label | course))
+                parts.append(pd.DataFrame(about | {"present": present[row, c]} | course))
     return pd.concat(parts, ignore_index=True)
 
 
-def _unknown(task: Task, truth: Truth) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-    """(N, L) kinds of labels, and which are unknown though their truth is known."""
-    which = kinds(task.labels, truth)
-    return which, (task.labels.rows(np.arange(len(which))) == UNKNOWN) & (which >= 0)
+def unknown_labels(task: Task, truth: Truth) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """(N, L) labels that are unknown though the truth is known, and what is present in truth."""
+    images = np.arange(task.labels.shape[0])
+    usable = kinds(task.labels, truth) >= 0
+    return (task.labels.rows(images) == UNKNOWN) & usable, truth.rows(images)

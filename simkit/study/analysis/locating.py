@@ -16,14 +16,13 @@ from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Method
-from simkit.learn.methods.base import Around
 from simkit.learn.methods.scl import SpatialConsistencyLoss
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.trained import Trained
 from simkit.study.analysis import checks
 from simkit.study.analysis.explaining import check_models, explained
-from simkit.study.analysis.learning import kinds
+from simkit.study.analysis.learning import kinds, layers
 from simkit.study.sources import StudyData
 
 Picks = Sequence[tuple[int, str]]  # row of an image, name of a class
@@ -93,15 +92,13 @@ class HeatMaps:
     """
 
     def __init__(self, method: Method, images: Sequence[int] | NDArray[np.integer]) -> None:
-        self.depth = 0  # wrappers around scl
-        inner = method
-        while not isinstance(inner, SpatialConsistencyLoss):
-            if not isinstance(inner, Around):
-                raise BadInput(
-                    f"method {method.name!r} keeps no heat maps; put scl around it, as in en+scl, "
-                    "or scl(weight=0) to watch it without its loss"
-                )
-            inner, self.depth = inner.inner, self.depth + 1
+        around = [isinstance(one, SpatialConsistencyLoss) for one in reversed(layers(method))]
+        if not any(around):
+            raise BadInput(
+                f"method {method.name!r} keeps no heat maps; put scl around it, as in en+scl, or "
+                "scl(weight=0) to watch it without its loss"
+            )
+        self.depth = around.index(True)  # wrappers around scl
         self.images = np.array(checks.counts(images, "HeatMaps: image", least=0), np.int64)
         self.maps: dict[int, NDArray[np.uint8]] = {}
 

@@ -29,6 +29,7 @@ from simkit.learn.steps.optim import Settings
 from simkit.learn.steps.optimiser import Optimiser
 from simkit.study.analysis import checks
 from simkit.study.analysis.checks import Methods
+from simkit.study.analysis.learning import layers
 from simkit.study.frames import frame
 
 Entry = tuple[int, int]  # (image, class)
@@ -218,8 +219,7 @@ def _optimiser(method: Method, state: nn.Module) -> Optimiser | None:
 
 def _averaged(method: Method, batch: Batch) -> int:
     """How many entries the method averages over, so that losses can be drawn side by side."""
-    while hasattr(method, "inner"):
-        method = method.inner
+    method = layers(method)[0]
     b, L = batch.labels.shape[-2:]
     codes = batch.labels[0]
     sizes = {
