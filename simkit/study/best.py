@@ -1,8 +1,8 @@
-"""Which method is best, and how sure is that: the posterior of a normal random-effects model.
+"""The probability that a method is the best, from a normal random-effects model.
 
-Scores of methods that met the same draws are method effects plus draw effects plus noise. The
-effects are shrunk towards their mean by as much as they differ less than the noise would make them
-differ; what is drawn from their posterior says how often each is the highest.
+A score is the sum of a method effect, a draw effect and noise. The posterior shrinks the method
+effects towards their mean, the more so the larger the noise is beside their differences; samples
+from it show how often each effect is the highest.
 """
 
 from __future__ import annotations
@@ -14,36 +14,38 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-SURE = 0.95  # probability from which a method is called the best
-_LEAST_DRAWS = 3  # with two draws of two or three methods the model claims .96 where .85 is true
+SURE = 0.95  # a method is called the best from this probability on
+_LEAST_DRAWS = 3  # with two draws of two or three methods the model claims .96 instead of .85
 _SAMPLES = 4000
-_FAR = 10.0  # standard errors below the best: no candidate, and no part of the common mean
-_TAU = np.geomspace(0.05, 50.0, 60)  # standard errors: spreads of the methods that are considered
-_LEAST = 1e-4  # of mAP: scores of few test images are coarse, and equal differences are no proof
+_FAR = 10.0  # methods more standard errors below the best stay out of the model
+_TAU = np.geomspace(0.05, 50.0, 60)  # grid of the spread of method effects, in standard errors
+# Smallest standard deviation of the noise, in mAP: scores of few test images are coarse, so that
+# equal differences in all draws prove nothing.
+_LEAST = 1e-4
 _ONE_SIDED = 1.64  # normal quantile of 95 %
-MOST_DRAWS = 100  # from there on "more than 100"
+MOST_DRAWS = 100  # larger numbers are written "more than 100"
 
 
 @dataclass(frozen=True)
 class Best:
-    """Methods that met the same draws, and which of them is best.
+    """A comparison of methods over the draws that all of them have.
 
     Attributes
     ----------
     order
-        Their names, the highest mean over the shared draws first.
+        Names of the methods, the highest mean first.
     probability
-        By name, the probability of being the best; methods with equal scores share theirs. Empty
-        where one draw is all there is.
-    equal
-        By name a number, the same for methods with equal scores, draw by draw.
+        By name, the probability of being the best; methods with equal scores share one. Empty with
+        fewer than two draws.
     rivals
         Other names that are better than the first with a probability of 5 % or more.
     draws
-        How many draws all of them share.
+        Number of draws.
+    equal
+        By name, the number of its group: methods of a group have equal scores in every draw.
     more
-        How many more draws would probably tell the first two apart; None where that is known
-        already or nothing can be said; `inf` where they seem equal.
+        Number of additional draws that would probably separate the first two methods; None if they
+        are separated already or no estimate is possible; `inf` if their effects seem equal.
     """
 
     order: tuple[str, ...]
@@ -60,61 +62,62 @@ class Best:
 
     @property
     def ties(self) -> tuple[str, ...]:
-        """Other names whose scores equal those of the first."""
-        own = self.equal.get(self.first)
-        return tuple(name for name in self.order[1:] if own is not None and self.equal[name] == own)
+        """Other names with the same scores as the first."""
+        group = self.equal.get(self.first)
+        if group is None:
+            return ()
+        return tuple(name for name in self.order[1:] if self.equal[name] == group)
 
     @property
     def sure(self) -> bool:
-        """Whether the first, or what has the same scores, is the best with a probability of 95 %
-        or more, over at least three draws."""
+        """Whether the first (or its ties) is the best with a probability of 95 % or more, over at
+        least three draws."""
         likely = self.probability.get(self.first, 0.0) >= SURE and not self.rivals
         return likely and self.draws >= _LEAST_DRAWS
 
     def of(self, names: Iterable[str]) -> float:
-        """Probability that the best is among these."""
+        """Probability that the best method is among these names."""
         return sum({self.equal[n]: self.probability[n] for n in names if n in self.equal}.values())
 
 
 def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0) -> Best:
-    """The probability of being best, for methods compared draw by draw.
+    """The probability of being the best, for methods compared draw by draw.
 
     Parameters
     ----------
     scores
-        By name and draw; methods are compared over the draws that all of them have.
+        Scores in [0, 1] by method and draw; only draws that all methods have are compared.
     smallest
-        A difference below it does not count: the lower one is a rival all the same.
+        Smallest difference that counts: a method that is closer to the first is its rival.
     """
     names = list(scores)
-    draws = sorted(set.intersection(*(set(one) for one in scores.values())))
+    draws = sorted(set.intersection(*(set(by_draw) for by_draw in scores.values())))
     if not draws:
-        means = {name: float(np.mean(list(one.values()))) for name, one in scores.items()}
+        means = {name: float(np.mean(list(by_draw.values()))) for name, by_draw in scores.items()}
         order = sorted(names, key=lambda name: -means[name])
         return Best(tuple(order), {}, tuple(order[1:]), 0)
     Y = np.array([[scores[name][draw] for name in names] for draw in draws])
-    order = [names[place] for place in np.argsort(-Y.mean(0), kind="stable")]
+    order = [names[column] for column in np.argsort(-Y.mean(0), kind="stable")]
     if len(draws) < 2:
         return Best(tuple(order), {}, tuple(order[1:]), len(draws))
-    columns, group = np.unique(Y, axis=1, return_inverse=True)
-    group = group.ravel()
+    columns, inverse = np.unique(Y, axis=1, return_inverse=True)
+    group = {name: int(g) for name, g in zip(names, inverse.ravel(), strict=True)}
     theta = _posterior(columns)
     wins = np.bincount(theta.argmax(1), minlength=columns.shape[1]) / len(theta)
-    place = {name: int(g) for name, g in zip(names, group, strict=True)}
-    probability = {name: float(wins[g]) for name, g in place.items()}
-    first = place[order[0]]
+    probability = {name: float(wins[g]) for name, g in group.items()}
+    first = group[order[0]]
     rivals = tuple(
         name for name in order[1:]
-        if place[name] != first
-        and (theta[:, place[name]] + smallest > theta[:, first]).mean() >= 1 - SURE
+        if group[name] != first
+        and (theta[:, group[name]] + smallest > theta[:, first]).mean() >= 1 - SURE
     )  # fmt: skip
-    others = [place[name] for name in order[1:] if place[name] != first]
+    others = [group[name] for name in order[1:] if group[name] != first]
     more = _more_draws(columns, theta, first, others[0]) if rivals and others else None
-    return Best(tuple(order), probability, rivals, len(draws), place, more)
+    return Best(tuple(order), probability, rivals, len(draws), group, more)
 
 
 def _noise(Y: NDArray[np.float64]) -> tuple[float, int]:
-    """Variance of a score about its method's and its draw's effect; its degrees of freedom."""
+    """Variance of the noise in scores (n, m), and its degrees of freedom."""
     n, m = Y.shape
     mean = Y.mean(0)
     residuals = Y - mean - (Y - mean).mean(1, keepdims=True)
@@ -123,7 +126,7 @@ def _noise(Y: NDArray[np.float64]) -> tuple[float, int]:
 
 
 def _posterior(Y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(S, m) samples of the methods' effects from scores (n, m), no two columns equal."""
+    """(S, m) samples of the method effects, from scores (n, m) without equal columns."""
     n, m = Y.shape
     mean = Y.mean(0)
     theta = np.full((_SAMPLES, m), -np.inf)
@@ -137,11 +140,12 @@ def _posterior(Y: NDArray[np.float64]) -> NDArray[np.float64]:
         theta[:, near] = mean[near]
         return theta
     rng = np.random.default_rng(0)
-    error = v * freedom / rng.chisquare(freedom, _SAMPLES) / n  # squared, of a mean
+    error = v * freedom / rng.chisquare(freedom, _SAMPLES) / n  # squared standard error of a mean
     tau = (_TAU * math.sqrt(v / n)) ** 2
     total = tau + error[:, None]
     spread = float(((mean[near] - average) ** 2).sum())
-    log = -0.5 * (k - 1) * np.log(total) - spread / (2 * total) + 0.5 * np.log(tau)  # flat in tau
+    # The prior is flat in the square root of `tau`, on a grid of equal steps of its logarithm.
+    log = -0.5 * (k - 1) * np.log(total) - spread / (2 * total) + 0.5 * np.log(tau)
     weights = np.cumsum(np.exp(log - log.max(1, keepdims=True)), axis=1)
     pick = rng.random((_SAMPLES, 1)) * weights[:, -1:]
     tau = tau[(weights < pick).sum(1)]
@@ -155,7 +159,7 @@ def _posterior(Y: NDArray[np.float64]) -> NDArray[np.float64]:
 def _more_draws(
     Y: NDArray[np.float64], theta: NDArray[np.float64], first: int, second: int
 ) -> float | None:
-    """Draws to add until the expected difference of two methods is significant."""
+    """Number of additional draws until the expected difference of two methods is significant."""
     gap = float(theta[:, first].mean() - theta[:, second].mean())
     if not gap > 0:
         return math.inf
@@ -165,9 +169,9 @@ def _more_draws(
 
 
 def more_draws_text(more: float | None) -> str:
-    """ "8 more draws would tell", or nothing."""
+    """ "8 more draws would probably separate them", or nothing."""
     if more is None:
         return ""
     if more > MOST_DRAWS:
-        return "more than 100 more draws would be needed to tell"
-    return f"{more:.0f} more draw{'' if more == 1 else 's'} would tell"
+        return "more than 100 more draws would be needed to separate them"
+    return f"{more:.0f} more draw{'' if more == 1 else 's'} would probably separate them"

@@ -1,4 +1,4 @@
-"""A table of runs by scheme, method and budget: means, intervals, the best method."""
+"""Mean scores by scheme, method and budget, their intervals, and the best method."""
 
 from __future__ import annotations
 
@@ -14,18 +14,28 @@ from simkit.study.frames import frame, opened
 from simkit.study.limit import Limit
 from simkit.study.statistics import Interval, interval
 
-SMALLEST = 0.0005  # a gap of less than 0.05 points reads as 0.0: a tie however sure it is
-_READS: dict[str, Any] = {
+SMALLEST = 0.0005  # a difference below 0.05 points prints as 0.0, and so counts as a tie
+_COLUMNS: dict[str, Any] = {
     "scheme": str, "method": str, "draw": int, "reference": bool,
     "budget": float | None, "budget_hours": float | None,
     "dollars": float | None, "seconds": float | None, "images": int | None,
 }  # fmt: skip
-_MEND = "give a comparison's runs, as simkit.open_runs returns them"
+_MEND = "pass the runs of a comparison, as simkit.open_runs returns them"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One method under one scheme within one limit: means over draws. `score` is from 0 to 1."""
+    """One method under one scheme at one limit: means over draws.
+
+    Attributes
+    ----------
+    score
+        Mean score in [0, 1], with its interval.
+    dollars, hours, images
+        Mean cost of the labels, and number of images asked about; hours is None if unknown.
+    by_draw
+        Score of each draw.
+    """
 
     scheme: str
     method: str
@@ -39,37 +49,47 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """All methods under one scheme within one limit, and which is best."""
+    """All methods under one scheme at one limit, and the best of them."""
 
     scheme: str
     limit: Limit
     cells: tuple[Cell, ...]
 
     def cell(self, method: str) -> Cell | None:
-        """The cell of one method, or None where it has no finished run here."""
+        """The cell of one method, or None if it has no finished run."""
         return next((cell for cell in self.cells if cell.method == method), None)
 
     @cached_property
     def best(self) -> Best:
-        """Of the methods, compared draw by draw."""
+        """The comparison of the methods, draw by draw."""
         return best_of({c.method: c.by_draw for c in self.cells}, smallest=SMALLEST)
 
     def difference(self, first: str, second: str) -> Interval:
         """Mean of `first` minus `second` over the draws that both have, with its interval."""
-        scores = [{c.method: c.by_draw for c in self.cells}[name] for name in (first, second)]
-        shared = [draw for draw in scores[0] if draw in scores[1]]
-        return interval([scores[0][draw] - scores[1][draw] for draw in shared])
+        by_method = {c.method: c.by_draw for c in self.cells}
+        higher, lower = by_method[first], by_method[second]
+        return interval([higher[draw] - lower[draw] for draw in higher if draw in lower])
 
     @property
     def highest(self) -> Cell:
-        """The cell of the best method, its score over the draws that all methods have."""
+        """The cell of the method with the highest mean, over the draws that all methods have."""
         return over_shared(next(c for c in self.cells if c.method == self.best.first), self.cells)
 
 
 def lines(runs: Any, *, metric: str = "map") -> list[Line]:
-    """One line for each scheme and limit, in the order of the table, references left out.
+    """One line for each scheme and limit, in the order of the table, without references.
 
-    runs: a comparison's runs or a table of them. Raises BadInput for other tables.
+    Parameters
+    ----------
+    runs
+        The runs of a comparison, or a table of them.
+    metric
+        The column of scores in [0, 1].
+
+    Raises
+    ------
+    BadInput
+        For other tables.
     """
     table = scored(runs, metric)
     table = table[~table["reference"]]
@@ -80,57 +100,59 @@ def lines(runs: Any, *, metric: str = "map") -> list[Line]:
     ]
 
 
-def best_pairs(same: Sequence[Line]) -> tuple[Best, dict[tuple[str, str], Cell]]:
-    """Of all pairs of scheme and method at one budget, compared at once: which is best, with the
-    cells by pair. A pair is called "scheme\\nmethod"."""
-    pairs = {(cell.scheme, cell.method): cell for line in same for cell in line.cells}
+def best_pairs(schemes: Sequence[Line]) -> tuple[Best, dict[tuple[str, str], Cell]]:
+    """The comparison of all pairs of scheme and method at one budget, and the cell of each pair.
+
+    The name of a pair in `Best` is "scheme\\nmethod".
+    """
+    pairs = {(cell.scheme, cell.method): cell for line in schemes for cell in line.cells}
     scores = {"\n".join(pair): cell.by_draw for pair, cell in pairs.items()}
     return best_of(scores, smallest=SMALLEST), pairs
 
 
 def over_shared(cell: Cell, cells: Sequence[Cell]) -> Cell:
-    """A cell with its score over the draws that all these cells have, if there are any."""
-    shared = set.intersection(*(set(one.by_draw) for one in cells))
+    """The cell with its score over the draws that all these cells have, if there are any."""
+    shared = set.intersection(*(set(other.by_draw) for other in cells))
     scores = [score for draw, score in cell.by_draw.items() if draw in shared]
     return replace(cell, score=interval(scores)) if scores else cell
 
 
 def references(runs: Any, *, metric: str = "map") -> list[Cell]:
-    """Everything labelled completely: a cell for `full` and for each wrapper around it."""
+    """The runs of `full`, and of wrappers around it, on complete labels: a cell for each."""
     table = scored(runs, metric)
     return _cells(table[table["reference"] & table["method"].map(is_full)], metric)
 
 
 def is_full(method: str) -> bool:
-    """Whether a method is `full` or a wrapper around it: the oracle, where it has all labels."""
+    """Whether a method is `full` or a wrapper around it: the upper bound on complete labels."""
     return method.partition("+")[0] == "full"
 
 
 def limits(runs: Any) -> list[Limit]:
-    """Budgets, ascending, those in hours last; empty where the amounts were as written."""
+    """Budgets in ascending order, those in hours last; empty where amounts are as written."""
     rows = opened(runs)[["budget", "budget_hours"]].drop_duplicates().to_dict("records")
-    return sorted({one for one in map(Limit.of, rows) if one}, key=lambda one: one.order)
+    return sorted({limit for limit in map(Limit.of, rows) if limit}, key=lambda limit: limit.order)
 
 
 def scored(runs: Any, metric: str) -> pd.DataFrame:
-    """The runs that have this metric, with the columns that a cell is made of."""
-    table = frame(runs, _READS | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
+    """The runs that have this metric, with the columns that cells need."""
+    table = frame(runs, _COLUMNS | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
     return table[table[metric].notna()]
 
 
 def _cells(rows: pd.DataFrame, metric: str) -> list[Cell]:
     return [
         Cell(
-            some["scheme"].iat[0],
+            runs["scheme"].iat[0],
             str(method),
-            Limit.of(some.iloc[0]),
-            interval(some[metric].to_numpy()),
-            float(some["dollars"].mean()),
-            _hours(some["seconds"]),
-            float(some["images"].mean()),
-            dict(zip(some["draw"].tolist(), some[metric].tolist(), strict=True)),
+            Limit.of(runs.iloc[0]),
+            interval(runs[metric].to_numpy()),
+            float(runs["dollars"].mean()),
+            _hours(runs["seconds"]),
+            float(runs["images"].mean()),
+            dict(zip(runs["draw"].tolist(), runs[metric].tolist(), strict=True)),
         )
-        for method, some in rows.groupby("method", sort=False)
+        for method, runs in rows.groupby("method", sort=False)
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""A hash of the source that a run imports: results of other code are not taken for this one's."""
+"""A hash of the source code behind a run, which keeps apart the results of different code."""
 
 from __future__ import annotations
 
@@ -17,27 +17,30 @@ from simkit.errors import BadInput
 from simkit.files import whole
 
 ROOT = Path(__file__).parents[1]
-# What runs import; registries import every file of their package.
+# Where the imports of a run start; registries import every file of their package.
 _STARTS = ("study/worker.py", "annotate/schemes", "learn/methods", "learn/aids", "data")
 
 
 def code_id(parts: Iterable[object] = ()) -> str:
-    """Eight hexadecimal digits; docstrings, comments and line breaks change nothing.
+    """Eight hexadecimal digits, the same whatever the docstrings, comments and line breaks.
 
-    parts: schemes and methods of the run, of which some may be defined outside simkit: then the
-    files of their classes, and of what these inherit from or wrap, count in.
+    Parameters
+    ----------
+    parts
+        Schemes and methods of the run. If they are defined outside simkit, the files of their
+        classes, of the parents of these and of the methods that they wrap are hashed too.
     """
-    modules = {sys.modules.get(kind.__module__) for kind in _kinds(parts)}
+    modules = {sys.modules.get(kind.__module__) for kind in _classes(parts)}
     paths = {Path(file) for module in modules if (file := getattr(module, "__file__", None))}
     return _code_id(tuple(sorted(path for path in paths if ROOT not in path.parents)))
 
 
-def _kinds(parts: Iterable[object]) -> Iterator[type]:
-    """Classes of the parts, of what they wrap, and those these inherit from."""
+def _classes(parts: Iterable[object]) -> Iterator[type]:
+    """Classes of the parts and of the methods that they wrap, and the parents of these."""
     for part in parts:
         yield from type(part).__mro__
         inner = getattr(part, "inner", None)
-        yield from _kinds([] if inner is None else [inner])
+        yield from _classes([] if inner is None else [inner])
 
 
 @cache
@@ -45,34 +48,34 @@ def _code_id(outside: tuple[Path, ...]) -> str:
     raw = hashlib.sha256(platform.python_version().encode())
     for path in [*sorted(ROOT.rglob("*.py")), *outside]:
         raw.update(path.read_bytes())
-    known = cache_folder() / "code.json"  # parsing all files takes a second, reading them does not
+    cached = cache_folder() / "code.json"  # parsing all files takes a second, reading them does not
     with contextlib.suppress(OSError, ValueError, TypeError):
-        before = json.loads(known.read_text("utf-8"))
-        if before["files"] == raw.hexdigest():
-            return str(before["code"])
+        earlier = json.loads(cached.read_text("utf-8"))
+        if earlier["files"] == raw.hexdigest():
+            return str(earlier["code"])
     digest = hashlib.sha256()
-    for path in [*sorted(_reached()), *outside]:
+    for path in [*sorted(_imported_files()), *outside]:
         digest.update(f"{path.name}\n{_source(path)[0]}\n".encode())
     code = digest.hexdigest()[:8]
-    with contextlib.suppress(BadInput), whole(known) as part:
+    with contextlib.suppress(BadInput), whole(cached) as part:
         part.write_text(json.dumps({"files": raw.hexdigest(), "code": code}), "utf-8")
     return code
 
 
-def _reached() -> set[Path]:
-    """Files of simkit that the worker imports, in functions too."""
+def _imported_files() -> set[Path]:
+    """Files of simkit that the worker imports, inside functions too."""
     waiting = [path for start in _STARTS for path in _files(ROOT / start)]
-    reached: set[Path] = set()
+    imported: set[Path] = set()
     while waiting:
         path = waiting.pop()
-        if path not in reached:
-            reached.add(path)
+        if path not in imported:
+            imported.add(path)
             for name in _source(path)[1]:
                 base = ROOT.parent / name.replace(".", "/")
                 waiting += [
                     p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()
                 ]
-    return reached
+    return imported
 
 
 def _files(place: Path) -> list[Path]:

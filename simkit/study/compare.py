@@ -1,4 +1,4 @@
-"""The main job: train every method on every scheme at equal cost, and say which is best where."""
+"""Train every method on every scheme at equal cost, and report the best ones."""
 
 from __future__ import annotations
 
@@ -45,13 +45,20 @@ PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
 class Comparison(Runs):
     """All finished runs of a grid.
 
-    table, reference  one row for each run: those that are compared, and those on complete labels;
-              columns are those of `simkit list columns`.
-    notes     what was odd, such as a budget that a scheme could not spend.
-    validation_dollars  complete validation labels by which settings were chosen: one bill beside
-              all budgets; None where nothing was chosen.
-    left      jobs of other parts that are not there yet; then `table` has this part's runs.
-    parts     with more parts than this (`part`), some have no job to work on.
+    Attributes
+    ----------
+    table, reference
+        The compared runs and the runs on complete labels, one row each; `simkit list columns` has
+        the columns.
+    notes
+        Unusual events, such as a budget that a scheme could not spend.
+    validation_dollars
+        Cost of the complete validation labels on which settings were chosen, in addition to every
+        budget; None without tuning.
+    left
+        Number of unfinished jobs of other parts; if any, `table` has the runs of this part only.
+    parts
+        Largest number of parts (`part`) that all have a job to work on.
     """
 
     grid: Grid = field(default=None)  # type: ignore[assignment]
@@ -61,28 +68,28 @@ class Comparison(Runs):
     parts: int = 1
 
     def summary(self) -> list[Line]:
-        """For each scheme and budget the means of all methods, and which is best."""
+        """For each scheme and budget, the means of all methods and the best of them."""
         return lines(self)
 
     def text(self) -> str:
-        """The sentences that a person wants to read: what to buy first."""
+        """The results in sentences, purchases first."""
         every = [*verdicts(self), *sentences(self), *self.lacking(), *self.bill()]
         return "\n".join([*every, *(f"note: {note}" for note in self.notes)])
 
     def lacking(self) -> list[str]:
-        """A sentence where runs failed."""
+        """A sentence about failed runs, if any."""
         planned, finished = self.planned, len(self.every)
         if finished >= planned:
             return []
         return [f"{planned - finished:,} of {planned:,} runs failed and are left out everywhere"]
 
     def bill(self) -> list[str]:
-        """A sentence about the labels that chose settings."""
+        """A sentence about the cost of tuning, if any."""
         if self.validation_dollars is None:
             return []
         return [
-            "Settings were chosen by complete labels of the validation split, which cost "
-            f"{money(self.validation_dollars)} beside every budget, once for all methods."
+            "Settings were chosen on complete labels of the validation split, which cost "
+            f"{money(self.validation_dollars)} once for all methods, in addition to every budget."
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -130,53 +137,59 @@ def compare(
     preparing: Progress | None = None,
     planned: Callable[[Estimate], None] | None = None,
 ) -> Comparison:
-    """Work through a grid and leave everything in the folder `out`.
+    """Run the comparison of a grid and write its results to the folder `out`.
 
-    Finished jobs in `out` are kept and not run again, so the same call goes on where an earlier one
-    stopped; several at a time do no harm. A job that fails is named in `failures`; the others run
-    on. Tables, pictures and grid.toml appear together at the end, in place of those of an earlier
+    Finished jobs in `out` are kept, so the same call resumes an interrupted comparison; several
+    calls may run at the same time. `failures` names the jobs that failed; the others continue.
+    Tables, figures and grid.toml appear together at the end and replace those of an earlier
     comparison.
 
     Parameters
     ----------
     grid
-        A Grid, a TOML file with one, or its fields as plain values.
+        A Grid, a TOML file, or a dictionary of the grid's fields.
     out
-        The folder for all results.
+        Folder of the results.
     fair
-        Try four settings of every method and scheme first and compare the best ones; the same as
-        the grid's field.
+        Try four settings of every method and scheme first and compare the best ones, as with
+        `fair = true` in the grid.
     executor
-        Any of concurrent.futures whose workers see the same files; else local processes.
+        An executor of concurrent.futures whose workers see the same files; by default local
+        processes.
     workers
-        How many: by default one for each core, or for each GPU where backbones are trained and
-        there are GPUs; 1 works in this process.
+        Number of processes: by default one for each core, or for each GPU where backbones are
+        trained; 1 trains in this process.
     part
-        Such as "3/16" for the third of sixteen shares of the jobs; whoever finds all of them
-        finished writes the tables. A part helps with what others have not finished of a sweep,
-        since nobody can go on without all of it.
+        The share of the jobs to run, such as "3/16" for the third of sixteen; the part that
+        finishes last writes the tables. Every part needs the whole sweep, so each also runs jobs
+        of the sweep that other parts have not finished.
     accept
-        A hash of code, as a comparison names it: results of that code are kept as well.
+        Hash of other code (a warning names it) whose results are used as well.
     progress, preparing
-        Get (runs done, runs) and, where features are computed or pictures decoded before,
-        (pictures done, pictures). In notebooks bars are shown unless SIMKIT_PROGRESS is "off".
+        Called with (runs done, runs) and, while features are computed or images decoded, with
+        (images done, images). By default notebooks show bars, unless SIMKIT_PROGRESS is "off".
     planned
-        Gets the plan of work before it starts.
+        Called with the plan of work before it starts.
+
+    Returns
+    -------
+    Comparison
+        The finished runs.
 
     Raises
     ------
     BadInput
-        For what no job could use, and where no run finishes.
+        If no job could work with the grid or the data, or if every run fails.
     """
     grid, folder = _grid(grid, fair), Path(out)
     if folder.exists() and not folder.is_dir():
-        raise BadInput(f"{folder} is a file; give a folder for the results")
+        raise BadInput(f"{folder} is a file; name a folder for the results")
     share = None if part is None else Part.read(part)
     preparing = preparing or notebook_bar("computing features")
     data = open_source(source_of(grid), progress=preparing)
     check(grid, data)
     if planned is not None:
-        # How many workers other executors have is not known.
+        # The number of workers of other executors is unknown.
         count = workers or getattr(executor, "workers", 1 if executor else None)
         planned(estimate_of(grid, data, folder=folder, workers=count, part=share, accept=accept))
     count = workers or (len(gpus()) or None if grid.pictures else None)
@@ -191,85 +204,88 @@ class _Work:
         self, grid: Grid, data: StudyData, folder: Path, part: Part | None, workers: Workers
     ) -> None:
         self.grid, self.data, self.folder, self.part = grid, data, folder, part
-        self.workers, self.bundles = workers, folder / "bundles"
+        self.workers, self.results = workers, folder / "bundles"
         self.about: dict[str, Any] = {
             "classes": data.data.classes, "leaves": data.data.leaves.tolist(),
         }  # fmt: skip
 
     def run(self, progress: Progress) -> Comparison:
-        every, tried = jobs(self.grid, self.data), sweep(self.grid, self.data)
-        planned, failed = sum(job.runs for job in every), list[str]()
-        others = self._other_code(tried or every)
-        before = sum(job.runs for job in self._mine(tried))
-        total = before + sum(job.runs for job in self._mine(every))
-        if tried:
-            self._begin(tried)
-            swept = self._swept(tried, lambda done, of: progress(done, total))
-            chosen, failed = choose(tried, swept)
-            every = jobs(self.grid, self.data, chosen)
-            others += self._other_code(every)
-        self._begin(every)
-        mine = self._mine(every)
-        trained: Progress = lambda done, of: progress(before + done, total)  # noqa: E731
-        finished = finish(mine, self.bundles, self.workers, trained)
+        planned_jobs, sweep_jobs = jobs(self.grid, self.data), sweep(self.grid, self.data)
+        planned, sweep_failures = sum(job.runs for job in planned_jobs), list[str]()
+        code_notes = self._other_code(sweep_jobs or planned_jobs)
+        sweep_runs = sum(job.runs for job in self._share(sweep_jobs))
+        total = sweep_runs + sum(job.runs for job in self._share(planned_jobs))
+        if sweep_jobs:
+            self._begin(sweep_jobs)
+            swept = self._swept(sweep_jobs, lambda done, of: progress(done, total))
+            chosen, sweep_failures = choose(sweep_jobs, swept)
+            planned_jobs = jobs(self.grid, self.data, chosen)
+            code_notes += self._other_code(planned_jobs)
+        self._begin(planned_jobs)
+        share = self._share(planned_jobs)
+        advance: Progress = lambda done, of: progress(sweep_runs + done, total)  # noqa: E731
+        finished = finish(share, self.results, self.workers, advance)
         left = 0
         if self.part is not None:
-            whole = stored(every, self.bundles, self.workers.accept)
-            left = sum(job.key not in {**whole.done, **whole.failures} for job in every)
-            mine, finished = (mine, finished) if left else (every, whole)
-        tables = [finished.done[job.key].table for job in mine if job.key in finished.done]
-        failures = (*failed, *finished.sentences(mine))
+            of_all_parts = stored(planned_jobs, self.results, self.workers.accept)
+            ended = {**of_all_parts.done, **of_all_parts.failures}
+            left = sum(job.key not in ended for job in planned_jobs)
+            share, finished = (share, finished) if left else (planned_jobs, of_all_parts)
+        tables = [finished.done[job.key].table for job in share if job.key in finished.done]
+        failures = (*sweep_failures, *finished.sentences(share))
         rows = runs.together(tables, **self.about, failures=failures, planned=planned)
         result = Comparison(
-            rows, self.grid, (*dict.fromkeys(others), *notes_of(opened(rows))),
-            self._validation_dollars(tried), left, max(len(tried), len(every)),
+            rows, self.grid, (*dict.fromkeys(code_notes), *notes_of(opened(rows))),
+            self._validation_dollars(sweep_jobs), left, max(len(sweep_jobs), len(planned_jobs)),
         )  # fmt: skip
         return result if left else written(result, self.folder)
 
-    def _mine(self, every: list[Job]) -> list[Job]:
+    def _share(self, every: list[Job]) -> list[Job]:
+        """The jobs of this part."""
         return every if self.part is None else self.part.share(every)
 
-    def _begin(self, every: list[Job]) -> None:
-        stems = [stem(job, self.bundles, self.workers.accept) for job in every]
+    def _begin(self, planned_jobs: list[Job]) -> None:
+        stems = [stem(job, self.results, self.workers.accept) for job in planned_jobs]
         store.begin(self.folder, grid=self.grid.to_toml(), keys=stems, **self.about)
 
-    def _other_code(self, every: list[Job]) -> list[str]:
-        """Notes on results of the accepted code; warns where those of other code are not used."""
-        left = [job.key for job in every if not store.finished(self.bundles, job.stem)]
-        others, accept = store.codes(self.bundles, left), self.workers.accept
-        if accept in others:
-            return [f"results of code {accept} are used, as accepted"]
-        for code, number in others.items():
+    def _other_code(self, planned_jobs: list[Job]) -> list[str]:
+        """Notes on the use of results of accepted code; warns of unused results of other code."""
+        unfinished = [job.key for job in planned_jobs if not store.finished(self.results, job.stem)]
+        codes, accept = store.codes(self.results, unfinished), self.workers.accept
+        if accept in codes:
+            return [f"results of other code ({accept}) are used, as accepted"]
+        for code, number in codes.items():
             warnings.warn(
-                f"results of other code ({code}) are there for {number:,} jobs that will run again;"
-                f" accept {code!r} (--accept {code}) to use them",
+                f"{number:,} jobs have results of other code ({code}) and will run again; "
+                f"accept {code!r} (--accept {code}) to use these results",
                 stacklevel=4,
             )
         return []
 
-    def _swept(self, tried: list[Job], progress: Progress) -> Finished:
-        """The sweep; a part works on its share first, and then on what others left."""
-        mine = self._mine(tried)
-        swept = finish(mine, self.bundles, self.workers, progress)
+    def _swept(self, sweep_jobs: list[Job], progress: Progress) -> Finished:
+        """The sweep; a part runs its own share first, and then the unfinished jobs of others."""
+        share = self._share(sweep_jobs)
+        swept = finish(share, self.results, self.workers, progress)
         if self.part is None:
             return swept
         done, failures = dict(swept.done), dict(swept.failures)
-        start = tried.index(mine[-1]) if mine else 0
-        others = [job for job in [*tried[start:], *tried[:start]] if job not in mine]
-        some = self.workers.count or usable_cores()  # at a time, so that few do the same
+        start = sweep_jobs.index(share[-1]) if share else 0
+        others = [job for job in [*sweep_jobs[start:], *sweep_jobs[:start]] if job not in share]
+        # A few at a time, so that parts seldom run the same job.
+        at_once = self.workers.count or usable_cores()
         while others:
-            done |= stored(others, self.bundles, self.workers.accept).done
-            left = [job for job in others if job.key not in done]
-            more = finish(left[:some], self.bundles, self.workers, silent)
-            done |= more.done
-            failures |= more.failures
-            others = left[some:]
+            done |= stored(others, self.results, self.workers.accept).done
+            unfinished = [job for job in others if job.key not in done]
+            finished = finish(unfinished[:at_once], self.results, self.workers, silent)
+            done |= finished.done
+            failures |= finished.failures
+            others = unfinished[at_once:]
         return Finished(done, failures)
 
-    def _validation_dollars(self, tried: list[Job]) -> float | None:
-        if not tried or self.grid.validation == "complete":  # then each budget pays for them
+    def _validation_dollars(self, sweep_jobs: list[Job]) -> float | None:
+        if not sweep_jobs or self.grid.validation == "complete":  # then each budget pays for them
             return None
-        bill = cost(tuning_labels(tried[0], self.data), tried[0].prices.once_set_up())
+        bill = cost(tuning_labels(sweep_jobs[0], self.data), sweep_jobs[0].prices.once_set_up())
         return float(bill.dollars)
 
 
@@ -287,20 +303,20 @@ def _grid(grid: Any, fair: bool) -> Grid:
 
 
 def written(result: Comparison, folder: Path) -> Comparison:
-    """The comparison, with its files in the folder. Raises BadInput where no run finished."""
+    """The comparison, after writing its files. Raises BadInput if every run failed."""
     if result.table.empty:
         store.ended(folder)
-        raise BadInput(f"every run failed; the first one said: {result.failures[0]}")
+        raise BadInput(f"every run failed; the first error is: {result.failures[0]}")
     files = writers(result.rows)
     for file, text in _texts(result).items():
         files[file] = partial(Path.write_text, data=text, encoding="utf-8")
     for file, name in PICTURES.items():
         files[file] = partial(figures.make(name)(result).savefig, format="png")
     write(files, folder)
-    earlier = {"reference.parquet", "reference.csv", "settings.toml"} - set(files)
-    if result.grid.settings:  # may come from that very file
-        earlier.discard("settings.toml")
-    for name in earlier:
+    outdated = {"reference.parquet", "reference.csv", "settings.toml"} - set(files)
+    if result.grid.settings:  # may have been read from that very file
+        outdated.discard("settings.toml")
+    for name in outdated:
         (folder / name).unlink(missing_ok=True)
     store.ended(folder)
     return result
@@ -323,10 +339,10 @@ def _texts(result: Comparison) -> dict[str, str]:
 
 
 def _settings_toml(chosen: list[dict[str, Any]], grid: Grid) -> str:
-    """What `settings = "settings.toml"` in a grid takes."""
+    """The chosen settings, as `settings = "settings.toml"` in a grid reads them."""
     lines = [
-        f"# Chosen on {grid.data} by complete validation labels, seed {grid.seed}: in a grid,",
-        '# settings = "settings.toml" uses them again.',
+        f"# Chosen on complete validation labels of {grid.data}, seed {grid.seed}.",
+        '# A grid with settings = "settings.toml" uses them again.',
     ]
     for row in chosen:
         scheme = REFERENCE if row["reference"] else row["scheme"]

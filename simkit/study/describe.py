@@ -1,4 +1,4 @@
-"""What a comparison's folder holds, in a few lines; loads neither pandas nor torch."""
+"""A comparison's folder in a few lines; loads neither pandas nor torch."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ _COLUMNS = (
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:
-    """Facts about a comparison's folder, and as `text` those that a person wants to read.
+    """Facts about a comparison's folder by name, and as `text` in sentences.
 
-    Raises BadInput where there are no runs.
+    Raises
+    ------
+    BadInput
+        If the folder has no runs.
     """
-    place = Path(folder)
-    table = read(place, columns=_COLUMNS)
+    folder = Path(folder)
+    table = read(folder, columns=_COLUMNS)
     about = {key.decode(): json.loads(text) for key, text in (table.schema.metadata or {}).items()}
     compared = table.filter(pc.invert(table["reference"]))
 
     def distinct(name: str, rows: pa.Table = table) -> list[Any]:
         return pc.drop_null(rows[name].unique()).to_pylist()
 
-    each = table.group_by("key").aggregate([("bundle_seconds", "max")])  # every job once
+    by_job = table.group_by("key").aggregate([("bundle_seconds", "max")])
     facts: dict[str, Any] = {
         "runs": len(table),
         "schemes": distinct("scheme", compared),
@@ -47,7 +50,7 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
         "planned": about.get("planned", 0),
         "failures": about.get("failures", []),
         "training_hours": (pc.sum(table["train_seconds"]).as_py() or 0.0) / 3600,
-        "bundle_hours": (pc.sum(each["bundle_seconds_max"]).as_py() or 0.0) / 3600,
+        "bundle_hours": (pc.sum(by_job["bundle_seconds_max"]).as_py() or 0.0) / 3600,
         "peak_memory_mb": pc.max(table["peak_memory_mb"]).as_py(),
         "environments": [json.loads(text) for text in distinct("environment")],
     }
@@ -56,45 +59,47 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
     lines = [
         f"{facts['runs']:,}{of} runs: {len(facts['schemes'])} schemes, {len(facts['methods'])} "
         f"methods, {facts['draws']} draws{backbones}",
-        *_how(facts),
+        *_provenance(facts),
     ]
-    if unfinished := _unfinished(place):
+    if unfinished := _unfinished(folder):
         facts["unfinished"] = unfinished
-        lines.append(f"a comparison did not come to its end here: {unfinished} are there")
-    if not (place / "summary.md").is_file():  # which would say it as well
-        lines += [f"failed: {why}" for why in facts["failures"]]
+        lines.append(f"a comparison in this folder is unfinished: {unfinished} are finished")
+    summary = folder / "summary.md"
+    if summary.is_file():  # names the failures, too
+        lines.append(readable(summary, "a summary").read_text("utf-8", "replace"))
     else:
-        lines.append(readable(place / "summary.md", "a summary").read_text("utf-8", "replace"))
+        lines += [f"failed: {why}" for why in facts["failures"]]
     return facts | {"text": "\n".join(lines)}
 
 
-def _unfinished(place: Path) -> str:
-    plan, finished = store.under_way(place), place / "grid.toml"
-    shown = finished.read_text("utf-8", "replace") if finished.is_file() else None
-    if plan["grid"] in ("", shown):
+def _unfinished(folder: Path) -> str:
+    """ "3 of 8 jobs" of a comparison under way, or nothing."""
+    plan, grid_file = store.under_way(folder), folder / "grid.toml"
+    finished_grid = grid_file.read_text("utf-8", "replace") if grid_file.is_file() else None
+    if plan["grid"] in ("", finished_grid):
         return ""
-    done = sum(store.finished(place / "bundles", stem) for stem in plan["keys"])
+    done = sum(store.finished(folder / "bundles", stem) for stem in plan["keys"])
     return f"{done} of {len(plan['keys'])} jobs"
 
 
-def _how(facts: dict[str, Any]) -> Iterator[str]:
-    """With which versions, where and how long."""
-    if made := facts["environments"]:
+def _provenance(facts: dict[str, Any]) -> Iterator[str]:
+    """Versions, machines, training time and memory."""
+    if environments := facts["environments"]:
         programs = [
-            f"{name} {' and '.join(sorted({str(one[name]) for one in made if name in one}))}"
+            f"{name} {' and '.join(sorted({str(e[name]) for e in environments if name in e}))}"
             for name in ("simkit", "code", "torch", "python")
-            if any(one.get(name) for one in made)
+            if any(environment.get(name) for environment in environments)
         ]
-        places = {
-            " ".join(str(one[name]) for name in ("system", "machine", "device") if name in one)
-            for one in made
+        machines = {
+            " ".join(str(e[name]) for name in ("system", "machine", "device") if name in e)
+            for e in environments
         }
-        yield f"made with {', '.join(programs)} on {' and '.join(sorted(places))}"
-    hours, every, peak = facts["training_hours"], facts["bundle_hours"], facts["peak_memory_mb"]
-    if hours:
-        within = f", with annotating and scoring {_time(every)}" if every else ""
+        yield f"made with {', '.join(programs)} on {' and '.join(sorted(machines))}"
+    training, total, peak = facts["training_hours"], facts["bundle_hours"], facts["peak_memory_mb"]
+    if training:
+        annotation = f", {_time(total)} with annotation and evaluation" if total else ""
         memory = "" if peak is None else f"; at most {peak:,.0f} MB in one process"
-        yield f"{_time(hours)} of training{within}{memory}"
+        yield f"{_time(training)} of training{annotation}{memory}"
 
 
 def _time(hours: float) -> str:

@@ -1,4 +1,4 @@
-"""The plan of work before it starts: what is trained, how long it takes, in how much memory."""
+"""The plan of work before it starts: number of trainings, duration and memory."""
 
 from __future__ import annotations
 
@@ -25,16 +25,25 @@ from simkit.study.worker import run_bytes
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a comparison will do.
+    """The work of a comparison; `jobs` and all later fields are of `part` alone, if any.
 
-    runs       trainings that are compared; references: with all labels; tuning: of the sweep.
-    parts      how many parts can have work; what is beyond has none.
-    jobs       pieces of work, those of the sweep included; finished: how many are there already.
-    part       which share of the jobs, such as "3/16", or "" for all; all that follows is of it.
-    hours      of one worker, for what is left, by counting operations for a core of a recent
-               laptop; the progress of a comparison measures it.
-    minutes    of the clock, with so many workers, without starting them and drawing pictures.
-    memory_mb  that one worker takes at most, about.
+    Attributes
+    ----------
+    runs, references, tuning
+        Number of compared trainings, of those on complete labels, and of those of the sweep.
+    part
+        The share of the jobs, such as "3/16"; "" for all.
+    parts
+        Largest number of parts that all have work.
+    jobs, finished
+        Number of jobs, those of the sweep included, and of finished ones.
+    hours
+        Time of one worker for the unfinished jobs, from operation counts for one core of a recent
+        laptop; a rough estimate.
+    minutes
+        Wall-clock time with `workers` workers, without their start and the figures.
+    memory_mb
+        Largest memory of one worker, roughly.
     """
 
     schemes: int
@@ -58,26 +67,27 @@ class Estimate:
         return asdict(self)
 
     def text(self) -> str:
-        """For people, in three or four lines."""
-        limits = f" x {_many(self.limits, 'budget')}" if self.limits else ""
+        """The plan in two or three lines."""
+        limits = f" x {_counted(self.limits, 'budget')}" if self.limits else ""
         also = [f"{self.references:,} with all labels"] if self.references else []
         also += [f"{self.tuning:,} of the sweep before"] if self.tuning else []
         verb = "is" if self.finished == 1 else "are"
         finished = f", of which {self.finished:,} {verb} finished" if self.finished else ""
         share = f"part {self.part}: " if self.part else ""
         lines = [
-            f"plan: {_many(self.schemes, 'scheme')}{limits} x {_many(self.methods, 'method')} x "
-            f"{_many(self.draws, 'draw')}: {_many(self.runs, 'training')}"
+            f"plan: {_counted(self.schemes, 'scheme')}{limits} x "
+            f"{_counted(self.methods, 'method')} x {_counted(self.draws, 'draw')}: "
+            f"{_counted(self.runs, 'training')}"
             + (f", and {' and '.join(also)}" if also else ""),
-            f"{share}{_many(self.jobs, 'job')}{finished}; with --part at most "
-            f"{_many(self.parts, 'part')} can have work",
+            f"{share}{_counted(self.jobs, 'job')}{finished}; with --part at most "
+            f"{_counted(self.parts, 'part')} can have work",
         ]
         if self.finished == self.jobs:
             return "\n".join([*lines, "nothing is left to train"])
         duration = timedelta(seconds=max(1, round(60 * self.minutes)))
         lines.append(
-            f"roughly {duration} of work with {_many(self.workers, 'worker')}, by counting what is "
-            f"computed; about {self.memory_mb:,.0f} MB in each"
+            f"roughly {duration} of work with {_counted(self.workers, 'worker')}, estimated from "
+            f"operation counts; about {self.memory_mb:,.0f} MB per worker"
         )
         return "\n".join(lines)
 
@@ -91,10 +101,14 @@ def estimate(
     accept: str = "",
     preparing: Progress = silent,
 ) -> Estimate:
-    """What `compare` would do, and how long it would take; nothing is written to `out`.
+    """The work that `compare` would do with the same arguments; nothing is written to `out`.
 
-    Features that are not there yet are computed and kept. Raises BadInput as `compare` does before
-    it starts.
+    Missing features are computed and cached.
+
+    Raises
+    ------
+    BadInput
+        As `compare` does before it starts.
     """
     share = None if part is None else Part.read(part)
     data = open_source(planning.source_of(grid), progress=preparing)
@@ -111,60 +125,61 @@ def estimate_of(
     part: Part | None = None,
     accept: str = "",
 ) -> Estimate:
-    """The plan for what is left in the folder of a comparison."""
-    folder = folder / "bundles"
+    """The plan for the unfinished jobs in the folder of a comparison."""
+    results = folder / "bundles"
     workers = workers or (len(gpus()) if grid.pictures else 0) or usable_cores()
-    tried, every = planning.sweep(grid, data), planning.jobs(grid, data)
-    if tried and all(store.finished(folder, stem(job, folder, accept)) for job in tried):
-        chosen, _ = choose(tried, stored(tried, folder, accept))
-        every = planning.jobs(grid, data, chosen)
+    sweep_jobs, jobs = planning.sweep(grid, data), planning.jobs(grid, data)
+    if sweep_jobs and all(
+        store.finished(results, stem(job, results, accept)) for job in sweep_jobs
+    ):
+        chosen, _ = choose(sweep_jobs, stored(sweep_jobs, results, accept))
+        jobs = planning.jobs(grid, data, chosen)
     compared = sum(
-        len(job.draws) * len(one.methods)
-        for job in every for one in job.purchases if not one.reference
+        len(job.draws) * len(purchase.methods)
+        for job in jobs for purchase in job.purchases if not purchase.reference
     )  # fmt: skip
-    mine = [job for some in (tried, every) for job in (part.share(some) if part else some)]
-    left = [job for job in mine if not store.finished(folder, stem(job, folder, accept))]
-    each = [
-        len(job.draws) * sum(planning.seconds(one, grid, data) for one in job.purchases)
-        for job in left
+    share = [*part.share(sweep_jobs), *part.share(jobs)] if part else [*sweep_jobs, *jobs]
+    unfinished = [job for job in share if not store.finished(results, stem(job, results, accept))]
+    seconds = [
+        len(job.draws) * sum(planning.seconds(p, grid, data) for p in job.purchases)
+        for job in unfinished
     ]
-    busy = min(workers, len(left)) or 1
+    busy = min(workers, len(unfinished)) or 1
     return Estimate(
         schemes=len(grid.schemes),
         limits=len(grid.budgets) + len(grid.hours),
         methods=len(grid.methods),
         draws=grid.draws,
         runs=compared,
-        references=sum(job.runs for job in every) - compared,
-        tuning=sum(job.runs for job in tried),
+        references=sum(job.runs for job in jobs) - compared,
+        tuning=sum(job.runs for job in sweep_jobs),
         part="" if part is None else str(part),
-        parts=max(len(tried), len(every)),
-        jobs=len(mine),
-        finished=len(mine) - len(left),
-        hours=sum(each) / 3600,
-        minutes=max(sum(each) / busy, *each, 0.0) / 60 if each else 0.0,
+        parts=max(len(sweep_jobs), len(jobs)),
+        jobs=len(share),
+        finished=len(share) - len(unfinished),
+        hours=sum(seconds) / 3600,
+        minutes=max(sum(seconds) / busy, *seconds, 0.0) / 60 if seconds else 0.0,
         workers=workers,
-        memory_mb=(peak_memory() or 0.0) + _largest_stack(left, grid, data) / 2**20,
+        memory_mb=(peak_memory() or 0.0) + _largest_stack(unfinished, grid, data) / 2**20,
     )
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _largest_stack(left: Sequence[Job], grid: Grid, data: StudyData) -> float:
-    """Bytes of the largest stack there may be: what is trained together is bounded, but for a run
-    that takes more alone."""
+def _largest_stack(unfinished: Sequence[Job], grid: Grid, data: StudyData) -> float:
+    """Largest possible stack, in bytes: at most the grid's `memory`, or one run that takes more."""
     if grid.pictures is not None:
         return 0.0
     largest = 0.0
     images, classes = data.truth("train").shape
-    for purchases in {job.purchases for job in left}:
-        needs = []
-        for spelled in (one.spelled(spec) for one in purchases for spec in one.methods):
+    for purchases in {job.purchases for job in unfinished}:
+        run_sizes = []
+        for spelled in (p.spelled(spec) for p in purchases for spec in p.methods):
             _, width, *sides = data.features["train", kind_of(spelled)].values.shape
             sizes = Sizes(images, classes, width, max(sides, default=None))
-            how = {"width": width, "rows": images, "scored": data.truth("test").shape[0]}
-            needs.append(run_bytes(methods.make(spelled), sizes, **how))
-        largest = max(largest, min(sum(needs), grid.memory * 1e9), *needs)
+            counts = {"width": width, "rows": images, "scored": data.truth("test").shape[0]}
+            run_sizes.append(run_bytes(methods.make(spelled), sizes, **counts))
+        largest = max(largest, min(sum(run_sizes), grid.memory * 1e9), *run_sizes)
     return largest

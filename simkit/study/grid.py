@@ -1,4 +1,4 @@
-"""A grid: what a comparison compares. From keywords or from a TOML file."""
+"""The grid of a comparison: its schemes, methods, budgets and settings, as TOML or in Python."""
 
 from __future__ import annotations
 
@@ -31,23 +31,29 @@ from simkit.study.limit import Limit
 from simkit.study.toml import toml, toml_lines
 
 DEMO = Path(__file__).with_name("demo.toml")
-MOST = 10_000  # draws or trainings of a sweep: more is a typing error, and takes minutes to plan
+MOST = 10_000  # draws, or trainings of a sweep: more are a typing error and take minutes to plan
 SPLITS = ("train", "val", "test")
 COMPLETE = "full-subset"  # the scheme of complete labels
-REFERENCE = "reference"  # the name under which settings of references are given
+REFERENCE = "reference"  # stands for a scheme in the settings of references
 ALL = "all"
 Unasked = Literal["skip", "absent"]
 Validation = Literal["none", "complete", "partial"]
-_UNSAID = Settings()  # known by its identity: nobody set anything of the training
+_UNSET = Settings()  # compared by identity: `train` was not set
 _EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Settings of one method, by name: `lr` of the training, all others of the method.
+    """Settings of one method by name: `lr` is a setting of the training, all others of the method.
 
-    score: mAP in [0, 1] by which a sweep chose it, runs: out of how many; edge: whether one of its
-    numbers is the smallest or largest that was tried.
+    Attributes
+    ----------
+    score
+        mAP in [0, 1] on validation labels, on which a sweep chose these settings.
+    runs
+        Number of settings that the sweep tried for this method.
+    edge
+        Whether one of the numbers is the smallest or largest that was tried.
     """
 
     values: tuple[tuple[str, Any], ...]
@@ -57,7 +63,7 @@ class Setting:
 
     @property
     def lr(self) -> float | None:
-        """The learning rate; None: that of the training."""
+        """The learning rate; None for that of the training."""
         return dict(self.values).get("lr")
 
     @property
@@ -66,7 +72,7 @@ class Setting:
         return json.dumps(dict(self.values))
 
     def method(self, spec: str) -> str:
-        """The method spelled completely with these settings. Raises BadInput."""
+        """The complete name of the method with these settings. Raises BadInput."""
         method = methods.make(spec)
         for name, value in self.values:
             if name != "lr":
@@ -76,18 +82,19 @@ class Setting:
 
 @dataclass(frozen=True)
 class Tuning:
-    """Settings that are tried for every method under every scheme before methods are compared.
+    """A sweep: settings of every method under every scheme, tried before methods are compared.
 
-    They are tried at the middle budget in a draw of their own, chosen by complete labels of the
-    validation split, and used at all budgets. Those labels are a line of their own on the bill.
+    They are tried at the middle budget in a separate draw, chosen on complete labels of the
+    validation split, and used at all budgets. The cost of these labels is a separate line of the
+    bill.
 
-    runs   trainings for each method with a space of its own: the same number for all.
-    space  values to try by the name of the setting, for methods as the grid lists them and for
-           "all": lr of the training, or a field of the method (of the innermost that has it: delta
-           of ll-r in ll-r+boostlu). `runs` points of the product of the values are drawn.
+    runs   number of trainings for each method with a space, the same for all.
+    space  values to try by name of the setting, for methods as the grid lists them and for "all":
+           lr of the training, or a field of the method (of the innermost that has it: delta of
+           ll-r in ll-r+boostlu). `runs` points of the product of the values are sampled.
 
-    A method without a space is tried with the learning rate times 0.1, 1 and 10 and, where it
-    names one, with the alternative value of its most important setting. Raises BadInput.
+    A method without a space is tried with the learning rate times 0.1, 1 and 10 and, if it has
+    one, with the alternative value of its most important setting. Raises BadInput.
     """
 
     runs: int = 4
@@ -101,7 +108,7 @@ class Tuning:
         object.__setattr__(self, "space", space)
 
     def check(self, specs: Sequence[str]) -> None:
-        """Raise BadInput unless every space is of one of these methods, valid and large enough."""
+        """Raise BadInput if a space is of another method, invalid or too small."""
         for spec in self.space:
             if spec not in (ALL, *specs):
                 error = unknown("method of this grid", spec, [ALL, *specs])
@@ -109,8 +116,8 @@ class Tuning:
         for spec in specs:
             values = self.values(spec)
             try:
-                for name, some in values.items():
-                    for value in some:
+                for name, choices in values.items():
+                    for value in choices:
                         Setting(((name, value),)).method(spec)
             except BadInput as error:
                 raise BadInput(f"tuning.space: {error}") from None
@@ -118,57 +125,55 @@ class Tuning:
             if values and count < self.runs:
                 fewer = f", or set runs to {count} at most" if count > 1 else ""
                 raise BadInput(
-                    f"tuning.runs is {self.runs}, and {spec!r} has {count} to try; add values or "
-                    f"settings to [tuning.space.{ALL}] or [tuning.space.{toml(spec)}]{fewer}"
+                    f"tuning.runs is {self.runs}, but {spec!r} has only {count} to try; add values "
+                    f"or settings to [tuning.space.{ALL}] or [tuning.space.{toml(spec)}]{fewer}"
                 )
             _expect(count < 2**31, f"the space of {spec!r}", count, "fewer than 2**31 settings")
 
     def values(self, spec: str) -> dict[str, Sequence[Any]]:
-        """The values that are tried for a method, by the name of the setting."""
+        """The values to try for a method, by name of the setting."""
         return {**self.space.get(ALL, {}), **self.space.get(spec, {})}
 
     def settings(self, spec: str, *, lr: float, seed: int) -> list[Setting]:
-        """The settings to try for a method; they depend on its own space and the seed alone."""
+        """The settings to try for a method; they depend only on its space and the seed."""
         values = self.values(spec)
         if not values:
-            points = [(("lr", float(f"{times * lr:.6g}")),) for times in (0.1, 1.0, 10.0)]
+            points = [(("lr", float(f"{factor * lr:.6g}")),) for factor in (0.1, 1.0, 10.0)]
             return [Setting(p) for p in [*points, *_alternative(spec, lr)]]
-        order = (
-            Chance.seeded(seed).of("tuning", spec).permutation(math.prod(map(len, values.values())))
-        )
-        chosen = np.sort(order.at(np.arange(self.runs)))
-        places = np.unravel_index(chosen, [len(some) for some in values.values()])
+        shape = [len(choices) for choices in values.values()]
+        order = Chance.seeded(seed).of("tuning", spec).permutation(math.prod(shape))
+        sampled = np.sort(order.at(np.arange(self.runs)))
         return [
             Setting(tuple((name, values[name][at]) for name, at in zip(values, point, strict=True)))
-            for point in zip(*places, strict=True)
+            for point in zip(*np.unravel_index(sampled, shape), strict=True)
         ]
 
 
 def at_edge(setting: Setting, tried: Sequence[Setting]) -> bool:
-    """Whether a number of the setting is the smallest or largest of three or more that differ."""
+    """Whether a number of the setting is the smallest or largest of three or more values."""
     for name, value in setting.values:
         values: set[Any] = {dict(other.values).get(name) for other in tried} - {None}
-        numbers = len(values) > 2 and all(type(one) in (int, float) for one in values)
-        if numbers and value in (min(values), max(values)):
+        numeric = len(values) > 2 and all(type(other) in (int, float) for other in values)
+        if numeric and value in (min(values), max(values)):
             return True
     return False
 
 
 @dataclass(frozen=True)
 class Pictures:
-    """How the backbone of a grid is trained from pictures, with every method.
+    """Training of the whole backbone from images, with every method.
 
-    size        side of the pictures in pixels; by default the protocol's, or the backbone's own.
+    size        side of the images in pixels; by default the protocol's, or the backbone's own.
     flip        mirror half of them; vertical: turn half of them upside down, too; crop: smallest
-                and largest share of the area that is shown; by default as in the protocol.
-    protocol    the paper after which methods are trained; by default the grid's [train] says how.
-    protocols   the same for single methods, each as the grid has it; what they leave out follows
+                and largest share of the area in a random crop; by default as in the protocol.
+    protocol    the paper whose training protocol is used; by default the grid's [train] holds.
+    protocols   protocols of single methods, each as the grid lists it; other methods follow
                 `protocol`.
-    changed     training settings that take the place of those of every protocol.
+    changed     training settings that replace those of every protocol.
 
-    Backbone and weights are the grid's, whatever a protocol had: all methods start from the same.
-    Its features serve only to find neighbours (SE). On a GPU the last bits differ from run to run;
-    on the CPU nothing does. Raises BadInput that names the field.
+    Backbone and weights are those of the grid, not of the protocol, so that all methods start from
+    the same ones. Features serve only to find neighbours (SE). Results repeat bit for bit on the
+    CPU; on a GPU the last bits differ from run to run. Raises BadInput that names the field.
     """
 
     size: int | None = None
@@ -187,21 +192,21 @@ class Pictures:
             _expect(value in (None, True, False), f"pictures.{name}", value, "true or false")
         if self.crop is not None:
             fine = isinstance(self.crop, list | tuple) and len(self.crop) == 2
-            fine = fine and all(type(one) in (int, float) for one in self.crop)
+            fine = fine and all(type(share) in (int, float) for share in self.crop)
             wanted = "the smallest and the largest share of the area, such as [0.25, 1]"
             fine = fine and 0 < self.crop[0] <= self.crop[1] <= 1
             shown = list(self.crop) if isinstance(self.crop, tuple) else self.crop
             _expect(fine, "pictures.crop", shown, wanted)
             object.__setattr__(self, "crop", (float(self.crop[0]), float(self.crop[1])))
-        _expect(isinstance(self.protocol, str), "pictures.protocol", self.protocol, "text")
+        _expect(isinstance(self.protocol, str), "pictures.protocol", self.protocol, "a string")
         for name in ("protocols", "changed"):
             _expect_table(getattr(self, name), f"pictures.{name}")
         named = {f"protocols.{spec}": name for spec, name in self.protocols.items()}
         named |= {"protocol": self.protocol} if self.protocol else {}
         if self.changed and not named:
             raise BadInput(
-                "pictures.changed is set and changes settings of protocols, and none is named; put "
-                "it into [train], or name a protocol"
+                "pictures.changed is set and changes settings of protocols, but no protocol is "
+                "named; put the settings into [train], or name a protocol"
             )
         for where, name in named.items():
             try:
@@ -210,7 +215,7 @@ class Pictures:
                 raise BadInput(f"pictures.{where}: {error}") from None
 
     def check(self, specs: Sequence[str], train: Settings, validation: str) -> None:
-        """Raise BadInput for what does not go with the grid's methods and other fields."""
+        """Raise BadInput if this does not fit the methods and other fields of the grid."""
         made = {methods.make(spec) for spec in specs}
         for spec in self.protocols:
             try:
@@ -225,21 +230,21 @@ class Pictures:
                 )
         if self.protocol and train != Settings():
             raise BadInput(
-                "train is set, and pictures.protocol says how all methods are trained; put what "
-                "shall differ from protocols into [pictures.changed]"
+                "train is set, but pictures.protocol has the settings of all methods; put those "
+                "that shall differ from the protocol into [pictures.changed]"
             )
         for spec in specs:
             if validation == "none" and self.settings(spec, train).select == "best":
                 raise BadInput(
-                    f"the protocol of {spec!r} chooses the epoch by labels, and validation is "
-                    "none; set validation to complete or partial, or select in [pictures.changed] "
-                    "to last"
+                    f"the protocol of {spec!r} chooses the epoch on validation labels, but "
+                    "validation is none; set validation to complete or partial, or select in "
+                    "[pictures.changed] to last"
                 )
 
     def settings(self, spec: str, train: Settings) -> Settings:
-        """How a method is trained; `train` holds where it has no protocol."""
-        own = self.protocol_of(spec)
-        return own.changed(self.changed) if own else train
+        """Training settings of a method: those of its protocol, or `train` if it has none."""
+        chosen = self.protocol_of(spec)
+        return chosen.changed(self.changed) if chosen else train
 
     def protocol_of(self, spec: str) -> Protocol | None:
         """The protocol of a method, if any."""
@@ -254,36 +259,36 @@ class Grid:
     """Every scheme with every method, at every budget, over several draws.
 
     schemes, methods  as `simkit list` names them, with or without settings: "fpc(search=random)".
-    data        the data set, as `--data` takes it; its test split is what scores are about.
-    backbone    the network, frozen, whose features are trained on; weights: its file, where the
-                name alone does not say.
-    features    or features from elsewhere: for each split (train, val, test) an npz file with an
+    data        the data set, as `--data` takes it; methods are scored on its test split.
+    backbone    the frozen network that computes the features; weights: its file, if the name
+                alone does not determine it.
+    features    or precomputed features: for each split (train, val, test) an npz file with an
                 array `features`, a row for each image, or a folder that `simkit features` wrote.
-    budgets     dollars for all annotation;  hours: of people's time for it. Where neither is given,
-                the schemes' amounts are taken as written.
+    budgets     dollars for all annotation;  hours: of people's time for it. Without either, the
+                amounts of the schemes are used as written.
     prices      a preset or a TOML file.
-    draws       how often all is done, with other labels, batches and starting weights each time.
+    draws       number of repetitions, each with other labels, batches and initial weights.
     seed        of all draws.
-    images      which share of the images may be asked about (a float: 1.0 is all), or how many (a
-                whole number: 1 is one). Schemes without an amount of their own spend a budget on
-                as many of these images as it pays for.
-    unasked     images nobody asked about: skip them, or absent: train on them as well, with all
-                their labels unknown (AN and others take unknown labels for absent ones).
+    images      share of the images that may be asked about (a float: 1.0 is all), or their number
+                (a whole number: 1 is one). Schemes without an amount spend a budget on as many of
+                these images as it pays for.
+    unasked     images without any question: skip them, or absent: train on them as well, with all
+                labels unknown (AN and others take unknown labels for absent).
     validation  none: the last epoch is scored. complete: the validation split is labelled
                 completely; partial: it is labelled by the scheme itself. Both are charged to the
-                budget, and they choose the epoch (train.select is "best" then, unless it is set).
-    reference   for each draw, all labels of all images trained with `full` and with every method,
-                at their own cost; with `full+boostlu` too where boostlu is among the methods.
-    curves      score after every epoch: the validation split, or without one the test split, by
-                which nothing is chosen.
-    memory      GB that runs trained together may take; what does not fit is trained afterwards.
-    pictures    where it is there, the backbone itself is trained, from pictures, with every method.
-    habits      how people err; the default never does.
+                budget and choose the epoch (train.select is then "best" by default).
+    reference   in each draw, train `full` and every method on complete labels of all images, at
+                their cost; `full+boostlu` too if boostlu is among the methods.
+    curves      score after every epoch: on the validation split, or without one on the test split,
+                which then chooses nothing.
+    memory      largest memory of runs trained together, in GB; further runs are trained later.
+    pictures    if set, every method trains the whole backbone from images.
+    habits      how people err; by default never.
     train       settings of the training.
     fair        try four settings of every method under every scheme and compare the best ones.
-    tuning      the same, with a say in what is tried; the references are tuned as well.
-    settings    settings that were chosen before: by scheme and method, such as
-                [settings.fpc.an] with lr = 0.03, or a TOML file of such tables.
+    tuning      the number and space of settings to try; references are tuned as well.
+    settings    settings chosen before, by scheme and method, such as [settings.fpc.an] with
+                lr = 0.03, or a TOML file of such tables.
 
     Raises BadInput that names the field.
     """
@@ -307,7 +312,7 @@ class Grid:
     memory: float = 2.0
     pictures: Pictures | None = None
     habits: Habits = Habits()
-    train: Settings = _UNSAID
+    train: Settings = _UNSET
     fair: bool = False
     tuning: Tuning | None = None
     settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -318,7 +323,7 @@ class Grid:
         for name, unit in (("budgets", "dollars"), ("hours", "hours")):
             object.__setattr__(self, name, _limits(getattr(self, name), name, unit))
         for name in ("data", "backbone", "weights", "prices"):
-            _expect(isinstance(getattr(self, name), str), name, getattr(self, name), "text")
+            _expect(isinstance(getattr(self, name), str), name, getattr(self, name), "a string")
         for name in ("draws", "seed", "images"):
             object.__setattr__(self, name, _plain(getattr(self, name)))
         fine = _whole(self.draws) and 1 <= self.draws <= MOST
@@ -334,7 +339,7 @@ class Grid:
             choices = get_args(kinds)
             value = getattr(self, name)
             _expect(value in choices, name, value, f"one of {', '.join(choices)}")
-        if self.train is _UNSAID:
+        if self.train is _UNSET:
             select: Any = "best" if _chooses(self.validation, self.pictures) else "last"
             object.__setattr__(self, "train", Settings(select=select))
         if self.fair and self.tuning is None:
@@ -344,42 +349,42 @@ class Grid:
             fine = isinstance(value, kind) or (value is None and name in ("tuning", "pictures"))
             _expect(fine, name, value, f"{kind.__name__}(...)")
         object.__setattr__(self, "features", _files(self.features))
-        how_many(self.images, sys.maxsize)  # how many there are is not known yet
+        how_many(self.images, sys.maxsize)  # the number of images is not known yet
         self._check_together()
 
     def _check_together(self) -> None:
         if self.validation == "none" and self.train.select == "best":
             raise BadInput(
-                "train.select is 'best', which needs labels to choose by; set validation to "
-                "complete or partial"
+                "train.select is 'best', which needs validation labels; set validation to complete "
+                "or partial"
             )
         if self.tuning is not None:
             self.tuning.check(self.trained)
         if self.pictures is not None:
             self.pictures.check(self.trained, self.train, self.validation)
         _check_chosen(self)
-        ways = {self.training(spec).select for spec in self.methods}
-        if self.validation != "none" and ways == {"last"}:
-            own = self.pictures is not None and self.pictures.protocol
-            where = "select in [pictures.changed]" if own else "train.select"
+        selections = {self.training(spec).select for spec in self.methods}
+        if self.validation != "none" and selections == {"last"}:
+            by_protocol = self.pictures is not None and self.pictures.protocol
+            field = "select in [pictures.changed]" if by_protocol else "train.select"
             raise BadInput(
-                f"validation is {self.validation!r}, which is paid for, and nothing goes by its "
-                f"labels where {where} is 'last'; set {where} to best, or validation to none"
+                f"validation is {self.validation!r}, but its labels would be paid for and not "
+                f"used, as {field} is 'last'; set {field} to best, or validation to none"
             )
 
     def training(self, spec: str) -> Settings:
-        """How a method is trained."""
+        """Training settings of a method."""
         return self.pictures.settings(spec, self.train) if self.pictures else self.train
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """Budgets and hours; one empty limit where amounts are as written."""
+        """Budgets and hours; one empty limit if amounts are as written."""
         dollars = [Limit(dollars=value) for value in self.budgets]
         return (*dollars, *(Limit(hours=value) for value in self.hours)) or (Limit(),)
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The methods that complete labels are trained with; none where the grid wants none."""
+        """The methods that are trained on complete labels; empty without `reference`."""
         return on_complete_labels(self.methods) if self.reference else ()
 
     @property
@@ -389,7 +394,7 @@ class Grid:
 
     @staticmethod
     def load(path: str | os.PathLike[str], *, seed: int | None = None) -> Grid:
-        """From a TOML file; `seed`, where given, takes the place of the file's.
+        """Read a TOML file; `seed`, unless None, replaces the seed of the file.
 
         Raises BadInput that names file and field.
         """
@@ -405,7 +410,7 @@ class Grid:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Grid:
-        """From plain values such as a TOML file holds. Raises BadInput that names the field."""
+        """A grid from plain values, as in a TOML file. Raises BadInput that names the field."""
         fields = [f.name for f in dataclasses.fields(Grid)]
         for name in values:
             if name not in fields:
@@ -415,19 +420,19 @@ class Grid:
                 raise BadInput(
                     f"{name} is missing; list at least one, such as {name} = [{_EXAMPLE[name]}]"
                 )
-        given = dict(values)
+        arguments = dict(values)
         for name in ("habits", "tuning", "pictures"):
             if values.get(name) is not None:
-                given[name] = _table(_TABLES[name], values[name], name)
+                arguments[name] = _table(_TABLES[name], values[name], name)
         if isinstance(values.get("train"), Mapping):
-            chooses = _chooses(values.get("validation", "none"), given.get("pictures"))
-            given["train"] = {**({"select": "best"} if chooses else {}), **values["train"]}
-        if given.get("train") is not None:
-            given["train"] = _table(Settings, given["train"], "train")
-        return Grid(**given)
+            chooses = _chooses(values.get("validation", "none"), arguments.get("pictures"))
+            arguments["train"] = {**({"select": "best"} if chooses else {}), **values["train"]}
+        if arguments.get("train") is not None:
+            arguments["train"] = _table(Settings, arguments["train"], "train")
+        return Grid(**arguments)
 
     def to_toml(self) -> str:
-        """The grid with every field resolved; `Grid.load` gives an equal one back."""
+        """The grid with every field; `Grid.load` reads an equal one."""
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         for name in ("train", "tuning", "pictures"):
             values[name] = values[name] and dataclasses.asdict(values[name])
@@ -438,26 +443,26 @@ _TABLES = {"train": Settings, "habits": Habits, "tuning": Tuning, "pictures": Pi
 
 
 def demo(*, seed: int | None = None) -> Grid:
-    """The grid that ships with simkit: it needs no data and takes minutes on two cores."""
+    """The grid that ships with simkit; it needs no data and takes minutes on two cores."""
     return Grid.load(DEMO, seed=seed)
 
 
 def on_complete_labels(specs: Sequence[str]) -> tuple[str, ...]:
-    """The methods that complete labels are trained with: `full` and `around_full` of each method,
-    then the methods themselves, as some score higher or lower than `full` on the same labels."""
+    """The methods that are trained on complete labels: `full`, `around_full` of each method, and
+    the methods themselves, as some score higher or lower than `full` on the same labels."""
     return tuple(dict.fromkeys(["full", *map(around_full, specs), *specs]))
 
 
 def around_full(spec: str) -> str:
-    """`full` in those wrappers of a method that change the model's outputs, which make another
-    model (`an+boostlu`: `full+boostlu`); `full` alone where there is none."""
-    made, wrappers = methods.make(spec), []
-    _, *texts = split_sum(spec)
-    for text in reversed(texts):
-        if isinstance(made, Around):
-            if type(made).changed is not Around.changed:
-                wrappers.append(text.strip())
-            made = made.inner
+    """`full` with those wrappers of a method that change the outputs of the model, such as
+    `full+boostlu` for `an+boostlu`; `full` alone if there are none."""
+    method, wrappers = methods.make(spec), []
+    _, *wrapper_specs = split_sum(spec)
+    for wrapper in reversed(wrapper_specs):
+        if isinstance(method, Around):
+            if type(method).changed is not Around.changed:
+                wrappers.append(wrapper.strip())
+            method = method.inner
     return "+".join(["full", *reversed(wrappers)])
 
 
@@ -469,12 +474,12 @@ def _toml_file(path: Path, mend: str) -> dict[str, Any]:
 
 
 def _chooses(validation: str, pictures: Pictures | None) -> bool:
-    """Whether validation labels choose the epoch where `train` does not say: a protocol does."""
+    """Whether validation labels choose the epoch by default: a protocol decides itself."""
     return validation != "none" and not (pictures and pictures.protocol)
 
 
 def _check_chosen(grid: Grid) -> None:
-    """Raise BadInput for chosen settings of what is not in the grid, and for wrong ones."""
+    """Raise BadInput for invalid settings, and for schemes or methods that the grid lacks."""
     _expect_table(grid.settings, "settings")
     for scheme, table in grid.settings.items():
         if scheme not in (*grid.schemes, REFERENCE):
@@ -494,16 +499,16 @@ def _check_chosen(grid: Grid) -> None:
                 _expect(convert(values["lr"], float, f"{where}.lr") > 0, f"{where}.lr",
                         values["lr"], "a number above 0")  # fmt: skip
     if grid.settings and grid.tuning is not None:
-        raise BadInput("settings are chosen already, and tuning would choose them; leave one out")
+        raise BadInput("settings are set, but tuning would choose new ones; leave out one of both")
 
 
 def _specs(values: Any, name: str, make: Any) -> tuple[str, ...]:
-    """Schemes or methods: texts that `make` understands, each once."""
+    """Specifications of schemes or methods, each valid for `make` and listed once."""
     if isinstance(values, str) or not isinstance(values, Sequence) or not values:
         raise BadInput(f"{name} is {values!r}; a list such as [{_EXAMPLE[name]}] is expected")
     parts: dict[Any, str] = {}
     for spec in values:
-        _expect(isinstance(spec, str), name, spec, "a list of texts")
+        _expect(isinstance(spec, str), name, spec, "a list of strings")
         try:
             part = make(spec)
         except BadInput as error:
@@ -517,7 +522,7 @@ def _specs(values: Any, name: str, make: Any) -> tuple[str, ...]:
 
 
 def _files(values: Any) -> dict[str, str]:
-    """A file or folder of features for each split that is named."""
+    """The file or folder of features of each split."""
     _expect_table(values, "features")
     for split, file in values.items():
         if split not in SPLITS:
@@ -525,16 +530,16 @@ def _files(values: Any) -> dict[str, str]:
         fine = isinstance(file, str | os.PathLike)
         _expect(fine, f"features.{split}", file, "the path of a file or folder")
     if values and "train" not in values:
-        raise BadInput(f"features names files for {', '.join(values)}; one for train is needed")
+        raise BadInput(f"features names only files for {', '.join(values)}; add one for train")
     return {split: os.fspath(file) for split, file in values.items()}
 
 
 def _limits(values: Any, name: str, unit: str) -> tuple[float, ...]:
     """Numbers above 0, ascending, each once."""
-    given = [values] if type(values) in (int, float) else values
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    listed = [values] if type(values) in (int, float) else values
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
         raise BadInput(f"{name} is {values!r}; a list of {unit} is expected")
-    numbers = [convert(value, float, name) for value in given]
+    numbers = [convert(value, float, name) for value in listed]
     for number in numbers:
         _expect(number > 0, name, number, f"{unit} above 0")
     if len(set(numbers)) < len(numbers):
@@ -543,18 +548,19 @@ def _limits(values: Any, name: str, unit: str) -> tuple[float, ...]:
 
 
 def _table(kind: type, values: Any, name: str) -> Any:
-    """A table of settings as a value of that kind."""
+    """A table of settings as a dataclass of this kind."""
     _expect_table(values, name)
     hints = typing.get_type_hints(kind)
-    given = {}
+    fields = [f.name for f in dataclasses.fields(kind)]
+    arguments = {}
     for key, value in values.items():
-        if key not in hints or key not in {f.name for f in dataclasses.fields(kind)}:
-            raise unknown(f"setting of {name}", key, [f.name for f in dataclasses.fields(kind)])
-        given[key] = convert(value, hints[key], f"{name}.{key}")
-        kinds = [one for one in typing.get_args(hints[key]) if one is not type(None)]
-        if given[key] is not None and kinds and all(typing.get_origin(k) is tuple for k in kinds):
-            _expect(isinstance(given[key], tuple), f"{name}.{key}", value, "a list")
-    return kind(**given)
+        if key not in hints or key not in fields:
+            raise unknown(f"setting of {name}", key, fields)
+        argument = arguments[key] = convert(value, hints[key], f"{name}.{key}")
+        kinds = [hint for hint in typing.get_args(hints[key]) if hint is not type(None)]
+        if argument is not None and kinds and all(typing.get_origin(k) is tuple for k in kinds):
+            _expect(isinstance(argument, tuple), f"{name}.{key}", value, "a list")
+    return kind(**arguments)
 
 
 def _values(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
@@ -568,32 +574,32 @@ def _values(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
             values = [convert(value, float, f"{where}.lr") for value in values]
             for value in values:
                 _expect(value > 0, f"{where}.lr", value, "a number above 0")
-        some = tuple(_value(value, f"{where}.{name}") for value in values)
-        if len(set(some)) < len(some):
+        choices = tuple(_value(value, f"{where}.{name}") for value in values)
+        if len(set(choices)) < len(choices):
             raise BadInput(
                 f"{where}.{name} is {list(values)!r}, which names one twice; leave one out"
             )
-        space[name] = some
+        space[name] = choices
     return space
 
 
 def _value(value: Any, where: str) -> Any:
-    """One value to try, as it can be kept, compared and written down."""
+    """A value to try in plain Python types, which can be compared and written to files."""
     if isinstance(value, list | tuple):
-        return tuple(_value(one, where) for one in value)
+        return tuple(_value(element, where) for element in value)
     value = _plain(value)
     fine = isinstance(value, bool | int | float | str)
-    _expect(fine, where, value, "a list of numbers, texts or truth values")
+    _expect(fine, where, value, "a list of numbers, strings or booleans")
     return value
 
 
 def _alternative(spec: str, lr: float) -> list[tuple[tuple[str, Any], ...]]:
-    """The point of a sweep that the method itself names, if any; wrapped methods before wrappers.
+    """The alternative setting of a method as a point of a sweep, if it has one.
 
-    A wrapper's own alternative is tried where the method that it wraps names none.
+    The alternative of a wrapper is tried only if the method that it wraps has none.
     """
-    made: Any = methods.make(spec)
-    chain = [made]
+    outermost: Any = methods.make(spec)
+    chain = [outermost]
     while isinstance(chain[-1], Around):
         chain.append(chain[-1].inner)
     for method in reversed(chain):
@@ -603,12 +609,12 @@ def _alternative(spec: str, lr: float) -> list[tuple[tuple[str, Any], ...]]:
 
 
 def _with_setting(method: Method, spec: str, name: str, value: Any) -> Method:
-    """The method with one of its settings changed: of the innermost part that has it."""
+    """The method with one setting changed, that of the innermost part that has it."""
     changed = _changed(method, name, value)
     if changed is not None:
         return changed
     if name in {each.name for each in dataclasses.fields(Settings)}:
-        raise BadInput(f"{name!r} is a setting of [train], of which lr alone can be tried")
+        raise BadInput(f"{name!r} is a setting of [train], of which only lr can be tried")
     raise unknown(f"setting of method {spec!r}", name, ["lr", *_names(method)])
 
 
@@ -617,10 +623,10 @@ def _changed(method: Method, name: str, value: Any) -> Method | None:
         inner = _changed(method.inner, name, value)
         if inner is not None:
             return dataclasses.replace(method, inner=inner)
-    own = {each.name: getattr(method, each.name) for each in dataclasses.fields(method)}
-    if name == "inner" or name not in own:
+    values = {each.name: getattr(method, each.name) for each in dataclasses.fields(method)}
+    if name == "inner" or name not in values:
         return None
-    return build(type(method), {**own, name: value}, "method")
+    return build(type(method), {**values, name: value}, "method")
 
 
 def _names(method: Method) -> list[str]:
@@ -629,7 +635,7 @@ def _names(method: Method) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as Python's own, which files and keys write in one way."""
+    """A NumPy number as a Python number, which files and keys write in one way."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -638,7 +644,7 @@ def _whole(value: Any) -> bool:
 
 
 def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:
-    """Raise BadInput that names the field, unless it `holds`."""
+    """Raise BadInput that names the field, unless the condition `holds`."""
     if not holds:
         raise BadInput(f"{name} is {value!r}; {wanted} is expected")
 

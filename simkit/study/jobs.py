@@ -1,7 +1,7 @@
-"""From a grid to its jobs, and what is refused before any of them is worked on.
+"""The jobs of a grid, and the checks before any of them runs.
 
-A job is what one worker does at a time: purchases of labels in some draws, each with all methods
-that learn from them. Jobs follow from the grid and the data alone.
+A job is the unit of work of one worker: purchases of labels in one or more draws, with all methods
+that are trained on them. Jobs depend on the grid and the data alone.
 """
 
 from __future__ import annotations
@@ -31,31 +31,37 @@ from simkit.study.limit import Limit
 from simkit.study.runs import SWEEP
 from simkit.study.sources import ImageTransform, Source, StudyData, kind_of, needs_features
 
-# Settings by what is bought and the method that learns from it, as the grid writes both.
+# Settings by scheme (or "reference") and method, as the grid writes both.
 Choices = Mapping[tuple[str, str], Setting]
 
-LEAST = 10.0  # seconds of work in a job: less is not worth shipping
-_MOST = 40.0  # for the sake of a larger stack; a draw should not wait for one worker
-# Seconds of work on one thread of a server's core. The numbers fit stacks of 1, 11 and 44 heads
-# within a third: 5,000 images, features of 256 and 2,048 numbers, 20 and 80 classes, batches of 64
-# and 16, eleven methods of benchmarks/compare.py, least squares of relative errors.
-_STACK = 2e-4  # for each step of a stack, however many runs are in it
-_READ = 3.3e-8  # to read one number of the features
-_STEP = 2.8e-4  # for the loss and the optimiser's step of one run
+LEAST = 10.0  # seconds of work in a job: the overhead of smaller ones is too large
+_MOST = 40.0  # seconds: a large stack is fast, but a draw should not wait for one worker
+# Seconds on one thread of a server core, by least squares of relative errors over stacks of 1, 11
+# and 44 heads (5,000 images, 256 and 2,048 features, 20 and 80 classes, batches of 64 and 16, the
+# eleven methods of benchmarks/compare.py); the fit is within a third of every measurement.
+_STACK = 2e-4  # for a step of a stack, whatever the number of its runs
+_READ = 3.3e-8  # to read one feature value
+_STEP = 2.8e-4  # for the loss and the optimiser step of one run
 _RANK = 2e-8  # to rank one score, for average precision
-_RATE = 4e10  # multiplications and additions in a second
-_FORWARDS = 3e10  # of them in a backbone
-_PRICED = 256  # images from which the cost of an image is estimated
+_RATE = 4e10  # multiplications and additions per second
+_FORWARDS = 3e10  # the same in a backbone
+_PRICED = 256  # number of images from which the cost of an image is estimated
 
 
 @dataclass(frozen=True)
 class Purchase:
-    """Labels that are bought together, and the methods that learn from them.
+    """Labels that are bought together, and the methods that are trained on them.
 
-    limit: what they may cost; empty: the scheme's amount as written.
-    images: which share of them may be asked about (a float), or how many (a whole number).
-    reference: everything is labelled, at its own cost.
-    settings: one for each method, where they are chosen or tried; else the grid's hold.
+    Attributes
+    ----------
+    limit
+        Their largest cost; empty for the amount of the scheme as written.
+    images
+        Share of the images that may be asked about (float), or their number (int).
+    reference
+        Whether these are complete labels of all images, at their own cost.
+    settings
+        One for each method, if chosen or tried in a sweep; else those of the grid hold.
     """
 
     scheme: str
@@ -66,11 +72,11 @@ class Purchase:
     settings: tuple[Setting, ...] = ()
 
     def setting(self, spec: str) -> Setting | None:
-        """What is set for one of its methods."""
+        """The settings of one of its methods, if any."""
         return self.settings[self.methods.index(spec)] if self.settings else None
 
     def spelled(self, spec: str) -> str:
-        """One of its methods as it is trained."""
+        """The name of one of its methods, with its settings."""
         setting = self.setting(spec)
         return spec if setting is None else setting.method(spec)
 
@@ -81,12 +87,12 @@ class Purchase:
 
     @property
     def labels(self) -> Purchase:
-        """What is bought, whichever methods learn from it."""
+        """The same purchase without its methods."""
         return dataclasses.replace(self, methods=(), settings=())
 
     @cached_property  # the same purchase is in a job of every draw
     def decides(self) -> dict[str, Any]:
-        """All of it as plain values, settings spelled out."""
+        """All fields as plain values, with complete names of scheme and methods."""
         return dataclasses.asdict(self) | {
             "scheme": schemes.spell(schemes.make(self.scheme)),
             "methods": [methods.spell(methods.make(self.spelled(spec))) for spec in self.methods],
@@ -97,10 +103,16 @@ class Purchase:
 
 @dataclass(frozen=True)
 class Job:
-    """Purchases in one draw, or in several where one is soon done; travels to any process.
+    """Purchases in one draw, or in several if one takes little time; any process can run it.
 
-    ids: of the truth and features it was planned for.  pictures: where the whole backbone is
-    trained.  scored: whether the validation split is read for thresholds or a sweep.
+    Attributes
+    ----------
+    ids
+        Content ids of the truth and features that it was planned for.
+    pictures
+        Training of the whole backbone; None for heads on features.
+    code
+        Hash of the code that runs it.
     """
 
     source: Source
@@ -118,59 +130,59 @@ class Job:
     pictures: Pictures | None = None
     code: str = ""
 
-    @cached_property  # every run of the job asks for it; it travels along with the job
+    @cached_property  # every run of the job needs it; it is pickled with the job
     def key(self) -> str:
-        """Sixteen hexadecimal digits: a hash of everything that decides the result but the code."""
-        own = ("draws", "seed", "unasked", "validation", "curves", "memory")
+        """Sixteen hexadecimal digits: a hash of everything but the code that decides the result."""
+        fields = ("draws", "seed", "unasked", "validation", "curves", "memory")
         decides = {
-            "purchases": [one.decides for one in self.purchases],
+            "purchases": [purchase.decides for purchase in self.purchases],
             "habits": self.habits.to_json(),
             "prices": repr(self.prices),
             "train": dataclasses.asdict(self.train),
             "pictures": self.pictures and dataclasses.asdict(self.pictures),
             "ids": dict(self.ids),
             "versions": {**versions(), "torch": torch.__version__},
-            **{name: getattr(self, name) for name in own},
+            **{name: getattr(self, name) for name in fields},
         }
         return content_id("job", json.dumps(decides, sort_keys=True))
 
     @property
     def stem(self) -> str:
-        """What its file is called: the key and the code that runs it."""
+        """The stem of its file name: the key and the hash of the code."""
         return f"{self.key}-{self.code}"
 
     @property
     def runs(self) -> int:
-        """How many trainings it holds."""
-        return len(self.draws) * sum(len(one.methods) for one in self.purchases)
+        """Number of trainings."""
+        return len(self.draws) * sum(len(purchase.methods) for purchase in self.purchases)
 
     @property
     def draw(self) -> int:
-        """The draw of a job that has one."""
+        """The draw of a job with a single one."""
         (draw,) = self.draws
         return draw
 
     @property
     def sweep(self) -> bool:
-        """Whether it tries settings."""
+        """Whether the job is part of a sweep."""
         return self.draws == (SWEEP,)
 
     def each_draw(self) -> list[Job]:
-        """One for each draw."""
+        """A job for each draw."""
         return [dataclasses.replace(self, draws=(draw,)) for draw in self.draws]
 
     def settings(self, spec: str) -> Settings:
-        """How a method is trained."""
+        """Training settings of a method."""
         return self.pictures.settings(spec, self.train) if self.pictures else self.train
 
     def transform(self, spec: str) -> ImageTransform:
-        """How a method sees pictures; spec: as the grid writes it."""
+        """The image transform of a method, named as in the grid."""
         assert self.pictures is not None
         return transform_of(self.pictures, spec)
 
     def __str__(self) -> str:
-        if self.pictures:  # every method has a purchase of its own
-            names = [f"{one}, {', '.join(one.methods)}" for one in self.purchases]
+        if self.pictures:  # then every method has its own purchase
+            names = [f"{bought}, {', '.join(bought.methods)}" for bought in self.purchases]
             return f"{' and '.join(names)}, {_draws(self.draws)}"
         others = len(self.purchases) - 1
         more = f" and {others} more" if others else ""
@@ -188,20 +200,19 @@ def _draws(draws: Sequence[int]) -> str:
 
 
 def transform_of(pictures: Pictures, spec: str) -> ImageTransform:
-    """How a method sees pictures: as the grid says, else its protocol, else the defaults."""
-    own = pictures.protocol_of(spec)
-    base = (
-        ImageTransform(own.size, own.flip, own.upside_down, own.crop) if own else ImageTransform()
-    )
+    """The image transform of a method: fields of the grid, then of its protocol, then defaults."""
+    base = ImageTransform()
+    if protocol := pictures.protocol_of(spec):
+        base = ImageTransform(protocol.size, protocol.flip, protocol.upside_down, protocol.crop)
     names = [f.name for f in dataclasses.fields(ImageTransform)]
-    given = {name: value for name in names if (value := getattr(pictures, name)) is not None}
-    return dataclasses.replace(base, **given).for_method(methods.make(spec))
+    of_grid = {name: value for name in names if (value := getattr(pictures, name)) is not None}
+    return dataclasses.replace(base, **of_grid).for_method(methods.make(spec))
 
 
 def source_of(grid: Grid) -> Source:
-    """Which truth and features a grid works on."""
+    """The source of the truth and features of a grid."""
     specs = set(grid.trained) | {
-        one.method(spec) for spec in grid.trained for one in _tried(grid, spec)
+        setting.method(spec) for spec in grid.trained for setting in _tried(grid, spec)
     }
     kinds = {kind_of(spec) for spec in specs}
     needs_val = grid.validation != "none" or grid.tuning is not None
@@ -222,14 +233,14 @@ def source_of(grid: Grid) -> Source:
 
 
 def check(grid: Grid, data: StudyData) -> None:
-    """Raise BadInput for what no job could use."""
+    """Raise BadInput if the grid does not fit the data."""
     grid.habits.check(len(data.data.classes))
     how_many(grid.images, data.truth("train").shape[0])
     for spec in grid.schemes:
         if schemes.make(spec).needs_hierarchy and data.hierarchy is None:
             raise BadInput(
-                f"schemes lists {spec!r}, which asks along a class hierarchy, and {grid.data!r} "
-                "has none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
+                f"schemes lists {spec!r}, which needs a class hierarchy, but {grid.data!r} has "
+                "none; add one to data, such as ,hierarchy=coco-80 or ,hierarchy=FILE, or "
                 "leave the scheme out"
             )
 
@@ -237,58 +248,63 @@ def check(grid: Grid, data: StudyData) -> None:
 def jobs(grid: Grid, data: StudyData, chosen: Choices | None = None) -> list[Job]:
     """The jobs of a grid, by draw: its purchases in order, references last in each draw.
 
-    chosen: settings that a sweep chose; what has none there is left out.
-    Purchases of a draw share jobs, each of at least `LEAST` seconds of estimated work, so that
-    runs can be trained together and none travels alone; those that ask about every image share
-    one up to `_MOST` seconds, and where a draw takes less than `LEAST` several draws do. The
-    estimate counts arithmetic and takes no time, so the same grid makes the same jobs anywhere.
+    Purchases of a draw share jobs of at least `LEAST` seconds of estimated work, so that runs can
+    be trained together; those that ask about every image share one job of up to `_MOST` seconds,
+    and draws of less than `LEAST` seconds share jobs. The estimate counts operations and measures
+    nothing, so a grid has the same jobs on every machine.
+
+    Parameters
+    ----------
+    chosen
+        The settings that a sweep chose; methods without chosen settings are left out.
     """
     ordered = purchases(grid)
     if chosen is not None:
-        ordered = [own for one in ordered if (own := _with_chosen(one, chosen)).methods]
+        tuned = [_with_chosen(purchase, chosen) for purchase in ordered]
+        ordered = [purchase for purchase in tuned if purchase.methods]
     return _jobs(grid, data, ordered, range(grid.draws))
 
 
 def sweep(grid: Grid, data: StudyData) -> list[Job]:
-    """The jobs that settings are chosen by, in a draw of their own: every scheme at its middle
-    budget with each setting that is tried. None without a sweep."""
+    """The jobs of the sweep, in a separate draw: every scheme at the middle budget with each
+    setting to try. Empty without tuning."""
     if grid.tuning is None:
         return []
     middle = grid.limits[len(grid.limits) // 2]
     ordered = []
-    for one in purchases(grid):
-        if one.reference or one.limit == middle:
-            tried = {spec: _tried(grid, spec) for spec in one.methods}
-            for place in range(max(map(len, tried.values()))):
-                specs = tuple(spec for spec in one.methods if place < len(tried[spec]))
-                settings = tuple(tried[spec][place] for spec in specs)
-                ordered.append(dataclasses.replace(one, methods=specs, settings=settings))
+    for purchase in purchases(grid):
+        if purchase.reference or purchase.limit == middle:
+            tried = {spec: _tried(grid, spec) for spec in purchase.methods}
+            for index in range(max(map(len, tried.values()))):
+                specs = tuple(spec for spec in purchase.methods if index < len(tried[spec]))
+                settings = tuple(tried[spec][index] for spec in specs)
+                ordered.append(dataclasses.replace(purchase, methods=specs, settings=settings))
     return _jobs(grid, data, ordered, [SWEEP])
 
 
 def purchases(grid: Grid) -> list[Purchase]:
-    """What is bought in every draw, in the order of schemes and budgets; references last.
+    """The purchases of every draw, in the order of schemes and budgets; references last.
 
-    A backbone that learns takes long for one method, so that each has a purchase of its own then;
-    the labels are the same.
+    Training a whole backbone takes long, so every method has its own purchase then; the labels are
+    the same.
     """
 
-    def together(specs: tuple[str, ...]) -> list[tuple[str, ...]]:
+    def groups(specs: tuple[str, ...]) -> list[tuple[str, ...]]:
         return [(spec,) for spec in specs] if grid.pictures else [specs]
 
-    made = [
+    bought = [
         Purchase(scheme, specs, limit, images=grid.images)
         for scheme in grid.schemes
         for limit in grid.limits
-        for specs in together(grid.methods)
+        for specs in groups(grid.methods)
     ]
     if grid.reference:
-        made += [Purchase(COMPLETE, s, reference=True) for s in together(grid.references)]
-    return [_with_settings(one, grid) for one in made]
+        bought += [Purchase(COMPLETE, s, reference=True) for s in groups(grid.references)]
+    return [_with_settings(purchase, grid) for purchase in bought]
 
 
 def _with_settings(purchase: Purchase, grid: Grid) -> Purchase:
-    """With the settings that the grid names; methods without keep their own."""
+    """The purchase with the settings of the grid; other methods keep their defaults."""
     table = grid.settings.get(choice_of(purchase), {})
     if not any(spec in table for spec in purchase.methods):
         return purchase
@@ -297,17 +313,17 @@ def _with_settings(purchase: Purchase, grid: Grid) -> Purchase:
 
 
 def _with_chosen(purchase: Purchase, chosen: Choices) -> Purchase:
-    """With the settings that were chosen, and without methods for which none was."""
-    own = {
+    """The purchase with the chosen settings, and without methods that have none."""
+    settings = {
         spec: chosen[choice_of(purchase), spec]
         for spec in purchase.methods
         if (choice_of(purchase), spec) in chosen
     }
-    return dataclasses.replace(purchase, methods=tuple(own), settings=tuple(own.values()))
+    return dataclasses.replace(purchase, methods=tuple(settings), settings=tuple(settings.values()))
 
 
 def choice_of(purchase: Purchase) -> str:
-    """What settings are chosen for: the scheme, or "reference"."""
+    """The first key of the chosen settings: the scheme, or "reference"."""
     return REFERENCE if purchase.reference else purchase.scheme
 
 
@@ -329,60 +345,59 @@ def _jobs(
     parts = [methods.make(spec) for spec in grid.trained]
     common |= {"source": source_of(grid), "prices": prices(grid.prices), "ids": data.ids}
     common["code"] = code_id([*parts, *map(schemes.make, grid.schemes)])
-    taken = {one: seconds(one, grid, data) for one in ordered}
-    alone = [[one] for one in ordered]
-    packs = _packed(alone if grid.pictures else _side_by_side(ordered, taken), taken)
-    every = tuple(draws)
-    size = draws_per_job(sum(taken.values()), len(every))
+    duration = {purchase: seconds(purchase, grid, data) for purchase in ordered}
+    alone = [[purchase] for purchase in ordered]
+    packs = _packed(alone if grid.pictures else _grouped(ordered, duration), duration)
+    all_draws = tuple(draws)
+    size = draws_per_job(sum(duration.values()), len(all_draws))
     return [
-        Job(purchases=tuple(pack), draws=every[start : start + size], **common)
-        for start in range(0, len(every), size)
+        Job(purchases=tuple(pack), draws=all_draws[start : start + size], **common)
+        for start in range(0, len(all_draws), size)
         for pack in packs
     ]
 
 
 def draws_per_job(each: float, draws: int) -> int:
-    """How many draws share a job, where one takes `each` seconds."""
+    """Number of draws that share a job if one takes `each` seconds."""
     return draws if each <= 0 else max(1, min(draws, math.ceil(LEAST / each)))
 
 
 def _packed(
-    neighbours: Iterable[list[Purchase]], taken: Mapping[Purchase, float]
+    groups: Iterable[list[Purchase]], duration: Mapping[Purchase, float]
 ) -> list[list[Purchase]]:
-    """Neighbours put together until they take `LEAST` seconds; a rest joins the last."""
+    """Consecutive groups merged up to `LEAST` seconds; a smaller rest joins the last pack."""
     packs: list[list[Purchase]] = []
     enough = True
-    for some in neighbours:
+    for group in groups:
         if enough:
             packs.append([])
-        packs[-1] += some
-        enough = sum(taken[one] for one in packs[-1]) >= LEAST
+        packs[-1] += group
+        enough = sum(duration[purchase] for purchase in packs[-1]) >= LEAST
     if not enough and len(packs) > 1:
         last = packs.pop()
         packs[-1] += last
     return packs
 
 
-def _side_by_side(
-    ordered: Iterable[Purchase], taken: Mapping[Purchase, float]
+def _grouped(
+    ordered: Iterable[Purchase], duration: Mapping[Purchase, float]
 ) -> list[list[Purchase]]:
-    """Each alone, but those together, where the first of them stands, that ask about every image:
-    one stack trains them."""
+    """Purchases that ask about every image in one group, as one stack trains them; others alone."""
     groups: list[list[Purchase]] = []
-    whole: list[Purchase] | None = None
-    for one in ordered:
-        if one.limit or schemes.make(one.scheme).amount is not None:
-            groups.append([one])
-        elif whole and sum(taken[other] for other in [*whole, one]) <= _MOST:
-            whole.append(one)
+    all_images: list[Purchase] | None = None
+    for purchase in ordered:
+        if purchase.limit or schemes.make(purchase.scheme).amount is not None:
+            groups.append([purchase])
+        elif all_images and sum(duration[p] for p in [*all_images, purchase]) <= _MOST:
+            all_images.append(purchase)
         else:
-            groups.append(whole := [one])
+            groups.append(all_images := [purchase])
     return groups
 
 
 def seconds(purchase: Purchase, grid: Grid, data: StudyData) -> float:
-    """About how long a purchase takes on one core, if its runs of a kind share a stack."""
-    if grid.pictures is not None:  # backwards takes about twice as long as forwards
+    """Estimated seconds of a purchase on one core, if its runs of a kind share a stack."""
+    if grid.pictures is not None:  # the backward pass takes about twice as long as the forward one
         images = data.truth("train").shape[0]
         return sum(
             3 * data.work[transform_of(grid.pictures, spec).size] / _FORWARDS
@@ -397,36 +412,36 @@ def seconds(purchase: Purchase, grid: Grid, data: StudyData) -> float:
 
 
 def _stack_seconds(runs: int, kind: str, images: int, grid: Grid, data: StudyData) -> float:
-    """For so many heads that learn together from features of a kind."""
+    """Estimated seconds to train and score `runs` heads together on features of a kind."""
     classes = data.truth("train").shape[1]
-    numbers = math.prod(data.features["train", kind].values.shape[1:])  # of one image
-    epochs, held = grid.train.epochs, "test" if grid.validation == "none" else "val"
+    values = math.prod(data.features["train", kind].values.shape[1:])  # of one image
+    epochs, curve_of = grid.train.epochs, "test" if grid.validation == "none" else "val"
     scored = data.truth("test").shape[0]
     if grid.curves or grid.validation != "none":
-        scored += epochs * data.truth(held).shape[0]
+        scored += epochs * data.truth(curve_of).shape[0]
     steps = epochs * math.ceil(images / grid.train.batch_size)
-    products = classes * numbers * (4 * epochs * images + 2 * scored)
-    each = _STEP * steps + products / _RATE + _RANK * scored * classes
-    return _STACK * steps + _READ * numbers * (epochs * images + scored) + runs * each
+    operations = classes * values * (4 * epochs * images + 2 * scored)
+    per_run = _STEP * steps + operations / _RATE + _RANK * scored * classes
+    return _STACK * steps + _READ * values * (epochs * images + scored) + runs * per_run
 
 
 def _asked(purchase: Purchase, grid: Grid, data: StudyData) -> int:
-    """About how many images: where the limit buys images, by what some of them cost; all, where it
-    buys something else, such as labels for each class."""
+    """Estimated number of asked images: where a budget buys images, from the cost of some of them;
+    all, where it buys something else, such as labels for each class."""
     truth, scheme, limit = data.truth("train"), schemes.make(purchase.scheme), purchase.limit
     most = how_many(purchase.images, truth.shape[0])
     if not limit or scheme.amount is not None or grid.unasked == "absent":
         return most
-    few = min(most, _PRICED)
+    priced = min(most, _PRICED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         people: dict[str, Any] = {"hierarchy": data.hierarchy, "habits": grid.habits}
         people |= {"boxes": data.data.boxes.get("train"), "seed": grid.seed}
-        labels = simulate(truth, scheme, images=few, **people)
+        labels = simulate(truth, scheme, images=priced, **people)
         bill = cost(labels, prices(grid.prices).once_set_up())
-    share = (
+    multiple = (
         limit.dollars / bill.dollars if limit.dollars and bill.dollars
         else 3600 * limit.hours / bill.seconds if limit.hours and bill.seconds
         else most
     )  # fmt: skip
-    return max(1, min(most, round(few * share)))
+    return max(1, min(most, round(priced * multiple)))

@@ -1,4 +1,4 @@
-"""What annotation may cost, and how dollars are written."""
+"""The budget of a purchase, and how dollars are written."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Limit:
-    """What annotation may cost: dollars, or hours of people's time; neither: amounts as written."""
+    """A budget in dollars or in hours of people's time; without either, amounts are as written."""
 
     dollars: float | None = None
     hours: float | None = None
 
     @staticmethod
     def of(row: Mapping[str, Any]) -> Limit:
-        """Of a row of the table of runs."""
+        """The limit of a row of the table of runs."""
         values = (row["budget"], row["budget_hours"])
         return Limit(*(None if v is None or math.isnan(v) else float(v) for v in values))
 
@@ -31,17 +31,17 @@ class Limit:
 
     @property
     def order(self) -> tuple[float, float]:
-        """Dollars first, then hours, ascending."""
+        """Sort key: budgets in dollars first, then those in hours, ascending."""
         return self.hours or 0.0, self.dollars or 0.0
 
     @property
     def at(self) -> str:
-        """ " at $100", " in 10 hours", or nothing where amounts were as written."""
+        """ " at $100", " in 10 hours", or nothing if amounts are as written."""
         return f" {'at' if self.dollars is not None else 'in'} {self}" if self else ""
 
 
 def money(dollars: float) -> str:
-    """Dollars in few digits: $0.75, $12, $1,250, $1e+12."""
+    """A sum with few digits: $0.75, $12, $1,250, $1e+12."""
     if not abs(dollars) < 1e10:  # NaN too
         return f"${dollars:.3g}"
     return f"${dollars:,.2f}" if dollars < 10 and dollars != round(dollars) else f"${dollars:,.0f}"

@@ -1,4 +1,4 @@
-"""What a comparison says: sentences, verdicts and the summary."""
+"""The results of a comparison in sentences, and its summary."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ from simkit.study.cells import (
 from simkit.study.limit import money
 
 _NOTE = (
-    "mAP is the mean over leaf classes on the test split, in points; intervals are at 95 % over "
-    "draws. P(best) is the probability that a method is the best of its scheme and budget, from a "
-    "normal random-effects model of methods that met the same draws."
+    "mAP is the mean AP over leaf classes on the test split, in points; intervals are 95 % "
+    "confidence intervals over draws. P(best) is the probability that a method is the best for its "
+    "scheme and budget, from a normal random-effects model over the draws that all methods share."
 )
 
 
 def sentences(runs: Any, *, metric: str = "map") -> list[str]:
-    """One sentence for each scheme and budget, then one about labelling everything."""
-    every = [sentence(line) for line in lines(runs, metric=metric)]
+    """One sentence for each scheme and budget, then one about complete labels."""
+    results = [sentence(line) for line in lines(runs, metric=metric)]
     if full := references(runs, metric=metric):
-        reached = ", ".join(f"{percent(cell.score)} with {cell.method}" for cell in full)
-        every.append(f"Labelling everything costs {money(full[0].dollars)} and gives {reached}.")
-    return every
+        scores = ", ".join(f"{percent(cell.score)} with {cell.method}" for cell in full)
+        results.append(f"Complete labels cost {money(full[0].dollars)} and reach {scores}.")
+    return results
 
 
 def sentence(line: Line) -> str:
-    """Which method is best under this scheme, and how sure that is."""
-    best, reached = line.best, _reached(line.highest, line.cells)
+    """The best method under this scheme, with the probability that it is the best."""
+    best, score = line.best, _score(line.highest, line.cells)
     names = listed([best.first, *best.ties])
     where = f"{line.scheme}{line.limit.at}: {names}"
     if len(line.cells) == 1:
-        return f"{where} reaches {reached}."
+        return f"{where} reaches {score}."
     if not best.probability:
-        return f"{where} is highest with {reached}, but {_too_few(best)}."
+        return f"{where} is highest with {score}, but {_too_few(best)}."
     if len(best.ties) + 1 == len(line.cells):
-        return f"{where} have the same scores: {reached}."
+        return f"{where} have the same scores: {score}."
     verb, equal = ("are", " and equal") if best.ties else ("is", "")
-    chance = f"probability {shown_probability(best.probability[best.first])}"
+    probability = f"probability {shown_probability(best.probability[best.first])}"
     if best.sure:
         second = next(c for c in line.cells if c.method == best.order[1 + len(best.ties)])
         follows = f"{second.method} follows with {_mean(over_shared(second, line.cells))}"
-        return f"{where} {verb} best{equal} with {reached} ({chance}); {follows}."
+        return f"{where} {verb} best{equal} with {score} ({probability}); {follows}."
     others = _no_difference(best.rivals, best.first, best.more)
-    return f"{where} {verb} highest{equal} with {reached} and best with {chance}{others}."
+    return f"{where} {verb} highest{equal} with {score} and best with {probability}{others}."
 
 
-def _reached(highest: Cell, cells: Sequence[Cell]) -> str:
-    """The score, and over which draws where some methods lack others."""
+def _score(highest: Cell, cells: Sequence[Cell]) -> str:
+    """The score, with the number of shared draws if the methods have different ones."""
     draws = {frozenset(cell.by_draw) for cell in cells}
     if len(draws) < 2 or not frozenset.intersection(*draws):
         return percent(highest.score)
@@ -72,38 +72,38 @@ def _mean(cell: Cell) -> str:
 
 
 def _too_few(best: Best) -> str:
-    return "one draw cannot tell" if best.draws else "no draw has all of them"
+    return "one draw is too few to compare" if best.draws else "no draw has all runs"
 
 
 def verdicts(runs: Any, *, metric: str = "map") -> list[str]:
-    """One sentence for each budget, cheapest first: what to buy, and how to train on it.
+    """One sentence for each budget, cheapest first: the scheme to buy and the method to train.
 
-    All pairs of scheme and method are compared at once, so that having picked the best of many is
-    accounted for; the probability of a scheme is that of all its methods together.
+    All pairs of scheme and method are compared at once, which accounts for the selection of the
+    best of many; the probability of a scheme is the sum of those of its methods.
     """
-    every = lines(runs, metric=metric)
-    known = sorted({line.limit for line in every if line.limit}, key=lambda limit: limit.order)
-    return [_verdict([line for line in every if line.limit == limit]) for limit in known]
+    all_lines = lines(runs, metric=metric)
+    budgets = sorted({ln.limit for ln in all_lines if ln.limit}, key=lambda limit: limit.order)
+    return [_verdict([line for line in all_lines if line.limit == limit]) for limit in budgets]
 
 
-def _verdict(same: list[Line]) -> str:
-    best, pairs = best_pairs(same)
+def _verdict(schemes: list[Line]) -> str:
+    best, pairs = best_pairs(schemes)
     scheme, method = best.first.split("\n")
     cells = list(pairs.values())
-    score = _reached(over_shared(pairs[scheme, method], cells), cells)
-    start = f"For {same[0].limit}"
+    score = _score(over_shared(pairs[scheme, method], cells), cells)
+    start = f"For {schemes[0].limit}"
     if not best.probability and len(pairs) > 1:
         return f"{start}, {scheme} with {method} is highest with {score}, but {_too_few(best)}."
-    level = [name.split("\n") for name in (*best.ties, *best.rivals)]
-    others = list(dict.fromkeys(other for other, _ in level if other != scheme))
-    if not others:
-        train = " or ".join([method, *([listed([name for _, name in level])] if level else [])])
+    rivals = [name.split("\n") for name in (*best.ties, *best.rivals)]
+    other_schemes = list(dict.fromkeys(other for other, _ in rivals if other != scheme))
+    if not other_schemes:
+        train = " or ".join([method, *([listed([name for _, name in rivals])] if rivals else [])])
         return f"{start}, buy {scheme} and train {train}: {score}."
-    own = [name for name in best.order if name.split("\n")[0] == scheme]
+    of_scheme = [name for name in best.order if name.split("\n")[0] == scheme]
     return (
         f"{start}, {scheme} with {method} is highest with {score}, and {scheme} is the best scheme "
-        f"with probability {shown_probability(best.of(own))}"
-        f"{_no_difference(others, scheme, best.more)}."
+        f"with probability {shown_probability(best.of(of_scheme))}"
+        f"{_no_difference(other_schemes, scheme, best.more)}."
     )
 
 
@@ -111,8 +111,8 @@ def _no_difference(rivals: Sequence[str], first: str, more: float | None) -> str
     if not rivals:
         return ""
     verb = "does" if len(rivals) == 1 else "do"
-    sure = f"; {listed(rivals)} {verb} not differ significantly from {first} yet"
-    return f"{sure}; {more_draws_text(more)}" if more is not None else sure
+    text = f"; {listed(rivals)} {verb} not differ significantly from {first} yet"
+    return f"{text}; {more_draws_text(more)}" if more is not None else text
 
 
 def shown_probability(value: float) -> str:
@@ -121,8 +121,8 @@ def shown_probability(value: float) -> str:
 
 
 def markdown(runs: Any, *, metric: str = "map") -> str:
-    """The summary as Markdown: what to buy first, then a sentence and a table of all cells."""
-    bought = [f"- {text}" for text in verdicts(runs, metric=metric)]
+    """The summary as Markdown: the best purchases, then sentences and a table of all cells."""
+    purchases = [f"- {text}" for text in verdicts(runs, metric=metric)]
     columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
     head = ["| " + " | ".join(columns) + " |", "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"]
     rows = [
@@ -131,9 +131,10 @@ def markdown(runs: Any, *, metric: str = "map") -> str:
         for cell in line.cells
     ]
     rows += [_row(cell, None) for cell in references(runs, metric=metric)]
-    told = [f"- {text}" for text in sentences(runs, metric=metric)]
-    parts = ["# What to buy", "", *bought, ""] if bought else []
-    parts += ["# Which method is best under which scheme?", "", *told, "", _NOTE, "", *head, *rows]
+    results = [f"- {text}" for text in sentences(runs, metric=metric)]
+    parts = ["# What to buy", "", *purchases, ""] if purchases else []
+    parts += ["# Which method is best under which scheme?", "", *results, "", _NOTE, ""]
+    parts += [*head, *rows]
     return "\n".join([*parts, ""])
 
 
@@ -156,7 +157,7 @@ def _row(cell: Cell, probability: float | None) -> str:
 
 
 def choices(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """A row for each scheme and method that settings were chosen for."""
+    """A row for each scheme and method with chosen settings."""
     rows = table[table["tuned_runs"].fillna(0) > 0]
     keys = ["reference", "scheme", "method"]
     columns = [*keys, "tuned", "tuned_runs", "tuned_map", "tuned_edge"]
@@ -164,6 +165,7 @@ def choices(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
+    """A table of the chosen settings as Markdown."""
     rows = []
     for row in chosen:
         values = ", ".join(f"{name}={value}" for name, value in json.loads(row["tuned"]).items())
@@ -175,24 +177,24 @@ def chapter_of_settings(chosen: list[dict[str, Any]]) -> str:
         "| scheme | method | chosen | mAP on validation | tried | at an edge |",
         "|---|---|---|--:|--:|---|",
     ]
-    return "\n".join(["", "## Settings that were chosen", "", *head, *rows, ""])
+    return "\n".join(["", "## Chosen settings", "", *head, *rows, ""])
 
 
 def notes_of(table: pd.DataFrame) -> tuple[str, ...]:
-    """What was odd: settings at an edge first, then each kind of note once for each scheme, in its
-    last form: that of the largest budget."""
+    """Notes on the runs: settings at an edge first, then each kind of note once for each scheme, in
+    its last form (that of the largest budget)."""
     edges = [row for row in choices(table) if row["tuned_edge"]]
-    every: dict[Any, str] = {}
+    texts: dict[Any, str] = {}
     if edges:
         names = list(dict.fromkeys(f"{row['method']} under {row['scheme']}" for row in edges))
-        every["edge"] = (
-            f"the chosen settings of {listed(names)} lie at the edge of what was tried; widen it "
-            "with [tuning.space]"
+        texts["edge"] = (
+            f"the chosen settings of {listed(names)} lie at the edge of the values tried; widen "
+            "these with [tuning.space]"
         )
     for scheme, notes in zip(table["scheme"], table["notes"], strict=True):
         for note in notes if notes is not None else ():
             name = scheme.partition("(")[0]
-            # Some notes name their scheme, though never with its settings.
+            # Some notes name their scheme, always without its settings.
             text = re.sub(rf"^{re.escape(name)}(: | (?=can spend ))", "", note)
-            every[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
-    return tuple(every.values())
+            texts[scheme, re.sub(r"[\d.,]+", "", note)] = f"{scheme}: {text}"
+    return tuple(texts.values())

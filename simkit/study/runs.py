@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Row = dict[str, Any]
-SWEEP = -1  # the draw in which settings are tried: those that are compared count from 0
+SWEEP = -1  # the draw of a sweep; draws of compared runs are numbered from 0
 
 
 class Column(NamedTuple):
-    """A column's Arrow type, and its meaning in a line."""
+    """The Arrow type of a column, and its meaning in one line."""
 
     type: pa.DataType
     meaning: str
@@ -42,60 +42,61 @@ _TEXT, _WHOLE, _NUMBER, _YES = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _WHOLES, _NUMBERS, _TEXTS = pa.list_(_WHOLE), pa.list_(_NUMBER), pa.list_(_TEXT)
 
 COLUMNS = {
-    "scheme": Column(_TEXT, "the scheme as the grid says it"),
-    "scheme_spec": Column(_TEXT, "complete, with the amount that was bought"),
-    "method": Column(_TEXT, "the method as the grid says it"),
-    "method_spec": Column(_TEXT, "complete, as it was trained: with what a sweep chose"),
-    "reference": Column(_YES, "everything labelled, at its own cost; not what is compared"),
-    "budget": Column(_NUMBER, "dollars that might be spent; null: hours, or amounts as written"),
-    "budget_hours": Column(_NUMBER, "the same in hours of people's time"),
+    "scheme": Column(_TEXT, "the scheme as the grid names it"),
+    "scheme_spec": Column(_TEXT, "the complete name, with the amount that was bought"),
+    "method": Column(_TEXT, "the method as the grid names it"),
+    "method_spec": Column(_TEXT, "the complete name, with the settings of the training"),
+    "reference": Column(_YES, "true for runs on complete labels, which are not compared"),
+    "budget": Column(_NUMBER, "budget in dollars; null: in hours, or amounts as written"),
+    "budget_hours": Column(_NUMBER, "budget in hours of people's time"),
     "draw": Column(_WHOLE, "from 0; methods are compared within a draw"),
     "seed": Column(_WHOLE, "of the grid"),
-    "dollars": Column(_NUMBER, "what all labels cost, paid validation labels included"),
-    "seconds": Column(_NUMBER, "of people's time for the same labels; null: not known"),
-    "validation_dollars": Column(_NUMBER, "how much of dollars went into validation labels"),
-    "effort": Column(_TEXT, "questions behind the training labels, JSON"),
-    "validation_effort": Column(_TEXT, "behind paid validation labels, JSON; null: none"),
+    "dollars": Column(_NUMBER, "cost of all labels, paid validation labels included"),
+    "seconds": Column(_NUMBER, "people's time for the same labels; null: unknown"),
+    "validation_dollars": Column(_NUMBER, "the part of dollars that paid for validation labels"),
+    "effort": Column(_TEXT, "questions asked for the training labels, JSON"),
+    "validation_effort": Column(_TEXT, "questions asked for paid validation labels, JSON; "
+                                        "null: none"),
     "images": Column(_WHOLE, "training images asked about; images x classes = present + absent + "
                              "unknown"),
-    "present": Column(_WHOLE, "training labels known to be present"),
-    "absent": Column(_WHOLE, "training labels known to be absent"),
-    "unknown": Column(_WHOLE, "labels of asked images that stay unknown"),
-    "class_present": Column(_WHOLES, "images each class is known to be present in"),
-    "class_absent": Column(_WHOLES, "images each class is known to be absent from"),
+    "present": Column(_WHOLE, "number of training labels known to be present"),
+    "absent": Column(_WHOLE, "number of training labels known to be absent"),
+    "unknown": Column(_WHOLE, "number of unknown labels of asked images"),
+    "class_present": Column(_WHOLES, "number of images in which each class is known to be present"),
+    "class_absent": Column(_WHOLES, "number of images in which each class is known to be absent"),
     "map": Column(_NUMBER, "mean AP over leaf classes on the test split, 0 to 1"),
     "map_all": Column(_NUMBER, "mean AP over all classes"),
     "map_o": Column(_NUMBER, "mean AP over leaf classes, weighted by their positives"),
-    "ap": Column(_NUMBERS, "AP of every class; null: present nowhere in the test split"),
-    "precision": Column(_NUMBER, "mean over classes, each at its threshold of the highest F1 on "
-                                 "the validation split; null: there is none"),
-    "recall": Column(_NUMBER, "the same thresholds: the mean share of present labels they find"),
-    "epochs": Column(_WHOLE, "the epoch, from 1, whose weights are scored; losses has one value "
-                             "for each that was trained"),
+    "ap": Column(_NUMBERS, "AP of every class; null: no positives in the test split"),
+    "precision": Column(_NUMBER, "mean over leaf classes, at the thresholds of the highest F1 "
+                                 "on the validation split; null: no validation split"),
+    "recall": Column(_NUMBER, "mean over leaf classes, at the same thresholds"),
+    "epochs": Column(_WHOLE, "the epoch, from 1, whose weights are scored; losses has all trained "
+                             "epochs"),
     "lr": Column(_NUMBER, "the learning rate"),
     "tuned": Column(_TEXT, "settings chosen for this method and scheme, JSON; null: none"),
-    "tuned_runs": Column(_WHOLE, "how many settings were tried; null: chosen before"),
-    "tuned_map": Column(_NUMBER, "mAP of the chosen one on validation labels, 0 to 1"),
-    "tuned_edge": Column(_YES, "whether it is the smallest or largest that was tried"),
-    "trained": Column(_TEXT, "head (on features), or backbone (with its head, from pictures)"),
-    "select": Column(_TEXT, "which epoch is scored: the last, or the best on validation labels"),
+    "tuned_runs": Column(_WHOLE, "number of settings tried; null: chosen before"),
+    "tuned_map": Column(_NUMBER, "mAP of the chosen settings on validation labels, 0 to 1"),
+    "tuned_edge": Column(_YES, "whether a chosen number is the smallest or largest tried"),
+    "trained": Column(_TEXT, "head (on features), or backbone (with its head, on images)"),
+    "select": Column(_TEXT, "the scored epoch: last, or best on validation labels"),
     "validation": Column(_TEXT, "validation labels: none, complete or partial"),
     "losses": Column(_NUMBERS, "mean training loss of every epoch"),
-    "curve": Column(_NUMBERS, "mAP after every epoch; empty where nobody asked"),
-    "curve_of": Column(_TEXT, "of which split: val, or test, by which nothing is chosen"),
-    "stack": Column(_WHOLE, "how many runs were trained together"),
-    "train_seconds": Column(_NUMBER, "training of the stack, divided by its runs"),
-    "bundle_seconds": Column(_NUMBER, "of the whole job this run was part of: labels, training "
-                                      "and scores of all its runs"),
-    "peak_memory_mb": Column(_NUMBER, "of the process so far"),
+    "curve": Column(_NUMBERS, "mAP after every epoch; empty unless requested"),
+    "curve_of": Column(_TEXT, "split of the curve: val, or test, which then chooses nothing"),
+    "stack": Column(_WHOLE, "number of runs trained together"),
+    "train_seconds": Column(_NUMBER, "training time of the stack, divided by its runs"),
+    "bundle_seconds": Column(_NUMBER, "time of the whole job of this run: labels, training and "
+                                      "scores of all its runs"),
+    "peak_memory_mb": Column(_NUMBER, "peak memory of the process so far"),
     "environment": Column(_TEXT, "versions, platform and device, JSON"),
-    "notes": Column(_TEXTS, "what annotation and training warned about"),
+    "notes": Column(_TEXTS, "warnings of annotation and training"),
     "labels_id": Column(_TEXT, "content id of the training labels"),
-    "truth_id": Column(_TEXT, "content id of the truth they were asked of"),
-    "test_id": Column(_TEXT, "content id of the truth that scores"),
-    "features_id": Column(_TEXT, "content id of the features; of a backbone that was trained: of "
-                                 "its weights before"),
-    "key": Column(_TEXT, "of the job: hashes of all that decides its results, and of the code"),
+    "truth_id": Column(_TEXT, "content id of the truth of the training split"),
+    "test_id": Column(_TEXT, "content id of the truth of the test split"),
+    "features_id": Column(_TEXT, "content id of the features, or of the initial weights of a "
+                                 "trained backbone"),
+    "key": Column(_TEXT, "of the job: a hash of all that decides its results, and one of the code"),
 }  # fmt: skip
 
 SCHEMA = pa.schema([(name, column.type) for name, column in COLUMNS.items()])
@@ -110,21 +111,21 @@ class Runs:
     Attributes
     ----------
     rows
-        All of them as an Arrow table with the columns of `COLUMNS`; its metadata names the classes.
+        All runs as an Arrow table with the columns of `COLUMNS`; its metadata name the classes.
     """
 
     rows: pa.Table
 
     @cached_property
     def every(self) -> pd.DataFrame:
-        """All runs, the column `reference` says which; what stands in `attrs`: see `frames`."""
+        """All runs, references included, as a DataFrame whose `attrs` are those of `frames`."""
         from simkit.study.frames import opened  # pandas takes a second to load
 
         return opened(self.rows)
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """The runs that are compared, one row each; `simkit list columns` has the columns."""
+        """The compared runs, one row each; `simkit list columns` has the columns."""
         return self.every[~self.every["reference"].astype(bool)].reset_index(drop=True)
 
     @cached_property
@@ -134,12 +135,12 @@ class Runs:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """A sentence for each job, or method of a job, that failed."""
+        """A sentence for each failed job, or failed method of a job."""
         return tuple(self.every.attrs.get("failures", ()))
 
     @property
     def planned(self) -> int:
-        """How many runs there were to be; 0 where the files do not say."""
+        """Number of planned runs; 0 if the files do not have it."""
         return int(self.every.attrs.get("planned", 0))
 
     def __repr__(self) -> str:
@@ -150,39 +151,44 @@ class Runs:
 def open_runs(folder: str | PathLike[str]) -> Runs:
     """The runs in a comparison's folder.
 
-    They are those of the last comparison that came to its end there or, where none did yet, the
-    finished ones of the comparison under way. Raises BadInput where there is neither.
+    These are the runs of the last finished comparison or, before any is finished, the finished runs
+    of the comparison under way.
+
+    Raises
+    ------
+    BadInput
+        If the folder has no runs.
     """
     return Runs(read(folder))
 
 
 def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -> pa.Table:
-    """The same as an Arrow table, references included; columns: only these."""
-    place = Path(folder)
+    """The runs of `open_runs` as an Arrow table, references included; `columns`: only these."""
+    folder = Path(folder)
     for name in columns or ():
         if name not in COLUMNS:
             raise unknown("column of a table of runs", name, COLUMNS)
-    if (place / "table.parquet").is_file():
-        files = [place / "table.parquet", place / "reference.parquet"]
+    if (folder / "table.parquet").is_file():
+        files = [folder / "table.parquet", folder / "reference.parquet"]
         return pa.concat_tables([_parquet(file, columns) for file in files if file.is_file()])
-    if not place.is_dir():
-        raise BadInput(f"{place} is not a folder; give the folder that `simkit compare` wrote to")
-    plan = store.under_way(place)
-    results = [store.load(place / "bundles", stem, SCHEMA) for stem in plan["keys"]]
-    finished = [one for one in results if one]
-    compared = [one for one in finished if one.table["draw"][:1].to_pylist() != [SWEEP]]
-    parts = [one.table.select(list(columns or COLUMNS)) for one in compared]
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is not a folder; give the folder that `simkit compare` wrote to")
+    plan = store.under_way(folder)
+    results = [store.load(folder / "bundles", stem, SCHEMA) for stem in plan["keys"]]
+    finished = [result for result in results if result]
+    compared = [job for job in finished if job.table["draw"][:1].to_pylist() != [SWEEP]]
+    parts = [job.table.select(list(columns or COLUMNS)) for job in compared]
     if not sum(map(len, parts)):
-        sweep = ", those of the sweep that chooses settings" if finished else ""
+        sweep = ", all of the sweep that chooses settings" if finished else ""
         raise BadInput(
-            f"{place} holds a comparison under way of which no runs are finished yet "
-            f"({len(finished)} of {len(results)} jobs are there{sweep}); the same `simkit compare` "
-            "goes on with it"
+            f"{folder} holds a comparison under way of which no runs are finished yet "
+            f"({len(finished)} of {len(results)} jobs are finished{sweep}); resume it with the "
+            "same `simkit compare`"
             if plan["keys"]
-            else f"{place} holds no finished runs; give the folder that `simkit compare` wrote to"
+            else f"{folder} holds no finished runs; give the folder that `simkit compare` wrote to"
         )
-    why = [f"{what}: {why}" for one in compared for what, why in one.failures.items()]
-    return together(parts, classes=plan["classes"], leaves=plan["leaves"], failures=why)
+    failures = [f"{name}: {why}" for job in compared for name, why in job.failures.items()]
+    return together(parts, classes=plan["classes"], leaves=plan["leaves"], failures=failures)
 
 
 def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
@@ -190,7 +196,8 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> pa.Table:
         return pyarrow.parquet.read_table(path, columns=list(columns) if columns else None)
     except (OSError, pa.ArrowException):
         raise BadInput(
-            f"{path} cannot be read as the table of a comparison; remove it and compare again"
+            f"{path} cannot be read as the table of a comparison; remove it and run the comparison "
+            "again"
         ) from None
 
 
@@ -207,54 +214,54 @@ def together(
     Parameters
     ----------
     parts
-        Tables with the columns of `COLUMNS`, or with the same ones of them.
+        Tables with the columns of `COLUMNS`, or with the same selection of them.
     classes, leaves
-        Names of the classes of `ap`, and the places of those without children.
+        Names of the classes of `ap`, and the indices of the leaf classes.
     failures
-        A sentence for each job, or method of a job, that failed.
+        A sentence for each failed job, or failed method of a job.
     planned
-        How many runs there were to be; 0: not known.
+        Number of planned runs; 0 if unknown.
     """
-    about = {"classes": list(classes), "leaves": [int(place) for place in leaves]}
-    about |= {"failures": list(failures), "planned": planned}
+    metadata = {"classes": list(classes), "leaves": [int(leaf) for leaf in leaves]}
+    metadata |= {"failures": list(failures), "planned": planned}
     rows = pa.concat_tables(parts or [SCHEMA.empty_table()])
-    if "reference" in rows.column_names:  # in the order of the files
-        rows = pa.concat_tables([rows.filter(rule) for rule in _by_reference(rows)])
+    if "reference" in rows.column_names:  # compared runs first, as in the files
+        rows = pa.concat_tables([rows.filter(mask) for mask in _by_reference(rows)])
     rows = rows.combine_chunks()
     return rows.replace_schema_metadata(
-        {name: json.dumps(value, ensure_ascii=False) for name, value in about.items()}
+        {name: json.dumps(value, ensure_ascii=False) for name, value in metadata.items()}
     )
 
 
 def _by_reference(rows: pa.Table) -> tuple[Any, Any]:
-    """Which runs are compared, and which are references."""
+    """Masks of the compared runs and of the references."""
     reference = pa.compute.fill_null(rows["reference"], False)
     return pa.compute.invert(reference), reference
 
 
 def tidy(rows: Iterable[Row], **about: Any) -> pa.Table:
-    """Rows as a table; about: as `together` takes it."""
+    """Rows as a table; further arguments are those of `together`."""
     table = pa.Table.from_pylist(list(rows), schema=SCHEMA)
     return together([table], **({"classes": ()} | about))
 
 
 def writers(rows: pa.Table) -> dict[str, Callable[[Path], object]]:
-    """By the name of the file what writes it: the runs that are compared, and the references; as
-    parquet, and as CSV without the columns that hold lists."""
+    """The writer of each file by its name: compared runs and references, as parquet and as CSV
+    without the columns of lists."""
     files: dict[str, Callable[[Path], object]] = {}
-    for name, rule in zip(("table", "reference"), _by_reference(rows), strict=True):
-        some = rows.filter(rule)
-        if name == "table" or len(some):
-            flat = some.drop_columns(list(LISTS))
+    for name, mask in zip(("table", "reference"), _by_reference(rows), strict=True):
+        selected = rows.filter(mask)
+        if name == "table" or len(selected):
+            flat = selected.drop_columns(list(LISTS))
             files[f"{name}.parquet"] = partial(
-                pyarrow.parquet.write_table, some, compression="zstd"
+                pyarrow.parquet.write_table, selected, compression="zstd"
             )
             files[f"{name}.csv"] = partial(pyarrow.csv.write_csv, flat)
     return files
 
 
 def write(files: Mapping[str, Callable[[Path], object]], folder: Path) -> None:
-    """Write files that belong together: none is put in place before all of them are ready."""
+    """Write files that belong together: none appears before all of them are ready."""
     with ExitStack() as ready:
         for name, writer in files.items():
             writer(ready.enter_context(whole(folder / name)))

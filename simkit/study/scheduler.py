@@ -1,4 +1,4 @@
-"""Jobs on their way through processes: local ones, those of a cluster, or a share for each part."""
+"""Runs jobs in local processes, on a cluster, or as one of several parts."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from simkit.study.worker import Done, run, sentence
 Task = TypeVar("Task")
 Value = TypeVar("Value")
 
-# Read by the libraries when they are loaded, so they must be set before a process starts.
+# The libraries read these when they are loaded, so they must be set before a process starts.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-_STARTS = 3  # pools in a row that end before a process has begun to work
-_PATIENCE = 20  # seconds until a cluster's scheduler has answered
-_one = threading.Lock()
+_STARTS = 3  # attempts to start a pool; it fails if it ends before any process works
+_PATIENCE = 20  # seconds to wait for the scheduler of a cluster
+_lock = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Part:
-    """The `number`-th of `of` shares, counted from 1; written 3/16.
+    """The `number`-th of `of` shares of the jobs, counted from 1; written 3/16.
 
-    For machines that know nothing of each other, such as those of a SLURM array.
+    For processes that do not communicate, such as those of a SLURM array.
     """
 
     number: int
@@ -71,25 +71,30 @@ class Part:
         return f"{self.number}/{self.of}"
 
     def share(self, jobs: Sequence[Job]) -> list[Job]:
-        """This part's jobs, in their order: the largest go first to whoever has least so far.
-
-        It depends on the jobs alone, so that all parts together have each job once.
-        """
+        """The jobs of this part, in order. Jobs are assigned from the largest to the smallest, each
+        to the part with the fewest runs; this depends on the jobs alone, so each is in one part."""
         loads = [0] * self.of
-        mine = []
-        for place in sorted(range(len(jobs)), key=lambda place: -jobs[place].runs):
+        indices = []
+        for index in sorted(range(len(jobs)), key=lambda index: -jobs[index].runs):
             least = loads.index(min(loads))
-            loads[least] += jobs[place].runs
+            loads[least] += jobs[index].runs
             if least == self.number - 1:
-                mine.append(place)
-        return [jobs[place] for place in sorted(mine)]
+                indices.append(index)
+        return [jobs[index] for index in sorted(indices)]
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Who works: an executor, or so many local processes; results of which other code are kept.
+    """The processes that run jobs.
 
-    count: by default one for each core, or for each GPU where backbones are trained.
+    Attributes
+    ----------
+    executor
+        An executor of concurrent.futures; None for local processes.
+    count
+        Number of local processes; None for one per core.
+    accept
+        Hash of other code whose stored results are used.
     """
 
     executor: Executor | None = None
@@ -99,37 +104,40 @@ class Workers:
 
 @dataclass(frozen=True, eq=False)
 class Finished:
-    """By key all jobs that are or became finished, and why others are not."""
+    """Results of finished jobs, and error messages of failed ones, by key."""
 
     done: Mapping[str, Result]
     failures: Mapping[str, str]
 
     def sentences(self, jobs: Sequence[Job]) -> list[str]:
-        """One for each failure, of whole jobs and of methods, in the order of the jobs."""
+        """One for each failed job or method, in the order of the jobs."""
         sentences = []
         for job in jobs:
             if job.key in self.failures:
                 sentences.append(f"{job}: {self.failures[job.key]}")
             elif job.key in self.done:
-                failed = self.done[job.key].failures.items()
-                sentences += [f"{what}: {why}" for what, why in failed]
+                failures = self.done[job.key].failures.items()
+                sentences += [f"{name}: {why}" for name, why in failures]
         return sentences
 
 
 def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progress) -> Finished:
-    """Run what is left of the jobs and store each as it ends, in this process alone.
+    """Run the unfinished jobs and store each result as its job ends; only this process writes.
 
-    progress gets (runs done, runs).
+    Parameters
+    ----------
+    progress
+        Called with (runs done, runs).
     """
-    before = stored(jobs, folder, workers.accept)
-    done, failures = dict(before.done), dict(before.failures)
-    left = [job for job in jobs if job.key not in done and job.key not in failures]
-    every = sum(job.runs for job in jobs)
-    ended = every - sum(job.runs for job in left)
-    progress(ended, every)
-    for job, outcome in outcomes(run, left, executor=workers.executor, workers=workers.count):
+    earlier = stored(jobs, folder, workers.accept)
+    done, failures = dict(earlier.done), dict(earlier.failures)
+    unfinished = [job for job in jobs if job.key not in done and job.key not in failures]
+    total = sum(job.runs for job in jobs)
+    ended = total - sum(job.runs for job in unfinished)
+    progress(ended, total)
+    for job, outcome in outcomes(run, unfinished, executor=workers.executor, workers=workers.count):
         if isinstance(outcome, Exception):
-            failures[job.key] = _reason(outcome, own=workers.executor is None)
+            failures[job.key] = _reason(outcome, local=workers.executor is None)
         elif difference := _other_versions(outcome):
             failures[job.key] = difference
         else:
@@ -138,12 +146,12 @@ def finish(jobs: Sequence[Job], folder: Path, workers: Workers, progress: Progre
             if outcome.lasting:
                 store.save(done[job.key], folder, job.stem)
         ended += job.runs
-        progress(ended, every)
+        progress(ended, total)
     return Finished(done, failures)
 
 
 def stored(jobs: Sequence[Job], folder: Path, accept: str = "") -> Finished:
-    """What is finished already, and why a job's file cannot even be written."""
+    """Stored results, and the errors of jobs whose files cannot be written."""
     done: dict[str, Result] = {}
     failures: dict[str, str] = {}
     for job in jobs:
@@ -158,11 +166,11 @@ def stored(jobs: Sequence[Job], folder: Path, accept: str = "") -> Finished:
 
 
 def stem(job: Job, folder: Path, accept: str = "") -> str:
-    """What the job's file is called: its own, or that of the accepted code where that alone is
-    there."""
-    other = f"{job.key}-{accept}"
-    own = store.finished(folder, job.stem) or not (accept and store.finished(folder, other))
-    return job.stem if own else other
+    """The stem of the job's file: its own, or that of the accepted code if only that is stored."""
+    accepted = f"{job.key}-{accept}"
+    if accept and store.finished(folder, accepted) and not store.finished(folder, job.stem):
+        return accepted
+    return job.stem
 
 
 def outcomes(
@@ -174,13 +182,18 @@ def outcomes(
 ) -> Iterator[tuple[Task, Value | Exception]]:
     """Every task with its result or its error, in the order in which they end.
 
-    executor: any; else as many local processes as `workers` or the cores say, and for one of them
-    this process itself. Where there are GPUs, each process sees one. Tasks under way when a process
-    dies are tried once more, alone, when all others have ended; the error of one whose process dies
-    again is BrokenProcessPool.
+    A task whose process dies is tried once more, alone, after all others; if its process dies
+    again, its error is BrokenProcessPool.
+
+    Parameters
+    ----------
+    executor
+        By default local processes, each of which sees one GPU if there are any.
+    workers
+        Number of local processes, by default one per core; a single one is this process itself.
     """
     if executor is not None:
-        with _interrupts_wait():
+        with _interrupts_deferred():
             futures = {executor.submit(work, task): task for task in tasks}
         try:
             for future in as_completed(futures):
@@ -201,69 +214,72 @@ def outcomes(
 
 
 class NoWorker(BrokenProcessPool):
-    """No process could even begin."""
+    """No worker process could start."""
 
 
 def _in_processes(
     work: Callable[[Task], Value], tasks: Sequence[Task], count: int
 ) -> Iterator[tuple[Task, Value | Exception]]:
     waiting, again = deque(tasks), deque[Task]()
-    unborn = 0  # pools in a row that ended before a process came up
+    failed_starts = 0  # consecutive pools that ended before any process started
     while waiting or again:
-        # What was under way when a process died goes alone: memory may be what was missing.
-        left, size = (waiting, count) if waiting else (deque([again.popleft()]), 1)
-        first = left is waiting
-        with _Pool(min(size, len(left))) as pool:
-            yield from pool.outcomes(work, left)
+        # A task whose process died runs alone: memory may have been short.
+        tasks_left, size = (waiting, count) if waiting else (deque([again.popleft()]), 1)
+        first_try = tasks_left is waiting
+        with _Pool(min(size, len(tasks_left))) as pool:
+            yield from pool.outcomes(work, tasks_left)
             lost = pool.lost
-        unborn = 0 if pool.came_up else unborn + 1
-        if lost and not pool.came_up and unborn < _STARTS:
-            (waiting if first else again).extendleft(reversed(lost))
-        elif lost and first and pool.came_up:
+        failed_starts = 0 if pool.started else failed_starts + 1
+        if lost and not pool.started and failed_starts < _STARTS:
+            (waiting if first_try else again).extendleft(reversed(lost))
+        elif lost and first_try and pool.started:
             again.extend(lost)
         elif lost:
-            error = BrokenProcessPool() if pool.came_up else NoWorker()
-            every = lost if pool.came_up else [*lost, *waiting, *again]
-            yield from ((task, error) for task in every)
-            if not pool.came_up:
+            error = BrokenProcessPool() if pool.started else NoWorker()
+            failed = lost if pool.started else [*lost, *waiting, *again]
+            yield from ((task, error) for task in failed)
+            if not pool.started:
                 return
 
 
 class _Pool:
-    """Local processes ("spawn": the same on every platform, and safe with threads), each with one
-    thread and, where there are GPUs, one of them. They are stopped at once when the block is left.
+    """Local processes, each with one thread and, if there are GPUs, one of them.
+
+    They are spawned, which is the same on every platform and safe with threads, and terminated when
+    the block is left.
     """
 
     def __init__(self, count: int) -> None:
         self.count, self.lost = count, list[Any]()
         context = multiprocessing.get_context("spawn")
         devices = context.SimpleQueue()
-        for place in range(count):
-            devices.put(gpus()[place % len(gpus())] if gpus() else "")
+        for index in range(count):
+            devices.put(gpus()[index % len(gpus())] if gpus() else "")
         self._pool = ProcessPoolExecutor(
-            count, mp_context=context, initializer=_begin, initargs=(devices,)
+            count, mp_context=context, initializer=_set_up, initargs=(devices,)
         )
-        with _interrupts_wait(), _environment(dict.fromkeys(_THREADS, "1")):
-            self._up = [self._pool.submit(_nothing) for _ in range(count)]
+        with _interrupts_deferred(), _environment(dict.fromkeys(_THREADS, "1")):
+            self._starts = [self._pool.submit(_nothing) for _ in range(count)]
 
     @property
-    def came_up(self) -> bool:
-        """Whether any process began to work at all."""
-        return any(f.done() and not f.cancelled() and f.exception() is None for f in self._up)
+    def started(self) -> bool:
+        """Whether any process has started."""
+        return any(f.done() and not f.cancelled() and f.exception() is None for f in self._starts)
 
     def outcomes(
-        self, work: Callable[[Task], Value], left: deque[Task]
+        self, work: Callable[[Task], Value], waiting: deque[Task]
     ) -> Iterator[tuple[Task, Value | Exception]]:
-        """Takes tasks from `left` as processes get free; those whose process died are `lost`."""
+        """Takes tasks from `waiting` as processes become free; `lost` gets those whose process
+        died."""
         busy: dict[Future[Value], Task] = {}
         broken = False
-        while busy or (left and not broken):
-            while left and len(busy) < self.count and not broken:
-                task = left.popleft()
+        while busy or (waiting and not broken):
+            while waiting and len(busy) < self.count and not broken:
+                task = waiting.popleft()
                 try:
                     busy[self._pool.submit(work, task)] = task
                 except BrokenProcessPool:
-                    left.appendleft(task)
+                    waiting.appendleft(task)
                     broken = True
             for future in wait(busy, return_when=FIRST_COMPLETED).done:
                 task, outcome = busy.pop(future), _outcome(future)
@@ -277,8 +293,8 @@ class _Pool:
         return self
 
     def __exit__(self, *error: object) -> None:
-        # No public call stops running work before Python 3.14. Nothing is cancelled: the pool sees
-        # that its processes are gone and fails what is left, and could not if that were cancelled.
+        # Before Python 3.14 no public call stops running work. Futures are not cancelled: the pool
+        # notices that its processes are gone and fails its futures, which cancelled ones prevent.
         processes = list((getattr(self._pool, "_processes", None) or {}).values())
         for process in processes:
             process.terminate()
@@ -306,15 +322,15 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _begin(devices: Any) -> None:
-    # Ctrl-C reaches every process of a terminal; the driver alone answers it.
+def _set_up(devices: Any) -> None:
+    # Ctrl-C reaches every process of a terminal; only the main process handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if device := devices.get():
         os.environ["CUDA_VISIBLE_DEVICES"] = device  # read when CUDA is first used
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _leave_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -322,13 +338,13 @@ def _leave_with_parent() -> None:
 
 
 def _nothing() -> None:
-    """What a process does first, to show that it came up."""
+    """The first task of a process, which shows that it has started."""
 
 
 @contextmanager
-def _interrupts_wait() -> Iterator[None]:
-    """Ctrl-C is heard when the block ends, and not at all by processes that begin in it: one that
-    is interrupted before it is up would print a traceback of its own."""
+def _interrupts_deferred() -> Iterator[None]:
+    """Ctrl-C takes effect after the block. Processes that start in it ignore Ctrl-C, as one that is
+    interrupted during its start would print its own traceback."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -354,34 +370,34 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def _other_versions(done: Done) -> str:
-    """Why rows are not what this process would have computed: their worker's versions differ."""
-    here = {**versions(), "torch": str(torch.__version__)}
+    """The error of rows from a worker with other versions than this process, or ""."""
+    ours = {**versions(), "torch": str(torch.__version__)}
     for row in done.rows:
-        there = json.loads(row["environment"])
-        if differ := [f"{name} {there[name]}" for name in here if there[name] != here[name]]:
+        theirs = json.loads(row["environment"])
+        if different := [f"{name} {theirs[name]}" for name in ours if theirs[name] != ours[name]]:
             return (
-                f"its worker has other versions than this process ({', '.join(differ)}); install "
-                "the same everywhere"
+                f"its worker has other versions than this process ({', '.join(different)}); "
+                "install the same versions everywhere"
             )
     return ""
 
 
-def _reason(error: Exception, *, own: bool) -> str:
-    """own: whether the processes are those of this comparison, and not an executor's."""
+def _reason(error: Exception, *, local: bool) -> str:
+    """The error as a sentence; `local`: with local processes, not those of an executor."""
     if isinstance(error, NoWorker):
         return (
-            "no worker process came up, though they were started three times; they were killed, or "
-            'a script calls compare without `if __name__ == "__main__":` around it'
+            "no worker process started in three attempts; they were killed, or a script calls "
+            'compare outside `if __name__ == "__main__":`, where the call belongs'
         )
-    if isinstance(error, BrokenExecutor) and not own:
+    if isinstance(error, BrokenExecutor) and not local:
         return (
-            "a worker of the executor died, which ended the executor; the same call with a new one "
-            "goes on from here"
+            "a worker of the executor died, which ended the executor; resume with a new executor "
+            "and the same call"
         )
     if isinstance(error, BrokenProcessPool):
         return (
-            "its worker process died twice, the second time with no other beside it; it may have "
-            "run out of memory (a smaller memory in the grid, or a larger machine, helps)"
+            "its worker process died twice, the second time while running alone, perhaps out of "
+            "memory; set a smaller memory in the grid, or use a larger machine"
         )
     return sentence(error)
 
@@ -390,9 +406,13 @@ def _reason(error: Exception, *, own: bool) -> str:
 def cluster(address: str) -> Iterator[Executor]:
     """The workers of a dask.distributed scheduler at an address such as tcp://10.0.0.1:8786.
 
-    They need the same simkit and torch as this process and see the same files. Work of one that is
-    lost is given to another by the scheduler. Raises BadInput where distributed is not installed or
-    no scheduler answers.
+    They must have the same simkit and torch as this process and see the same files. The scheduler
+    reassigns the work of lost workers.
+
+    Raises
+    ------
+    BadInput
+        If distributed is not installed or no scheduler answers.
     """
     try:
         from distributed import Client
@@ -407,13 +427,13 @@ def cluster(address: str) -> Iterator[Executor]:
         reason = f" ({error})" if isinstance(error, ValueError | TypeError) else ""
         raise BadInput(
             f"no scheduler answers at {address!r}{reason}; start one with `dask scheduler` and "
-            "give the address that it prints, such as tcp://10.0.0.1:8786"
+            "use the address that it prints, such as tcp://10.0.0.1:8786"
         ) from None
     try:
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         if not workers:
             warnings.warn(
-                f"the scheduler at {address} has no worker yet; work begins when one comes "
+                f"the scheduler at {address} has no worker yet; start one "
                 f"(`dask worker {address} --nthreads 1`)",
                 stacklevel=3,
             )
@@ -429,7 +449,7 @@ def cluster(address: str) -> Iterator[Executor]:
 
 
 class _OneAtATime(Executor):
-    """Another executor, of whose workers each does one thing at a time; workers: how many."""
+    """An executor whose `workers` workers run one task at a time each."""
 
     def __init__(self, inner: Executor, count: int) -> None:
         self._inner, self.workers = inner, max(count, 1)
@@ -441,7 +461,7 @@ class _OneAtATime(Executor):
 
 
 def _alone(work: Callable[..., Value], *values: Any, **named: Any) -> Value:
-    """Call `work` when no other thread of this process is in it: how many threads torch uses, and
-    what is warned about, belong to the whole process."""
-    with _one:
+    """Call `work` in one thread of this process at a time, as the number of torch threads and the
+    capture of warnings are global to the process."""
+    with _lock:
         return work(*values, **named)

@@ -1,4 +1,4 @@
-"""What a sweep came to: the settings that are compared."""
+"""The result of a sweep: the chosen settings."""
 
 from __future__ import annotations
 
@@ -11,33 +11,35 @@ from simkit.study.scheduler import Finished
 
 
 def choose(tried: Sequence[Job], swept: Finished) -> tuple[Choices, list[str]]:
-    """The setting of each method under each scheme with the highest mAP on the validation labels,
-    the first of those that tie; and a sentence for each failure."""
+    """The setting with the highest mAP on the validation labels for each method and scheme (the
+    first of equal ones), and a sentence for each failure."""
     scores: dict[tuple[str, str], list[Setting]] = {}
     names: dict[str, str] = {}
     for job in tried:
         result = swept.done.get(job.key)
         columns = ["scheme", "reference", "method", "tuned", "tuned_map"]
         rows = result.table.select(columns).to_pylist() if result else []
-        reached = {(r["scheme"], r["reference"], r["method"], r["tuned"]): r for r in rows}
-        for one in job.purchases:
-            names[choice_of(one)] = str(one)
-            for spec, setting in zip(one.methods, one.settings, strict=True):
-                row = reached.get((one.scheme, one.reference, spec, setting.text))
-                score = row["tuned_map"] if row else None
-                key = choice_of(one), spec
-                scores.setdefault(key, []).append(dataclasses.replace(setting, score=score))
+        score_of = {
+            (r["scheme"], r["reference"], r["method"], r["tuned"]): r["tuned_map"] for r in rows
+        }
+        for purchase in job.purchases:
+            scheme = choice_of(purchase)
+            names[scheme] = str(purchase)
+            for spec, setting in zip(purchase.methods, purchase.settings, strict=True):
+                score = score_of.get((purchase.scheme, purchase.reference, spec, setting.text))
+                scored = dataclasses.replace(setting, score=score)
+                scores.setdefault((scheme, spec), []).append(scored)
     chosen: dict[tuple[str, str], Setting] = {}
     sentences = swept.sentences(tried)
     for (scheme, spec), settings in scores.items():
-        known = [one for one in settings if one.score is not None]
-        if known:
-            best = max(known, key=lambda one: one.score or 0.0)
+        successful = [setting for setting in settings if setting.score is not None]
+        if successful:
+            best = max(successful, key=lambda setting: setting.score or 0.0)
             edge = at_edge(best, settings)
             chosen[scheme, spec] = dataclasses.replace(best, runs=len(settings), edge=edge)
         else:
             sentences.append(
                 f"{names[scheme]}, tuning, {spec}: no setting has a score on the validation "
-                "labels; see what failed, or leave tuning out"
+                "labels; see the failures, or leave tuning out"
             )
     return chosen, sentences

@@ -1,4 +1,4 @@
-"""Values as TOML: the standard library reads it and does not write it."""
+"""Values as TOML, which the standard library reads but does not write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def toml(value: Any) -> str:
-    """A truth value, number, text or list as TOML writes it: the standard library only reads it."""
+    """A boolean, number, string or list as TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -21,7 +21,7 @@ def toml(value: Any) -> str:
 
 
 def toml_lines(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[str]:
-    """TOML has no word for nothing: what is None is left out, and None again when it is read."""
+    """The lines of a table; TOML has no null, so values that are None are left out."""
     lines = [
         f"{toml_key(name)} = {toml(value)}"
         for name, value in values.items()
@@ -30,13 +30,13 @@ def toml_lines(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[st
     for name, value in values.items():
         if isinstance(value, Mapping) and (value or name == "tuning"):
             inner = (*path, toml_key(name))
-            own = toml_lines(value, inner)
-            header = [] if own and own[0] == "" else ["", f"[{'.'.join(inner)}]"]
-            lines += [*header, *own]
+            table = toml_lines(value, inner)
+            header = [] if table and table[0] == "" else ["", f"[{'.'.join(inner)}]"]
+            lines += [*header, *table]
     return lines
 
 
 def toml_key(name: str) -> str:
-    """A key, in quotation marks where it needs them."""
+    """A key, in quotation marks if necessary."""
     plain = name and all(c.isascii() and (c.isalnum() or c in "-_") for c in name)
     return name if plain else toml(name)

@@ -78,7 +78,7 @@ def test_another_grid_in_the_same_folder_is_noted(shell) -> None:
     Path("grid.toml").write_text(GRID.replace("draws = 2", "draws = 1"))
     first = shell("compare", "grid.toml", "--workers", 1)
     assert (first.code, "another grid" in first.err) == (0, False)
-    assert re.search(r"For \$40, .+ is highest with .+, but one draw cannot tell", first.out)
+    assert re.search(r"For \$40, .+ is highest with .+, but one draw", first.out)
     assert "# What to buy" in Path("runs/summary.md").read_text()
     Path("grid.toml").write_text(GRID.replace("draws = 2", "draws = 1").replace('"an", ', ""))
     second = shell("compare", "grid.toml", "--workers", 1)
@@ -135,8 +135,7 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
     assert done.code == 0 and re.fullmatch(
         r"plan: 2 schemes x 1 budget x 2 methods x 2 draws: 8 trainings, and 6 with all labels\n"
         r"1 job; with --part at most 1 part can have work\n"
-        r"roughly 0:0\d:\d\d of work with 2 workers, by counting what is computed; about "
-        r"[\d,]+ MB in each\n",
+        r"roughly 0:0\d:\d\d of work with 2 workers, .*; about [\d,]+ MB per worker\n",
         done.out,
     )
     facts = json.loads(shell("compare", "grid.toml", "--dry-run", "--json").out)
@@ -160,7 +159,7 @@ def test_a_part_beyond_the_jobs_says_that_it_has_no_work(shell) -> None:
         done.out,
     )
     done = shell("show", "runs")
-    assert re.search(r"no runs are finished yet \(0 of \d jobs are there\)", done.err)
+    assert re.search(r"no runs are finished yet \(0 of \d jobs ", done.err)
 
 
 def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None:

@@ -146,7 +146,7 @@ def test_the_draws_that_would_tell_grow_as_the_gap_falls():
 
 
 def test_draws_in_words():
-    assert more_draws_text(None) == "" and more_draws_text(1) == "1 more draw would tell"
+    assert more_draws_text(None) == "" and "1 more draw would" in more_draws_text(1)
     assert "8 more draws" in more_draws_text(8)
     assert "more than 100" in more_draws_text(math.inf)
     assert 0.5 < SURE < 1

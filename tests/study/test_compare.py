@@ -229,7 +229,7 @@ def test_results_of_other_code_are_said_and_kept_where_they_are_accepted(tiny, t
         assert repeatable(kept) == repeatable(again) == repeatable(first)
         assert sum("00c0de00" in note for note in kept.notes) == 1
         said = [str(one.message) for one in warned]
-        jobs = [int(re.search(r"00c0de00.* for (\d+) jobs", text)[1]) for text in said]
+        jobs = [int(re.search(r"(\d+) jobs .*00c0de00", text)[1]) for text in said]
         assert sum(jobs) == count
 
 
@@ -273,7 +273,7 @@ def test_a_fair_comparison_uses_what_is_best_on_the_validation_split(fair, tmp_p
     assert result.validation_dollars == pytest.approx(40 * 4 * 8 * 0.3011 * 15 / 3600)
     assert result.to_json()["validation_dollars"] == result.validation_dollars
     summary = (tmp_path / "summary.md").read_text()
-    assert "## Settings that were chosen" in summary and "beside every budget" in summary
+    assert "## Chosen settings" in summary and "every budget" in summary
     assert ("at the edge" in summary) == result.every["tuned_edge"].any()
 
 

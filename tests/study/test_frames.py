@@ -35,13 +35,13 @@ def test_arrow_and_pandas_give_the_same_columns():
 @pytest.mark.parametrize(
     ("column", "holds", "told"),
     [
-        ("text", str, "'text' lacks values; "),
-        ("whole", int, "'whole' lacks values; "),
-        ("numbers", list[float] | None, "'numbers' lacks values; "),
+        ("text", str, "'text' has missing "),
+        ("whole", int, "'whole' has missing "),
+        ("numbers", list[float] | None, "'numbers' has missing "),
         ("yes", int, "'yes' holds bool where a whole number is expected; "),
         ("number", str | None, "'number' holds float64 where text is expected; "),
         ("text", list[float] | None, "where a list of a number is expected; "),
-        ("endless", float, "'endless' holds infinite numbers; "),
+        ("endless", float, "'endless' has infinite "),
         ("gone", str, "no column 'gone'; "),
     ],
 )
