@@ -160,8 +160,7 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
     table = selection.read_runs(runs, (*RUN, "present", "absent"), asker="shares", metric=metric)
     scored = table.dropna(subset=[metric, "present", "absent"])
     if scored["reference"].all():
-        which = "no run" if scored.empty else "no run but the references"
-        raise BadInput(f"shares: {which} has {metric} and numbers of labels; compare again")
+        raise BadInput(f"shares: no compared run has {metric} and label counts; compare again")
     compared = scored.loc[~scored["reference"], "method"].unique()
     selection.check_known([base] if base else [], list(compared), asker="shares")
     scored = scored.assign(positives=scored["present"], labels=scored["present"] + scored["absent"])

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from simkit.data.pieces.folder_table import ENDINGS
 from simkit.embed import temperatures as soft
 from simkit.embed.nearby.nearest import nearest
 from simkit.embed.unit import UnitRows
@@ -231,9 +230,7 @@ def _row(ids: pd.Index, query: str, *, by_number: bool) -> int:
         return int(ids.get_loc(query))
     if by_number and query.isdecimal() and int(query) < len(ids):
         return int(query)
-    near = [query + ending for ending in ENDINGS if query + ending in ids]
-    if by_number and len(ids) <= _MOST_IDS:
-        near += get_close_matches(query, ids, n=1)
+    near = get_close_matches(query, ids, n=1) if by_number and len(ids) <= _MOST_IDS else []
     hint = f"did you mean {near[0]!r}?" if near else f"ids here look like {', '.join(ids[:3])}"
     raise BadInput(f"no image is called {query!r}; {hint}")
 
@@ -246,12 +243,12 @@ def _states(
         return np.where(truth.known_rows(shown), 2 * truth.rows(shown) - 1, UNKNOWN)
     rows = pd.Index(labels.images.astype(str)).get_indexer(ids)
     columns = pd.Index(labels.classes).get_indexer(truth.classes)
-    for places, what, mend in (
-        (rows, "images", "of the split that is searched"),
-        (columns, "classes", f"with class names such as {', '.join(truth.classes[:3])}"),
-    ):
-        if (places < 0).all():
-            raise BadInput(f"the labels are about none of these {what}; give labels {mend}")
+    if (rows < 0).all() or (columns < 0).all():
+        what = "images" if (rows < 0).all() else "classes"
+        raise BadInput(
+            f"the labels are about none of these {what}; give labels of the split that is searched, "
+            f"with class names such as {', '.join(truth.classes[:3])}"
+        )
     states = labels.rows(rows[shown])[:, columns]
     return np.where((rows[shown, None] >= 0) & (columns >= 0), states, UNKNOWN)
 

@@ -201,9 +201,9 @@ def test_shares_leave_out_failed_runs() -> None:
     ("options", "words"),
     [
         ({"reference": False}, "no reference says how many labels .* reference = true"),
-        ({"keeps": ()}, "no run but the references has map"),
-        ({"present": None}, "has map and numbers of labels; compare again"),
-        ({"absent": None}, "has map and numbers of labels; compare again"),
+        ({"keeps": ()}, "no compared run has map"),
+        ({"present": None}, "has map and label counts; compare again"),
+        ({"absent": None}, "has map and label counts; compare again"),
     ],
 )
 def test_shares_without_what_they_are_of_are_refused(options, words) -> None:
