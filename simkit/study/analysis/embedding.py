@@ -246,7 +246,7 @@ def _states(
     if (rows < 0).all() or (columns < 0).all():
         what = "images" if (rows < 0).all() else "classes"
         raise BadInput(
-            f"the labels are about none of these {what}; give labels of the split that is searched, "
+            f"the labels are about none of these {what}; give those of the split that is searched, "
             f"with class names such as {', '.join(truth.classes[:3])}"
         )
     states = labels.rows(rows[shown])[:, columns]
