@@ -65,10 +65,10 @@ def ablation(
         A row for each scheme and method in the order of the table: scheme, method, base (whether
         it is the base), draws, missing (draws in which others have a run under the scheme, and
         this one no score), mean with its 95 % interval low to high, gap (mean difference to the
-        base over shared draws) with gap_low to gap_high, p, and noise. p is adjusted after Holm
-        over the differences of the scheme. The interval is at the level at which Holm tests the
-        difference, so it holds 0 where that is not significant. noise: not significant, or smaller
-        than 0.05 points. One draw has neither intervals nor p. `attrs` say what failed.
+        base over shared draws) with gap_low to gap_high, p, and significant. p is adjusted after
+        Holm over the differences of the scheme. The interval is at the level at which Holm tests
+        the difference, so it holds 0 where that is not significant. Differences below 0.05 points
+        are not called significant. One draw has neither intervals nor p. `attrs` say what failed.
 
     Raises
     ------
@@ -110,10 +110,10 @@ def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
     tests = {}
     for name, gap in gaps.items():
         columns = gap_columns(gap[:0] if name == base else gap, level=levels.get(name, 1 - _ERROR))
-        noise = None
+        significant = None
         if name in adjusted:
-            noise = bool(adjusted[name] >= _ERROR or abs(columns["gap"]) < SMALLEST)
-        tests[name] = columns | {"p": adjusted.get(name, np.nan), "noise": noise}
+            significant = bool(adjusted[name] < _ERROR and abs(columns["gap"]) >= SMALLEST)
+        tests[name] = columns | {"p": adjusted.get(name, np.nan), "significant": significant}
     return tests
 
 

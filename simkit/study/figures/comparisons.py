@@ -54,7 +54,8 @@ class Ablation(Figure):
     title = "Variations of a method: scores, and differences to a base"
     made_by = "simkit.analysis.ablation"
     reads: ClassVar = {
-        "scheme": str, "method": str, "base": bool, "missing": int, "noise": bool | None, **MEANS,
+        "scheme": str, "method": str, "base": bool, "missing": int,
+        "significant": bool | None, **MEANS,
         **dict.fromkeys(_GAP, float | None),
     }  # fmt: skip
 
@@ -63,7 +64,7 @@ class Ablation(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         rows = in_points(table, *_GAP)
         rows["place"] = rows.groupby("scheme").cumcount()
-        rows["significant"] = rows["noise"].eq(False)
+        rows["significant"] = rows["significant"].eq(True)
         drawn = looks(rows["method"].unique())
         tall = [0.45 + 0.3 * max(n, 2) for n in rows.groupby("scheme", sort=False).size()]
         panels = Facets(rows, "scheme", across=1, height=tall, sharey=False)

@@ -50,7 +50,7 @@ def test_ablation_pairs_every_method_with_the_base() -> None:
     np.testing.assert_allclose(found["mean"], means)
     np.testing.assert_allclose(found["gap"][1:], np.array(means[1:]) - means[0])
     assert found["base"].tolist() == [True, False, False, False]
-    assert found["noise"].tolist() == [None, False, True, False]
+    assert found["significant"].tolist() == [None, True, False, True]
     assert found.loc[0, ["gap", "gap_low", "gap_high", "p"]].isna().all()
     gaps = [np.subtract(values, SCORES["an"]) for values in list(SCORES.values())[1:]]
     ps = [stats.ttest_1samp(gap, 0).pvalue for gap in gaps]
@@ -63,9 +63,9 @@ def test_ablation_intervals_hold_zero_exactly_where_holm_rejects_nothing(seed) -
     rng = np.random.default_rng(seed)
     scores = {f"m{k}": 0.5 + 0.004 * k + rng.normal(0, 0.005, 5) for k in range(7)}
     found = ablation(table(scores), "m0")[1:]
-    assert set(found["noise"]) == {True, False}
+    assert set(found["significant"]) == {True, False}
     for row in found.itertuples():
-        assert (row.gap_low < 0 < row.gap_high) == row.noise == (row.p >= 0.05)
+        assert (row.gap_low < 0 < row.gap_high) == (not row.significant) == (row.p >= 0.05)
 
 
 def test_ablation_intervals_widen_with_the_number_of_tests() -> None:
@@ -89,13 +89,13 @@ def test_ablation_tests_each_scheme_by_itself() -> None:
 def test_ablation_of_one_draw_has_no_interval() -> None:
     found = ablation(table({name: values[:1] for name, values in SCORES.items()}), "an")
     row = found.iloc[1]
-    assert row["gap"] == pytest.approx(0.1) and row["noise"] is None
+    assert row["gap"] == pytest.approx(0.1) and row["significant"] is None
     assert row[["low", "high", "gap_low", "gap_high", "p"]].isna().all()
 
 
-def test_an_ablation_of_two_hundredths_of_a_point_is_noise() -> None:
+def test_an_ablation_of_two_hundredths_of_a_point_is_not_significant() -> None:
     tiny = {"an": SCORES["an"], "wan": [score + 2e-4 for score in SCORES["an"]]}
-    assert ablation(table(tiny), "an")["noise"][1]
+    assert not ablation(table(tiny), "an")["significant"][1]
 
 
 def test_ablation_counts_failed_runs() -> None:
@@ -105,7 +105,7 @@ def test_ablation_counts_failed_runs() -> None:
     assert found.loc[1, "gap"] == pytest.approx(0.1) and failures(found) == ("it failed",)
     other = runs.tidy([*scored(), *scored({"an+cl": [0.5]}, ["fpc"])], classes=())
     last = ablation(other, "an").iloc[-1]
-    assert last["scheme"] == "fpc" and np.isnan(last["gap"]) and last["noise"] is None
+    assert last["scheme"] == "fpc" and np.isnan(last["gap"]) and last["significant"] is None
 
 
 def test_ablation_names_methods_that_are_not_there() -> None:

@@ -77,7 +77,7 @@ def test_ablation(seed) -> None:
         for row, p in zip(own, adjusted(ps), strict=True):
             values = gaps[row["method"]]
             assert row["gap"] == pytest.approx(np.mean(values))
-            assert row["p"] == pytest.approx(p) and row["noise"] == (p >= 0.05)
+            assert row["p"] == pytest.approx(p) and row["significant"] == (p < 0.05)
             level = 1 - 0.05 / (4 - min(places[row["method"]], stop))
             ends = about(values, level)
             assert (row["gap_low"], row["gap_high"]) == pytest.approx(ends)

@@ -36,7 +36,7 @@ def means(values, **fields) -> pd.DataFrame:
 
 VARIATIONS = means(
     [0.5, 0.6, 0.51], method=["an", "an+boostlu", "an+cl"], base=[True, False, False],
-    noise=[None, False, True], gap=[None, 0.1, 0.01], gap_low=[None, 0.08, -0.02],
+    significant=[None, True, False], gap=[None, 0.1, 0.01], gap_low=[None, 0.08, -0.02],
     gap_high=[None, 0.12, 0.04],
 )  # fmt: skip
 
