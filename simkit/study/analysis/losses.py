@@ -189,14 +189,10 @@ def _followed(
             batch, out, loss = step(batches[0])
             (slope,) = torch.autograd.grad(loss.sum(), out.maps)
             size, loss = _averaged(method, batch), loss.detach().double()
-            yield (
-                epoch,
-                {
-                    "loss": (size * (loss - loss.min())).numpy(),
-                    "gradient": (size * slope[:, image, c].sum((-2, -1))).double().numpy(),
-                    "selected": method.selected(batch, out, state)[:, image, c].numpy(),
-                },
-            )
+            columns = {"loss": size * (loss - loss.min())}
+            columns["gradient"] = size * slope[:, image, c].sum((-2, -1)).double()
+            columns["selected"] = method.selected(batch, out, state)[:, image, c]
+            yield epoch, {name: values.numpy() for name, values in columns.items()}
         for index in batches if epoch < max(epochs) else ():
             batch, out, loss = step(index)
             if optimiser is not None:
