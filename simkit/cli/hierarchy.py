@@ -190,7 +190,7 @@ def _built(hierarchy: Hierarchy, report: Report, verbose: bool) -> tuple[dict[st
 def _draw(hierarchy: Hierarchy, heading: str, path: Path, lines: int) -> None:
     from simkit.files import whole
     from simkit.study import figures
-    from simkit.study.figures.base import house_style
+    from simkit.study.figures.style import house_style
 
     kind = path.suffix.lower().removeprefix(".")
     drawing = figures.make("hierarchy", heading=heading, most=lines)(hierarchy.table())

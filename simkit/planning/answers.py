@@ -13,7 +13,7 @@ from simkit.history import versions
 from simkit.planning.choose import LOSS, MOST_TIMES, Candidate
 from simkit.planning.evidence import Pair
 from simkit.planning.report import Chart, Line, Mark, Page, Section, Table
-from simkit.study.figures.base import label
+from simkit.study.figures.style import label
 
 if TYPE_CHECKING:
     from simkit.planning.plan import Plan

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from simkit.errors import BadInput, unknown
 from simkit.registry import Registry
 from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
-from simkit.study.figures.style import label as label
 from simkit.study.frames import Columns, Unique, frame
 from simkit.study.statistics import Interval
 
@@ -35,7 +34,7 @@ _NAME = 9.0  # points of the names at the ends of lines
 
 
 class Figure(ABC):
-    """A frozen dataclass whose fields are its options; called with a table it draws.
+    """What `register` makes a frozen dataclass of options; called with a table it draws.
 
     name, title: in the registry, and what it shows. made_by: the function whose tables it draws.
     reads, unique: the columns that `draw` gets to see, and of what there is one row for each, as
@@ -77,17 +76,27 @@ class Figure(ABC):
             raise unknown(f"{kind} of the table ({self.name})", name, known)
         return name or known[0]
 
+    def require(self, holds: object, mend: str) -> None:
+        """Raises BadInput with this figure's name and `mend` where something does not hold."""
+        if not holds:
+            raise BadInput(f"{self.name}: {mend}")
+
     def check_pictures(self, pictures: Sequence[Any] | None, count: int) -> None:
         """Raises BadInput where pictures came, but not one for each of `count` images."""
-        if pictures and len(pictures) != count:
-            raise BadInput(
-                f"{self.name}: {len(pictures)} pictures came for {count} images; give one for "
-                "each image, in the order of the table"
-            )
+        came = len(pictures or ())
+        each = "give one for each image, in the order of the table"
+        self.require(came in (0, count), f"{came} pictures came for {count} images; {each}")
 
 
+F = TypeVar("F", bound=Figure)
 figures: Registry[Figure] = Registry("figure", "simkit.study.figures")
-register = figures.register
+
+
+@dataclass_transform(frozen_default=True)
+def register(figure: type[F]) -> type[F]:
+    """Class decorator: a frozen dataclass that `make` knows by its `name`."""
+    figures.register(dataclass(frozen=True)(figure))
+    return figure
 
 
 def option(default: Any, help: str) -> Any:
@@ -194,9 +203,13 @@ class Panels:
         writes the names of lines beside their ends instead, where they have room.
         """
         room, panels = self.drawing.get_figwidth() - 2 * _MARGIN, self.drawing.get_figheight()
-        head = self._page_text(wrapped(heading, room, 13, "bold"), size=13, weight="bold")
-        lines = wrapped(" ".join(" ".join(caption).split()), room, 9)
-        foot = self._page_text(lines, size=9, color="#555555")
+        left: Any = {"x": _MARGIN / self.drawing.get_figwidth(), "y": 0.5, "ha": "left"}
+        title = "\n".join(wrapped(heading, room, 13, "bold"))
+        head = self.drawing.suptitle(title, **left, va="top", size=13, weight="bold")
+        lines = "\n".join(wrapped(" ".join(" ".join(caption).split()), room, 9))
+        foot = self.drawing.supxlabel(lines, **left, va="bottom", size=9, color="#555555")
+        for text in (head, foot):  # the layout of the panels leaves them alone
+            text.set_in_layout(False)
         ends = key == "ends" and self._name_ends()
         legend = None if ends else self._legend()
         above = panels > _TALL  # a reader of a long page needs the legend first
@@ -212,16 +225,6 @@ class Panels:
         for part in (head, foot, *([legend] if legend else [])):
             part.set_in_layout(True)  # Jupyter crops to what is
         return self.drawing
-
-    def _page_text(self, lines: list[str], **style: Any) -> Any:
-        """Heading or caption, which the layout of the panels leaves alone."""
-        write, va = self.drawing.supxlabel, "bottom"
-        if style["size"] > 10:
-            write, va = self.drawing.suptitle, "top"
-        at: Any = {"x": _MARGIN / self.drawing.get_figwidth(), "y": 0.5, "ha": "left", "va": va}
-        text = write("\n".join(lines), **at, **style)
-        text.set_in_layout(False)
-        return text
 
     def _lay_out(self, bottom: float, height: float) -> None:
         """Place the panels between these shares of the height, and fold what is too long."""

@@ -16,7 +16,6 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from simkit.errors import BadInput
 from simkit.study.analysis.classes import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
 from simkit.study.figures import marks
@@ -30,7 +29,6 @@ _LEAST = 0.02  # share: shades span at least this, so that alike looks alike
 _STRIP = 0.035  # of the height of the axes
 _NAMED = 70  # classes whose names have room under their bars
 _GROUPS = 10  # groups whose names have room
-_BAND = ("low", "high")
 
 
 @dataclass(frozen=True)
@@ -57,13 +55,13 @@ class OfScheme(AtBudget):
         """AP of each class under these methods. Raises BadInput where no class has one."""
         inner = self.classes == "all"
         found = by_class(runs, methods=tuple(methods), asker=self.name, inner=inner)
-        if _unseen(found).all():
-            raise BadInput(f"{self.name}: no class has an AP; the test split shows none of them")
+        self.require(
+            not _unseen(found).all(), "no class has an AP; the test split shows none of them"
+        )
         return found
 
 
 @register
-@dataclass(frozen=True)
 class PerClass(OfScheme):
     """AP of each class with its interval over draws; rows by falling number of present labels."""
 
@@ -74,8 +72,7 @@ class PerClass(OfScheme):
     most: int = option(60, "classes at most; of more, some of every frequency")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        if self.most < 1:
-            raise BadInput(f"per-class: most is {self.most}; at least one class is expected")
+        self.require(self.most > 0, f"most is {self.most}; at least one class is expected")
         where, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=3, asker=self.name)
         found = self.by_class(runs, methods)
@@ -90,7 +87,7 @@ class PerClass(OfScheme):
         for place, method in enumerate(found.ap):
             rows = intervals(found.interval(method, c) for c in shown)
             rows["y"] = rows.index + marks.dodge(place, len(found.ap))
-            marks.points(axes, rows, "mean", "y", drawn[method], xband=_BAND, markersize=5)
+            marks.points(axes, rows, "mean", "y", drawn[method], xband=marks.BAND, markersize=5)
         names, labels = [found.classes[c] for c in shown], map(count, found.present[shown])
         for text in marks.row_names(axes, names, right=list(labels), size=8.5, room=1.8):
             text.set_color(PALE)
@@ -109,7 +106,6 @@ class PerClass(OfScheme):
 
 
 @register
-@dataclass(frozen=True)
 class ClassGroups(OfScheme):
     """mAP of groups of classes, from few to many present labels, with intervals over draws.
 
@@ -124,8 +120,8 @@ class ClassGroups(OfScheme):
     groups: int = option(5, "how many groups of classes")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        if not 1 <= self.groups <= _GROUPS:
-            raise BadInput(f"class-groups: groups is {self.groups}; 1 to {_GROUPS} are expected")
+        mend = f"groups is {self.groups}; 1 to {_GROUPS} are expected"
+        self.require(1 <= self.groups <= _GROUPS, mend)
         where, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
         found = self.by_class(runs, methods)
@@ -138,7 +134,7 @@ class ClassGroups(OfScheme):
             rows = intervals(found.group_intervals(method, groups)).dropna(subset="mean")
             rows["x"] = rows.index + marks.dodge(place, len(found.ap))
             line: dict[str, Any] = {"linestyle": look.dashes, "linewidth": 1}
-            marks.points(axes, rows, "x", "mean", look, yband=_BAND, **line)
+            marks.points(axes, rows, "x", "mean", look, yband=marks.BAND, **line)
         names = []
         for group, present in pd.Series(found.present).groupby(groups):
             span = " to ".join(dict.fromkeys([count(present.min()), count(present.max())]))
@@ -162,7 +158,6 @@ class ClassGroups(OfScheme):
 
 
 @register
-@dataclass(frozen=True)
 class ClassDifference(OfScheme):
     """AP of `first` minus AP of `second` for each class, sorted; dark where labels are missing.
 
@@ -208,13 +203,11 @@ class ClassDifference(OfScheme):
         means = runs.groupby("method", sort=False)["map"].mean()
         ranked = list(means.sort_values(ascending=False, kind="stable").index)
         check_known(filter(None, (self.first, self.second)), ranked, asker=self.name)
-        if len(ranked) < 2:
-            raise BadInput(f"{self.name}: {ranked[0]!r} is the only method; two are needed")
+        self.require(len(ranked) > 1, f"{ranked[0]!r} is the only method; two are needed")
         second = self.second or ("an" if "an" in ranked and self.first != "an" else "")
         first = self.first or next(name for name in ranked if name != second)
         second = second or next(name for name in ranked if name != first)
-        if first == second:
-            raise BadInput(f"{self.name}: first and second are both {first!r}; name two methods")
+        self.require(first != second, f"first and second are both {first!r}; name two methods")
         return first, second
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.errors import BadInput
 from simkit.study.analysis import selection
 from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.study.analysis.selection import Methods
@@ -37,13 +36,11 @@ from simkit.study.statistics import BOOTSTRAP_FROM
 Kind = Literal["scheme", "method"]
 _PANELS = "what has a panel of its own, the other has lines: scheme or method"
 _SCORE = "mAP on the test split, points"
-_BAND = ("low", "high")
 _GAP = ("gap", "gap_low", "gap_high")
 _DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 3)))
 
 
 @register
-@dataclass(frozen=True)
 class Ablation(Figure):
     """Means with 95 % intervals, rows as in the table, and on the right the paired difference.
 
@@ -74,7 +71,7 @@ class Ablation(Figure):
                 dot: dict[str, Any] = {"marker": "o", "markersize": 7, "label": ""}
                 dot["markerfacecolor"] = drawn[method].color if full else "white"
                 look = replace(drawn[method], fill="full")
-                marks.points(axes, row, "mean", "place", look, xband=_BAND, **dot)
+                marks.points(axes, row, "mean", "place", look, xband=marks.BAND, **dot)
             for mean in own[own["base"]]["mean"]:
                 axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
             names = [label(method) for method in own["method"]]
@@ -112,7 +109,6 @@ def _failed(table: pd.DataFrame) -> str:
 
 
 @register
-@dataclass(frozen=True)
 class Sweep(Figure):
     """Scores over the values of a setting; bands are 95 % over draws, rings stand at defaults.
 
@@ -147,9 +143,9 @@ class Sweep(Figure):
         for axes, own in panels:
             for name, line in split(own, other).items():
                 if words:
-                    marks.points(axes, line, "place", "mean", drawn[name], yband=_BAND)
+                    marks.points(axes, line, "place", "mean", drawn[name], yband=marks.BAND)
                 else:
-                    marks.line(axes, line, "place", "mean", drawn[name], band=_BAND)
+                    marks.line(axes, line, "place", "mean", drawn[name], band=marks.BAND)
             ring = {"markersize": 13, "markerfacecolor": "none", "markeredgecolor": INK}
             default = own[own["default"]]
             axes.plot(default["place"], default["mean"], "o", label="default", **ring)
@@ -184,7 +180,6 @@ def _places(table: pd.DataFrame) -> tuple[dict[str, float], bool]:
 
 
 @register
-@dataclass(frozen=True)
 class ImagesOrLabels(Figure):
     """Left, mAP over the share of images; right, the same over the number of labels.
 
@@ -207,8 +202,8 @@ class ImagesOrLabels(Figure):
         for (scheme, method), rows in table.groupby(["scheme", "method"], sort=False):
             name = f"{label(method)}, {scheme}"
             look = replace(colors[method], dashes=dashes[scheme].dashes, name=name)
-            marks.line(images, rows, "share", "mean", look, band=_BAND)
-            marks.line(labels, rows, "labels", "mean", look, band=_BAND)
+            marks.line(images, rows, "share", "mean", look, band=marks.BAND)
+            marks.line(labels, rows, "labels", "mean", look, band=marks.BAND)
         images.set_xlim(0, 1.03)
         marks.percent(images.xaxis)
         marks.log_axis(labels, "x")
@@ -218,7 +213,6 @@ class ImagesOrLabels(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class LabelShares(Figure):
     """Scores over the share of labels, a panel for each scheme; bands are 95 % over draws.
 
@@ -241,21 +235,20 @@ class LabelShares(Figure):
         table = in_points(table, *_GAP)
         oracles = table[table["reference"] & table["method"].map(is_full)]
         table = table[~table["reference"]]
-        if table.empty:
-            raise BadInput("label-shares: the table holds references alone; compare schemes too")
+        self.require(len(table), "the table holds references alone; compare schemes too")
         drawn = looks(table["method"].unique())
         base = "".join(table["base"].dropna()[:1])
         parts = {f"{self.score} on the test split, points": table}
         layout: dict[str, Any] = {"across": 2}
         if base:
-            gaps = table.drop(columns=["mean", *_BAND]).dropna(subset="gap")
-            gaps = gaps.rename(columns=dict(zip(_GAP, ("mean", *_BAND), strict=True)))
+            gaps = table.drop(columns=["mean", *marks.BAND]).dropna(subset="gap")
+            gaps = gaps.rename(columns=dict(zip(_GAP, ("mean", *marks.BAND), strict=True)))
             parts[f"difference to {label(base)}, points"] = gaps
             layout = {"down": "what", "sharey": "row"}
         rows = pd.concat(parts, names=["what"]).reset_index("what")
         panels = Facets(rows, "scheme", height=3.0, **layout)
         for axes, own in panels:
-            marks.lines(axes, own, self.share, "mean", drawn, band=_BAND)
+            marks.lines(axes, own, self.share, "mean", drawn, band=marks.BAND)
             if own["what"].iloc[0].startswith("difference"):
                 axes.axhline(0, color=INK, linewidth=0.9)
             else:
@@ -282,7 +275,6 @@ def _across(axes: Axes, names: Iterable[str], means: Iterable[float]) -> None:
 
 
 @register
-@dataclass(frozen=True)
 class CostCurve(Figure):
     """mAP over dollars, or hours, on a log axis; bands are 95 % intervals over draws."""
 
@@ -310,10 +302,9 @@ class CostCurve(Figure):
         hours = self.over == "hours"
         if self.over == "auto":
             hours = all(cell.limit.hours for cell in cells)
-        if hours and any(cell.hours is None for cell in (*cells, *complete)):
-            raise BadInput(
-                "cost-curve: the price list has no hours of some labels; draw over dollars"
-            )
+        timed = all(cell.hours is not None for cell in (*cells, *complete))
+        mend = "the price list has no hours of some labels; draw over dollars"
+        self.require(timed or not hours, mend)
         unit, price = ("hours", "{:,.3g} h".format) if hours else ("dollars", money)
         points = intervals(cell.score for cell in cells).assign(
             # Amounts as written make one curve of each scheme.
@@ -325,7 +316,7 @@ class CostCurve(Figure):
         other, drawn = _lines(points if self.panels == "method" else runs, self.panels)
         panels = Facets(points, self.panels, named=label, across=3, height=2.5)
         for axes, rows in panels:
-            marks.lines(axes, rows, "spent", "mean", drawn, by=other, band=_BAND)
+            marks.lines(axes, rows, "spent", "mean", drawn, by=other, band=marks.BAND)
             names = [f"{label(c.method)}, {price(getattr(c, unit))}" for c in complete]
             _across(axes, names, [100 * c.score.mean for c in complete])
             _cost_axis(axes, points, price)
@@ -350,7 +341,6 @@ def _cost_axis(axes: Axes, points: pd.DataFrame, price: Callable[[float], str]) 
 
 
 @register
-@dataclass(frozen=True)
 class Convergence(AtBudget):
     """mAP after every epoch, a panel for each scheme; bands are 95 % intervals over draws.
 
@@ -384,7 +374,6 @@ class Convergence(AtBudget):
             for place, (method, course) in enumerate(split(own, "method").items()):
                 first = place * every // own["method"].nunique()  # lines lie upon each other
                 _course(axes, course, drawn[method], (first, every))
-            marks.whole_numbers(axes.xaxis)
         splits = {"val": "validation split", "test": "test split"}
         on = " and ".join(splits.get(name, name) for name in rows["of"].unique())
         panels.labels("epochs", "mean training loss" if losses else f"mAP on the {on}, points")
@@ -409,7 +398,7 @@ class Convergence(AtBudget):
             rows["epoch"] = rows.index + 1
             share = pd.Series(course.chosen, dtype=float) / sum(course.chosen.values())
             rows["chosen"] = rows["epoch"].map(share).fillna(0)
-            rows.loc[rows["draws"] < course.draws, list(_BAND)] = np.nan
+            rows.loc[rows["draws"] < course.draws, list(marks.BAND)] = np.nan
             parts.append(rows.assign(scheme=course.scheme, method=course.method, of=course.of))
         return pd.concat(parts, ignore_index=True).dropna(subset="mean")
 
@@ -417,14 +406,13 @@ class Convergence(AtBudget):
 def _course(axes: Axes, rows: pd.DataFrame, look: Look, marked: tuple[int, int]) -> None:
     """The mean with its band. marked: where small markers start, and their distance."""
     small = {"markevery": marked, "markersize": 3.4, "markeredgewidth": 1, "linewidth": 1.5}
-    marks.line(axes, rows, "epoch", "mean", look, band=_BAND, **small)
+    marks.line(axes, rows, "epoch", "mean", look, band=marks.BAND, **small)
     for row in rows[rows["chosen"] > 0].itertuples():
         size = {"linestyle": "none", "markersize": 4 + 4.5 * row.chosen**0.5, "label": ""}
         axes.plot([row.epoch], [row.mean], **{**look.line(), **size, "zorder": 3})
 
 
 @register
-@dataclass(frozen=True)
 class RankDiagram(AtBudget):
     """Methods by mean rank over schemes and draws; bars join those without significant difference.
 

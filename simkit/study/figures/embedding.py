@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +13,6 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
 from simkit.study.figures import marks, style
 from simkit.study.figures.base import Figure, Panels, Pictures, option, register, split
 from simkit.study.frames import Endless
@@ -24,14 +22,9 @@ _LETTERS, _LINE = 7.5, 0.15  # points of notes, and inches from one to the next
 
 
 def _named(
-    sign: str,
-    names: Sequence[str],
-    color: str,
-    room: float,
-    *,
-    most: int = 99,
+    sign: str, names: Sequence[str], color: str, room: float, *, most: int = 99,
     weight: str = "normal",
-) -> list[Note]:
+) -> list[Note]:  # fmt: skip
     """Notes of `room` inches, such as "+ cat, dog, 3 more"; none for no names."""
     kept = list(names[:most])
     if len(names) > most:
@@ -53,7 +46,6 @@ def _write(axes: Axes, notes: Sequence[Note], *, below: bool) -> None:
 
 
 @register
-@dataclass(frozen=True, eq=False)
 class NeighboursFigure(Figure):
     """The query on the left and its neighbours, nearest first, each with its known labels.
 
@@ -122,7 +114,6 @@ def _square(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 @register
-@dataclass(frozen=True)
 class LabelDistances(Figure):
     """Classes x classes, dark where two are near; in the order of the table. Grey: itself."""
 
@@ -135,8 +126,7 @@ class LabelDistances(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         classes = table["class"].unique()
         L = len(classes)
-        if L < 2:
-            raise BadInput("label-distances: the table holds one class; distances need two")
+        self.require(L > 1, "the table holds one class; distances need two")
         away = table.pivot(index="class", columns="other", values="distance")
         away = away.loc[classes, classes].to_numpy(copy=True)
         np.fill_diagonal(away, np.nan)  # to itself: nothing to see
@@ -166,7 +156,6 @@ class LabelDistances(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class TemperatureCurve(Figure):
     """Signed temperature over distance on the left, the gradient at a logit of 0 on the right.
 
@@ -223,7 +212,6 @@ def _signed(axes: Axes, which: Literal["x", "y"], largest: float, *, most: int =
 
 
 @register
-@dataclass(frozen=True, eq=False)
 class Temperatures(Figure):
     """Unknown labels sorted by temperature: soft positives above, soft negatives below.
 
@@ -245,11 +233,8 @@ class Temperatures(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         methods = split(table, "method")
-        if len(methods) > 5:
-            raise BadInput(
-                f"temperatures: {len(methods)} methods came, and 5 fit side by side; draw fewer "
-                "at a time"
-            )
+        mend = f"{len(methods)} methods came, and 5 fit side by side; draw fewer at a time"
+        self.require(len(methods) < 6, mend)
         first = next(iter(methods.values()))
         unknown = first[first["state"] == 0].nlargest(len(first), "temperature")
         half = self.most // 2

@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.errors import BadInput
 from simkit.study.analysis.comparisons import mean_columns
 from simkit.study.figures import marks, style
 from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
@@ -47,26 +46,23 @@ class MapRows(Figure):
             height=side + below + 0.3 / len(picks),
         )  # fmt: skip
         panels.drawing.set_layout_engine("compressed")  # tiles stand close together
+        whole: dict[str, Any] = {"extent": (0, 1, 1, 0)}  # boxes are shares of a picture's sides
         tiles = []
         for place, (line, (_, maps)) in enumerate(zip(panels.grid, picks, strict=True)):
             if self.pictures:
-                _tile(line[0], self.pictures[place], maps["boxes"].iloc[0])
+                marks.picture(line[0], self.pictures[place], **whole)
             for axes, row in zip(line[first:], maps.itertuples(), strict=True):
-                _tile(axes, np.stack(list(row.map)), row.boxes, vmin=0, vmax=row.top, **look)
+                values = np.stack(list(row.map))
+                marks.picture(axes, values, vmin=0, vmax=row.top, **whole, **look)
                 tiles.append((axes, row))
+            for axes in line:
+                marks.boxes(axes, maps["boxes"].iloc[0])
             left = "\n".join(style.fold(maps[name].iloc[0], 1.4, size=9) for name in names)
             line[0].set_yticks([0.5], [left], fontsize=9)
         return panels, tiles
 
 
-def _tile(axes: Axes, image: Any, corners: Any, **look: Any) -> None:
-    """A picture or a map from 0 to 1 along both axes, and frames of objects."""
-    marks.picture(axes, image, extent=(0, 1, 1, 0), **look)
-    marks.boxes(axes, corners)
-
-
 @register
-@dataclass(frozen=True, eq=False)
 class ActivationMaps(MapRows):
     """A row for each picked picture and class: the picture, then each model's map of the class.
 
@@ -104,7 +100,6 @@ class ActivationMaps(MapRows):
 
 
 @register
-@dataclass(frozen=True, eq=False)
 class HeatMaps(MapRows):
     """A row for each picked picture and class: the picture, then its heat maps.
 
@@ -122,11 +117,11 @@ class HeatMaps(MapRows):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         by = ["model", "epoch"]
-        models, epochs = table[by].nunique() > 1
-        titles = []  # what differs between the columns
-        for model, epoch in table[by].drop_duplicates().itertuples(index=False):
-            when = f"epoch {epoch}" if epoch else "before"
-            titles.append("\n".join([style.label(model)] * models + [when] * epochs))
+        shown = table[by].drop_duplicates()
+        names = shown["model"].map(style.label)
+        when = shown["epoch"].map(lambda epoch: f"epoch {epoch}" if epoch else "before")
+        differ = [part for part in (names, when) if part.nunique() > 1]
+        titles = ["\n".join(parts) for parts in zip(*differ, strict=True)] or [""]
         table["top"] = 1
         panels, _ = self.tiles(table, by, titles, ["class", "kind"], below=0.1, cmap="inferno")
         return panels.finish(
@@ -136,7 +131,6 @@ class HeatMaps(MapRows):
 
 
 @register
-@dataclass(frozen=True)
 class HeatLocated(Figure):
     """A panel for annotated positives, unannotated ones and negatives; over the epochs.
 
@@ -162,7 +156,6 @@ class HeatLocated(Figure):
         for axes, rows in panels:
             marks.lines(axes, rows, "epoch", "inside", drawn, by="model")
             marks.lines(axes, rows, "epoch", "outside", drawn, by="model", **thin)
-            marks.whole_numbers(axes.xaxis)
         axes.set_ylim(bottom=0)
         panels.labels("epoch", "mean probability in heat maps")
         return panels.finish(
@@ -179,7 +172,6 @@ def _means(table: pd.DataFrame, by: list[str], column: str) -> pd.DataFrame:
 
 
 @register
-@dataclass(frozen=True)
 class ByPart(Figure):
     """A line for each method over the parts, and, with a base, its differences to it beside them.
 
@@ -198,29 +190,27 @@ class ByPart(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table.dropna(subset="map")
-        if table.empty:
-            raise BadInput(f"by-part: the table holds no mAP; give what {self.made_by} returns")
+        self.require(len(table), f"the table holds no mAP; give what {self.made_by} returns")
         parts, drawn = list(table["part"].unique()), style.looks(table["method"].unique())
-        titles, sides = [""], [table]
+        sides = {"": table}
         if self.base:
             base = self.chosen("method", self.base, drawn)
             gaps = table.merge(table[table["method"] == base], on=["part", "draw"])
             gaps = gaps[gaps["method_x"] != base].rename(columns={"method_x": "method"})
-            sides.append(gaps.assign(map=gaps["map_x"] - gaps["map_y"]))
-            titles.append(f"minus {style.label(base)}")
-        panels = Panels(titles, height=self.height, sharey=False)
-        for axes, side in zip(panels, sides, strict=True):
-            means = split(_means(side, ["method", "part"], "map"), "method")
+            gaps["map"] = gaps["map_x"] - gaps["map_y"]
+            sides[f"minus {style.label(base)}"] = gaps
+        panels = Panels(sides, height=self.height, sharey=False)
+        for axes, (minus, side) in zip(panels, sides.items(), strict=True):
+            means = _means(side, ["method", "part"], "map")
+            means["at"] = means["part"].map(parts.index).astype(float)
             for place, (method, look) in enumerate(drawn.items()):
-                if method in means:
-                    away = marks.dodge(place, len(drawn), 0.3)
-                    rows = means[method].assign(at=means[method]["part"].map(parts.index) + away)
-                    line = {"yband": ("low", "high"), "linestyle": look.dashes}
-                    marks.points(axes, rows.sort_values("at"), "at", "mean", look, **line)
-            room = style.WIDTH / len(titles) / len(parts) - 0.2
-            axes.set_xticks(range(len(parts)), [style.fold(part, room, lines=3) for part in parts])
-            axes.set_ylabel("mAP, points" if side is table else "difference, points")
-            if side is not table:
+                rows = means[means["method"] == method].sort_values("at")
+                rows["at"] += marks.dodge(place, len(drawn), 0.3)
+                line = {"yband": marks.BAND, "linestyle": look.dashes}
+                marks.points(axes, rows, "at", "mean", look, **line)
+            marks.column_names(axes, parts)
+            axes.set_ylabel("difference, points" if minus else "mAP, points")
+            if minus:
                 axes.axhline(0, color=style.INK, linewidth=0.9)
         by, draws = table["by"].iloc[0], table.groupby(["method", "part"])["draw"].nunique()
         panels.labels(x=by)
@@ -228,7 +218,6 @@ class ByPart(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class Pointing(Figure):
     """The pointing game over mAP, a marker for each method with its intervals over draws.
 
@@ -249,11 +238,7 @@ class Pointing(Figure):
         )
         panels = Panels(height=self.height)
         (axes,) = panels
-        for method, look in style.looks(both["method"]).items():
-            marks.points(
-                axes, both[both["method"] == method], "mean", "mean_y", look,
-                xband=("low", "high"), yband=("low_y", "high_y"), markersize=9,
-            )  # fmt: skip
+        marks.pairs(axes, both)
         if self.centre is not None:
             middle = {"linestyle": style.DASHED, "label": "pointing at the middle"}
             axes.axhline(100 * self.centre, color=style.INK, linewidth=1, **middle)
@@ -266,7 +251,6 @@ class Pointing(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class MapCourse(Figure):
     """A panel for present and one for absent classes, a line for each model.
 
@@ -292,7 +276,6 @@ class MapCourse(Figure):
         for axes, rows in panels:
             marks.lines(axes, rows, "epoch", self.of, drawn, by="model")
             axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
-            marks.whole_numbers(axes.xaxis)
         panels.labels("epoch", f"{words[self.of]} of a map's scores")
         return panels.finish(
             "Class maps over the epochs, on images not trained on",
@@ -302,7 +285,6 @@ class MapCourse(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class MapDamage(Figure):
     """Left: do maps rank places as the full model's do; right: mean of their extreme scores.
 
@@ -328,9 +310,8 @@ class MapDamage(Figure):
         titles = ["order of places, present classes", "highest 5 % of a map", "lowest 5 % of a map"]
         panels = Panels(titles, height=self.height, widths=(1.25, 1, 1), sharex=False, sharey=False)
         order, *ends = panels
-        order.stairs(
-            [0], [0, 0], fill=True, color=style.INK, label=drawn["full"].name
-        )  # for the legend
+        name = drawn["full"].name  # a box in the legend
+        order.stairs([0], [0, 0], fill=True, color=style.INK, label=name)
         for model, rows in models.items():
             _steps(order, rows[rows["present"]]["agreement"], drawn[model])
         control = style.Look(style.PALE, dashes=(0, (2, 1.5)), name="control")
@@ -373,7 +354,6 @@ def _boxes(axes: Axes, rows: pd.DataFrame, key: str, away: float, width: float, 
 
 
 @register
-@dataclass(frozen=True)
 class CellGradients(Figure):
     """A panel for cells above the boost's threshold and one for those below, a bar for each method.
 
@@ -400,11 +380,10 @@ class CellGradients(Figure):
             for place, (method, look) in enumerate(drawn.items()):
                 own = rows[rows["method"] == method]
                 at = own["labels"].map(kinds.index) + marks.dodge(place, len(drawn), 0.72)
-                bars = axes.barh(
-                    at, own["push"], 0.65 / len(drawn), edgecolor=look.color, label=look.name,
-                    hatch=("", "///", "...", "xxx")[place % 4],
-                    facecolor="white" if place else look.color,
-                )  # fmt: skip
+                bar: dict[str, Any] = {"height": 0.65 / len(drawn), "label": look.name}
+                bar |= {"edgecolor": look.color, "hatch": ("", "///", "...", "xxx")[place % 4]}
+                bar["facecolor"] = "white" if place else look.color
+                bars = axes.barh(at, own["push"], **bar)
                 axes.bar_label(bars, fmt="%.2f", padding=3, fontsize=8.5)
             marks.row_names(axes, names, lines=3)
             axes.axvline(0, color=style.INK, linewidth=1)
@@ -417,7 +396,6 @@ class CellGradients(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class TopScores(Figure):
     """A panel for each rank, a line for each model: how many images have p or more.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import matplotlib as mpl
@@ -20,9 +19,9 @@ from simkit.learn import methods as methods_by_name
 from simkit.study.best import SURE
 from simkit.study.cells import Line, best_pairs, percent, references
 from simkit.study.figures import marks
-from simkit.study.figures.base import Panels, label, option, register
+from simkit.study.figures.base import Panels, option, register
 from simkit.study.figures.options import SCORED, AtBudget, Metric, paid, scored
-from simkit.study.figures.style import INK, PALE, WIDTH, fold
+from simkit.study.figures.style import INK, PALE, WIDTH, fold, label
 from simkit.study.limit import Limit, money
 
 _MAP = "viridis"  # perceptually uniform, and readable without colour vision
@@ -32,7 +31,6 @@ _NAMES = 2.3  # inches for the schemes, and as many for what stands on the right
 
 
 @register
-@dataclass(frozen=True)
 class HeatMap(AtBudget):
     """Mean mAP of every method under every scheme; the colour is the mAP.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +13,6 @@ from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
-from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.outline import Line, outline
 from simkit.study.figures import marks, style
@@ -22,7 +20,6 @@ from simkit.study.figures.base import Facets, Figure, Panels, option, register
 
 
 @register
-@dataclass(frozen=True)
 class Confusion(Figure):
     """Answers by truth, each worker's misses over false alarms, yes votes real and simulated.
 
@@ -43,10 +40,8 @@ class Confusion(Figure):
         matrix, gold, workers, yes = (
             table[table["part"] == part].dropna(subset=columns) for part, columns in needed.items()
         )
-        if yes.empty or not (matrix["votes"].sum() and workers["votes"].sum()):
-            raise BadInput(
-                "confusion: the table holds no votes; make it from votes and the fit of them"
-            )
+        votes = len(yes) and matrix["votes"].sum() and workers["votes"].sum()
+        self.require(votes, "the table holds no votes; make it from votes and the fit of them")
         panels = Panels(
             ["What people say, by estimated truth", "Each worker", "How many agree"],
             height=2.9, widths=[1.5, 1, 1], sharex=False, sharey=False,
@@ -56,12 +51,9 @@ class Confusion(Figure):
         _workers(middle, workers.dropna(subset=["miss", "false_alarm"]))
         places = np.arange(len(yes))
         right.bar(places - 0.2, yes["share"], 0.4, color=style.BLUE, label="these votes")
-        simulated = {
-            "color": "white",
-            "edgecolor": style.INK,
-            "label": "votes simulated from the fit",
-        }
-        right.bar(places + 0.2, yes["simulated"], 0.4, **simulated)
+        hollow = {"color": "white", "edgecolor": style.INK}
+        fitted = "votes simulated from the fit"
+        right.bar(places + 0.2, yes["simulated"], 0.4, label=fitted, **hollow)
         right.set_xticks(places, yes["name"])
         right.set(xlabel=f"yes among {len(yes) - 1} votes", ylabel="questions")
         right.grid(False, axis="x")
@@ -109,7 +101,6 @@ def _workers(axes: Axes, workers: pd.DataFrame) -> None:
 
 
 @register
-@dataclass(frozen=True)
 class LabelDepths(Figure):
     """Shares of the labels of each level that are known and missing; hatched: missing."""
 
@@ -148,7 +139,6 @@ class LabelDepths(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class Distributions(Figure):
     """A panel for each scheme: images per class in truth (line) and labelled present (bars)."""
 
@@ -183,7 +173,6 @@ class Distributions(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class HierarchyTree(Figure):
     """Every class below its parent; in blue those with children, beside them their other parents.
 
@@ -279,7 +268,6 @@ def _joined(names: Sequence[str], width: float) -> str:
 
 
 @register
-@dataclass(frozen=True, eq=False)
 class Revealed(Figure):
     """Cells of classes x schemes for one image: filled with + present, with − absent, pale unknown.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -10,14 +9,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.errors import BadInput
 from simkit.study.figures import marks
 from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
 from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, Look, label, looks
 
 
 @register
-@dataclass(frozen=True)
 class Memorisation(Figure):
     """Above, loss over the epochs for each kind of label; below, when the highest loss was.
 
@@ -51,7 +48,6 @@ class Memorisation(Figure):
         for (losses, past), rows in panels:
             marks.lines(losses, rows, "epoch", self.middle, kinds, by="kind", band=band)
             marks.lines(past, rows, "epoch", "past", kinds, by="kind")
-            marks.whole_numbers(past.xaxis)
         if self.log:
             marks.log_axis(losses, "y")
         else:
@@ -67,7 +63,6 @@ class Memorisation(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class Modification(Figure):
     """Left the precision of modification, right how many false negatives are modified.
 
@@ -89,11 +84,8 @@ class Modification(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table[table["modified"] > 0]
-        if table.empty:
-            raise BadInput(
-                "modification: no label was modified; take a method that selects, such as ll-r, "
-                "for two epochs or more"
-            )
+        mend = "take a method that selects, such as ll-r, for two epochs or more"
+        self.require(len(table), f"no label was modified; {mend}")
         title, unit = {
             "right": ("False negatives modified", "labels"),
             "found": ("Recall of false negatives", "share of all false negatives, %"),
@@ -112,18 +104,13 @@ class Modification(Figure):
         beside.set_ylabel(unit)
         beside.set_ylim(bottom=0)
         beside.yaxis.set_major_formatter("{x:,.0f}")
-        marks.whole_numbers(beside.xaxis)
         panels.labels(x="epoch")
-        lasting = map(label, table.loc[table["lasting"], "method"].unique())
-        note = " and ".join(lasting)
-        return panels.finish(
-            "How many of the modified labels are false negatives?",
-            f"Corrections so far, which last, are counted for {note}." if note else "",
-        )
+        lasting = " and ".join(map(label, table.loc[table["lasting"], "method"].unique()))
+        note = f"Corrections so far, which last, are counted for {lasting}." if lasting else ""
+        return panels.finish("How many of the modified labels are false negatives?", note)
 
 
 @register
-@dataclass(frozen=True, eq=False)
 class Corrections(Figure):
     """For each picture a row of cells for each class, a column for each epoch, two side by side.
 
@@ -143,8 +130,7 @@ class Corrections(Figure):
     classes: int = option(14, "most classes shown of a picture")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        given, present, corrected = (table[key] for key in ("given", "present", "corrected"))
-        state = [given, ~corrected, present]
+        state = [table["given"], ~table["corrected"], table["present"]]
         table["color"] = np.select(state, [PALE, FAINT, BLUE], RED)
         table["sign"] = np.select(state, ["", "", "+"], "×")
         images = list(split(table, "row").values())
@@ -154,17 +140,14 @@ class Corrections(Figure):
         tall = [0.7 + max(0.2 * min(self.classes, i["class"].nunique()), 1.2) for i in images]
         panels = Panels(
             [title for rows in images for title in (rows["why"].iloc[0], "")[:shown]],
-            across=shown * across,
             height=[max(tall[n : n + across]) for n in range(0, len(images), across)],
-            widths=[1, 1.6][-shown:] * across,
-            sharex=False,
-            sharey=False,
-        )
+            across=shown * across, widths=[1, 1.6][-shown:] * across, sharex=False, sharey=False,
+        )  # fmt: skip
         axes = list(panels)
-        for n, rows in enumerate(images):
-            if self.pictures:
-                marks.picture(axes[shown * n], self.pictures[n])
-            self._cells(axes[shown * n + shown - 1], rows)
+        for picture, each in zip(self.pictures or (), axes[::2], strict=False):
+            marks.picture(each, picture)
+        for rows, each in zip(images, axes[shown - 1 :: shown], strict=True):
+            self._cells(each, rows)
         return panels.finish(
             f"What {label(table['method'].iloc[0])} corrects, epoch by epoch",
             "+ on blue: corrected rightly, the class is present; × on red: corrected wrongly; dark "
@@ -187,7 +170,6 @@ class Corrections(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class LossShapes(Figure):
     """Losses above, their gradients below, a column for each kind of label; late epochs dashed.
 
@@ -220,11 +202,12 @@ class LossShapes(Figure):
             for place, (method, look) in enumerate(drawn.items()):
                 curves = split(rows[rows["method"] == method], "epoch")
                 for epoch in dashes:
-                    if epoch > epochs[0]:
-                        if _alike(curves[epoch], curves[epochs[0]]):
-                            continue
+                    late = epoch > epochs[0]
+                    if late and _alike(curves[epoch], curves[epochs[0]]):
+                        continue
+                    if late:
                         differ[epoch] = f"epoch {epoch}, where it differs"
-                    _curve(pair, curves[epoch], look, place, dashes[epoch], epoch > epochs[0])
+                    _curve(pair, curves[epoch], look, place, dashes[epoch], late)
         for epoch in sorted(differ):
             pair[0].plot([], [], color=INK, linestyle=dashes[epoch], label=differ[epoch])
         panels.labels(x="logit", y=["loss above its smallest", "gradient over the logit"])
@@ -232,8 +215,7 @@ class LossShapes(Figure):
 
 
 def _alike(curve: pd.DataFrame, first: pd.DataFrame) -> bool:
-    both = ["loss", "gradient"]
-    return np.allclose(curve[both], first[both], atol=1e-3)
+    return np.allclose(curve[["loss", "gradient"]], first[["loss", "gradient"]], atol=1e-3)
 
 
 def _curve(
@@ -241,11 +223,8 @@ def _curve(
 ) -> None:
     """Loss and gradient, with markers at other logits than those of the methods before."""
     every = max(1, len(rows) // 7)
-    style: dict[str, Any] = {
-        "linestyle": dashes,
-        "linewidth": max(1.4, 3.8 - 0.9 * place),
-        "markevery": (int((place * 0.37 + late * 0.5) * every) % every, every),
-        "label": "" if late else look.name,
-    }
+    first = int((place * 0.37 + late * 0.5) * every) % every
+    style: dict[str, Any] = {"linestyle": dashes, "markevery": (first, every)}
+    style |= {"linewidth": max(1.4, 3.8 - 0.9 * place), "label": "" if late else look.name}
     for axes, what in zip(pair, ("loss", "gradient"), strict=True):
         marks.line(axes, rows, "logit", what, look, **style)

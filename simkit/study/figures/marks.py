@@ -15,18 +15,14 @@ from matplotlib.axis import Axis
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import (
-    FuncFormatter,
-    Locator,
-    MaxNLocator,
-    NullLocator,
-)
+from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
 from numpy.typing import ArrayLike
 
 from simkit.study.figures.base import split
-from simkit.study.figures.style import INK, Look, fold, power, text_width
+from simkit.study.figures.style import INK, Look, fold, looks, power, text_width
 
 Band = tuple[str, str]  # columns with the ends of an interval
+BAND: Band = ("low", "high")  # of tables of means over draws
 _WIDE = 20  # the largest over the smallest number from which on an axis is logarithmic
 
 
@@ -36,9 +32,12 @@ def line(
 ) -> None:  # fmt: skip
     """Column y over column x with up to 8 markers, and the intervals of `band` shaded.
 
-    Missing numbers are gaps. The interval of a single point is a bar.
+    Missing numbers are gaps. The interval of a single point is a bar. Counts, such as epochs and
+    ranks, have ticks at whole numbers.
     """
     rows = rows.sort_values(x)
+    if rows[x].dtype.kind == "i":
+        whole_numbers(axes.xaxis)
     every = max(1, len(rows) // 8)
     axes.plot(rows[x], rows[y], **{**look.line(), "markevery": every, **style})
     if band is None:
@@ -73,6 +72,13 @@ def points(
     if yband:
         axes.vlines(rows[x], rows[yband[0]], rows[yband[1]], **bar)
     axes.plot(rows[x], rows[y], **{**look.line(), "linestyle": "none", "zorder": 3, **style})
+
+
+def pairs(axes: Axes, rows: pd.DataFrame) -> None:
+    """A marker for each method at its columns mean and mean_y, with both intervals."""
+    ends = {"xband": BAND, "yband": ("low_y", "high_y")}
+    for method, look in looks(rows["method"]).items():
+        points(axes, rows[rows["method"] == method], "mean", "mean_y", look, **ends, markersize=9)
 
 
 def dodge(place: int, count: int, room: float = 0.5) -> float:

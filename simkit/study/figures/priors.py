@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from simkit.errors import BadInput
 from simkit.study.analysis.amounts import METRICS
 from simkit.study.analysis.class_priors import COUNTED
-from simkit.study.figures import marks
+from simkit.study.figures import marks, style
 from simkit.study.figures.base import (
     MEANS,
     Facets,
@@ -26,19 +24,6 @@ from simkit.study.figures.base import (
     register,
     spread,
 )
-from simkit.study.figures.style import (
-    BLUE,
-    INK,
-    PALE,
-    RED,
-    SKY,
-    Look,
-    fold,
-    label,
-    looks,
-    over_draws,
-    palette,
-)
 
 _READ = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")  # counts
 _OUT = "#e6e6e6"  # labels that a method leaves out of its loss
@@ -46,7 +31,6 @@ _SEVERAL = "compare several, such as fpc(per_class=10) and fpc(per_class=100)"
 
 
 @register
-@dataclass(frozen=True)
 class CommonClasses(Figure):
     """The n classes with the largest share of images: left in truth, right by the estimate."""
 
@@ -59,8 +43,7 @@ class CommonClasses(Figure):
     top: int = option(10, "classes on each side")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        if self.top < 1:
-            raise BadInput(f"common-classes: top is {self.top}; a number from 1 on is expected")
+        self.require(self.top > 0, f"top is {self.top}; a number from 1 on is expected")
         estimate = self.chosen("estimate", self.estimate, table["estimate"])
         rows = table[table["estimate"] == estimate]
         sides = {key: rows.nlargest(self.top, key) for key in ("true", "prior")}
@@ -75,7 +58,6 @@ class CommonClasses(Figure):
 
 
 @register
-@dataclass(frozen=True)
 class Likelihood(Figure):
     """The share of images in which the k-th likeliest unknown label is present, over k.
 
@@ -93,25 +75,21 @@ class Likelihood(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         epochs = sorted(table["epoch"].unique())
         shown = sorted({epochs[0], epochs[(len(epochs) - 1) // 2], epochs[-1]})
-        shades = [(SKY, "o", ":"), (BLUE, "s", "--"), (INK, "^", "-")][-len(shown) :]
-        drawn = {
-            epoch: Look(*shade, name=f"epoch {epoch}")
-            for epoch, shade in zip(shown, shades, strict=True)
-        }
-        panels = Facets(table, "method", named=label, height=self.height)
+        shades = [(style.SKY, "o", ":"), (style.BLUE, "s", "--"), (style.INK, "^", "-")]
+        last = zip(shown, shades[-len(shown) :], strict=True)
+        drawn = {epoch: style.Look(*shade, "full", f"epoch {epoch}") for epoch, shade in last}
+        panels = Facets(table, "method", named=style.label, height=self.height)
         for axes, rows in panels:
             chance = {"color": "#b5b5b5", "linewidth": 2.5, "zorder": 0}
             axes.axhline(rows["chance"].iloc[0], **chance, label="chosen at random")
             marks.lines(axes, rows, "rank", "present", drawn, by="epoch")
         axes.set_ylim(0, 1)
         marks.percent(axes.yaxis)
-        marks.whole_numbers(axes.xaxis)
         panels.labels("rank among the unknown labels of an image", "present in truth")
         return panels.finish("Are the likeliest unknown labels present?", "Rank 1: highest score.")
 
 
 @register
-@dataclass(frozen=True, eq=False)
 class LikelyLabels(Figure):
     """Pictures, and below each the likeliest of its unknown labels with their probabilities.
 
@@ -142,30 +120,27 @@ class LikelyLabels(Figure):
             words = ("present in truth", "absent in truth")
             _bars(column[-1], rows["class"], rows["probability"], rows["present"], words)
             if self.ignored < most:
-                column[-1].axhline(self.ignored - 0.5, color=INK, linewidth=1)
+                column[-1].axhline(self.ignored - 0.5, color=style.INK, linewidth=1)
         panels.labels(x="probability")
         above = f" Above the line: the {self.ignored} left out of the loss."
-        return panels.finish(
-            "The likeliest unknown labels",
-            "Probability by the model." + (above if self.ignored < most else ""),
-        )
+        note = "Probability by the model." + (above if self.ignored < most else "")
+        return panels.finish("The likeliest unknown labels", note)
 
 
 def _bars(
     axes: Axes, names: Sequence[str], shares: pd.Series, full: pd.Series, words: tuple[str, str]
 ) -> None:
     """Shares of classes from above, filled and hollow; words: what these two stand for."""
-    for fill, kept, word in ((BLUE, full, words[0]), ("white", ~full, words[1])):
+    for fill, kept, word in ((style.BLUE, full, words[0]), ("white", ~full, words[1])):
         places = np.flatnonzero(kept)
-        style: dict[str, Any] = {"color": fill, "edgecolor": BLUE, "linewidth": 1.2, "label": word}
-        axes.barh(places, shares.to_numpy()[places], height=0.7, **style)
+        bar: dict[str, Any] = {"height": 0.7, "edgecolor": style.BLUE, "linewidth": 1.2}
+        axes.barh(places, shares.to_numpy()[places], color=fill, label=word, **bar)
     marks.row_names(axes, list(names), room=1.3)
     axes.set_xlim(0, 1)
     marks.percent(axes.xaxis)
 
 
 @register
-@dataclass(frozen=True)
 class Modes(Figure):
     """A row of panels for each measure, a column for each kind of scheme, a line for each method.
 
@@ -184,13 +159,13 @@ class Modes(Figure):
     height: float = option(2.9, "of a row of panels, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        table = _several_amounts(table, self.name)
-        drawn = looks(table["method"].unique())
+        table = _several_amounts(self, table)
+        drawn = style.looks(table["method"].unique())
         panels = Facets(
             table, "family", down="measure", height=self.height, sharex="col", sharey="row"
         )
         for axes, rows in panels:
-            marks.lines(axes, rows, "value", "mean", drawn, band=("low", "high"))
+            marks.lines(axes, rows, "value", "mean", drawn, band=marks.BAND)
             marks.ticks_at(axes, sorted(rows["value"]))
         for axes in panels.grid[:, 0]:  # an interval over few draws may end beyond any score
             low, high = axes.get_ylim()
@@ -199,14 +174,11 @@ class Modes(Figure):
             x=table.groupby("family", sort=False)["setting"].first(),
             y=[f"{_measure(name)}, points" for name in table["measure"].unique()],
         )
-        return panels.finish(
-            "What unknown labels are taken for, over the amount of labels",
-            over_draws(table["draws"]),
-        )
+        heading = "What unknown labels are taken for, over the amount of labels"
+        return panels.finish(heading, style.over_draws(table["draws"]))
 
 
 @register
-@dataclass(frozen=True)
 class ModeGap(Figure):
     """The lead of one method over another, over the share of labels that is known.
 
@@ -225,23 +197,20 @@ class ModeGap(Figure):
     height: float = option(2.7, "of a row of panels, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        table = _several_amounts(table.dropna(subset="known"), self.name)
-        first, second = (label(table[key].iloc[0]) for key in ("first", "second"))
-        drawn = palette(table["family"])
+        table = _several_amounts(self, table.dropna(subset="known"))
+        first, second = (style.label(table[key].iloc[0]) for key in ("first", "second"))
+        drawn = style.palette(table["family"])
         panels = Facets(table, "measure", named=_measure, height=self.height, sharey=False)
         for axes, rows in panels:
-            marks.lines(axes, rows, "known", "mean", drawn, by="family", band=("low", "high"))
-            axes.axhline(0, color=INK, linewidth=1)
+            marks.lines(axes, rows, "known", "mean", drawn, by="family", band=marks.BAND)
+            axes.axhline(0, color=style.INK, linewidth=1)
         marks.log_percent(axes)
         panels.labels("share of labels known, log axis", f"{first} minus {second}, points")
-        return panels.finish(
-            f"{first} against {second}",
-            f"Above 0: {first} is ahead. {over_draws(table['draws'])}",
-        )
+        above = f"Above 0: {first} is ahead."
+        return panels.finish(f"{first} against {second}", above, style.over_draws(table["draws"]))
 
 
 @register
-@dataclass(frozen=True)
 class ScorePair(Figure):
     """One measure over another, a marker with 95 % intervals for each method; best is top right.
 
@@ -259,36 +228,28 @@ class ScorePair(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         measures = list(table["measure"].unique())
-        if len(measures) < 2:
-            raise BadInput(
-                "score-pair: two measures are needed; give modes() two, such as map and a class"
-            )
+        mend = "two measures are needed; give modes() two, such as map and a class"
+        self.require(len(measures) > 1, mend)
         scheme = self.chosen("scheme", self.scheme, table["scheme"])
         x = self.chosen("measure", self.x, measures)
         y = self.chosen("measure", self.y, measures[1:] + measures[:1])
         scores = in_points(table[table["scheme"] == scheme])
         over, up = (scores[scores["measure"] == measure] for measure in (x, y))
         both = over.merge(up, on="method", suffixes=("", "_y"))
-        if both.empty:
-            raise BadInput(f"score-pair: no method has {x} and {y} under {scheme}; name others")
+        self.require(len(both), f"no method has {x} and {y} under {scheme}; name others")
         panels = Panels(height=4)
         (axes,) = panels
-        for method, look in looks(both["method"]).items():
-            marks.points(
-                axes, both[both["method"] == method], "mean", "mean_y", look,
-                xband=("low", "high"), yband=("low_y", "high_y"), markersize=9,
-            )  # fmt: skip
+        marks.pairs(axes, both)
         panels.labels(f"{_measure(x)}, points", f"{_measure(y)}, points")
         draws = both[["draws", "draws_y"]].max(axis=1)
-        return panels.finish(f"Good at both? {scheme}", over_draws(draws, "Lines"))
+        return panels.finish(f"Good at both? {scheme}", style.over_draws(draws, "Lines"))
 
 
-def _several_amounts(table: pd.DataFrame, asker: str) -> pd.DataFrame:
+def _several_amounts(figure: Figure, table: pd.DataFrame) -> pd.DataFrame:
     """Rows of schemes with two amounts or more, in points. Raises BadInput where there are none."""
     table = table.dropna(subset="value")
     table = table[table.groupby("family")["value"].transform("nunique") > 1]
-    if table.empty:
-        raise BadInput(f"{asker}: no scheme stands in the table with two amounts; {_SEVERAL}")
+    figure.require(len(table), f"no scheme stands in the table with two amounts; {_SEVERAL}")
     return in_points(table)
 
 
@@ -297,7 +258,6 @@ def _measure(name: str) -> str:
 
 
 @register
-@dataclass(frozen=True)
 class NamedShare(Figure):
     """A panel for each scheme, a dot for each class: images labelled present over those in truth.
 
@@ -319,8 +279,8 @@ class NamedShare(Figure):
         panels = Facets(shown, "scheme", across=2, height=2.9)
         for axes, rows in panels:
             whole = "every present label is known"
-            axes.plot([1, largest], [1, largest], color=PALE, linewidth=1, label=whole)
-            dots = {"color": BLUE, "markersize": 5, "alpha": 0.75, "label": "class"}
+            axes.plot([1, largest], [1, largest], color=style.PALE, linewidth=1, label=whole)
+            dots = {"color": style.BLUE, "markersize": 5, "alpha": 0.75, "label": "class"}
             axes.plot(rows["true"], rows["present"], "o", **dots)
             missing = rows["true"] - rows["present"]
             self._names(axes, rows.loc[missing.nlargest(self.named).index], largest, few)
@@ -330,10 +290,8 @@ class NamedShare(Figure):
         axes.set_ylim(few / 1.6, 2 * largest)
         panels.labels("images that show the class, log axis", "images labelled with it, log axis")
         none = (shown["present"] == few).any()
-        return panels.finish(
-            "Which classes lack labels?",
-            f"At {few:g}: classes without a label." if none else "",
-        )
+        note = f"At {few:g}: classes without a label." if none else ""
+        return panels.finish("Which classes lack labels?", note)
 
     def _names(self, axes: Axes, rows: pd.DataFrame, largest: float, few: float) -> None:
         """Class names right of all dots, moved apart, each with a dotted line to its dot."""
@@ -341,16 +299,15 @@ class NamedShare(Figure):
         low, high = np.log10(few), np.log10(2 * largest)
         gap = 0.08 * (high - low)
         places = spread(np.log10(rows["present"]).tolist(), gap, low, high - gap / 2)
-        dotted = {"arrowstyle": "-", "linestyle": ":", "color": PALE, "linewidth": 0.8}
+        dotted = {"arrowstyle": "-", "linestyle": ":", "color": style.PALE, "linewidth": 0.8}
         for (_, row), place in zip(rows.iterrows(), places, strict=True):
             axes.annotate(
-                fold(row["class"], 1.2, size=9, lines=1), (row["true"], row["present"]),
+                style.fold(row["class"], 1.2, size=9, lines=1), (row["true"], row["present"]),
                 (1.5 * largest, 10**place), fontsize=9, va="center", arrowprops=dotted,
             )  # fmt: skip
 
 
 @register
-@dataclass(frozen=True)
 class RankAgreement(Figure):
     """Spearman correlation with the true frequencies over the n most frequent classes.
 
@@ -366,14 +323,13 @@ class RankAgreement(Figure):
     height: float = option(3.2, "of the panel, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        drawn = looks(table["estimate"].unique(), _estimate)
+        drawn = style.looks(table["estimate"].unique(), _estimate)
         ranked = table[table.groupby("estimate")["spearman"].transform("count") > 0]
         panels = Panels(height=self.height)
         (axes,) = panels
         marks.lines(axes, ranked, "top", "spearman", drawn, by="estimate")
-        axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
+        axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
         axes.set_ylim(top=1.02)
-        marks.whole_numbers(axes.xaxis)
         panels.labels("number of most frequent classes", "Spearman correlation")
         silent = len(drawn) - ranked["estimate"].nunique()
         return panels.finish(
@@ -386,11 +342,10 @@ class RankAgreement(Figure):
 
 def _estimate(name: str) -> str:
     """How an estimate is named: by the method, or as counted labels."""
-    return "counted labels" if name == COUNTED else label(name)
+    return "counted labels" if name == COUNTED else style.label(name)
 
 
 @register
-@dataclass(frozen=True)
 class Readings(Figure):
     """A panel for each method: of all images the share of labels of each class, by how it is read.
 
@@ -406,16 +361,16 @@ class Readings(Figure):
     height: float = option(2.5, "of a row of panels, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        panels = Facets(table, "method", named=label, across=2, height=self.height)
+        panels = Facets(table, "method", named=style.label, across=2, height=self.height)
         for axes, rows in panels:
             rows = rows.sort_values("rank")
             of = rows[list(_READ)].div(rows["images"].clip(lower=1), axis=0)
             parts = {
-                "labelled": (of["present"] + of["absent"], {"color": BLUE}),
+                "labelled": (of["present"] + of["absent"], {"color": style.BLUE}),
                 "assumed absent, rightly": (of["assumed"] - of["wrong"], {"color": "#BFD9EA"}),
-                "assumed absent, wrongly": (of["wrong"], _hatched(RED, "////", "w")),
+                "assumed absent, wrongly": (of["wrong"], _hatched(style.RED, "////", "w")),
                 "left out, absent": (of["ignored"] - of["ignored_present"], {"color": _OUT}),
-                "left out, present": (of["ignored_present"], _hatched(_OUT, "....", INK)),
+                "left out, present": (of["ignored_present"], _hatched(_OUT, "....", style.INK)),
             }
             marks.stacked(axes, rows["rank"] + 1, parts, width=1, linewidth=0)
             axes.grid(False)
