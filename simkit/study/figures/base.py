@@ -16,17 +16,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown
 from simkit.registry import Registry
-from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
+from simkit.study.figures.style import WIDTH, fold, house_style, spread, wrapped
 from simkit.study.frames import Columns, Unique, frame
-from simkit.study.statistics import Interval
 
 Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)
-# Columns of tables whose rows are means over draws, with 95 % intervals.
-MEANS: dict[str, Any] = {"draws": int, "mean": float, "low": float | None, "high": float | None}
 Key = Literal["below", "ends"]  # where the names of lines and other marks stand
 _MARGIN, _GAP = 0.07, 0.12  # inches: to the edge of the page, between its parts
 _TALL = 7.0  # inches of panels from which on the legend stands above them
@@ -109,18 +106,6 @@ def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:
     return dict(iter(table.groupby(column, sort=False)))
 
 
-def in_points(table: pd.DataFrame, *more: str) -> pd.DataFrame:
-    """The table with its columns mean, low, high and `more` in points of 100."""
-    return table.assign(**100 * table[["mean", "low", "high", *more]])
-
-
-def intervals(cells: Iterable[Interval | None], scale: float = 100) -> pd.DataFrame:
-    """A table of means over draws, by default of shares in points of 100; NaN in place of None."""
-    rows = [(c.draws, c.mean, c.low, c.high) if c else 4 * (None,) for c in cells]
-    table = pd.DataFrame(rows, columns=list(MEANS), dtype=float)
-    return table.assign(**scale * table.drop(columns="draws"))
-
-
 class _Shown(Drawing):
     """A picture that Jupyter shows, with `%matplotlib inline` or without."""
 
@@ -144,23 +129,17 @@ class Panels:
     height
         Of each row of panels in inches, or one number for each row. Heading, legend and caption
         come on top of that.
-    sharex, sharey
-        As matplotlib's `subplots` takes them.
     widths
         Of the columns, relative to each other.
+    sharex, sharey
+        As matplotlib's `subplots` takes them.
     """
 
     def __init__(
-        self,
-        titles: Iterable[str] = ("",),
-        *,
-        rows: int = 0,
-        across: int = 4,
-        height: float | Sequence[float] = 3.0,
-        sharex: Any = True,
-        sharey: Any = True,
-        widths: Sequence[float] | None = None,
-    ) -> None:
+        self, titles: Iterable[str] = ("",), *, rows: int = 0, across: int = 4,
+        height: float | Sequence[float] = 3.0, widths: Sequence[float] | None = None,
+        sharex: Any = True, sharey: Any = True,
+    ) -> None:  # fmt: skip
         titles = list(titles)
         across = len(titles) if rows else min(across, len(titles))
         down = rows or -(-len(titles) // across)
@@ -320,14 +299,9 @@ class Facets(Panels):
     """
 
     def __init__(
-        self,
-        table: pd.DataFrame,
-        column: str,
-        *,
-        named: Callable[[Any], str] = str,
-        down: str = "",
-        **layout: Any,
-    ) -> None:
+        self, table: pd.DataFrame, column: str, *, named: Callable[[Any], str] = str,
+        down: str = "", **layout: Any,
+    ) -> None:  # fmt: skip
         self._parts = list(split(table, column).values())
         if down:
             values = table[down].unique()
@@ -342,32 +316,6 @@ class Facets(Panels):
     def __iter__(self) -> Iterator[Any]:
         both = zip(self._panels, self._parts, strict=True)
         return ((axes, rows) for axes, rows in both if len(rows))
-
-
-def spread(
-    wanted: Sequence[float], gap: ArrayLike, low: float = -np.inf, high: float = np.inf
-) -> NDArray[np.float64]:
-    """Ascending places (n,) at least `gap` apart, near those wanted (n, ascending).
-
-    gap: a number, or (n - 1,) one between each two. Neighbours that are too near share their mean
-    as middle. All keep between low and high where there is room.
-    """
-    offsets = np.append(0, np.cumsum(np.broadcast_to(gap, len(wanted[1:]))))[: len(wanted)]
-    blocks: list[tuple[float, int]] = []  # the mean of what its first place would be, how many
-    for value, offset in zip(wanted, offsets, strict=True):
-        start, number = value - offset, 1
-        while blocks and blocks[-1][0] > start:
-            before, many = blocks.pop()
-            start = (before * many + start * number) / (many + number)
-            number += many
-        blocks.append((start, number))
-    flat = np.repeat([start for start, _ in blocks], [number for _, number in blocks])
-    last = high - offsets[-1:].sum()
-    if last >= low:
-        flat = np.clip(flat, low, last)
-    elif np.isfinite(last):
-        flat = np.full(len(wanted), (low + last) / 2)  # over both ends alike
-    return flat + offsets
 
 
 def _ys(line: Any) -> NDArray[np.float64]:

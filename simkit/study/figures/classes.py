@@ -19,8 +19,8 @@ from scipy.stats import spearmanr
 from simkit.study.analysis.classes import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
 from simkit.study.figures import marks
-from simkit.study.figures.base import Panels, intervals, option, register
-from simkit.study.figures.options import RUNS, AtBudget, at_cost, not_shown, some
+from simkit.study.figures.base import Panels, option, register
+from simkit.study.figures.options import RUNS, AtBudget, at_cost, intervals, not_shown, some
 from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
 
 # One hue whose lightness falls all the way: a grey print keeps the order.
@@ -55,10 +55,18 @@ class OfScheme(AtBudget):
         """AP of each class under these methods. Raises BadInput where no class has one."""
         inner = self.classes == "all"
         found = by_class(runs, methods=tuple(methods), asker=self.name, inner=inner)
-        self.require(
-            not _unseen(found).all(), "no class has an AP; the test split shows none of them"
-        )
+        seen = not _unseen(found).all()
+        self.require(seen, "no class has an AP; the test split shows none of them")
         return found
+
+    def notes(self, found: ByClass, intervals: str, others: int = 0) -> list[str]:
+        """What the caption says of intervals, and of classes and methods that are not shown."""
+        draws = pd.Series([len(by_draw) for by_draw in found.ap.values()])
+        unseen, shown = _unseen(found).sum(), len(found.classes)
+        unseen_note = f"Classes without a test image, not shown: {unseen:,}." if unseen else ""
+        leaves = f"Leaves only: {shown:,} of {shown + found.left_out:,} classes."
+        left_out = leaves if found.left_out else ""
+        return [over_draws(draws, intervals), unseen_note, left_out, not_shown(others)]
 
 
 @register
@@ -99,9 +107,7 @@ class PerClass(OfScheme):
             f"What each class reaches with {where}",
             "Right: images labelled with the class.",
             f"{len(shown)} of {len(order):,} classes, evenly by frequency." if fewer else "",
-            _over(found, "Lines"),
-            _left_out(found),
-            not_shown(len(drawn) - len(found.ap)),
+            *self.notes(found, "Lines", len(drawn) - len(found.ap)),
         )
 
 
@@ -141,8 +147,7 @@ class ClassGroups(OfScheme):
             names.append(f"G{group}\n{span}\n{len(present):,} class{'es' * (len(present) > 1)}")
         axes.set_xticks(range(len(names)), names, fontsize=10 if len(names) < 7 else 7.5)
         axes.set_xlim(-0.45, len(names) - 0.45)
-        low, high = axes.get_ylim()  # an interval over few draws may end beyond any score
-        axes.set_ylim(max(low, 0), min(high, 101))
+        marks.score_limits(axes)
         axes.grid(False, axis="x")
         by = "classes by the number of images that are labelled with them, mean over draws"
         panels.labels(by, "mAP of the group on the test split, points")
@@ -150,9 +155,7 @@ class ClassGroups(OfScheme):
         return panels.finish(
             f"What rare and frequent classes reach with {where}",
             fewer if len(names) < self.groups else "",
-            _over(found, "Bars"),
-            _left_out(found),
-            not_shown(len(drawn) - len(found.ap)),
+            *self.notes(found, "Bars", len(drawn) - len(found.ap)),
             key="ends",
         )
 
@@ -190,13 +193,13 @@ class ClassDifference(OfScheme):
         else:
             axes.set(xticks=[], xlabel=f"{len(gaps):,} classes, by their difference")
         panels.labels(y=f"AP of {label(first)} − {label(second)}, points")
+        over, *left_out = self.notes(found, "Lines")
         return panels.finish(
             f"Which classes gain by {label(first)} instead of {label(second)}: {where}",
             f"Better in {(gaps['mean'] > 0).sum():,} of {len(gaps):,} classes.",
-            f"{_over(found, 'Lines')} Each class alone, not corrected for many." if named else "",
-            _left_out(found),
-            _correlation(gaps),
-        )
+            f"{over} Each class alone, not corrected for many." if named else "",
+            *left_out, _correlation(gaps),
+        )  # fmt: skip
 
     def _pair(self, runs: pd.DataFrame) -> tuple[str, str]:
         """The methods to be compared. Raises BadInput where there are no two."""
@@ -248,16 +251,3 @@ def _unseen(found: ByClass) -> NDArray[np.bool_]:
     """(L,) whether no image of the test split shows the class."""
     ap = np.stack([ap for by_draw in found.ap.values() for ap in by_draw.values()])
     return np.asarray(np.isnan(ap).all(0))
-
-
-def _over(found: ByClass, what: str) -> str:
-    """What the caption says of intervals."""
-    return over_draws(pd.Series([len(by_draw) for by_draw in found.ap.values()]), what)
-
-
-def _left_out(found: ByClass) -> str:
-    """What the caption says of classes that are not shown."""
-    unseen, leaves = _unseen(found).sum(), len(found.classes)
-    note = f"Classes without a test image, not shown: {unseen:,}. " if unseen else ""
-    every = leaves + found.left_out
-    return note + (f"Leaves only: {leaves:,} of {every:,} classes." if found.left_out else "")

@@ -16,18 +16,8 @@ from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.study.analysis.selection import Methods
 from simkit.study.cells import is_full, references
 from simkit.study.figures import marks, options
-from simkit.study.figures.base import (
-    MEANS,
-    Facets,
-    Figure,
-    Panels,
-    in_points,
-    intervals,
-    option,
-    register,
-    split,
-)
-from simkit.study.figures.options import AtBudget, Metric
+from simkit.study.figures.base import Facets, Figure, Panels, option, register, split
+from simkit.study.figures.options import MEANS, AtBudget, Metric, in_points, intervals
 from simkit.study.figures.style import INK, PALE, Look, label, looks, over_draws, palette
 from simkit.study.frames import failures
 from simkit.study.limit import money
@@ -331,13 +321,10 @@ def _cost_axis(axes: Axes, points: pd.DataFrame, price: Callable[[float], str]) 
     others = set(points["spent"][points["limit"].isna()].round(2)) - budgets
     values = [value for value in (*sorted(budgets), *sorted(others)) if value > 0]
     ends = [*values, *points["spent"][points["spent"] > 0]] or [1.0]
-    low, high = min(ends), max(ends)
-    if not 0 < len(values) < 7:  # round numbers, powers of ten before others
-        powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.log10(high) + 1)
-        values = [step * power for step in (1, 5, 2) for power in powers]
-    axes.set_xscale("log")
-    axes.set_xlim(low / 1.12, high * 1.12)
-    marks.ticks_at(axes, values, price)
+    marks.log_axis(axes, "x", price)
+    axes.set_xlim(min(ends) / 1.12, max(ends) * 1.12)
+    if 0 < len(values) < 7:
+        marks.ticks_at(axes, values, price)
 
 
 @register

@@ -237,9 +237,8 @@ class Temperatures(Figure):
         self.require(len(methods) < 6, mend)
         first = next(iter(methods.values()))
         unknown = first[first["state"] == 0].nlargest(len(first), "temperature")
-        half = self.most // 2
         hidden = max(0, len(unknown) - self.most)
-        shown = unknown.drop(unknown.index[self.most - half :][:hidden])
+        shown = unknown.drop(unknown.index[self.most - self.most // 2 :][:hidden])
         names = list(shown["class"])
         widest = max([style.text_width(name, 8) for name in names], default=0)
         left = 1.15  # how wide the picture is beside a panel, which is 1
@@ -258,12 +257,11 @@ class Temperatures(Figure):
             values = rows.set_index("class").loc[names, "temperature"].to_numpy()
             _sticks(axes, values, ticks={1: 4, 2: 4, 3: 2}.get(len(others), 1))
             written = marks.row_names(axes, names, size=8, room=1.5)
-            if axes is not others[0]:
-                axes.set_yticks([])
-                continue
             for text, present in zip(written, shown["present"], strict=True):
                 text.set_color(style.INK if present else style.PALE)
                 text.set_fontweight("bold" if present else "normal")
+        for axes in others[1:]:
+            axes.set_yticks([])
         return panels.finish(
             self.title,
             "T on a log axis: far from 0 the loss is flat; ±1 is a hard label.",

@@ -168,7 +168,7 @@ def _means(table: pd.DataFrame, by: list[str], column: str) -> pd.DataFrame:
     """Draws, mean and 95 % interval, in points, for each value of the columns `by`."""
     groups = table.groupby(by, sort=False)[column]
     rows = [dict(zip(by, key, strict=True)) | mean_columns(100 * each) for key, each in groups]
-    return pd.DataFrame(rows, columns=[*by, "draws", "mean", "low", "high"])
+    return pd.DataFrame(rows, columns=[*by, "draws", "mean", *marks.BAND])
 
 
 @register
@@ -277,11 +277,8 @@ class MapCourse(Figure):
             marks.lines(axes, rows, "epoch", self.of, drawn, by="model")
             axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
         panels.labels("epoch", f"{words[self.of]} of a map's scores")
-        return panels.finish(
-            "Class maps over the epochs, on images not trained on",
-            "Means over all images and classes.",
-            key="ends",
-        )
+        heading = "Class maps over the epochs, on images not trained on"
+        return panels.finish(heading, "Means over all images and classes.", key="ends")
 
 
 @register
@@ -411,7 +408,7 @@ class TopScores(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         order = {1: "highest", 2: "second", 3: "third", 4: "fourth"}
-        p, drawn = np.linspace(0, 1, 101), style.looks(table["model"].unique())
+        p, drawn = np.linspace(0, 1, 101), style.looks(table["model"])
         table = table.sort_values("rank", kind="stable").replace({"rank": order})
         panels = Facets(table, "rank", height=self.height)
         for axes, rows in panels:

@@ -21,7 +21,7 @@ from simkit.study.cells import Line, best_pairs, percent, references
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
 from simkit.study.figures.options import SCORED, AtBudget, Metric, paid, scored
-from simkit.study.figures.style import INK, PALE, WIDTH, fold, label
+from simkit.study.figures.style import INK, WIDTH, fold, label
 from simkit.study.limit import Limit, money
 
 _MAP = "viridis"  # perceptually uniform, and readable without colour vision
@@ -49,7 +49,8 @@ class HeatMap(AtBudget):
         limit, runs = self.at_budget(table)
         rows = scored(runs, self.metric, asker=self.name)
         methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
-        values = _values(rows, methods)
+        means = [{cell.method: 100 * cell.score.mean for cell in row.cells} for row in rows]
+        values = pd.DataFrame(means, columns=methods).to_numpy(float)
         titles = [""]
         if self.against:
             self.chosen("method", self.against, methods)
@@ -61,14 +62,14 @@ class HeatMap(AtBudget):
         panels = Panels(titles, across=1, height=head + 0.6 * len(rows), sharex=False)
         panels.drawing.set_figwidth(width)
         axes, *second = panels.grid.flat
-        _matrix(axes, values, Normalize(np.nanmin(values), np.nanmax(values)), _MAP)
+        _matrix(axes, values, Normalize(np.nanmin(values), np.nanmax(values)), _MAP, ".1f")
         _frame_best(axes, rows, methods)
-        marks.row_names(axes, [_scheme(row.scheme) for row in rows], lines=3,
-                        room=_NAMES, right=[_best(row) for row in rows])  # fmt: skip
+        schemes, best = [_scheme(row.scheme) for row in rows], [_best(row) for row in rows]
+        marks.row_names(axes, schemes, lines=3, room=_NAMES, right=best)
         for one in second:
             gaps = values - values[:, [methods.index(self.against)]]
-            _matrix(one, gaps, Normalize(-_FULL, _FULL), _GAPS, signed=True)
-            marks.row_names(one, [_scheme(row.scheme) for row in rows], lines=3, room=_NAMES)
+            _matrix(one, gaps, Normalize(-_FULL, _FULL), _GAPS, "+.1f")
+            marks.row_names(one, schemes, lines=3, room=_NAMES)
         for one in panels.grid.flat:
             names = [_method(method, room) if level else label(method) for method in methods]
             slant: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
@@ -79,31 +80,16 @@ class HeatMap(AtBudget):
         )
 
 
-def _values(rows: list[Line], methods: list[str]) -> NDArray[np.float64]:
-    values = np.full((len(rows), len(methods)), np.nan)
-    for r, row in enumerate(rows):
-        for cell in row.cells:
-            values[r, methods.index(cell.method)] = 100 * cell.score.mean
-    return values
-
-
 def _matrix(
-    axes: Axes, values: NDArray[np.float64], norm: Normalize, colors: str, *, signed: bool = False
+    axes: Axes, values: NDArray[np.float64], norm: Normalize, colors: str, written: str
 ) -> None:
-    """Numbers on coloured cells, in the ink that can be read on the colour."""
-    middle: Any = {"ha": "center", "va": "center"}
-    for (r, m), value in np.ndenumerate(values):
-        if np.isnan(value):
-            axes.text(m, r, "no run", fontsize=8, color=PALE, **middle)
-            continue
-        color = mpl.colormaps[colors](norm(value))
-        ink = INK if np.dot(color[:3], (0.299, 0.587, 0.114)) > 0.55 else "white"
-        axes.add_patch(Rectangle((m - 0.47, r - 0.45), 0.94, 0.9, color=color, lw=0))
-        text = f"{value:+.1f}" if signed else f"{value:.1f}"
-        size = 13 if values.shape[1] <= 6 else 10
-        axes.text(m, r, text, fontsize=size, color=ink, **middle)
+    """Numbers on coloured cells."""
+    shades = mpl.colormaps[colors].with_extremes(bad="white")
+    cells = shades(np.ma.masked_invalid(norm(values)))
+    texts = [["no run" if np.isnan(v) else format(v, written) for v in row] for row in values]
+    size = 13 if values.shape[1] <= 6 else 10
+    marks.cells(axes, cells[..., :3], texts, size=size, weight="normal")
     axes.set_xlim(-0.52, values.shape[1] - 0.48)
-    marks.bare(axes)
 
 
 def _frame_best(axes: Axes, rows: list[Line], methods: list[str]) -> None:
@@ -111,8 +97,8 @@ def _frame_best(axes: Axes, rows: list[Line], methods: list[str]) -> None:
     for r, row in enumerate(rows):
         style = "-" if row.best.sure else (0, (3, 2))
         for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
-            place = methods.index(method) - 0.485, r - 0.475
-            axes.add_patch(Rectangle(place, 0.97, 0.95, fill=False, ec=INK, lw=2.4, ls=style))
+            place = methods.index(method) - 0.475, r - 0.455
+            axes.add_patch(Rectangle(place, 0.95, 0.91, fill=False, ec=INK, lw=2.4, ls=style))
 
 
 def _scheme(spec: str) -> str:

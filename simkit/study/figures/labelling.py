@@ -154,10 +154,8 @@ class Distributions(Figure):
         sums = table.groupby("scheme")[["true", "present"]].sum()
         shares = sums["present"] / sums["true"].clip(lower=1)
         few = 0.5  # images at which a class without any is drawn, below the axis
-        panels = Facets(
-            table, "scheme", named=lambda scheme: f"{scheme}: {shares[scheme]:.0%}",
-            across=self.columns, height=2.2,
-        )  # fmt: skip
+        named = (shares.index + ": ") + shares.map("{:.0%}".format)
+        panels = Facets(table, "scheme", named=named.get, across=self.columns, height=2.2)
         for axes, rows in panels:
             ranks = np.arange(len(rows)) + 1
             labelled, true = (rows[key].clip(lower=few) for key in ("present", "true"))
@@ -202,13 +200,10 @@ class HierarchyTree(Figure):
             _branches(axes, part)
             for y, each in enumerate(part):
                 _write(axes, each, y, width)
-        shown = sum(len(each.names) for each in lines)
-        return panels.finish(
-            self.heading or self.title,
-            f"{len(table)} classes, {len(tree.leaves)} of them without children"
-            + ("." if shown == len(table) else "; upper levels.")
-            + " Blue: with children.",
-        )
+        classes = f"{len(table)} classes, {len(tree.leaves)} of them without children"
+        whole = sum(len(each.names) for each in lines) == len(table)
+        levels = "." if whole else "; upper levels."
+        return panels.finish(self.heading or self.title, classes + levels, "Blue: with children.")
 
 
 _STEP = 0.13  # inches from level to level of a tree
@@ -310,11 +305,10 @@ class Revealed(Figure):
             axes.text(x, len(shown), text, ha="center", va="center", color=style.PALE, fontsize=8)
         dollars = table.groupby("scheme", sort=False)["dollars"].first()
         room = ((6.5 if left else style.WIDTH) - 1.6) / (1 + len(dollars))
-        heads = [
-            f"{style.fold(scheme, room, size=8)}\n{100 * cost:.1f} ¢"
-            for scheme, cost in dollars.items()
-        ]
-        axes.set_xticks(range(1 + len(heads)), ["truth", *heads], fontsize=8)
+        heads = ["truth"]
+        for scheme, cost in dollars.items():
+            heads.append(f"{style.fold(scheme, room, size=8)}\n{100 * cost:.1f} ¢")
+        axes.set_xticks(range(len(heads)), heads, fontsize=8)
         axes.xaxis.tick_top()
         return panels.finish(
             self.title,

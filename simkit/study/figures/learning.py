@@ -203,7 +203,8 @@ class LossShapes(Figure):
                 curves = split(rows[rows["method"] == method], "epoch")
                 for epoch in dashes:
                     late = epoch > epochs[0]
-                    if late and _alike(curves[epoch], curves[epochs[0]]):
+                    values, first = (curves[e][["loss", "gradient"]] for e in (epoch, epochs[0]))
+                    if late and np.allclose(values, first, atol=1e-3):
                         continue
                     if late:
                         differ[epoch] = f"epoch {epoch}, where it differs"
@@ -212,10 +213,6 @@ class LossShapes(Figure):
             pair[0].plot([], [], color=INK, linestyle=dashes[epoch], label=differ[epoch])
         panels.labels(x="logit", y=["loss above its smallest", "gradient over the logit"])
         return panels.finish(self.title)
-
-
-def _alike(curve: pd.DataFrame, first: pd.DataFrame) -> bool:
-    return np.allclose(curve[["loss", "gradient"]], first[["loss", "gradient"]], atol=1e-3)
 
 
 def _curve(

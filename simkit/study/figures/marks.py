@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.colors import LogNorm
+from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, Locator, MaxNLocator, NullLocator
@@ -104,15 +104,19 @@ def stacked(
         base = base + size
 
 
-def cells(axes: Axes, colors: Sequence[Sequence[Any]], signs: Sequence[Sequence[str]] = ()) -> None:
-    """A rectangle of each colour, row by row from above, with a white sign in it."""
+def cells(
+    axes: Axes, colors: Sequence[Sequence[Any]], texts: Sequence[Sequence[str]] = (), *,
+    size: float = 9, weight: str = "bold",
+) -> None:  # fmt: skip
+    """A rectangle of each colour, row by row from above, and a text that can be read on it."""
     for y, row in enumerate(colors):
         for x, color in enumerate(row):
             axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, color=color, linewidth=0))
-    for y, row in enumerate(signs):
-        for x, sign in enumerate(row):
-            place: dict[str, Any] = {"ha": "center", "va": "center_baseline"}
-            axes.text(x, y, sign, color="white", fontsize=9, fontweight="bold", **place)
+    for y, row in enumerate(texts):
+        for x, text in enumerate(row):
+            light = np.dot(to_rgb(colors[y][x]), (0.299, 0.587, 0.114)) > 0.55
+            place: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontweight": weight}
+            axes.text(x, y, text, color=INK if light else "white", fontsize=size, **place)
     bare(axes)
     axes.set_xlim(-0.5, max(map(len, colors)) - 0.5)
     axes.set_ylim(len(colors) - 0.5, -0.5)
@@ -131,9 +135,8 @@ def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
     """Frames around objects at x0, y0, x1, y1, seen on light and on dark."""
     for x0, y0, x1, y1 in corners:
         for color, width in ((INK, 2.6), ("white", 1.2)):
-            frame = Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False)
-            axes.add_patch(frame)
-            frame.set(edgecolor=color, linewidth=width)
+            edge: dict[str, Any] = {"fill": False, "edgecolor": color, "linewidth": width}
+            axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, **edge))
 
 
 def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[..., str]) -> None:
@@ -192,18 +195,26 @@ def whole_numbers(axis: Axis) -> None:
     axis.set_major_locator(MaxNLocator(integer=True))
 
 
+def score_limits(axes: Axes) -> None:
+    """Limits of y that hold scores alone: intervals over few draws may end beyond any score."""
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, 0), min(high, 100.5))
+
+
 def percent(axis: Axis) -> None:
     """Shares from 0 to 1 in percent."""
     axis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g}%"))
 
 
-def log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
+def log_axis(
+    axes: Axes, which: Literal["x", "y"], named: Callable[[float], str] = power
+) -> None:  # fmt: skip
     """Make x or y logarithmic, with up to 7 ticks in plain numbers."""
     axes.set(**{f"{which}scale": "log"})
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_locator(_LogTicks())
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: named(value)))
 
 
 def ticks_at(

@@ -1,7 +1,8 @@
-"""What figures of a comparison's runs share: columns, which runs they show, and captions."""
+"""What figures of runs and of means over draws share: columns, which runs they show, captions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -12,7 +13,10 @@ from simkit.study.analysis.selection import check_one_test, within
 from simkit.study.cells import Line, lines
 from simkit.study.figures.base import Figure, option
 from simkit.study.limit import Limit, money
+from simkit.study.statistics import Interval
 
+# Columns of tables whose rows are means over draws, with 95 % intervals.
+MEANS: dict[str, Any] = {"draws": int, "mean": float, "low": float | None, "high": float | None}
 Metric = Literal["map", "map_all", "map_o"]
 RUNS: dict[str, Any] = {
     "scheme": str, "method": str, "draw": int, "reference": bool, "map": float | None,
@@ -87,3 +91,15 @@ def _unspent(limit: Limit, runs: pd.DataFrame) -> pd.Series[float]:
 
 def _amount(limit: Limit, spent: float) -> str:
     return f"{spent:,.3g}" if limit.dollars is None else money(spent)
+
+
+def in_points(table: pd.DataFrame, *more: str) -> pd.DataFrame:
+    """The table with its columns mean, low, high and `more` in points of 100."""
+    return table.assign(**100 * table[["mean", "low", "high", *more]])
+
+
+def intervals(cells: Iterable[Interval | None], scale: float = 100) -> pd.DataFrame:
+    """A table of means over draws, by default of shares in points of 100; NaN in place of None."""
+    rows = [(c.draws, c.mean, c.low, c.high) if c else 4 * (None,) for c in cells]
+    table = pd.DataFrame(rows, columns=list(MEANS), dtype=float)
+    return table.assign(**scale * table.drop(columns="draws"))

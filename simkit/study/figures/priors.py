@@ -13,17 +13,8 @@ from matplotlib.figure import Figure as Drawing
 from simkit.study.analysis.amounts import METRICS
 from simkit.study.analysis.class_priors import COUNTED
 from simkit.study.figures import marks, style
-from simkit.study.figures.base import (
-    MEANS,
-    Facets,
-    Figure,
-    Panels,
-    Pictures,
-    in_points,
-    option,
-    register,
-    spread,
-)
+from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register
+from simkit.study.figures.options import MEANS, in_points
 
 _READ = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")  # counts
 _OUT = "#e6e6e6"  # labels that a method leaves out of its loss
@@ -45,16 +36,15 @@ class CommonClasses(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         self.require(self.top > 0, f"top is {self.top}; a number from 1 on is expected")
         estimate = self.chosen("estimate", self.estimate, table["estimate"])
-        rows = table[table["estimate"] == estimate]
-        sides = {key: rows.nlargest(self.top, key) for key in ("true", "prior")}
-        shared = set(sides["true"]["class"]) & set(sides["prior"]["class"])
+        rows = table[table["estimate"] == estimate].set_index("class")
+        true, prior = (rows[key].nlargest(self.top) for key in ("true", "prior"))
+        words = ("also in the other list", "in this list only")
         titles = ["in truth", f"by {_estimate(estimate)}"]
-        panels = Panels(titles, height=0.6 + 0.25 * len(sides["true"]), sharey=False)
-        for axes, (key, side) in zip(panels, sides.items(), strict=True):
-            words = ("also in the other list", "in this list only")
-            _bars(axes, side["class"], side[key], side["class"].isin(shared), words)
+        panels = Panels(titles, height=0.6 + 0.25 * len(true), sharey=False)
+        for axes, side, other in zip(panels, (true, prior), (prior, true), strict=True):
+            _bars(axes, side.index, side, side.index.isin(other.index), words)
         panels.labels(x="share of images")
-        return panels.finish(f"The {len(sides['true'])} most frequent classes")
+        return panels.finish(f"The {len(true)} most frequent classes")
 
 
 @register
@@ -110,14 +100,12 @@ class LikelyLabels(Figure):
         table = table.sort_values("rank", kind="stable")
         most = table["rank"].max()
         height = [1.1, 0.5 + 0.22 * most][0 if self.pictures else 1 :]
-        panels = Facets(
-            table, "row", named=lambda row: "", rows=len(height), height=height,
-            sharex="row", sharey=False,
-        )  # fmt: skip
+        layout: dict[str, Any] = {"rows": len(height), "sharex": "row", "sharey": False}
+        words = ("present in truth", "absent in truth")
+        panels = Facets(table, "row", named=lambda row: "", height=height, **layout)
         for place, (column, rows) in enumerate(panels):
             if self.pictures:
                 marks.picture(column[0], self.pictures[place])
-            words = ("present in truth", "absent in truth")
             _bars(column[-1], rows["class"], rows["probability"], rows["present"], words)
             if self.ignored < most:
                 column[-1].axhline(self.ignored - 0.5, color=style.INK, linewidth=1)
@@ -161,15 +149,13 @@ class Modes(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = _several_amounts(self, table)
         drawn = style.looks(table["method"].unique())
-        panels = Facets(
-            table, "family", down="measure", height=self.height, sharex="col", sharey="row"
-        )
+        layout: dict[str, Any] = {"height": self.height, "sharex": "col", "sharey": "row"}
+        panels = Facets(table, "family", down="measure", **layout)
         for axes, rows in panels:
             marks.lines(axes, rows, "value", "mean", drawn, band=marks.BAND)
             marks.ticks_at(axes, sorted(rows["value"]))
-        for axes in panels.grid[:, 0]:  # an interval over few draws may end beyond any score
-            low, high = axes.get_ylim()
-            axes.set_ylim(max(low, 0), min(high, 100.5))
+        for axes in panels.grid[:, 0]:
+            marks.score_limits(axes)
         panels.labels(
             x=table.groupby("family", sort=False)["setting"].first(),
             y=[f"{_measure(name)}, points" for name in table["measure"].unique()],
@@ -298,7 +284,7 @@ class NamedShare(Figure):
         rows = rows.sort_values("present", kind="stable")
         low, high = np.log10(few), np.log10(2 * largest)
         gap = 0.08 * (high - low)
-        places = spread(np.log10(rows["present"]).tolist(), gap, low, high - gap / 2)
+        places = style.spread(np.log10(rows["present"]).tolist(), gap, low, high - gap / 2)
         dotted = {"arrowstyle": "-", "linestyle": ":", "color": style.PALE, "linewidth": 0.8}
         for (_, row), place in zip(rows.iterrows(), places, strict=True):
             axes.annotate(

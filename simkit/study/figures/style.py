@@ -1,21 +1,23 @@
-"""The house style: fonts, colours, how long texts are folded, and how each method is drawn."""
+"""The house style: fonts, colours, how texts are folded and spread, how each method is drawn."""
 
 from __future__ import annotations
 
 import colorsys
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+from numpy.typing import ArrayLike, NDArray
 
 from simkit.errors import BadInput
 
@@ -28,32 +30,20 @@ PRESENT, ABSENT = BLUE, "#B87300"  # of what is known of a label
 DASHED = (0, (4, 3))  # of lines that stand for one number, such as a baseline
 
 STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10,
+    "font.family": "DejaVu Sans", "font.size": 10, "figure.facecolor": "white", "savefig.dpi": 200,
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor"), INK),
     **dict.fromkeys(("xtick.color", "ytick.color"), INK),
-    "axes.titlesize": 11,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-    "axes.labelsize": 10,
-    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
-    **dict.fromkeys(("axes.grid", "axes.axisbelow"), True),
-    "grid.color": "#e4e4e4",
-    "grid.linewidth": 0.7,
-    "legend.frameon": False,
-    "legend.handlelength": 3,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 6,
-    "hatch.linewidth": 0.8,
+    "axes.titlesize": 11, "axes.titlelocation": "left", "axes.titleweight": "bold",
+    "axes.labelsize": 10, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e4e4", "grid.linewidth": 0.7,
+    "legend.frameon": False, "legend.handlelength": 3,
+    "lines.linewidth": 1.8, "lines.markersize": 6, "hatch.linewidth": 0.8,
     "image.interpolation": "nearest",
     # Names of classes and images stand as they are: "$5 to $10" is no formula.
     "text.parse_math": False,
-    "savefig.dpi": 200,
-    "figure.facecolor": "white",
     # Equal tables give equal files: no random ids inside, text stays text.
-    "svg.hashsalt": "simkit",
-    "svg.fonttype": "none",
-}
+    "svg.hashsalt": "simkit", "svg.fonttype": "none",
+}  # fmt: skip
 
 
 @contextmanager
@@ -107,6 +97,32 @@ def fold(
             last = last[:-1]
         folded[lines - 1 :] = [last.rstrip() + "…"]
     return "\n".join(folded)
+
+
+def spread(
+    wanted: Sequence[float], gap: ArrayLike, low: float = -np.inf, high: float = np.inf
+) -> NDArray[np.float64]:
+    """Ascending places (n,) at least `gap` apart, near those wanted (n, ascending).
+
+    gap: a number, or (n - 1,) one between each two. Neighbours that are too near share their mean
+    as middle. All keep between low and high where there is room.
+    """
+    offsets = np.append(0, np.cumsum(np.broadcast_to(gap, len(wanted[1:]))))[: len(wanted)]
+    blocks: list[tuple[float, int]] = []  # the mean of what its first place would be, how many
+    for value, offset in zip(wanted, offsets, strict=True):
+        start, number = value - offset, 1
+        while blocks and blocks[-1][0] > start:
+            before, many = blocks.pop()
+            start = (before * many + start * number) / (many + number)
+            number += many
+        blocks.append((start, number))
+    flat = np.repeat([start for start, _ in blocks], [number for _, number in blocks])
+    last = high - offsets[-1:].sum()
+    if last >= low:
+        flat = np.clip(flat, low, last)
+    elif np.isfinite(last):
+        flat = np.full(len(wanted), (low + last) / 2)  # over both ends alike
+    return flat + offsets
 
 
 def label(method: str) -> str:

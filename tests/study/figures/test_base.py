@@ -13,7 +13,7 @@ from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.study import figures
 from simkit.study.figures import marks
-from simkit.study.figures.base import Facets, Panels, spread
+from simkit.study.figures.base import Facets, Panels
 from simkit.study.figures.style import (
     Look,
     count,
@@ -24,6 +24,7 @@ from simkit.study.figures.style import (
     over_draws,
     palette,
     power,
+    spread,
     text_width,
 )
 from tests.study.figures.made import legend
