@@ -265,8 +265,8 @@ class Panels:
         shown = []
         room = 0.3 * self.drawing.get_figwidth() / self.grid.shape[1]
         for axes in self._used:
-            lines = [line for line in axes.lines if str(line.get_label())[:1] not in ("", "_")]
-            lines = [line for line in lines if np.isfinite(_ys(line)).any()]
+            named = [line for line in axes.lines if str(line.get_label())[:1] not in ("", "_")]
+            lines = [line for line in named if np.isfinite(_ys(line)).any()]
             lines.sort(key=lambda line: _end(line)[1])
             names = [fold(str(line.get_label()), room, size=_NAME, lines=3) for line in lines]
             tall = axes.get_position().height * self.drawing.get_figheight()

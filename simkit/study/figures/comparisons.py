@@ -14,7 +14,7 @@ from matplotlib.figure import Figure as Drawing
 from simkit.study.analysis import selection
 from simkit.study.analysis.comparisons import Ranks, Test, What, courses, ranks
 from simkit.study.analysis.selection import Methods
-from simkit.study.cells import is_full, references
+from simkit.study.cells import is_full, lines, references
 from simkit.study.figures import marks, options
 from simkit.study.figures.base import Facets, Figure, Panels, option, register, split
 from simkit.study.figures.options import MEANS, AtBudget, Metric, in_points, intervals
@@ -286,8 +286,9 @@ class CostCurve(Figure):
         runs = selection.without_references(table, asker=self.name)
         about: dict[str, Any] = {"metric": self.metric, "asker": self.name}
         methods = selection.some_methods(runs, wanted=self.methods, most=8, **about)
-        shown = runs[runs["method"].isin(methods)]
-        cells = [cell for line in options.scored(shown, **about) for cell in line.cells]
+        summary = lines(runs[runs["method"].isin(methods)], metric=self.metric)
+        self.require(summary, f"no run has {self.metric}; compare again")
+        cells = [cell for line in summary for cell in line.cells]
         complete = references(table, metric=self.metric)
         hours = self.over == "hours"
         if self.over == "auto":

@@ -17,10 +17,10 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.learn import methods as methods_by_name
 from simkit.study.best import SURE
-from simkit.study.cells import Line, best_pairs, percent, references
+from simkit.study.cells import Line, best_pairs, lines, percent, references
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
-from simkit.study.figures.options import SCORED, AtBudget, Metric, paid, scored
+from simkit.study.figures.options import SCORED, AtBudget, Metric, paid
 from simkit.study.figures.style import INK, WIDTH, fold, label
 from simkit.study.limit import Limit, money
 
@@ -47,7 +47,8 @@ class HeatMap(AtBudget):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
-        rows = scored(runs, self.metric, asker=self.name)
+        rows = lines(runs, metric=self.metric)
+        self.require(rows, f"no run has {self.metric}; compare again")
         methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
         means = [{cell.method: 100 * cell.score.mean for cell in row.cells} for row in rows]
         values = pd.DataFrame(means, columns=methods).to_numpy(float)
@@ -64,12 +65,12 @@ class HeatMap(AtBudget):
         axes, *second = panels.grid.flat
         _matrix(axes, values, Normalize(np.nanmin(values), np.nanmax(values)), _MAP, ".1f")
         _frame_best(axes, rows, methods)
-        schemes, best = [_scheme(row.scheme) for row in rows], [_best(row) for row in rows]
-        marks.row_names(axes, schemes, lines=3, room=_NAMES, right=best)
+        left, right = [_scheme(row.scheme) for row in rows], [_best(row) for row in rows]
+        marks.row_names(axes, left, lines=3, room=_NAMES, right=right)
         for one in second:
             gaps = values - values[:, [methods.index(self.against)]]
             _matrix(one, gaps, Normalize(-_FULL, _FULL), _GAPS, "+.1f")
-            marks.row_names(one, schemes, lines=3, room=_NAMES)
+            marks.row_names(one, left, lines=3, room=_NAMES)
         for one in panels.grid.flat:
             names = [_method(method, room) if level else label(method) for method in methods]
             slant: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
@@ -125,12 +126,12 @@ def _best(row: Line) -> str:
     name = fold(label(best.first), _NAMES - 0.4, size=9)
     if len(row.cells) == 1:
         return "one method"
-    if not best.probability:
-        return f"{name}?\none draw cannot tell"
     if len(best.ties) + 1 == len(row.cells):
         return "all equal"
     if best.sure:
         return f"best: {name}" + (f"\nand {len(best.ties)} equal" if best.ties else "")
+    if not best.probability or not best.rivals:
+        return f"{name}?\n{'one draw' if best.draws < 2 else 'two draws'} cannot tell"
     chance = f"{100 * best.probability[best.first]:.0f} % sure"
     others = len(best.rivals)
     return f"{name}? {chance};\n{others} other{'s' * (others > 1)} possible"

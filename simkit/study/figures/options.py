@@ -8,9 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import pandas as pd
 
-from simkit.errors import BadInput
 from simkit.study.analysis.selection import check_one_test, within
-from simkit.study.cells import Line, lines
 from simkit.study.figures.base import Figure, option
 from simkit.study.limit import Limit, money
 from simkit.study.statistics import Interval
@@ -52,14 +50,6 @@ def not_shown(others: int) -> str:
     """What the caption says of methods that are left out."""
     many = "other methods are" if others > 1 else "other method is"
     return f"{others} {many} not shown; the option methods chooses." if others else ""
-
-
-def scored(runs: pd.DataFrame, metric: str, *, asker: str) -> list[Line]:
-    """The lines of a summary. Raises BadInput where no run has the metric."""
-    found = lines(runs, metric=metric)
-    if not found:
-        raise BadInput(f"{asker}: no run has {metric}; compare again")
-    return found
 
 
 def paid(limit: Limit, runs: pd.DataFrame) -> str:
