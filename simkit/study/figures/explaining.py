@@ -207,7 +207,8 @@ class ByPart(Figure):
                 rows = means[means["method"] == method].sort_values("at")
                 rows["at"] += marks.dodge(place, len(drawn), 0.3)
                 line = {"yband": marks.BAND, "linestyle": look.dashes}
-                marks.points(axes, rows, "at", "mean", look, **line)
+                if len(rows):  # the base has no difference to itself
+                    marks.points(axes, rows, "at", "mean", look, **line)
             marks.column_names(axes, parts)
             axes.set_ylabel("difference, points" if minus else "mAP, points")
             if minus:
