@@ -1,4 +1,4 @@
-"""Progress of long work: callables that get (done, total)."""
+"""Progress of long work: callables of (done, total)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 Progress = Callable[[int, int], None]
-SWITCH = "SIMKIT_PROGRESS"  # an environment variable; "off": no bar appears by itself
+SWITCH = "SIMKIT_PROGRESS"  # environment variable; "off": notebooks show no bars
 
 
 def silent(done: int, total: int) -> None:
@@ -16,7 +16,7 @@ def silent(done: int, total: int) -> None:
 
 
 def notebook_bar(what: str) -> Progress:
-    """A bar below the cell of a notebook; silent elsewhere, and where `SIMKIT_PROGRESS=off`."""
+    """A bar below the cell of a notebook; silent elsewhere, or with `SIMKIT_PROGRESS=off`."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     kernel = type(shell).__name__ == "ZMQInteractiveShell"
     if not kernel or os.environ.get(SWITCH, "").lower() == "off":

@@ -35,29 +35,29 @@ _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("runs"),
     show_default=True,
-    help="Folder for all results; finished work in it is kept.",
+    help="Folder for all results; finished jobs in it are kept.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Processes at once. [default: one per core, or per GPU for backbones]",
+    help="Number of processes. [default: one per core, or per GPU for backbones]",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
     default="",
-    help="Work on the dask.distributed cluster at tcp://HOST:PORT.",
+    help="Run on the dask.distributed cluster at tcp://HOST:PORT.",
 )
 @click.option(
     "--part",
     metavar="I/N",
-    help="Only this share of the work, into the same folder: --part 3/16. The last to end writes "
-    "the tables.",
+    help="Run only this share of the jobs, into the same folder: --part 3/16. The part that "
+    "finishes last writes the tables.",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print the plan of work, with about the time it takes, and stop.",
+    help="Print the plan of work with its estimated duration, and stop.",
 )
 @click.option(
     "--fair",
@@ -68,7 +68,7 @@ _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and
     "--accept",
     metavar="HASH",
     default="",
-    help="Keep finished results of other code too, named by its hash.",
+    help="Use finished results of other code, too: its hash, which a warning names.",
 )
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
@@ -84,15 +84,15 @@ def command(
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Train every method on every scheme at equal cost and tell which suits which.
+    """Train every method on every scheme at equal cost, and report the best ones.
 
-    Without a grid the shipped one is used: it needs no data and takes a few minutes. The same
-    command again finishes what is left. Heads learn from cached features; with a table [pictures]
-    in the grid, whole backbones learn from pictures. Leaves table.csv, table.parquet, heat_map.png,
-    cost_curve.png and summary.md in the folder.
+    The default is the grid that ships with simkit: it needs no data and takes a few minutes. The
+    same command resumes an interrupted comparison. Heads are trained on cached features or, with a
+    table [pictures] in the grid, whole backbones on images. Writes table.csv, table.parquet,
+    heat_map.png, cost_curve.png and summary.md to the folder.
 
     \b
-    A SLURM array (sbatch FILE; compute features before, with simkit features):
+    A SLURM array (sbatch FILE; compute the features first, with simkit features):
       #!/bin/bash
       #SBATCH --array=1-16
       #SBATCH --cpus-per-task=2
@@ -105,12 +105,12 @@ def command(
 
     if scheduler and workers:
         raise BadInput(
-            "--workers counts processes of this machine, and --scheduler has workers of its own; "
-            "give one of them"
+            "--workers counts processes of this machine, but --scheduler has its own workers; give "
+            "only one of both"
         )
     if scheduler and dry_run:
         raise BadInput(
-            "--dry-run plans for this machine and asks no scheduler; leave --scheduler out"
+            "--dry-run plans for this machine, not for a scheduler; leave --scheduler out"
         )
     grid = demo(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
     if fair:
@@ -119,9 +119,9 @@ def command(
         return _print_plan(
             grid, as_json, out=out, workers=workers, part=part, accept=accept
         )
-    _warn_of_another(grid, out)
+    _warn_of_another_grid(grid, out)
     with (
-        _tells_what_is_kept(out),
+        _interrupts_explained(out),
         _executor(scheduler) as executor,
         progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
     ):
@@ -132,7 +132,7 @@ def command(
     if as_json:
         print_json(result.to_json())
     elif result.left:
-        click.echo(_of_a_part(str(part), result, out))
+        click.echo(_part_text(str(part), result, out))
     else:
         click.echo(f"{result.text()}\n\nwrote {_FILES} to {out}")
     for failure in result.failures:
@@ -140,26 +140,23 @@ def command(
     return 1 if result.failures else 0
 
 
-def _of_a_part(part: str, result: Comparison, out: Path) -> str:
-    """What one part says while others are not finished."""
+def _part_text(part: str, result: Comparison, out: Path) -> str:
+    """The result of one part while others are unfinished."""
     from simkit.study.scheduler import Part
 
-    own = f"part {part} has {len(result.every):,} runs in {out}"
+    text = f"part {part} has {len(result.every):,} runs in {out}"
     if Part.read(part).number > result.parts:
-        own = (
-            f"part {part} has no work: at most {result.parts:,} "
-            f"part{'' if result.parts == 1 else 's'} can have any, as the grid has so many jobs"
-        )
+        jobs = f"{result.parts:,} job{'' if result.parts == 1 else 's'}"
+        text = f"part {part} has no work, as the grid has only {jobs}"
     return (
-        f"{own}; jobs of the grid that are not there yet: {result.left:,}; the part that ends "
-        "last writes tables and pictures, and so does the same command without --part, which "
-        "finishes the rest"
+        f"{text}; unfinished jobs of the grid: {result.left:,}; the part that finishes last writes "
+        "tables and figures, and so does the same command without --part, which runs the other jobs"
     )
 
 
 @contextmanager
-def _tells_what_is_kept(out: Path) -> Iterator[None]:
-    """Ctrl-C within the block says how much of the work is kept."""
+def _interrupts_explained(out: Path) -> Iterator[None]:
+    """On Ctrl-C within the block the message names the number of finished jobs."""
     from simkit.study import store
 
     try:
@@ -168,22 +165,22 @@ def _tells_what_is_kept(out: Path) -> Iterator[None]:
         keys = store.under_way(out)["keys"]
         if not keys:
             raise KeyboardInterrupt("interrupted before any work began") from None
-        there = sum(store.finished(out / "bundles", key) for key in keys)
+        finished = sum(store.finished(out / "bundles", key) for key in keys)
         raise KeyboardInterrupt(
-            f"interrupted; {there:,} of {len(keys):,} jobs under way are finished and kept in "
-            f"{out}; the same command does the rest"
+            f"interrupted; {finished:,} of {len(keys):,} jobs are finished and kept in {out}; the "
+            "same command runs the others"
         ) from None
 
 
-def _print_plan(grid: Grid, as_json: bool, **where: Any) -> int:
+def _print_plan(grid: Grid, as_json: bool, **options: Any) -> int:
     from simkit.study.estimate import estimate
 
     with progress("computing features", quiet=as_json) as (preparing,):
-        told = estimate(grid, preparing=preparing, **where)
+        plan = estimate(grid, preparing=preparing, **options)
     if as_json:
-        print_json(told.to_json())
+        print_json(plan.to_json())
     else:
-        click.echo(told.text())
+        click.echo(plan.text())
     return 0
 
 
@@ -199,12 +196,12 @@ def _executor(scheduler: str) -> AbstractContextManager[Executor | None]:
     return cluster(scheduler)
 
 
-def _warn_of_another(grid: Grid, out: Path) -> None:
-    """Say so when the folder shows the results of another grid: they give way to this one's."""
-    shown = out / "grid.toml"
-    if shown.is_file() and shown.read_text("utf-8", "replace") != grid.to_toml():
+def _warn_of_another_grid(grid: Grid, out: Path) -> None:
+    """Warn if the folder has the tables of another grid, as this comparison replaces them."""
+    grid_file = out / "grid.toml"
+    if grid_file.is_file() and grid_file.read_text("utf-8", "replace") != grid.to_toml():
         warnings.warn(
-            f"{out} shows the results of another grid; its finished work is kept, but tables and "
-            "pictures will be those of this grid (another --out keeps both)",
+            f"{out} has the results of another grid; its finished jobs are kept, but its tables "
+            "and figures will be replaced (another --out keeps both)",
             stacklevel=1,
         )

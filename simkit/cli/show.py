@@ -1,4 +1,4 @@
-"""`simkit show`: what a file holds and how it was made."""
+"""`simkit show`: the content of a file and its history."""
 
 from __future__ import annotations
 
@@ -21,46 +21,47 @@ _COCO = rb'"(images|annotations)"\s*:\s*\['
 @click.command(epilog="Example: simkit show fpc.parquet")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@click.option("--figure", metavar="NAME", help="Draw this figure of a runs folder instead.")
-@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="One of its options.")
+@click.option("--figure", metavar="NAME", help="Draw this figure of a comparison's folder instead.")
+@click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Its options.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Where the figure goes: .png, .pdf or .svg. [default: NAME.png]",
+    help="File of the figure: .png, .pdf or .svg. [default: NAME.png]",
 )
 def command(
     path: Path, as_json: bool, figure: str | None, settings: tuple[str, ...], out: Path | None
 ) -> None:
-    """Show what labels, a hierarchy, a model, features or a runs folder hold, and their history.
+    """Show labels, a hierarchy, a model, features or a comparison's folder, and their history.
 
     --figure draws: `simkit list figures` has the names, `simkit list figures NAME` the options.
     """
     if not path.exists():
         raise BadInput(
-            f"{path} does not exist; give a label file, a hierarchy, a model or a runs folder"
+            f"{path} does not exist; name labels, a hierarchy, a model, features or a comparison's "
+            "folder"
         )
     if figure is not None:
-        _drawn(path, as_json, figure=figure, settings=settings, out=out)
+        _draw(path, as_json, figure=figure, settings=settings, out=out)
         return
     if settings or out is not None:
-        raise BadInput("--set and --out are about a figure; name it with --figure")
+        raise BadInput("--set and --out are options of a figure; name it with --figure")
     if path.is_dir():
-        found = _folder(path)
+        text, facts = _folder(path)
     elif path.suffix == ".json" and not _is_labels(path):
-        found = _habits(path) if _is_habits(path) else _hierarchy(path)
+        text, facts = _habits(path) if _is_habits(path) else _hierarchy(path)
     else:
-        found = _training(path) if _is_training(path) else _labels(path)
+        text, facts = _training(path) if _is_training(path) else _labels(path)
     if as_json:
-        print_json(found[1])
+        print_json(facts)
     else:
-        click.echo(found[0])
+        click.echo(text)
 
 
-def _drawn(path: Path, as_json: bool, **how: Any) -> None:
+def _draw(path: Path, as_json: bool, **options: Any) -> None:
     from simkit.cli.drawing import draw
 
-    written = draw(path, **how)
+    written = draw(path, **options)
     if as_json:
         print_json({"figure": str(written)})
     else:
@@ -68,14 +69,14 @@ def _drawn(path: Path, as_json: bool, **how: Any) -> None:
 
 
 def _is_labels(path: Path) -> bool:
-    """Whether a JSON file is one of the label formats, by a look at its first and last bytes."""
+    """Whether a JSON file has a label format, from its first and last bytes."""
     from simkit.labels.formats.base import ends, for_path
 
     return bool(for_path(path).mark or re.search(_COCO, ends(path)))
 
 
 def _is_training(path: Path) -> bool:
-    """Whether a file is a checkpoint of `simkit train`, by its first bytes."""
+    """Whether a file is a checkpoint of `simkit train`, from its first bytes."""
     with open(path, "rb") as file:
         head = file.read(512)
     return head[8:].startswith(b"{") and b"simkit training" in head
@@ -109,10 +110,10 @@ def _labels(path: Path) -> tuple[str, dict[str, Any]]:
     lines += [f"made by {labels.history.command}, seed {labels.history.seed}"]
     lines += [f"  {key} = {value}" for key, value in labels.history.settings.items()]
     simulated = labels.history.command == "simulate"
-    named = ("truth", "hierarchy") if simulated else ("",) * len(labels.history.parents)
+    kinds = ("truth", "hierarchy") if simulated else ("",) * len(labels.history.parents)
     lines += [
-        f"  from {what} {parent}"
-        for what, parent in zip(named, labels.history.parents, strict=False)
+        f"  from {kind} {parent}"
+        for kind, parent in zip(kinds, labels.history.parents, strict=False)
     ]
     lines += ["  with " + _pairs(labels.history.versions)]
     lines += [f"described in {' and '.join(cards)}"] if cards else []
@@ -143,7 +144,7 @@ def _is_habits(path: Path) -> bool:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        return False  # whoever reads it as a hierarchy says what is wrong
+        return False  # reading it as a hierarchy raises the error
     return isinstance(values, dict) and ("habits" in values or "miss" in values)
 
 
@@ -156,10 +157,10 @@ def _habits(path: Path) -> tuple[str, dict[str, Any]]:
     habits = Habits.load(path)
     fit = values.get("fit") if isinstance(values.get("fit"), dict) else {}
     facts = {"habits": habits.to_json(), "fit": fit}
-    lines = ["how people err"]
+    lines = ["annotator model: how people err"]
     for key, value in habits.to_json().items():
-        several = isinstance(value, list) and len(value) > 8
-        shown = f"{len(value)} of them, {min(value)} to {max(value)}" if several else value
+        long = isinstance(value, list) and len(value) > 8
+        shown = f"{len(value)} values, {min(value)} to {max(value)}" if long else value
         lines.append(f"  {key} = {shown}")
     for key, value in fit.items():
         lines.append(f"  fitted: {key} = {value}")
@@ -174,14 +175,14 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
         return "\n".join(f"{key}: {value}" for key, value in facts.items()), facts
     from simkit.embed.features.feature_folder import below
 
-    if found := [(str(each), *_features(each)) for each in below(path)]:
-        if len(found) == 1:
-            return found[0][1:]
-        several = [{"folder": name} | facts for name, _, facts in found]
-        return "\n\n".join(f"{n}: {text}" for n, text, _ in found), {"features": several}
-    from simkit.study.describe import describe as runs
+    if features := [(str(each), *_features(each)) for each in below(path)]:
+        if len(features) == 1:
+            return features[0][1:]
+        folders = [{"folder": name} | facts for name, _, facts in features]
+        return "\n\n".join(f"{n}: {text}" for n, text, _ in features), {"features": folders}
+    from simkit.study.describe import describe as describe_runs
 
-    facts = runs(path)
+    facts = describe_runs(path)
     return facts.pop("text"), facts
 
 
@@ -191,16 +192,16 @@ def _features(path: Path) -> tuple[str, dict[str, Any]]:
     from simkit.embed.features.feature_folder import Index
 
     index = Index.read(path)
-    index.values(path)  # says so where a part is lost
+    index.values(path)  # raises an error if a file is missing
     history = json.loads(index.history.to_json())
     facts = {"id": index.id, "kind": index.kind, "shape": list(index.shape)}
     facts |= {"skipped": [asdict(each) for each in index.skipped], "history": history}
     N, *row = index.shape
-    lines = [f"{index.kind} features of {N:,} pictures, {' x '.join(map(str, row))} for each"]
+    lines = [f"{index.kind} features of {N:,} images, {' x '.join(map(str, row))} for each"]
     lines += [f"content id {index.id}", f"made by {index.history.command}"]
     lines += [f"  {key} = {value}" for key, value in index.history.settings.items()]
-    named = zip(("pictures", "backbone"), index.history.parents, strict=False)
-    lines += [f"  from {what} {parent}" for what, parent in named]
+    parents = zip(("images", "backbone"), index.history.parents, strict=False)
+    lines += [f"  from {kind} {parent}" for kind, parent in parents]
     lines += ["  with " + _pairs(index.history.versions)]
     lines += [f"  row {each.row} skipped: {each.reason}" for each in index.skipped]
     return "\n".join(lines), facts

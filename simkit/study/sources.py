@@ -1,4 +1,4 @@
-"""Where the truth, features and pictures of a study come from."""
+"""The truth, features and decoded images of a study."""
 
 from __future__ import annotations
 
@@ -41,21 +41,28 @@ from simkit.progress import Progress, silent
 if TYPE_CHECKING:
     from simkit.embed.features.features import Features, Kind
 
-Side = int | None  # of pictures in pixels; None: the backbone's own
-SCENES_NET = "scenes-net"  # the backbone that comes with simkit
-_CROP = (0.25, 1.0)  # for methods that compare views of a picture
-_OF_FEATURES = (Neighbours, LabelMedians, LabelMeans)  # side information that is made of features
+Side = int | None  # side of images in pixels; None: that of the backbone
+SCENES_NET = "scenes-net"  # the backbone that ships with simkit
+_CROP = (0.25, 1.0)  # for methods that compare views of an image
+_OF_FEATURES = (Neighbours, LabelMedians, LabelMeans)  # side information from features
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where truth and features come from: texts only, so that it travels to any process.
+    """The names of a data set and its features, which any process can open.
 
-    splits: those that are used; kinds: of the features, "pooled" and "maps".
-    features: pairs (split, npz file or folder of features); none: those of `backbone` are computed
-    and cached.
-    sizes: sides of the pictures from which the backbone itself learns; features are then those of
-    train alone, to find neighbours.
+    Attributes
+    ----------
+    splits
+        The splits in use.
+    kinds
+        Kinds of features: "pooled", "maps".
+    features
+        Pairs of a split and its npz file or folder of precomputed features; empty to compute and
+        cache those of `backbone`.
+    sizes
+        Sides of the images, in pixels, on which the whole backbone is trained; features are then
+        of the train split alone, to find neighbours.
     """
 
     data: str
@@ -76,11 +83,17 @@ class Source:
 
 @dataclass(frozen=True)
 class ImageTransform:
-    """How pictures are shown to a backbone that learns.
+    """The transform of images for training a whole backbone.
 
-    size: side in pixels, None for the backbone's own.  flip: mirror half of them; vertical: turn
-    half of them upside down, too.  crop: smallest and largest share of the area that is shown; None
-    is the whole picture, or (0.25, 1) for methods that compare crops.
+    Attributes
+    ----------
+    size
+        Side in pixels; None for that of the backbone.
+    flip, vertical
+        Mirror half of the images; turn half of them upside down.
+    crop
+        Smallest and largest share of the area in a random crop; None for the whole image, or
+        (0.25, 1) for methods that compare crops.
     """
 
     size: int | None = None
@@ -89,20 +102,23 @@ class ImageTransform:
     crop: tuple[float, float] | None = None
 
     def for_method(self, method: Method) -> ImageTransform:
-        """The same with crops, where the method compares views."""
+        """The transform with crops if the method compares views."""
         return replace(self, crop=_CROP) if method.needs.views and self.crop is None else self
 
     def inputs(self, pictures: SizedPictures) -> ImageInputs:
-        """Pictures as training reads them."""
+        """Images as training reads them."""
         return ImageInputs(pictures, flip=self.flip, vertical=self.vertical, crop=self.crop)
 
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """A data set that is open, with its features by split and kind.
+    """An open data set with its features by split and kind.
 
-    networks, pictures: where a backbone learns, the network as it begins by the side of pictures,
-    and the decoded pictures by split and side.
+    Attributes
+    ----------
+    networks, pictures
+        For training whole backbones: the initial network by side of the images, and the decoded
+        images by split and side.
     """
 
     data: Dataset
@@ -112,7 +128,7 @@ class StudyData:
 
     def __repr__(self) -> str:
         kinds = ", ".join(
-            f"{split} {kind} {one.values.shape}" for (split, kind), one in self.features.items()
+            f"{split} {kind} {f.values.shape}" for (split, kind), f in self.features.items()
         )
         return f"<StudyData of {self.data!r}; features: {kinds or 'none'}>"
 
@@ -126,17 +142,17 @@ class StudyData:
 
     def inputs(self, split: str, kind: str) -> FeatureInputs:
         """The features of a split as training reads them."""
-        one = self.features[split, kind]
-        return FeatureInputs(cast(NDArray[np.float16], one.values), one.id)
+        features = self.features[split, kind]
+        return FeatureInputs(cast(NDArray[np.float16], features.values), features.id)
 
     def images(self, split: str, transform: ImageTransform) -> ImageInputs:
-        """The pictures of a split as training reads them."""
+        """The images of a split as training reads them."""
         return transform.inputs(self.pictures[split, self.networks[transform.size].size])
 
     def known(self, split: str) -> NDArray[np.bool_] | None:
-        """(N, L) which entries count in metrics, or None for all.
+        """(N, L) mask of the entries that count in metrics, or None for all.
 
-        Difficult objects do not, nor do pictures that could not be read.
+        Difficult objects and unreadable images do not count.
         """
         known, difficult = self.truth(split).known, self.data.difficult.get(split)
         skipped = self.skipped(split)
@@ -149,14 +165,14 @@ class StudyData:
         return counts if difficult is None else counts & ~csr_array(difficult).toarray()
 
     def skipped(self, split: str) -> NDArray[np.int64]:
-        """Rows of the pictures of a split that could not be read: no features, no part in it."""
+        """Rows of the unreadable images of a split, which have no features and are left out."""
         rows = (
-            each.row for (of, _), f in self.features.items() if of == split for each in f.skipped
+            image.row for (of, _), f in self.features.items() if of == split for image in f.skipped
         )
         return np.array(sorted(set(rows)), np.int64)
 
     def readable(self, labels: PartialLabels, split: str) -> PartialLabels:
-        """Labels of a split without those of pictures that could not be read: not asked about."""
+        """Labels of a split with unreadable images as not asked about."""
         skipped = self.skipped(split)
         if not len(skipped):
             return labels
@@ -165,14 +181,14 @@ class StudyData:
         codes = coo_array(labels.codes)
         kept = asked[codes.coords[0]]
         codes = coo_array((codes.data[kept], tuple(c[kept] for c in codes.coords)), codes.shape)
-        about: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
-        return PartialLabels.of(codes, labels.images, labels.classes, asked, **about)
+        record: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
+        return PartialLabels.of(codes, labels.images, labels.classes, asked, **record)
 
     @cached_property
     def ids(self) -> dict[str, str]:
-        """Content ids of all that decides results: of the splits that are used."""
-        pictured = dict.fromkeys(split for split, _ in self.pictures)
-        splits = dict.fromkeys(split for split, _ in self.features) | pictured
+        """Content ids of everything in the used splits that decides results."""
+        decoded_splits = dict.fromkeys(split for split, _ in self.pictures)
+        splits = dict.fromkeys(split for split, _ in self.features) | decoded_splits
         names = {f"truth {split}": self.truth(split).id for split in splits}
         for split in splits:
             difficult, boxes = self.data.difficult.get(split), self.data.boxes.get(split)
@@ -183,7 +199,7 @@ class StudyData:
             if boxes is not None:  # people see large objects first
                 names[f"boxes {split}"] = boxes.id
         names |= {f"features {split} {kind}": f.id for (split, kind), f in self.features.items()}
-        names |= {f"pictures {split}": self.data.pictures[split].id for split in pictured}
+        names |= {f"pictures {split}": self.data.pictures[split].id for split in decoded_splits}
         names |= {network_key(size): net.id for size, net in self.networks.items()}
         if self.hierarchy is not None:
             names["hierarchy"] = self.hierarchy.id
@@ -191,12 +207,12 @@ class StudyData:
 
     @cached_property
     def work(self) -> dict[Side, int]:
-        """Multiplications and additions of the network for a picture, by its side."""
+        """Multiplications and additions of the network for an image, by its side."""
         return {size: _operations(net) for size, net in self.networks.items()}
 
 
 def network_key(size: Side) -> str:
-    """What the network for pictures of this side is called among ids."""
+    """The key in `StudyData.ids` of the network for images of this side."""
     return f"backbone {size or 'of its own size'}"
 
 
@@ -213,38 +229,38 @@ def open_source(
     Parameters
     ----------
     source
-        What to open.
+        Names of the data set and the features.
     data
-        What `source.data` names, where it is open already.
+        The data set of `source.data`, if it is already open.
     progress
-        Gets (pictures done, pictures).
+        Called with (images done, images).
 
     Raises
     ------
     BadInput
-        For splits that are not there, features that do not fit, and pictures that cannot be read.
+        For missing splits, features that do not fit, and unreadable images.
     """
     data = data or open_data(source.data)
     for split in source.splits:
         if split not in data.truth:
             raise BadInput(
-                f"{source.data!r} has no {split} split, which is needed here; "
+                f"{source.data!r} has no {split} split, which is needed; "
                 + _way_to_a_split(source.data, split)
             )
     features: dict[tuple[str, str], Features] = {}
     for split in source.featured:
-        own = _precomputed if source.features else _computed
-        features |= {(split, kind): f for kind, f in own(source, data, split, progress).items()}
+        get = _precomputed if source.features else _computed
+        features |= {(split, kind): f for kind, f in get(source, data, split, progress).items()}
     if features and not source.features:
         warn_of_scenes_net(data, source.backbone)
     _check_one_network(features)
     networks, pictures = _pixels(source, data, progress) if source.sizes else ({}, {})
     opened = StudyData(data, features, networks, pictures)
     for split in source.splits:
-        if lost := len(opened.skipped(split)):
+        if skipped := len(opened.skipped(split)):
             warnings.warn(
-                f"{lost:,} pictures of {split} could not be read when its features were made; they "
-                "take no part in training or in metrics",
+                f"{skipped:,} images of {split} could not be read when its features were computed; "
+                "they are left out of training and metrics",
                 stacklevel=2,
             )
     return opened
@@ -256,67 +272,75 @@ def _opened(source: Source) -> StudyData:
 
 
 def opened_as(source: Source, ids: Mapping[str, str]) -> StudyData:
-    """What a source names, checked to have these ids; the same process opens it once.
+    """The data of a source, with a check of their ids; a process opens them once.
 
-    What this process opened before its files changed is opened again. Raises BadInput where the
-    data are others now.
+    Raises
+    ------
+    BadInput
+        If the data have other ids, even when opened again.
     """
-    for last in (False, True):
+    for second_try in (False, True):
         opened = _opened(source)
         if opened.ids == dict(ids):
             return opened
-        if not last:
-            _opened.cache_clear()
+        if not second_try:
+            _opened.cache_clear()  # the files may have changed since this process opened them
     raise BadInput("the data or features changed since the comparison was planned; start it again")
 
 
 def warn_of_scenes_net(data: Dataset, backbone: str) -> None:
-    """Warn where photographs are seen by the network that comes with simkit."""
+    """Warn if features of other data than `scenes` come from the network that ships with simkit."""
     if backbone == SCENES_NET and data.name != "scenes":
         warnings.warn(
-            f"features of {data.name} come from {SCENES_NET}, which knows drawn scenes alone; for "
-            "photographs name backbone mobilenet_v2 with a file of weights",
+            f"features of {data.name} come from {SCENES_NET}, which was trained on drawn scenes "
+            "only; for photographs name backbone mobilenet_v2 with a file of weights",
             stacklevel=3,
         )
 
 
 def decoded(data: Dataset, split: str, size: int, **how: Any) -> SizedPictures:
-    """All pictures of a split, `size` by `size`; how: as `sized` takes it. Raises BadInput where
-    there are none, and for one that cannot be read."""
+    """All images of a split, `size` by `size` pixels; further arguments are those of `sized`.
+
+    Raises BadInput if there are no images, or one cannot be read.
+    """
     if split not in data.pictures:
         raise BadInput(
-            f"{data.name} has no pictures for {split!r}, which fine-tuning needs; open it with its "
+            f"{data.name} has no images for {split!r}, which fine-tuning needs; open it with its "
             "image folder, or train on features"
         )
     return sized(data.pictures[split], size, **how)
 
 
 def needs_features(method: Method) -> bool:
-    """Whether the method needs side information that is made of features."""
+    """Whether the method needs side information from features."""
     return any(kind in _OF_FEATURES for kind in method.needs.aids)
 
 
 def with_features(task: Task, method: Method, features: Callable[[], StudyData]) -> Task:
-    """The task on pictures with the side information that is made of features, if any.
+    """The task on images, with side information from features if the method needs it.
 
-    features: opens what holds pooled ones of train; pictures without features take no part. The
-    side information does not say of which features it is made: those of a backbone that learns
-    change with every step.
+    The side information does not record its features, as those of a trained backbone change with
+    every step.
+
+    Parameters
+    ----------
+    features
+        Opens the data with pooled features of train; images without features are left out.
     """
     if not needs_features(method):
         return task
-    cached = features()
-    task = replace(task, labels=cached.readable(task.labels, "train"))
-    seen = replace(task, inputs=cached.inputs("train", "pooled"))
+    study = features()
+    task = replace(task, labels=study.readable(task.labels, "train"))
+    on_features = replace(task, inputs=study.inputs("train", "pooled"))
     kinds = (kind for kind in method.needs.aids if kind in _OF_FEATURES)
-    built = (aids.built(kind, seen, method.needs) for kind in kinds)
+    built = (aids.built(kind, on_features, method.needs) for kind in kinds)
     return task.with_aids(*(replace(aid, inputs="") for aid in built))
 
 
 def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> PartialLabels:
     """Labels of the train split; those of the undivided training set lose the held-out images.
 
-    Labels from a plain table, which names only what is known, are put over all images and classes.
+    Labels that were not simulated may name only some images and classes; they are extended to all.
     Raises BadInput, naming `where`, for labels of another data set.
     """
     train, whole = data.truth["train"], data.truth[data.to_label]
@@ -330,19 +354,19 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
 
 
 def _over(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
-    """The same labels over all images and classes of the truth."""
+    """The labels extended to all images and classes of the truth."""
     index: dict[str, dict[str, int]] = {}
-    for what, names, named in (
+    for noun, names, labelled in (
         ("image", truth.images, labels.images),
         ("class", truth.classes, labels.classes),
     ):
-        index[what] = {name: place for place, name in enumerate(np.asarray(names).tolist())}
-        strange = [name for name in np.asarray(named).tolist() if name not in index[what]]
-        if strange:
+        index[noun] = {name: place for place, name in enumerate(np.asarray(names).tolist())}
+        missing = [name for name in np.asarray(labelled).tolist() if name not in index[noun]]
+        if missing:
             raise BadInput(
-                f"{where} is about {what} {strange[0]!r}, which the data set does not have; "
-                "name the data set the labels are of, or where they use other names (Open Images' "
-                "ids), translate them with simkit convert --from \"openimages(names='FILE')\""
+                f"{where} is about {noun} {missing[0]!r}, which the data set does not have; name "
+                "the data set of the labels, or if they use other names (Open Images ids), "
+                "translate them with simkit convert --from \"openimages(names='FILE')\""
             )
     rows = np.array([index["image"][name] for name in np.asarray(labels.images).tolist()])
     columns = np.array([index["class"][name] for name in labels.classes])
@@ -350,8 +374,8 @@ def _over(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
     codes = coo_array((stored.data, (rows[stored.row], columns[stored.col])), shape=truth.shape)
     asked = np.zeros(truth.shape[0], bool)
     asked[rows] = labels.asked
-    about: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
-    return PartialLabels.of(codes, truth.images, truth.classes, asked, **about)
+    record: dict[str, Any] = {"effort": labels.effort, "history": labels.history}
+    return PartialLabels.of(codes, truth.images, truth.classes, asked, **record)
 
 
 def _computed(
@@ -362,17 +386,17 @@ def _computed(
 
     net = load_backbone(source.backbone, source.weights or None)
     kinds = cast(tuple["Kind", ...], source.kinds)
-    # What was skipped when the features were made was skipped at the user's word.
+    # Images that `simkit features` skipped at the request of the user stay skipped.
     return extract(data, split, net, kinds=kinds, unreadable="before", progress=progress)
 
 
 def _precomputed(
     source: Source, data: Dataset, split: str, progress: Progress
 ) -> Mapping[Kind, Features]:
-    """Features of a split by kind, from files or folders that the source names.
+    """Features of a split by kind, from the files or folders of the source.
 
-    Raises BadInput where there are none for the split, where they have other rows, where a folder
-    says that they were made of other pictures, and where they are pooled and maps are needed.
+    Raises BadInput if there are none for the split, if they have other rows or were computed from
+    other images, and if they are pooled but maps are needed.
     """
     from simkit.embed.features.feature_folder import of_splits
     from simkit.embed.features.features import read_features
@@ -382,43 +406,43 @@ def _precomputed(
     if split not in files and not held_out:
         raise BadInput(f'features names no file for the {split} split; add {split} = "FILE.npz"')
     file = files["train" if held_out else split]
-    splits = of_splits(Path(file))  # the folder above one for each split will do as well
+    splits = of_splits(Path(file))  # a folder with one subfolder for each split
     file = str(splits.get(split) or (splits.get("train") if held_out else None) or file)
     features = {}
     for kind in cast(tuple["Kind", ...], source.kinds):
-        one = _rows_of_split(read_features(file, kind), data, split, file)
-        if one.kind == "pooled" and kind == "maps":
+        stored = _rows_of_split(read_features(file, kind), data, split, file)
+        if stored.kind == "pooled" and kind == "maps":
             raise BadInput(
-                f"{file} holds pooled features (N, D), but a method here needs maps "
-                "(N, D, h, w); give maps or leave that method out"
+                f"{file} holds pooled features (N, D), but a method needs maps (N, D, h, w); name "
+                "a file of maps or leave that method out"
             )
-        features[kind] = one if one.kind == kind else one.pooled()
+        features[kind] = stored if stored.kind == kind else stored.pooled()
     return features
 
 
 def _rows_of_split(features: Features, data: Dataset, split: str, file: str) -> Features:
-    """One row for each image of the split; a file of the whole training set serves its parts."""
+    """One row for each image of the split, also from a file of the undivided training set."""
     images, N = data.truth[split].images, len(features.values)
     whole = data.truth[WHOLE].images if WHOLE in data.truth and split != "test" else images
     if N not in (len(images), len(whole)):
         raise BadInput(
-            f"{file} has features of {N:,} images, but {split} has {len(images):,}; give one row "
-            "for each, in the same order"
+            f"{file} has features of {N:,} images, but {split} has {len(images):,}; name a file "
+            "with one row for each image, in the same order"
         )
     of = split if N == len(images) else WHOLE
     pictures = _pictures_id(features)
     if pictures and of in data.pictures and pictures != data.pictures[of].id:
         raise BadInput(
-            f"{file} has features of other pictures than those of {of}, or of the same in another "
-            "order; extract them again from this data set"
+            f"{file} has features of other images than those of {of}, or in another order; extract "
+            "them again from this data set"
         )
     return features if of == split else features.select(places(whole, images))
 
 
 def _check_one_network(features: Mapping[tuple[str, str], Features]) -> None:
-    """Raise BadInput where features are known to come from two networks: files need not say."""
-    known = [(split, one) for (split, _), one in features.items() if _pictures_id(one)]
-    for (first, one), (second, other) in pairwise(known):
+    """Raise BadInput if features come from two networks; plain files do not name theirs."""
+    traced = [(split, one) for (split, _), one in features.items() if _pictures_id(one)]
+    for (first, one), (second, other) in pairwise(traced):
         if _network(one) != _network(other):
             raise BadInput(
                 f"features of {first} come from {_network(one)}, and those of {second} from "
@@ -427,9 +451,9 @@ def _check_one_network(features: Mapping[tuple[str, str], Features]) -> None:
 
 
 def _pictures_id(features: Features) -> str:
-    """Content id of the pictures that features were made of; "" where it is not known."""
-    made = features.history.command == "features" and features.history.parents
-    return features.history.parents[0] if made else ""
+    """Content id of the images of the features; "" if unknown."""
+    traced = features.history.command == "features" and features.history.parents
+    return features.history.parents[0] if traced else ""
 
 
 def _network(features: Features) -> str:
@@ -441,7 +465,7 @@ def _network(features: Features) -> str:
 def _pixels(
     source: Source, data: Dataset, progress: Progress
 ) -> tuple[dict[Side, Backbone], dict[tuple[str, int], SizedPictures]]:
-    """Networks and pictures; these are decoded into the cache folder, where workers find them."""
+    """Networks and images; these are decoded into the cache folder, where workers read them."""
     from simkit.embed.features.features import cache_folder
 
     networks = {
@@ -449,9 +473,9 @@ def _pixels(
         for size in source.sizes
     }
     sides = dict.fromkeys(net.size for net in networks.values())
-    how: dict[str, Any] = {"cache": cache_folder(), "progress": progress}
+    options: dict[str, Any] = {"cache": cache_folder(), "progress": progress}
     pictures = {
-        (split, side): decoded(data, split, side, **how)
+        (split, side): decoded(data, split, side, **options)
         for split in source.splits
         for side in sides
     }
@@ -459,10 +483,11 @@ def _pixels(
 
 
 def _operations(net: Backbone) -> int:
-    """Of convolutions and linear layers: nearly all of it, but for the attention of a ViT."""
+    """Multiplications and additions of convolutions and linear layers, nearly all of a network but
+    for the attention of a ViT."""
     count = 0
 
-    def add(layer: Any, given: Any, out: Tensor) -> None:
+    def add(layer: Any, inputs: Any, out: Tensor) -> None:
         nonlocal count
         count += 2 * out.numel() * layer.weight[0].numel()
 
@@ -480,7 +505,7 @@ def _operations(net: Backbone) -> int:
 def _way_to_a_split(spec: str, split: str) -> str:
     kind = spec.partition(":")[0]
     if kind == "folder" and split == "test":
-        return f"keep a share for it, as in {spec},test=0.2, or give the table a column split"
+        return f"hold out a share of it, as in {spec},test=0.2, or add a column split to the table"
     if kind in source_names() and split in {f.name for f in fields(get_source(kind))}:  # type: ignore[arg-type]
         return f"name a file for it: {spec},{split}=FILE"
-    return "say which images are in it; `simkit list data` shows how each kind of data does"
+    return "specify its images; `simkit list data` has the settings of each kind of data"

@@ -1,4 +1,4 @@
-"""One method on one set of labels: train it, and score it on a split it has not seen."""
+"""Train one method on one set of labels, and score it on a held-out split."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ from simkit.study.sources import (
     with_features,
 )
 
-_GROUPS = 5  # of classes, by how many training labels they have
+_GROUPS = 5  # number of groups of classes, by their number of training labels
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """Scores (N, L) of the images of a split, and what is present and what counts there."""
+    """Scores (N, L) of a split, its reference labels, and the mask of entries that count."""
 
     scores: NDArray[np.float32]
     present: Any
@@ -69,12 +69,20 @@ class Scored:
 
 @dataclass(frozen=True)
 class Detailed:
-    """Shares in [0, 1] over the leaf classes; None for what could not be measured.
+    """Further metrics in [0, 1] over the leaf classes; None for those that were not measured.
 
-    f1, precision, recall: means, with thresholds from f1_images of the val split.  groups: mAP of
-    groups of classes, those with the fewest annotations in the training labels first.  by_labels:
-    mAP of images with so many present labels.  top1: share of images whose highest score is of a
-    present class, of those that have one.  pointing: the pointing game over all classes with boxes.
+    Attributes
+    ----------
+    f1, precision, recall
+        Means over classes, at thresholds from `f1_images` images of the val split.
+    groups
+        mAP of groups of classes, those with the fewest annotations in the training labels first.
+    by_labels
+        mAP of groups of images, by their number of present labels.
+    top1
+        Share of the images with any present class whose highest score is of such a class.
+    pointing
+        The pointing game over all classes with boxes.
     """
 
     f1: float | None
@@ -87,24 +95,24 @@ class Detailed:
     pointing: float | None = None
 
     def facts(self) -> dict[str, Any]:
-        """As JSON holds it; nan is None."""
+        """The metrics as plain values; nan is None."""
         return {key: _plain(value) for key, value in asdict(self).items()}
 
     def lines(self) -> list[str]:
-        """For people, one line for each; x 100."""
+        """One line for each metric, in percent."""
         groups = ", ".join(_share(g) for g in self.groups)
         parts = ", ".join(f"{p.name}: {_share(p.map)} ({p.images:,})" for p in self.by_labels)
-        mean = "not measured, as there is no val split to take thresholds from"
+        mean = "not measured, as there is no val split for the thresholds"
         if self.f1 is not None:
             mean = (
                 f"{_share(self.f1)}, precision {_share(self.precision)}, recall "
-                f"{_share(self.recall)} (thresholds from {self.f1_images:,} pictures of val)"
+                f"{_share(self.recall)} (thresholds from {self.f1_images:,} images of val)"
             )
-        point = "not played, as it needs boxes, and pictures that simkit reads"
+        point = "not played, as it needs boxes and readable images"
         return [
             f"mF1 {mean}",
             f"mAP of groups of classes, the fewest annotations first: {groups}",
-            f"mAP by labels present (pictures): {parts}",
+            f"mAP by number of present labels (images): {parts}",
             f"top-1 {_share(self.top1)}",
             f"pointing game {point if self.pointing is None else _share(self.pointing)}",
         ]
@@ -112,13 +120,23 @@ class Detailed:
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """A trained model and how it did: mAP(C) in [0, 1] over leaves and over all classes of `split`.
+    """A trained model and its scores.
 
-    A class that is present nowhere in the split is left out of both. asked: pictures that questions
-    were asked about; scored: how many leaves and classes there are, and how many of them (_scored)
-    have an AP.  detailed: more metrics, where they were asked for.
-    held_out: further asked pictures that are in the validation split, and were not trained on.
-    chosen_by: images whose complete labels chose the epoch; 0 where the last one was taken.
+    Attributes
+    ----------
+    split, images
+        The scored split, and its number of images.
+    map, map_all
+        mAP(C) in [0, 1] over leaf classes and over all classes; classes without positives in the
+        split are left out.
+    asked, held_out
+        Number of asked images that were trained on, and of those in the validation split.
+    chosen_by
+        Number of images whose complete labels chose the epoch; 0 for the last epoch.
+    detailed
+        Further metrics, if requested.
+    scored
+        Number of leaves and classes, and of those with an AP (names in _scored).
     """
 
     trained: Trained
@@ -146,75 +164,80 @@ def trial(
 ) -> Trial:
     """Train `method` on `labels` of the train split, from cached features or from pixels.
 
-    It is scored on the test split, or on val where there is no test split. The epoch is chosen only
-    where the settings say so, on the val split, and never on what is scored.
+    It is scored on the test split, or on val without a test split. The epoch is chosen only if the
+    settings ask for it, on the val split, and never on the scored split.
 
     Parameters
     ----------
     labels, method
-        Labels of the train split, or of the undivided training set, and how to learn from them.
+        Labels of the train split, or of the undivided training set, and the method.
     source
         The data set, the backbone and the features; splits and kinds follow from the method.
     transform
-        Fine-tune the backbone on pictures that are shown so; None: train a head on features. Side
-        information that is made of features (SE) comes from cached ones in both cases.
+        Fine-tune the backbone on images with this transform; None: train a head on features. Side
+        information from features (SE) uses cached ones in both cases.
     unasked
-        Images nobody asked about: "skip" them, or "absent": train on them with unknown labels.
+        Images without any question: "skip" them, or "absent": train on them with unknown labels.
     where
-        Names the labels in errors.
+        Name of the labels in error messages.
     report
-        Take more metrics, see `Detailed`; thresholds come from val, where there is one.
+        Measure further metrics, see `Detailed`; thresholds come from val, if there is one.
     training
-        As `train` takes it: settings, seed, draw, device, compile, checkpoint, progress, team.
+        Arguments of `train`: settings, seed, draw, device, compile, checkpoint, progress, team.
+
+    Returns
+    -------
+    Trial
+        The trained model and its scores.
 
     Raises
     ------
     BadInput
-        For labels of another data set, where there are neither pictures nor features, and where an
-        epoch shall be chosen and there is nothing to choose it by.
+        For labels of another data set, if there are neither images nor features, and if an epoch
+        shall be chosen without a split for it.
     """
     settings, team = training.get("settings", Settings()), training.get("team", Team())
     team.check([method])
     data = open_data(source.data)
-    everything = int(labels.asked.sum())
+    all_asked = int(labels.asked.sum())
     labels = labels_of_train(labels, data, where)
     split = "test" if "test" in data.truth else "val"
     splits = _splits(data, split, settings, source.data, report)
     kinds = () if transform else (kind_of(spell(method)),)
     source = replace(source, splits=splits, kinds=kinds)
     bench = _Bench(method, source, data, transform, team, training.get("progress", silent))
-    held = None
+    validation = None
     if settings.select == "best":
         known, leaves = bench.study.known("val"), data.leaves
-        held = Validation(bench.inputs["val"], data.truth["val"], known=known, classes=leaves)
-    how = {**training, "backbone": bench.network, "validation": held}
+        validation = Validation(bench.inputs["val"], data.truth["val"], known=known, classes=leaves)
+    options = {**training, "backbone": bench.network, "validation": validation}
     task = bench.task(labels if unasked == "skip" else labels.over_all_images())
-    prepared = {k: v for k, v in how.items() if k not in ("checkpoint", "progress")}
-    trained = train(prepare(task, method, **prepared), method, **how)
+    preparing = {k: v for k, v in options.items() if k not in ("checkpoint", "progress")}
+    trained = train(prepare(task, method, **preparing), method, **options)
     trained = _with_data(trained, data.name, "" if source.features else source.backbone, source)
-    run: dict[str, Any] = {"device": training.get("device", "auto")}
-    run["precision"] = settings.precision
-    test = bench.scored(trained, split, run)
+    scoring: dict[str, Any] = {"device": training.get("device", "auto")}
+    scoring["precision"] = settings.precision
+    test = bench.scored(trained, split, scoring)
     detailed = None
     if report:
-        val = bench.scored(trained, "val", run) if split != "val" and "val" in splits else None
-        pointing = team.in_turn(lambda: bench.pointing(trained, split, run))
+        val = bench.scored(trained, "val", scoring) if split != "val" and "val" in splits else None
+        pointing = team.in_turn(lambda: bench.pointing(trained, split, scoring))
         annotations = labels.per_class(PRESENT) + labels.per_class(ABSENT)
-        about: dict[str, Any] = {"leaves": data.leaves, "annotations": annotations}
-        detailed = details(test, val, **about, pointing=pointing)
+        classes: dict[str, Any] = {"leaves": data.leaves, "annotations": annotations}
+        detailed = details(test, val, **classes, pointing=pointing)
     ap = average_precision(test.scores, test.present, test.known)
-    of = {"leaves": ap[data.leaves], "classes": ap}
-    sizes = {kind: len(part) for kind, part in of.items()}
-    sizes |= {f"{kind}_scored": int((~np.isnan(part)).sum()) for kind, part in of.items()}
-    asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if held else 0
+    ap_of = {"leaves": ap[data.leaves], "classes": ap}
+    counts = {name: len(aps) for name, aps in ap_of.items()}
+    counts |= {f"{name}_scored": int((~np.isnan(aps)).sum()) for name, aps in ap_of.items()}
+    asked, chosen_by = int(labels.asked.sum()), len(bench.inputs["val"]) if validation else 0
     return Trial(
-        trained, split, len(test.scores), mean_ap(of["leaves"]), mean_ap(ap),
-        asked, everything - asked, chosen_by, detailed, sizes,
+        trained, split, len(test.scores), mean_ap(ap_of["leaves"]), mean_ap(ap),
+        asked, all_asked - asked, chosen_by, detailed, counts,
     )  # fmt: skip
 
 
 class _Bench:
-    """The open data of a trial, and what is learned from: pictures where a network learns."""
+    """The open data of a trial and its inputs: features, or images for fine-tuning."""
 
     def __init__(
         self,
@@ -244,7 +267,7 @@ class _Bench:
         return self.transform.inputs(decoded(self.data, split, self.network.size))
 
     def task(self, labels: PartialLabels) -> Task:
-        """What is learned, with side information that is made of features."""
+        """The task, with side information from features for fine-tuning."""
         task = Task(labels=self.study.readable(labels, "train"), inputs=self.inputs["train"])
         if self.network is None:
             return task
@@ -253,26 +276,26 @@ class _Bench:
             task, self.method, lambda: self.team.in_turn(lambda: self.read(pooled))
         )
 
-    def scored(self, trained: Trained, split: str, run: Mapping[str, Any]) -> Scored:
-        """Scores of a split, with what is true there."""
-        scores = trained.scores(self.inputs[split], **run)
+    def scored(self, trained: Trained, split: str, scoring: Mapping[str, Any]) -> Scored:
+        """Scores of a split, with its reference labels."""
+        scores = trained.scores(self.inputs[split], **scoring)
         return Scored(scores, self.study.truth(split).present, self.study.known(split))
 
-    def pointing(self, trained: Trained, split: str, run: Mapping[str, Any]) -> float | None:
-        """The pointing game on a split; None without boxes, or pictures where those are needed.
+    def pointing(self, trained: Trained, split: str, scoring: Mapping[str, Any]) -> float | None:
+        """The pointing game on a split; None without boxes or without the images for maps.
 
-        Where inputs are features, maps of the same backbone take their place.
+        Pooled features are replaced by maps of the same backbone.
         """
         boxes, inputs, source = self.data.boxes.get(split), self.inputs[split], self.source
         if boxes is None or boxes.sizes is None:
             return None
         if isinstance(inputs, ImageInputs):
-            return pointed(trained, inputs, boxes, **run)
+            return pointed(trained, inputs, boxes, **scoring)
         if source.features or split not in self.data.pictures:
             return None
         maps = self.read(replace(source, splits=(split,), kinds=("maps",)))
         regions = middle(boxes.sizes, load_backbone(source.backbone, source.weights or None).size)
-        return pointed(trained, maps.inputs(split, "maps"), boxes, regions=regions, **run)
+        return pointed(trained, maps.inputs(split, "maps"), boxes, regions=regions, **scoring)
 
 
 def details(
@@ -283,35 +306,48 @@ def details(
     annotations: NDArray[np.int64],
     pointing: float | None = None,
 ) -> Detailed:
-    """More metrics over the leaf classes.
+    """Further metrics over the leaf classes.
 
-    annotations (L,): how many training images are annotated with each class.  val: where thresholds
-    come from; never from what is scored.
+    Parameters
+    ----------
+    test
+        The scored split.
+    val
+        The split for thresholds, never the scored one.
+    leaves
+        Indices of the leaf classes.
+    annotations
+        (L,) number of training images annotated with each class.
+    pointing
+        Result of the pointing game.
     """
     scores, present, known = test.of(leaves)
     operating: dict[str, float | None] = {"f1": None, "precision": None, "recall": None}
     if val is not None:
-        limits = f1_thresholds(*val.of(leaves))
-        each = f1(scores, present, limits, known), *precision_recall(scores, present, limits, known)
-        operating = dict(zip(operating, map(mean_ap, each), strict=True))
+        thresholds = f1_thresholds(*val.of(leaves))
+        by_class = (
+            f1(scores, present, thresholds, known),
+            *precision_recall(scores, present, thresholds, known),
+        )
+        operating = dict(zip(operating, map(mean_ap, by_class), strict=True))
     groups = class_groups(annotations[leaves], min(_GROUPS, len(leaves)))
-    # A class that is not known in an image is neither right there nor wrong.
-    ranked = scores if known is None else np.where(known, scores, -np.inf)
-    shown = present if known is None else present.multiply(known).tocsr()
+    # Unknown entries count neither as right nor as wrong.
+    known_scores = scores if known is None else np.where(known, scores, -np.inf)
+    known_present = present if known is None else present.multiply(known).tocsr()
     return Detailed(
         **operating,
         f1_images=0 if val is None else len(val.scores),
         groups=tuple(group_map(average_precision(scores, present, known), groups).tolist()),
         by_labels=tuple(map_by_labels(scores, present, known)),
-        top1=top1(ranked, shown),
+        top1=top1(known_scores, known_present),
         pointing=pointing,
     )
 
 
 def _with_data(trained: Trained, data: str, backbone: str, source: Source) -> Trained:
-    """With the data set and the backbone of the features, and its weights, in its history."""
+    """The model with the data set, the backbone of the features and its weights in its history."""
     settings = {**trained.history.settings, "data": data, "backbone": backbone}
-    if backbone:  # one that learned names its weights itself; no folder, as in every history
+    if backbone:  # a trained one names its weights itself; file names only, as in every history
         settings.setdefault("weights", Path(source.weights).name or "its own")
     return replace(trained, history=replace(trained.history, settings=settings))
 
@@ -319,14 +355,14 @@ def _with_data(trained: Trained, data: str, backbone: str, source: Source) -> Tr
 def _splits(
     data: Dataset, scored: str, settings: Settings, spec: str, report: bool
 ) -> tuple[str, ...]:
-    """The splits in use: train, what is scored, and val to choose an epoch or thresholds by."""
+    """The splits in use: train, the scored one, and val if it chooses an epoch or thresholds."""
     if settings.select == "last":
-        more = ("val",) if report and scored != "val" and "val" in data.truth else ()
-        return ("train", scored, *more)
+        val = ("val",) if report and scored != "val" and "val" in data.truth else ()
+        return ("train", scored, *val)
     if scored == "val" or "val" not in data.truth:
         raise BadInput(
-            f"select is 'best', and {spec!r} has nothing to choose an epoch by but the {scored} "
-            "split, which is scored; name both a val and a test part, or set select to 'last'"
+            f"select is 'best', but {spec!r} has only the {scored} split, which is scored, to "
+            "choose an epoch on; name both a val and a test part, or set select to 'last'"
         )
     return ("train", scored, "val")
 
@@ -339,5 +375,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return None if math.isnan(value) else value
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,4 +1,4 @@
-"""The work on one job: buy labels, train all methods on them together, score them."""
+"""The work on one job: buy labels, train all methods on them together, and score these."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ from simkit.study.sources import (
     with_features,
 )
 
-_FAR = 1e7  # a loss that no training which goes well reaches, sums over large batches included
-# Measured with 50 to 250 runs of 80 classes: what losses and scores need for a moment, and what the
-# allocator keeps, took 8 to 36 % more than what is held.
-_MORE = 1.4
+_DIVERGED = 1e7  # no normal training reaches such a loss, even as a sum over a large batch
+# Temporary values of losses and scores, and the allocator, took 8 to 36 % more memory than the
+# tensors of a stack, measured with 50 to 250 runs of 80 classes.
+_OVERHEAD = 1.4
 
 Notes = list[warnings.WarningMessage]
 Place = tuple[Purchase, str]  # a purchase and one of its methods
@@ -66,9 +66,12 @@ Place = tuple[Purchase, str]  # a purchase and one of its methods
 
 @dataclass(frozen=True)
 class Done:
-    """The rows of a job, and a sentence for each of its methods that failed.
+    """The rows of a job, and a sentence for each failed method.
 
-    lasting: those would fail again; otherwise the job is not stored as finished.
+    Attributes
+    ----------
+    lasting
+        Whether the failures would repeat; otherwise the job is not stored as finished.
     """
 
     rows: list[Row]
@@ -78,9 +81,12 @@ class Done:
 
 @dataclass(frozen=True, eq=False)
 class Bought:
-    """Labels to train on and, where they are paid for, to choose the epoch by.
+    """Training labels and, if paid for, the validation labels that choose the epoch.
 
-    dollars and seconds are of both together; seconds is None where the time is not known.
+    Attributes
+    ----------
+    dollars, seconds
+        Cost of both together; seconds is None if the time is unknown.
     """
 
     train: PartialLabels
@@ -93,30 +99,34 @@ class Bought:
 def run(job: Job) -> Done:
     """Buy labels, train and score; one row for each draw and method. Any executor can call this.
 
-    It uses one thread, so that any number of processes gives the same bits. A purchase that cannot
-    be made fails alone, and so does a method that cannot work with its labels; that all fail is no
-    exception. Raises BadInput where the data are not those the job was planned for.
+    It uses one thread, so that results are bit for bit the same for any number of processes.
+    Purchases and methods fail one by one, without an exception even if all of them fail.
+
+    Raises
+    ------
+    BadInput
+        If the data changed since the job was planned.
     """
     start = time.perf_counter()
     with one_thread():
         data = opened_as(job.source, job.ids)
-        draws = [_Draw(one, data).run() for one in job.each_draw()]
-    whole = {"bundle_seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory()}
+        draws = [_Draw(each, data).run() for each in job.each_draw()]
+    measured = {"bundle_seconds": time.perf_counter() - start, "peak_memory_mb": peak_memory()}
     return Done(
-        [row | whole | {"key": job.stem} for done in draws for row in done.rows],
-        {what: why for done in draws for what, why in done.failures.items()},
+        [row | measured | {"key": job.stem} for done in draws for row in done.rows],
+        {name: why for done in draws for name, why in done.failures.items()},
         all(done.lasting for done in draws),
     )
 
 
 def sentence(error: Exception) -> str:
-    """An error as one sentence; what is no fault of the input has its type in front."""
+    """An error as one sentence; errors other than BadInput start with their type."""
     return str(error) if isinstance(error, BadInput) else f"{type(error).__name__}: {error}"
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Torch works on one thread within the block."""
+    """Torch uses one thread within the block."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -126,24 +136,29 @@ def one_thread() -> Iterator[None]:
 
 
 def environment(device: str = "cpu", code: str = "") -> str:
-    """What the run was computed with: versions, code, platform and device, as JSON."""
-    what = {**versions(), "torch": str(torch.__version__), "code": code}
-    where = {"system": platform.system(), "machine": platform.machine(), "device": device}
-    return json.dumps({**what, **where, "threads": torch.get_num_threads()}, sort_keys=True)
+    """Versions, code, platform and device of a run, as JSON."""
+    software = {**versions(), "torch": str(torch.__version__), "code": code}
+    hardware = {"system": platform.system(), "machine": platform.machine(), "device": device}
+    return json.dumps({**software, **hardware, "threads": torch.get_num_threads()}, sort_keys=True)
 
 
 def run_bytes(method: Method, sizes: Sizes, *, width: int, rows: int, scored: int) -> int:
-    """What one run takes in a stack: head, gradient and two moments, labels, state, and the scores
-    of so many images."""
-    held = 16 * sizes.classes * width + sizes.classes * (rows + 4 * scored)
-    return round(_MORE * (held + training_bytes(method, sizes)))
+    """Memory of one run of a stack, in bytes: head, gradient and two moments, labels, state, and
+    the scores of `scored` images."""
+    tensors = 16 * sizes.classes * width + sizes.classes * (rows + 4 * scored)
+    return round(_OVERHEAD * (tensors + training_bytes(method, sizes)))
 
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """One method on the labels of one purchase; task: with the side information it needs.
+    """One method on the labels of one purchase.
 
-    notes: what was warned about while the labels were bought and the task was prepared.
+    Attributes
+    ----------
+    task
+        The labels and inputs, with the side information that the method needs.
+    notes
+        Warnings of the purchase and of the preparation.
     """
 
     job: Job
@@ -156,47 +171,47 @@ class _Run:
 
     @property
     def spelled(self) -> str:
-        """The method as it is trained."""
+        """The name of the method, with its settings."""
         return self.purchase.spelled(self.spec)
 
     @property
     def settings(self) -> Settings:
-        """Of the training."""
+        """Settings of the training."""
         return self.job.settings(self.spec)
 
     @property
     def lr(self) -> float:
-        """The learning rate: as it was chosen, else that of the settings."""
+        """The learning rate: the chosen one, or that of the training settings."""
         setting = self.purchase.setting(self.spec)
-        own = setting.lr if setting else None
-        return own or self.settings.rate(backbone=self.job.pictures is not None)
+        chosen = setting.lr if setting else None
+        return chosen or self.settings.rate(backbone=self.job.pictures is not None)
 
     def inputs(self, split: str) -> FeatureInputs | ImageInputs:
-        """What is learned from, or scored, of a split."""
+        """The inputs of a split for training or scoring."""
         if self.job.pictures is None:
             return self.data.inputs(split, kind_of(self.spelled))
         return self.data.images(split, self.job.transform(self.spec))
 
     @property
     def inputs_id(self) -> str:
-        """Content id of the features that a head learns from, or of the backbone that learns."""
+        """Content id of the features of a head, or of the initial backbone if it is trained."""
         if self.job.pictures is None:
             return self.job.ids[f"features train {kind_of(self.spelled)}"]
         return self.job.ids[network_key(self.job.transform(self.spec).size)]
 
     @property
     def training(self) -> dict[str, Any]:
-        """Arguments of `train_stack`: a head on the CPU, a backbone on a GPU where there is one."""
-        how = {"settings": self.settings, "seed": self.job.seed, "draw": self.job.draw}
+        """Arguments of `train_stack`: heads on the CPU, backbones on a GPU if there is one."""
+        options = {"settings": self.settings, "seed": self.job.seed, "draw": self.job.draw}
         if self.job.pictures is None:
-            return {**how, "device": "cpu"}
+            return {**options, "device": "cpu"}
         network = self.data.networks[self.job.transform(self.spec).size]
-        return {**how, "device": "auto", "backbone": network}
+        return {**options, "device": "auto", "backbone": network}
 
     @property
     def validation(self) -> Validation | None:
-        """What scores are taken of after every epoch: labels that were paid for, or, where only a
-        curve is wanted, the test split, by which nothing is chosen."""
+        """The labels to score after every epoch: paid validation labels, or those of the test
+        split for a curve that chooses nothing."""
         split = "val" if self.job.validation != "none" else "test"
         if split == "test" and not self.job.curves:
             return None
@@ -205,27 +220,27 @@ class _Run:
         return Validation(self.inputs(split), labels, known=known, classes=leaves)
 
     def prepared(self, shared: dict[Hashable, Task]) -> _Run:
-        """The same with its side information; methods of one purchase share what they can."""
+        """The run with its side information, which methods of one purchase share if possible."""
         method = methods.make(self.spelled)
         key: Hashable = kind_of(self.spelled)
         task = self.task
         if self.job.pictures is not None:
-            own = self.spelled if needs_features(method) else ""
-            key = (self.settings, self.job.transform(self.spec), own)
+            name = self.spelled if needs_features(method) else ""
+            key = (self.settings, self.job.transform(self.spec), name)
             if key not in shared:
                 task = with_features(task, method, lambda: self.data)
-        choosing = self.validation if self.settings.select == "best" else None
-        task = prepare(shared.get(key, task), method, **self.training, validation=choosing)
+        validation = self.validation if self.settings.select == "best" else None
+        task = prepare(shared.get(key, task), method, **self.training, validation=validation)
         shared[key] = task
         return replace(self, task=task)
 
     def bytes(self, scored: int) -> int:
-        """What it takes in a stack."""
-        how = {"width": self.task.inputs.width, "rows": len(self.task.rows), "scored": scored}
-        return run_bytes(methods.make(self.spelled), self.task.sizes, **how)
+        """Memory of the run in a stack, in bytes, with the scores of `scored` images."""
+        counts = {"width": self.task.inputs.width, "rows": len(self.task.rows), "scored": scored}
+        return run_bytes(methods.make(self.spelled), self.task.sizes, **counts)
 
     def shares_with(self) -> Hashable:
-        """Equal for runs that can be trained together: features, images and validation labels."""
+        """A key that is equal for runs with the same features, images and validation labels."""
         rows = hashlib.sha256(self.task.rows.tobytes()).hexdigest()
         validation = self.validation
         return kind_of(self.spelled), rows, None if validation is None else validation.id
@@ -242,36 +257,37 @@ class _Draw:
     def run(self) -> Done:
         """Rows and failures in the order of the purchases."""
         runs = [run for purchase in self.job.purchases for run in self._runs(purchase)]
-        alone = [[run] for run in runs]  # a backbone learns for one method
+        alone = [[run] for run in runs]  # every method trains its own backbone
         for stack in alone if self.job.pictures else self._stacks(runs):
             self.outcomes |= self._each(stack)
-        wanted = [(one, spec) for one in self.job.purchases for spec in one.methods]
-        errors = {p: one for p in wanted if isinstance(one := self.outcomes[p], Exception)}
-        rows = [row for place in wanted if isinstance(row := self.outcomes[place], dict)]
+        places = [(bought, spec) for bought in self.job.purchases for spec in bought.methods]
+        errors = {p: error for p in places if isinstance(error := self.outcomes[p], Exception)}
+        rows = [row for place in places if isinstance(row := self.outcomes[place], dict)]
         lasting = all(isinstance(error, BadInput) for error in errors.values())
         return Done(rows, self._failures(errors), lasting)
 
     @cached_property
     def complete(self) -> PartialLabels:
-        """Complete labels of the validation split, where settings were chosen by them alone."""
+        """Complete labels of the validation split, for tuning and thresholds."""
         return tuning_labels(self.job, self.data)
 
     def _failures(self, errors: Mapping[Place, Exception]) -> dict[str, str]:
-        """A sentence for each failure; one for all methods of a purchase that could not be made."""
+        """A sentence for each failed method, or one for all methods of a failed purchase."""
         failures: dict[str, str] = {}
         for (purchase, spec), error in errors.items():
-            same = [each for (one, _), each in errors.items() if one == purchase]
-            whole = len(same) == len(purchase.methods) and all(each is error for each in same)
+            of_purchase = [other for (bought, _), other in errors.items() if bought == purchase]
+            all_methods = len(of_purchase) == len(purchase.methods)
+            same_error = all_methods and all(other is error for other in of_purchase)
             name = f"{purchase}, {draw_name(self.job.draw)}"
-            if not whole or self.job.pictures:  # with pictures every method has its own purchase
+            if not same_error or self.job.pictures:  # then every method has its own purchase
                 name += f", {spec}"
             failures[name] = sentence(error)
         return failures
 
     def _runs(self, purchase: Purchase) -> list[_Run]:
-        """The runs on the labels of a purchase; what fails is noted in `outcomes`."""
+        """The runs on the labels of a purchase; `outcomes` gets the errors."""
         try:
-            if purchase.labels not in self.labels:  # a sweep trains on the same ones several times
+            if purchase.labels not in self.labels:  # a sweep uses the same labels several times
                 with warnings_of() as notes:
                     bought = buy(purchase, self.job, self.data)
                     labels = self.data.readable(_trained_on(bought.train, self.job), "train")
@@ -283,7 +299,7 @@ class _Draw:
         runs: list[_Run] = []
         shared: dict[Hashable, Task] = {}
         for spec in purchase.methods:
-            with warnings_of() as more:
+            with warnings_of() as of_preparation:
                 try:
                     run = _Run(self.job, self.data, purchase, spec, bought, Task(labels), [])
                     run = replace(run, task=Task(labels=labels, inputs=run.inputs("train")))
@@ -291,30 +307,30 @@ class _Draw:
                 except Exception as error:
                     self.outcomes[purchase, spec] = error
                     continue
-            runs.append(replace(run, notes=texts([*notes, *more])))
+            runs.append(replace(run, notes=texts([*notes, *of_preparation])))
         return runs
 
     def _stacks(self, runs: Iterable[_Run]) -> Iterator[list[_Run]]:
-        """Runs that can be trained together, in order, cut so that none takes more than `memory`
-        GB; a run that takes more is alone."""
+        """Runs that can be trained together, in order, in stacks of at most `memory` GB; a larger
+        run is alone."""
         images = self.data.truth("test").shape[0]
         groups: dict[Hashable, list[_Run]] = {}
         for run in runs:
             groups.setdefault(run.shares_with(), []).append(run)
         for group in groups.values():
             stack: list[_Run] = []
-            taken = 0
+            stack_bytes = 0
             for run in group:
-                needs = run.bytes(images)
-                if stack and taken + needs > self.job.memory * 1e9:
+                needed = run.bytes(images)
+                if stack and stack_bytes + needed > self.job.memory * 1e9:
                     yield stack
-                    stack, taken = [], 0
+                    stack, stack_bytes = [], 0
                 stack.append(run)
-                taken += needs
+                stack_bytes += needed
             yield stack
 
     def _each(self, runs: list[_Run]) -> dict[Place, Row | Exception]:
-        """A row or an error for each run: a stack that fails is halved until it is one run."""
+        """A row or an error for each run; a stack that fails is halved, down to single runs."""
         try:
             return dict(self._stack(runs))
         except Exception as error:
@@ -333,83 +349,84 @@ class _Draw:
                 **runs[0].training,
             )
         test = _scores(runs, trained, "test")
-        held = _scores(runs, trained, "val") if "val" in self.job.source.splits else None
+        val = _scores(runs, trained, "val") if "val" in self.job.source.splits else None
         shared = {"train_seconds": (time.perf_counter() - start) / len(runs), "stack": len(runs)}
         rows = {}
-        for place, (run, one) in enumerate(zip(runs, trained, strict=True)):
-            scored = _scored(self.data, test[place])
-            if held is not None:
-                scored |= self._of_validation(run, held[place], test[place])
-            own = [*run.notes, *_of_run(notes, place), *_diverged(one)]
-            row = _row(run, one) | scored | shared | {"notes": list(dict.fromkeys(own))}
+        for index, (run, model) in enumerate(zip(runs, trained, strict=True)):
+            scored = _scored(self.data, test[index])
+            if val is not None:
+                scored |= self._of_validation(run, val[index], test[index])
+            run_notes = [*run.notes, *_of_run(notes, index), *_diverged(model)]
+            row = _row(run, model) | scored | shared | {"notes": list(dict.fromkeys(run_notes))}
             rows[run.purchase, run.spec] = row
         return rows
 
-    def _of_validation(self, run: _Run, held: Any, test: Any) -> Row:
-        """mAP on validation labels where settings are tried, else precision and recall."""
+    def _of_validation(self, run: _Run, val: Any, test: Any) -> Row:
+        """mAP on validation labels in a sweep, else precision and recall on the test set."""
         labels = run.bought.validation or self.complete
         known, leaves = self.data.known("val"), self.data.data.leaves
         validation = Validation(None, labels, known=known, classes=leaves)
         if self.job.sweep:
-            return {"tuned_map": _number(validation.score(held))}
+            return {"tuned_map": _number(validation.score(val))}
         codes = labels.codes.toarray()
-        asked = codes != 0 if known is None else (codes != 0) & known
-        thresholds = f1_thresholds(np.asarray(held), codes == PRESENT, asked)
+        labelled = codes != 0 if known is None else (codes != 0) & known
+        thresholds = f1_thresholds(np.asarray(val), codes == PRESENT, labelled)
         present = self.data.truth("test").present
-        both = precision_recall(np.asarray(test), present, thresholds, self.data.known("test"))
+        by_class = precision_recall(np.asarray(test), present, thresholds, self.data.known("test"))
         names = ("precision", "recall")
-        return {n: _number(mean_ap(v[leaves])) for n, v in zip(names, both, strict=True)}
+        return {n: _number(mean_ap(v[leaves])) for n, v in zip(names, by_class, strict=True)}
 
 
 def tuning_labels(job: Job, data: StudyData) -> PartialLabels:
-    """Complete labels of the validation split, by which settings are chosen: one set for all."""
+    """Complete labels of the validation split, on which all settings are chosen."""
     people = _people(replace(job, draws=(SWEEP,)), data, "val")
-    with warnings_of():  # about images that matter to no run
+    with warnings_of():  # dropped, as they concern no run
         return simulate(data.truth("val"), COMPLETE, **people)
 
 
 def buy(purchase: Purchase, job: Job, data: StudyData) -> Bought:
     """The labels of a purchase: for its dollars or hours, or for the amount as written.
 
-    Validation labels come out of the same budget and from the same people: all of the validation
-    split ("complete"), or a part in proportion to its size, asked about by the scheme itself
-    ("partial"). Raises BadInput where they would use it up. Those of a sweep are complete and
-    billed apart.
+    Validation labels are paid from the same budget and come from the same people: complete labels
+    of the validation split ("complete"), or labels by the scheme itself, for a part of the budget
+    in proportion to the size of the split ("partial"). Those of a sweep are complete and billed
+    separately. Raises BadInput if validation labels would use up the budget.
     """
-    held, bill = (tuning_labels(job, data), None) if job.sweep else _validation(purchase, job, data)
-    with _naming_validation(purchase, bill):
-        labels, main = _asked(purchase, job, data, "train", _left(purchase, bill))
-    times = [one.seconds for one in (main, bill) if one]
-    known = [seconds for seconds in times if seconds is not None]
-    total = sum(known) if len(known) == len(times) else None
-    price = bill.dollars if bill else 0.0
-    return Bought(labels, main.dollars + price, total, held, price)
+    validation, validation_cost = _validation(purchase, job, data)
+    with _naming_validation(purchase, validation_cost):
+        limit = _remaining(purchase, validation_cost)
+        labels, train_cost = _labelled(purchase, job, data, "train", limit)
+    times = [each.seconds for each in (train_cost, validation_cost) if each]
+    known_times = [seconds for seconds in times if seconds is not None]
+    seconds = sum(known_times) if len(known_times) == len(times) else None
+    dollars = validation_cost.dollars if validation_cost else 0.0
+    return Bought(labels, train_cost.dollars + dollars, seconds, validation, dollars)
 
 
 @contextmanager
 def _naming_validation(purchase: Purchase, bill: Cost | None) -> Iterator[None]:
-    """A warning about a budget says what validation labels took of it before."""
+    """Adds the cost of validation labels to warnings about an unspent budget."""
     if not purchase.limit or bill is None:
         yield
         return
     limit = purchase.limit
-    took = (
-        f"validation labels took {bill.dollars:,.2f} of {limit.dollars:,.2f} dollars before"
+    share = (
+        f"{bill.dollars:,.2f} of {limit.dollars:,.2f} dollars"
         if limit.dollars is not None
-        else f"validation labels took {(bill.seconds or 0.0) / 3600:,.2f} of {limit.hours:g} hours "
-        "before"
+        else f"{(bill.seconds or 0.0) / 3600:,.2f} of {limit.hours:g} hours"
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
     for warning in caught:
         text = str(warning.message)
-        more = f"; {took}" if " can spend " in text else ""
-        warnings.warn(f"{text}{more}", warning.category, stacklevel=3)
+        if " can spend " in text:
+            text += f"; validation labels took {share} before"
+        warnings.warn(text, warning.category, stacklevel=3)
 
 
-def _left(purchase: Purchase, bill: Cost | None) -> tuple[float, str] | None:
-    """What may be spent on training labels, with its unit; None for an amount as written."""
+def _remaining(purchase: Purchase, bill: Cost | None) -> tuple[float, str] | None:
+    """The budget for training labels, with its unit; None if the amount is as written."""
     limit = purchase.limit
     if not limit:
         return None
@@ -422,8 +439,8 @@ def _left(purchase: Purchase, bill: Cost | None) -> tuple[float, str] | None:
     spent = bill.dollars if unit == "dollars" else bill.seconds
     if spent is None:
         raise BadInput(
-            "budgets are in hours and the price list does not know the time of validation labels; "
-            "give budgets in dollars, or name a price list with times"
+            "budgets are in hours, but the price list has no time for validation labels; give "
+            "budgets in dollars, or name a price list with times"
         )
     if most <= spent:
         takes = (
@@ -440,33 +457,36 @@ def _left(purchase: Purchase, bill: Cost | None) -> tuple[float, str] | None:
 def _validation(
     purchase: Purchase, job: Job, data: StudyData
 ) -> tuple[PartialLabels | None, Cost | None]:
+    """Validation labels and their cost to the budget, if any."""
+    if job.sweep:
+        return tuning_labels(job, data), None
     if job.validation == "none":
         return None, None
     if job.validation == "complete":
-        everything = simulate(data.truth("val"), COMPLETE, **_people(job, data, "val"))
-        return everything, cost(everything, job.prices.once_set_up())
+        labels = simulate(data.truth("val"), COMPLETE, **_people(job, data, "val"))
+        return labels, cost(labels, job.prices.once_set_up())
     sizes = [data.truth(split).shape[0] for split in ("train", "val")]
-    limit = _left(purchase, None)
+    limit = _remaining(purchase, None)
     if limit is not None:
         limit = (limit[0] * sizes[1] / sum(sizes), limit[1])
-    return _asked(purchase, job, data, "val", limit)
+    return _labelled(purchase, job, data, "val", limit)
 
 
-def _asked(
+def _labelled(
     purchase: Purchase, job: Job, data: StudyData, split: str, limit: tuple[float, str] | None
 ) -> tuple[PartialLabels, Cost]:
-    """Labels of one split for this much, or for the amount as written, and their cost."""
+    """Labels of one split within this limit, or for the amount as written, and their cost."""
     truth, images, people = data.truth(split), purchase.images, _people(job, data, split)
-    # The project is set up once, for the labels to train on.
+    # The project is set up once, with the training labels.
     prices = job.prices if split == "train" else job.prices.once_set_up()
-    if split != "train" and isinstance(images, int):  # the same share of them
+    if split != "train" and isinstance(images, int):  # the same share of the images
         images = images / data.truth("train").shape[0]
     if limit is None:
         labels = simulate(truth, purchase.scheme, images=images, **people)
         return labels, cost(labels, prices)
     most, unit = limit
-    how: dict[str, Any] = {"unit": unit, "images": images, **people}
-    bought = amount_for(most, truth, purchase.scheme, prices, **how)
+    options: dict[str, Any] = {"unit": unit, "images": images, **people}
+    bought = amount_for(most, truth, purchase.scheme, prices, **options)
     return bought.labels, bought.cost
 
 
@@ -476,26 +496,26 @@ def _people(job: Job, data: StudyData, split: str) -> dict[str, Any]:
 
 
 def _trained_on(labels: PartialLabels, job: Job) -> PartialLabels:
-    """The labels, over all images where images that nobody asked about train as well."""
+    """The labels, extended to images without any question if these are trained on as well."""
     return labels if job.unasked == "skip" else labels.over_all_images()
 
 
 def _scores(runs: Sequence[_Run], trained: Sequence[Trained], split: str) -> Any:
-    """(R, N, L) logits of a split, for runs that were trained together."""
+    """(R, N, L) logits of a split, for runs trained together."""
     first = runs[0].inputs(split)
     if isinstance(first, FeatureInputs):
         return of_trained(trained, first)
-    return [one.scores(first, precision=runs[0].settings.precision) for one in trained]
+    return [model.scores(first, precision=runs[0].settings.precision) for model in trained]
 
 
 def _row(run: _Run, trained: Trained) -> Row:
-    """All but the scores and what the machine decides."""
+    """All columns but the scores and the measurements of the machine."""
     job, purchase, bought = run.job, run.purchase, run.bought
-    labels, held = bought.train, bought.validation
+    labels, validation = bought.train, bought.validation
     counts, asked = labels.counts(), int(labels.asked.sum())
     setting = purchase.setting(run.spec)
-    tried = setting is not None and setting.runs > 0
-    watched = "val" if job.validation != "none" else "test" if job.curves else None
+    tuned = setting is not None and setting.runs > 0
+    curve_of = "val" if job.validation != "none" else "test" if job.curves else None
     device = str(trained.history.versions.get("device", "cpu"))
     if device.startswith("cuda"):
         device = f"{device} ({torch.cuda.get_device_name()})"
@@ -513,7 +533,7 @@ def _row(run: _Run, trained: Trained) -> Row:
         "seconds": bought.seconds,
         "validation_dollars": bought.validation_dollars,
         "effort": json.dumps(labels.effort.to_json()),
-        "validation_effort": held and json.dumps(held.effort.to_json()),
+        "validation_effort": validation and json.dumps(validation.effort.to_json()),
         "images": asked,
         "present": counts["present"],
         "absent": counts["absent"],
@@ -523,15 +543,15 @@ def _row(run: _Run, trained: Trained) -> Row:
         "epochs": trained.epoch,
         "lr": trained.history.settings["lr"],
         "tuned": setting.text if setting and setting.values else None,
-        "tuned_runs": setting.runs if setting and tried else None,
-        "tuned_map": setting.score if setting and tried else None,
-        "tuned_edge": setting.edge if setting and tried else None,
+        "tuned_runs": setting.runs if setting and tuned else None,
+        "tuned_map": setting.score if setting and tuned else None,
+        "tuned_edge": setting.edge if setting and tuned else None,
         "trained": "backbone" if job.pictures else "head",
         "select": run.settings.select,
         "validation": job.validation,
-        "losses": [_number(one) for one in trained.losses],
-        "curve": [_number(one) for one in trained.validation],
-        "curve_of": watched,
+        "losses": [_number(loss) for loss in trained.losses],
+        "curve": [_number(score) for score in trained.validation],
+        "curve_of": curve_of,
         "environment": environment(device, job.code),
         "labels_id": labels.id,
         "truth_id": job.ids["truth train"],
@@ -542,7 +562,7 @@ def _row(run: _Run, trained: Trained) -> Row:
 
 
 def _scored(data: StudyData, scores: Any) -> Row:
-    """AP of every class on the test split and its means; scores (N, L)."""
+    """AP of every class on the test split and its means, from scores (N, L)."""
     present, leaves = data.truth("test").present, data.data.leaves
     known = data.known("test")
     ap = average_precision(scores, present, known)
@@ -551,21 +571,21 @@ def _scored(data: StudyData, scores: Any) -> Row:
         "map": _number(mean_ap(ap[leaves])),
         "map_all": _number(mean_ap(ap)),
         "map_o": _number(overall_ap(ap[leaves], counts[leaves])),
-        "ap": [_number(one) for one in ap],
+        "ap": [_number(value) for value in ap],
     }
 
 
 def _diverged(trained: Trained) -> list[str]:
-    """A note where the loss ran away: the score is then that of no useful model."""
+    """A note if the training diverged, as the score is then of a useless model."""
     last = trained.losses[-1]
-    if np.isfinite(last) and last <= _FAR:
+    if np.isfinite(last) and last <= _DIVERGED:
         return []
-    return [f"{trained.method.name}: its loss ran away, to {last:.3g}; lower lr"]
+    return [f"{trained.method.name}: its training diverged, to a loss of {last:.3g}; lower lr"]
 
 
 @contextmanager
 def warnings_of() -> Iterator[Notes]:
-    """Collects the warnings of its block; other kinds than UserWarning are dropped."""
+    """Collects the UserWarnings of its block, and drops other warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
@@ -573,15 +593,15 @@ def warnings_of() -> Iterator[Notes]:
 
 
 def texts(notes: Sequence[warnings.WarningMessage]) -> list[str]:
-    """Each once, in order."""
+    """The messages of the warnings in order, each once."""
     return list(dict.fromkeys(str(note.message) for note in notes))
 
 
 def _of_run(notes: Notes, run: int) -> list[str]:
-    """What was warned of one run of a stack, or of all of them."""
-    about = (note.message for note in notes)
+    """The messages of warnings about one run of a stack, or about all of them."""
+    messages = (note.message for note in notes)
     return texts([
-        note for note, message in zip(notes, about, strict=True)
+        note for note, message in zip(notes, messages, strict=True)
         if not isinstance(message, RunWarning) or message.run == run
     ])  # fmt: skip
 

@@ -94,18 +94,18 @@ def test_features_at_every_level_of_their_folder(shell) -> None:
     assert shell("features", *how).code == 0
     one = shell("show", "f/val/pooled")
     assert one.code == 0, one.err
-    assert one.out.splitlines()[0] == "pooled features of 10 pictures, 128 for each"
+    assert one.out.splitlines()[0] == "pooled features of 10 images, 128 for each"
     for line in (
         "  weights = random",
         "  unreadable = stop",
-        "  from pictures ",
+        "  from images ",
         "  from backbone ",
     ):
         assert line in one.out
     assert ", torchvision " in one.out and ", pillow " in one.out
     assert shell("show", "f/val").out == one.out
     both = shell("show", "f")
-    assert both.out.startswith("f/test/pooled: pooled features of 10 pictures")
+    assert both.out.startswith("f/test/pooled: pooled features of 10 images")
     assert f"\n\nf/val/pooled: {one.out}" in both.out
     facts = shell("show", "f", "--json").json["features"]
     assert [each["folder"] for each in facts] == ["f/test/pooled", "f/val/pooled"]

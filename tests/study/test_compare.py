@@ -133,7 +133,7 @@ def test_what_cannot_work_is_refused_before_anything_is_written(small, tiny, tmp
     for grid, how, words in (
         (small(images=100_000), {}, "images is 100000"),
         (tiny(schemes=["knowledge-graph"]), {}, "schemes lists 'knowledge-graph'"),
-        (tiny(pictures={"size": 32}), {}, "no pictures for 'train'"),
+        (tiny(pictures={"size": 32}), {}, "no images for 'train'"),
         (tiny(), {"part": "5/4"}, "part is '5/4'"),
         (["an"], {}, "grid is a list"),
     ):

@@ -107,7 +107,7 @@ def test_the_backbone_of_scenes_is_not_for_photographs():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         open_source(POOLED, data=SCENES)
-    with pytest.warns(UserWarning, match="drawn scenes alone; for photographs name backbone"):
+    with pytest.warns(UserWarning, match="for photographs name backbone"):
         open_source(POOLED, data=replace(SCENES, name="pics"))
 
 
@@ -144,7 +144,7 @@ def test_features_of_other_pictures_or_of_two_networks_are_refused(tmp_path):
     extract(turned, "test", net, kinds=("pooled",), out=tmp_path / "turned")
 
     for name in ("other", "turned"):
-        with pytest.raises(BadInput, match=rf"{name} has features of other pictures than .* test"):
+        with pytest.raises(BadInput, match=rf"{name} has features of other images than .* test"):
             open_source(of_files(("test", str(tmp_path / name))))
     # Of values that were computed elsewhere nobody knows the pictures.
     bare = replace(SCENES, pictures={})
@@ -186,14 +186,14 @@ def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
     for split in POOLED.splits:
         extract(torn, split, backbone("scenes-net"), out=tmp_path / split, unreadable="skip")
     own = tuple((split, str(tmp_path / split)) for split in POOLED.splits)
-    with pytest.warns(UserWarning, match=r"2 pictures of (train|test) could not be read"):
+    with pytest.warns(UserWarning, match=r"2 images of (train|test) could not be read"):
         opened = open_source(of_files(*own), data=torn)
     monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
     cached = replace(POOLED, splits=("test",))
     with pytest.raises(BadInput, match="torn, or skip such pictures"):
         open_source(cached, data=torn)
     extract(torn, "test", backbone("scenes-net"), kinds=("pooled",), unreadable="skip")
-    with pytest.warns(UserWarning, match="2 pictures of test could not be read"):
+    with pytest.warns(UserWarning, match="2 images of test could not be read"):
         open_source(cached, data=torn)
     assert np.flatnonzero(~opened.known("test").any(1)).tolist() == [2, 7]
     assert opened.known("test")[3].all()

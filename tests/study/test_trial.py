@@ -142,7 +142,7 @@ def test_more_metrics_over_leaves_by_hand():
     assert parts == [("1", 3), ("2", 1), ("3", 0), (">=4", 0)]
     assert found.facts()["by_labels"][2] == {"name": "3", "images": 0, "map": None}
     first, *_ = found.lines()
-    assert "92.86" in first and "precision 87.50" in first and "4 pictures" in first
+    assert "92.86" in first and "precision 87.50" in first and "4 images" in first
 
 
 def test_what_does_not_count_is_in_no_metric():
