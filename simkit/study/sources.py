@@ -441,12 +441,12 @@ def _rows_of_split(features: Features, data: Dataset, split: str, file: str) -> 
 
 def _check_one_network(features: Mapping[tuple[str, str], Features]) -> None:
     """Raise BadInput if features come from two networks; plain files do not name theirs."""
-    traced = [(split, one) for (split, _), one in features.items() if _pictures_id(one)]
-    for (first, one), (second, other) in pairwise(traced):
-        if _network(one) != _network(other):
+    networks = [(split, _network(f)) for (split, _), f in features.items() if _pictures_id(f)]
+    for (first, network), (second, other) in pairwise(networks):
+        if network != other:
             raise BadInput(
-                f"features of {first} come from {_network(one)}, and those of {second} from "
-                f"{_network(other)}; extract both with the same backbone, weights and size"
+                f"features of {first} come from {network}, but those of {second} from "
+                f"{other}; extract both with the same backbone, weights and size"
             )
 
 
