@@ -156,7 +156,7 @@ def test_linked_files_exist(page: str) -> None:
 
 def test_the_verdicts_on_the_papers_are_counted() -> None:
     said = re.search(
-        r"Of (\d+) figures.* papers (\d+) are confirmed here, (\d+) in part, (\d+) contradicted "
+        r"Of (\d+) figures.* papers,? (\d+) are confirmed, (\d+) in part, (\d+) contradicted "
         r"and (\d+) not\sreproduced",
         README,
     )
