@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SURE = 0.95  # a method is called the best from this probability on
-_LEAST_DRAWS = 3  # with two draws of two or three methods the model claims .96 instead of .85
+LEAST_DRAWS = 3  # with two draws of two or three methods the model claims .96 instead of .85
 _SAMPLES = 4000
 _FAR = 10.0  # methods more standard errors below the best stay out of the model
 _TAU = np.geomspace(0.05, 50.0, 60)  # grid of the spread of method effects, in standard errors
@@ -36,7 +36,7 @@ class Best:
         Names of the methods, the highest mean first.
     probability
         By name, the probability of being the best; methods with equal scores share one. Empty with
-        fewer than two draws.
+        fewer than three draws.
     rivals
         Other names that are better than the first with a probability of 5 % or more.
     draws
@@ -70,10 +70,8 @@ class Best:
 
     @property
     def sure(self) -> bool:
-        """Whether the first (or its ties) is the best with a probability of 95 % or more, over at
-        least three draws."""
-        likely = self.probability.get(self.first, 0.0) >= SURE and not self.rivals
-        return likely and self.draws >= _LEAST_DRAWS
+        """Whether the first (or its ties) is the best with a probability of 95 % or more."""
+        return self.probability.get(self.first, 0.0) >= SURE and not self.rivals
 
     def of(self, names: Iterable[str]) -> float:
         """Probability that the best method is among these names."""
@@ -98,14 +96,15 @@ def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0)
         return Best(tuple(order), {}, tuple(order[1:]), 0)
     Y = np.array([[scores[name][draw] for name in names] for draw in draws])
     order = [names[column] for column in np.argsort(-Y.mean(0), kind="stable")]
-    if len(draws) < 2:
-        return Best(tuple(order), {}, tuple(order[1:]), len(draws))
     columns, inverse = np.unique(Y, axis=1, return_inverse=True)
     group = {name: int(g) for name, g in zip(names, inverse.ravel(), strict=True)}
+    first = group[order[0]]
+    if len(draws) < LEAST_DRAWS:
+        rivals = tuple(name for name in order[1:] if group[name] != first)
+        return Best(tuple(order), {}, rivals, len(draws), group)
     theta = _posterior(columns)
     wins = np.bincount(theta.argmax(1), minlength=columns.shape[1]) / len(theta)
     probability = {name: float(wins[g]) for name, g in group.items()}
-    first = group[order[0]]
     rivals = tuple(
         name for name in order[1:]
         if group[name] != first
@@ -175,3 +174,10 @@ def more_draws_text(more: float | None) -> str:
     if more > MOST_DRAWS:
         return "more than 100 more draws would be needed to separate them"
     return f"{more:.0f} more draw{'' if more == 1 else 's'} would probably separate them"
+
+
+def too_few_text(best: Best) -> str:
+    """Why there is no probability: "one draw is too few to compare"."""
+    if not best.draws:
+        return "no draw has all runs"
+    return f"{'one draw is' if best.draws == 1 else 'two draws are'} too few to compare"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from simkit.study.best import Best, more_draws_text
+from simkit.study.best import more_draws_text, too_few_text
 from simkit.study.cells import (
     Cell,
     Line,
@@ -45,11 +45,11 @@ def sentence(line: Line) -> str:
     where = f"{line.scheme}{line.limit.at}: {names}"
     if len(line.cells) == 1:
         return f"{where} reaches {score}."
-    if not best.probability:
-        return f"{where} is highest with {score}, but {_too_few(best)}."
     if len(best.ties) + 1 == len(line.cells):
         return f"{where} have the same scores: {score}."
     verb, equal = ("are", " and equal") if best.ties else ("is", "")
+    if not best.probability:
+        return f"{where} {verb} highest{equal} with {score}, but {too_few_text(best)}."
     probability = f"probability {shown_probability(best.probability[best.first])}"
     if best.sure:
         second = next(c for c in line.cells if c.method == best.order[1 + len(best.ties)])
@@ -71,10 +71,6 @@ def _mean(cell: Cell) -> str:
     return f"{100 * cell.score.mean:.1f}"
 
 
-def _too_few(best: Best) -> str:
-    return "one draw is too few to compare" if best.draws else "no draw has all runs"
-
-
 def verdicts(runs: Any, *, metric: str = "map") -> list[str]:
     """One sentence for each budget, cheapest first: the scheme to buy and the method to train.
 
@@ -93,7 +89,7 @@ def _verdict(schemes: list[Line]) -> str:
     score = _score(over_shared(pairs[scheme, method], cells), cells)
     start = f"For {schemes[0].limit}"
     if not best.probability and len(pairs) > 1:
-        return f"{start}, {scheme} with {method} is highest with {score}, but {_too_few(best)}."
+        return f"{start}, {scheme} with {method} is highest with {score}, but {too_few_text(best)}."
     rivals = [name.split("\n") for name in (*best.ties, *best.rivals)]
     other_schemes = list(dict.fromkeys(other for other, _ in rivals if other != scheme))
     if not other_schemes:

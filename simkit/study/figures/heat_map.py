@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.learn import methods as methods_by_name
-from simkit.study.best import SURE
+from simkit.study.best import SURE, too_few_text
 from simkit.study.cells import Line, best_pairs, lines, percent, references
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
@@ -130,8 +130,8 @@ def _best(row: Line) -> str:
         return "all equal"
     if best.sure:
         return f"best: {name}" + (f"\nand {len(best.ties)} equal" if best.ties else "")
-    if not best.probability or not best.rivals:
-        return f"{name}?\n{'one draw' if best.draws < 2 else 'two draws'} cannot tell"
+    if not best.probability:
+        return f"{name}?\n{fold(too_few_text(best), _NAMES, size=9)}"
     chance = f"{100 * best.probability[best.first]:.0f} % sure"
     others = len(best.rivals)
     return f"{name}? {chance};\n{others} other{'s' * (others > 1)} possible"
