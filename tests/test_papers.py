@@ -78,7 +78,8 @@ def test_the_notebooks_of_a_row_draw_its_figures(row: Row) -> None:
     for analysis in (
         re.findall(r"\[(\w+)\]", row.analysis) if texts and row.figure == "none" else ()
     ):
-        assert any(f".{analysis} import" in text for text in texts), f"{analysis} is not used there"
+        used = re.compile(rf"\b{analysis}\(")
+        assert any(used.search(text) for text in texts), f"{analysis} is not used there"
 
 
 @EVERY

@@ -7,7 +7,7 @@ from simkit.errors import BadInput
 
 NOTHING = {"protocol": None, "crop": None, "size": None, "fine_tune": True, "more": (),
            "epochs": None, "batch_size": None, "lr": None, "backbone": None, "weights": None,
-           "out": None, "checkpoint": None}  # fmt: skip
+           "out": None, "checkpoint": None, "spec": "scenes", "features": ()}  # fmt: skip
 
 
 def test_what_is_set_by_hand_wins_over_the_protocol() -> None:
@@ -16,18 +16,19 @@ def test_what_is_set_by_hand_wins_over_the_protocol() -> None:
     found = options.settings(given, preset)
     assert (found.epochs, found.ema, found.batch_size) == (3, 0.5, 8)
     with pytest.raises(BadInput, match="starts from a resnet50 trained on ImageNet"):
-        options.network(given, preset)
-    found = options.network(given | {"weights": "imagenet"}, preset)
-    assert found == {"backbone": "resnet50", "weights": "imagenet"}
-    shown = options.shown(given | {"crop": 0.5}, preset)
+        options.source(given, preset)
+    source = options.source(given | {"weights": "imagenet"}, preset)
+    assert (source.backbone, source.weights) == ("resnet50", "imagenet")
+    shown = options.transform(given | {"crop": 0.5}, preset)
     assert (shown.size, shown.flip, shown.crop) == (448, True, (0.5, 1.0))
 
 
 def test_another_backbone_brings_its_own_weights() -> None:
     given = NOTHING | {"protocol": "csl", "backbone": "mobilenet_v2"}
-    found = options.network(given, options.preset(given))
-    assert found == {"backbone": "mobilenet_v2", "weights": ""}
-    assert options.network(NOTHING, None) == {"backbone": "scenes-net", "weights": ""}
+    source = options.source(given, options.preset(given))
+    assert (source.backbone, source.weights) == ("mobilenet_v2", "")
+    source = options.source(NOTHING, None)
+    assert (source.backbone, source.weights) == ("scenes-net", "")
 
 
 def test_files_come_by_split(tmp_path: Path) -> None:
