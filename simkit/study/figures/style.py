@@ -74,7 +74,7 @@ def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") ->
     if "\n" in text:
         return [line for part in text.split("\n") for line in wrapped(part, room, size, weight)]
     lines = [""]
-    for part in re.findall(r" +|(?:,\d|[^ ,(-])+[,(-]?|[,(-]", text):
+    for part in re.findall(r" +|\(?(?:,\d|[^ ,(-])+[,(-]?|[,(-]", text):
         if not fits(lines[-1] + part) and lines[-1].strip():
             lines.append("")
             part = part.lstrip()
