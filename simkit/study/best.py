@@ -71,7 +71,14 @@ class Best:
     @property
     def sure(self) -> bool:
         """Whether the first (or its ties) is the best with a probability of 95 % or more."""
-        return self.probability.get(self.first, 0.0) >= SURE and not self.rivals
+        return self.settled([self.first, *self.ties])
+
+    def settled(self, names: Iterable[str]) -> bool:
+        """Whether the best is among these names with a probability of 95 % or more, and none of the
+        others is a rival."""
+        names = set(names)
+        others = {*self.ties, *self.rivals} - names
+        return bool(self.probability) and self.of(names) >= SURE and not others
 
     def of(self, names: Iterable[str]) -> float:
         """Probability that the best method is among these names."""

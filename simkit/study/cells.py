@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from simkit.errors import BadInput
 from simkit.study.best import Best, best_of
 from simkit.study.frames import frame, opened
 from simkit.study.limit import Limit
@@ -89,7 +91,7 @@ def lines(runs: Any, *, metric: str = "map") -> list[Line]:
     Raises
     ------
     BadInput
-        For other tables.
+        For other tables, and if a draw has several results.
     """
     table = scored(runs, metric)
     table = table[~table["reference"]]
@@ -137,7 +139,27 @@ def limits(runs: Any) -> list[Limit]:
 def scored(runs: Any, metric: str) -> pd.DataFrame:
     """The runs that have this metric, with the columns that cells need."""
     table = frame(runs, _COLUMNS | {metric: float | None}, asker="runs", mend=_MEND, empty=True)
-    return table[table[metric].notna()]
+    keys = ["scheme", "method", "reference", "budget", "budget_hours"]
+    return one_result(table[table[metric].notna()], metric, by=keys, asker="runs")
+
+
+def one_result(
+    runs: pd.DataFrame, value: str, *, asker: str, by: Sequence[str] = ("scheme", "method")
+) -> pd.DataFrame:
+    """The runs with one row for each draw of the groups `by`, repeated ones left out.
+
+    Raises BadInput where a draw has several values: then the table is about more than one
+    comparison.
+    """
+    keys = [*by, "draw"]
+    content = runs[value].map(lambda one: np.asarray(one, float).tobytes())
+    once = runs[~runs[keys].assign(content=content).duplicated()]
+    for row in once[once.duplicated(keys)].itertuples():
+        raise BadInput(
+            f"{asker}: draw {row.draw} of {row.method!r} under {row.scheme!r} is in the table "
+            "twice, with different results; give the runs of one comparison"
+        )
+    return once
 
 
 def _cells(rows: pd.DataFrame, metric: str) -> list[Cell]:
@@ -166,11 +188,11 @@ def percent(score: Interval) -> str:
     return f"{100 * score.mean:.1f}{half} mAP"
 
 
-def listed(names: Sequence[str], most: int = 3) -> str:
-    """ "an", "an and ll-r", "an, ll-r, em and 5 others"."""
+def listed(names: Sequence[str], most: int = 3, *, last: str = "and") -> str:
+    """ "an", "an and ll-r", "an, ll-r, em and 5 others"; `last`: the word before the last one."""
     shown = list(names[: most if len(names) > most + 1 else len(names)])
     rest = len(names) - len(shown)
     if rest:
-        return f"{', '.join(shown)} and {rest} others"
-    *first, last = shown
-    return f"{', '.join(first)} and {last}" if first else last
+        return f"{', '.join(shown)} {last} {rest} others"
+    *first, end = shown
+    return f"{', '.join(first)} {last} {end}" if first else end

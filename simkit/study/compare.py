@@ -210,6 +210,7 @@ class _Work:
         }  # fmt: skip
 
     def run(self, progress: Progress) -> Comparison:
+        store.check_code(self.results, self.workers.accept)
         planned_jobs, sweep_jobs = jobs(self.grid, self.data), sweep(self.grid, self.data)
         planned, sweep_failures = sum(job.runs for job in planned_jobs), list[str]()
         code_notes = self._other_code(sweep_jobs or planned_jobs)
@@ -255,8 +256,9 @@ class _Work:
         if accept in codes:
             return [f"results of other code ({accept}) are used, as accepted"]
         for code, number in codes.items():
+            have = "1 job has" if number == 1 else f"{number:,} jobs have"
             warnings.warn(
-                f"{number:,} jobs have results of other code ({code}) and will run again; "
+                f"{have} results of other code ({code}) and will run again; "
                 f"accept {code!r} (--accept {code}) to use these results",
                 stacklevel=4,
             )

@@ -127,6 +127,7 @@ def estimate_of(
 ) -> Estimate:
     """The plan for the unfinished jobs in the folder of a comparison."""
     results = folder / "bundles"
+    store.check_code(results, accept)
     workers = workers or (len(gpus()) if grid.pictures else 0) or usable_cores()
     sweep_jobs, jobs = planning.sweep(grid, data), planning.jobs(grid, data)
     if sweep_jobs and all(

@@ -350,6 +350,9 @@ class Grid:
             _expect(fine, name, value, f"{kind.__name__}(...)")
         object.__setattr__(self, "features", _files(self.features))
         how_many(self.images, sys.maxsize)  # the number of images is not known yet
+        if isinstance(self.settings, str | os.PathLike):
+            chosen = _toml_file(readable(self.settings, "settings (TOML)"), "compare again")
+            object.__setattr__(self, "settings", chosen)
         self._check_together()
 
     def _check_together(self) -> None:
@@ -401,8 +404,7 @@ class Grid:
         file = readable(path, "a grid (TOML)")
         values = _toml_file(file, f"see the shipped {DEMO}")
         if isinstance(values.get("settings"), str):
-            chosen = file.parent / values["settings"]
-            values["settings"] = _toml_file(readable(chosen, "settings (TOML)"), "compare again")
+            values["settings"] = file.parent / values["settings"]
         try:
             return Grid.of(values if seed is None else {**values, "seed": seed})
         except BadInput as error:

@@ -64,7 +64,9 @@ def _score(highest: Cell, cells: Sequence[Cell]) -> str:
     draws = {frozenset(cell.by_draw) for cell in cells}
     if len(draws) < 2 or not frozenset.intersection(*draws):
         return percent(highest.score)
-    return f"{percent(highest.score)} (over the {highest.score.draws} draws that all have)"
+    number = highest.score.draws
+    over = "one draw" if number == 1 else f"{number} draws"
+    return f"{percent(highest.score)} (over the {over} that all have)"
 
 
 def _mean(cell: Cell) -> str:
@@ -92,14 +94,17 @@ def _verdict(schemes: list[Line]) -> str:
         return f"{start}, {scheme} with {method} is highest with {score}, but {too_few_text(best)}."
     rivals = [name.split("\n") for name in (*best.ties, *best.rivals)]
     other_schemes = list(dict.fromkeys(other for other, _ in rivals if other != scheme))
-    if not other_schemes:
-        train = " or ".join([method, *([listed([name for _, name in rivals])] if rivals else [])])
-        return f"{start}, buy {scheme} and train {train}: {score}."
+    tied = dict.fromkeys(name.split("\n")[0] for name in (best.first, *best.ties))
     of_scheme = [name for name in best.order if name.split("\n")[0] == scheme]
+    if best.settled(of_scheme) or len(pairs) == 1:
+        train = listed([method, *(name for _, name in rivals)], last="or")
+        return f"{start}, buy {scheme} and train {train}: {score}."
+    verb = "are equal, and the best schemes" if len(tied) > 1 else "is the best scheme"
+    others = [name for name in other_schemes if name not in tied]
     return (
-        f"{start}, {scheme} with {method} is highest with {score}, and {scheme} is the best scheme "
+        f"{start}, {scheme} with {method} is highest with {score}, and {listed([*tied])} {verb} "
         f"with probability {shown_probability(best.of(of_scheme))}"
-        f"{_no_difference(other_schemes, scheme, best.more)}."
+        f"{_no_difference(others, scheme, best.more)}."
     )
 
 

@@ -170,7 +170,9 @@ def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -
             raise unknown("column of a table of runs", name, COLUMNS)
     if (folder / "table.parquet").is_file():
         files = [folder / "table.parquet", folder / "reference.parquet"]
-        return pa.concat_tables([_parquet(file, columns) for file in files if file.is_file()])
+        parts = [_parquet(file, columns) for file in files if file.is_file()]
+        # A table that other programs wrote again may have other types of strings and more columns.
+        return pa.concat_tables(parts, promote_options="permissive")
     if not folder.is_dir():
         raise BadInput(f"{folder} is not a folder; give the folder that `simkit compare` wrote to")
     plan = store.under_way(folder)

@@ -59,7 +59,7 @@ class Part:
     @staticmethod
     def read(text: str) -> Part:
         """From text such as "3/16". Raises BadInput."""
-        match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", text)
+        match = re.fullmatch(r"\s*(\d{1,9})\s*/\s*(\d{1,9})\s*", str(text))
         if not match or not 1 <= int(match[1]) <= int(match[2]):
             raise BadInput(
                 f"part is {text!r}; I/N with I from 1 to N is expected, such as 1/16 for the first "

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 from simkit.files import whole
 
 PLAN = "plan.json"  # the comparison under way in a folder; removed once its results are written
@@ -89,6 +89,15 @@ def codes(folder: Path, keys: Iterable[str]) -> Counter[str]:
     wanted = set(keys)
     stems = (path.stem.rpartition("-") for path in folder.glob("*-*.arrows"))
     return Counter(code for key, _, code in stems if key in wanted)
+
+
+def check_code(folder: Path, code: str) -> None:
+    """Raise BadInput if none of the stored jobs was run by the code with this hash."""
+    known = {path.stem.rpartition("-")[2] for path in folder.glob("*-*.arrows")}
+    if code and not known:
+        raise BadInput(f"accept is {code!r}, but {folder} has no results; leave accept out")
+    if code and code not in known:
+        raise BadInput(f"accept: {unknown(f'code with results in {folder}', code, known)}")
 
 
 def begin(

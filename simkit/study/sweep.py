@@ -11,8 +11,8 @@ from simkit.study.scheduler import Finished
 
 
 def choose(tried: Sequence[Job], swept: Finished) -> tuple[Choices, list[str]]:
-    """The setting with the highest mAP on the validation labels for each method and scheme (the
-    first of equal ones), and a sentence for each failure."""
+    """The setting with the highest mAP on the validation labels for each method and scheme (of
+    equal ones the first that is not at the edge), and a sentence for each failure."""
     scores: dict[tuple[str, str], list[Setting]] = {}
     names: dict[str, str] = {}
     for job in tried:
@@ -34,7 +34,7 @@ def choose(tried: Sequence[Job], swept: Finished) -> tuple[Choices, list[str]]:
     for (scheme, spec), settings in scores.items():
         successful = [setting for setting in settings if setting.score is not None]
         if successful:
-            best = max(successful, key=lambda setting: setting.score or 0.0)
+            best = max(successful, key=lambda one: (one.score or 0.0, not at_edge(one, settings)))
             edge = at_edge(best, settings)
             chosen[scheme, spec] = dataclasses.replace(best, runs=len(settings), edge=edge)
         else:

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from simkit.errors import BadInput
@@ -103,6 +104,14 @@ def test_equal_methods_are_said_to_be_equal():
     assert bought({"an": same, "ll-r": same}).startswith("For $100, buy fpc and train an or ll-r")
 
 
+def test_a_draw_with_two_results_is_refused_and_a_repeated_row_counts_once():
+    scores = table({"an": 0.4 + LUCK, "em": 0.5 + LUCK})
+    assert report.markdown(runs.Runs(pa.concat_tables([scores] * 2))) == report.markdown(scores)
+    other = table({"an": 0.2 + LUCK, "em": 0.3 + LUCK}, seed=1)
+    with pytest.raises(BadInput, match=r"draw 0 of 'an' under 'fpc' is in the table twice"):
+        lines(pa.concat_tables([scores, other]))
+
+
 def test_a_gap_that_reads_as_nothing_is_no_lead():
     text = said({"an": [0.4, 0.5, 0.6], "ignore": [0.4001, 0.5001, 0.6001]})
     assert "is best" not in text and "an does not differ" in text
@@ -135,6 +144,7 @@ def test_luckier_draws_make_nothing_the_highest():
     for text in (said(scores), bought(scores)):
         assert "ll-r" in text.partition(" 42.0")[0] and "over the 2 draws that all have" in text
         assert "59.7" not in text
+    assert "over the one draw that all have" in said({"an": [0.4, 0.5], "em": {0: 0.3}})
     apart = {"an": {0: 0.4, 1: 0.5}, "em": {2: 0.3}}
     assert "an is highest with 45.0" in said(apart) and "no draw has all" in said(apart)
 
@@ -153,7 +163,11 @@ def test_a_verdict_compares_all_pairs_and_sums_over_the_methods_of_a_scheme():
     twins = {("rpa", "an"): 0.5 + LUCK, ("rpa", "em"): 0.5 + LUCK, ("fpc", "an"): 0.5 + LUCK[::-1]}
     chance = float(re.search(r"best scheme with probability (0\.\d\d)", bought(twins))[1])
     assert 0.4 < chance < 0.6  # equal scores count once
+    twins = {("rpa", "an"): 0.5 + LUCK, ("fpc", "an"): 0.5 + LUCK, ("fpc", "em"): 0.2 + LUCK**2}
+    assert "rpa and fpc are equal, and the best schemes with probability >0.99." in bought(twins)
     assert "but one draw" in bought({("rpa", "an"): [0.5], ("fpc", "an"): [0.4]})
+    clear = {("rpa", "an"): [0.5, 0.53], ("fpc", "an"): [0.1, 0.12]}
+    assert "buy" not in bought(clear) and "two draws are too few" in bought(clear)
     assert bought({("rpa", "an"): [0.5]}) == "For $100, buy rpa and train an: 50.0 mAP."
 
 

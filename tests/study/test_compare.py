@@ -229,8 +229,12 @@ def test_results_of_other_code_are_said_and_kept_where_they_are_accepted(tiny, t
         assert repeatable(kept) == repeatable(again) == repeatable(first)
         assert sum("00c0de00" in note for note in kept.notes) == 1
         said = [str(one.message) for one in warned]
-        jobs = [int(re.search(r"(\d+) jobs .*00c0de00", text)[1]) for text in said]
+        jobs = [int(re.search(r"(\d+) jobs? .*00c0de00", text)[1]) for text in said]
         assert sum(jobs) == count
+        with pytest.raises(BadInput, match=r"accept: .*'00c0de0'.*'00c0de00'"):
+            compare(grid, out=one, workers=1, accept="00c0de0")  # nothing is run by mistake
+    with pytest.raises(BadInput, match="leave accept out"):
+        compare(tiny(), out=tmp_path / "new", workers=1, accept="00c0de00")
 
 
 @pytest.fixture
@@ -296,6 +300,8 @@ def test_chosen_settings_are_a_file_that_another_grid_takes(fair, tmp_path, undr
     (tmp_path / "first" / "again.toml").write_text('settings = "settings.toml"\n' + plain)
     grid = Grid.load(tmp_path / "first" / "again.toml")
     assert grid.settings == chosen and Grid.of(tomllib.loads(grid.to_toml())) == grid
+    file = str(tmp_path / "first" / "settings.toml")
+    assert dataclasses.replace(grid, settings=file) == grid == fair(fair=False, settings=file)
     again = compare(grid, out=tmp_path / "again", workers=1)
     same = ["scheme", "method", "method_spec", "lr", "tuned", "map", "labels_id", "reference"]
     pd.testing.assert_frame_equal(first.every[same], again.every[same])
@@ -354,7 +360,7 @@ def test_parts_help_each_other_with_the_sweep(fair, tmp_path, undrawn, one_each)
     assert times.items() <= {p: p.stat().st_mtime_ns for p in (out / "bundles").iterdir()}.items()
 
 
-def test_ties_take_the_first_and_failures_leave_the_rest(fair, tmp_path, undrawn):
+def test_of_equal_settings_one_inside_is_taken_and_failures_leave_the_rest(fair, tmp_path, undrawn):
     grid = fair(reference=False, schemes=["rpa(keep=0.5)"])
     compare(grid, out=tmp_path, workers=1)
     data = planned(grid)[1]
@@ -367,8 +373,8 @@ def test_ties_take_the_first_and_failures_leave_the_rest(fair, tmp_path, undrawn
     done = Finished({job.key: dataclasses.replace(kept, table=table)}, {})
     chosen, (why,) = choose([job], done)
     (((scheme, method), setting),) = chosen.items()
-    assert (scheme, method, setting.lr) == ("rpa(keep=0.5)", "an", level[0]["lr"])
-    assert (setting.score, setting.runs, setting.edge) == (0.3, 3, True)
+    assert (scheme, method, setting.lr) == ("rpa(keep=0.5)", "an", level[1]["lr"])
+    assert (setting.score, setting.runs, setting.edge) == (0.3, 3, False)
     assert why.startswith("rpa(keep=0.5), tuning, ll-r: no setting has a score")
     failing = fair(methods=["an", "full"], reference=False, schemes=["rpa(keep=0.5)"])
     result = compare(failing, out=tmp_path, workers=1)

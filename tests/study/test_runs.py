@@ -58,6 +58,9 @@ def test_the_files_open_again_and_in_other_programs(tmp_path):
     assert runs.read(tmp_path, columns=["map"]).schema.names == ["map"]
     with pytest.raises(BadInput, match=r"'methd'.*'method'"):
         runs.read(tmp_path, columns=["methd"])
+    path = tmp_path / "table.parquet"
+    pd.read_parquet(path).assign(mine=1).to_parquet(path)  # pandas writes other types of strings
+    assert len(simkit.open_runs(tmp_path).table) == 150
 
 
 def test_files_that_belong_together_appear_together(tmp_path):

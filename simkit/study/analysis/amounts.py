@@ -16,6 +16,7 @@ from simkit.study.analysis import selection
 from simkit.study.analysis.comparisons import gap_columns, mean_columns
 from simkit.study.analysis.learning import layers
 from simkit.study.analysis.selection import RUN, Methods, Table
+from simkit.study.cells import one_result
 from simkit.study.frames import class_names, failures, opened, with_attrs
 from simkit.study.limit import Limit
 from simkit.study.runs import COLUMNS
@@ -171,7 +172,7 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
             "present; compare again with reference = true"
         )
     place = ["reference", "scheme", "budget", "budget_hours"]
-    scored = selection.one_result(scored, metric, by=["method", *place], asker="shares")
+    scored = one_result(scored, metric, by=["method", *place], asker="shares")
     of_base = scored[scored["method"] == base][[*place, "draw", metric]]
     scored = scored.sort_values("reference", kind="stable")
     scored = scored.merge(of_base, "left", [*place, "draw"], suffixes=("", "_base"))
@@ -267,7 +268,7 @@ def _cells(scored: pd.DataFrame, metric: str) -> pd.DataFrame:
     runs = zip(known["grid"], selection.limits_of(known), known["images"], strict=True)
     known["place"] = [(grid, limit) if limit else images for grid, limit, images in runs]
     keys = ["scheme", "method", "complete", "place"]
-    known = selection.one_result(known, metric, by=keys, asker="images-or-labels")
+    known = one_result(known, metric, by=keys, asker="images-or-labels")
     rows = []
     for key, cell in known.groupby(keys, sort=False):
         row = {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}

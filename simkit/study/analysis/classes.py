@@ -13,6 +13,7 @@ from simkit.errors import BadInput
 from simkit.learn.metrics import class_groups, group_map
 from simkit.study.analysis import selection
 from simkit.study.analysis.checks import Methods, listed
+from simkit.study.cells import one_result
 from simkit.study.frames import class_names, leaves
 from simkit.study.statistics import Interval, interval
 
@@ -103,7 +104,7 @@ def by_class(
             f"{asker}: the runs do not all have AP and numbers of labels of the same classes; give "
             "those of one comparison, made with this version of simkit"
         )
-    table = selection.one_result(table, "ap", asker=asker)
+    table = one_result(table, "ap", asker=asker)
     L = len(table["ap"].iloc[0])
     places = (not inner and list(leaves(table))) or list(range(L))
     names = class_names(table) or [f"class {place}" for place in range(L)]

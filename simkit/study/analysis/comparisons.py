@@ -24,7 +24,7 @@ from simkit.learn.train import Trained, train_stack
 from simkit.study.analysis import checks, selection
 from simkit.study.analysis.checks import Methods, listed
 from simkit.study.analysis.selection import RUN, Table
-from simkit.study.cells import SMALLEST, is_full
+from simkit.study.cells import SMALLEST, is_full, one_result
 from simkit.study.frames import failures, with_attrs
 from simkit.study.runs import COLUMNS
 from simkit.study.sources import StudyData
@@ -222,7 +222,7 @@ def ranks(
     methods = bought["method"].unique()
     if len(methods) < 2:
         raise BadInput(f"{asker}: the table holds one method, {methods[0]!r}; two are needed")
-    scored = selection.one_result(bought.dropna(subset=[metric]), metric, asker=asker)
+    scored = one_result(bought.dropna(subset=[metric]), metric, asker=asker)
     blocks = scored.pivot_table(metric, ["scheme", "draw"], "method", sort=False)
     blocks = blocks.reindex(columns=methods)
     complete = blocks.dropna()
@@ -322,7 +322,7 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
             f"{asker}: no run has numbers after every epoch in {what!r}; set curves = true in the "
             "grid and compare again, or draw losses"
         )
-    drawn = selection.one_result(drawn, what, asker=asker)
+    drawn = one_result(drawn, what, asker=asker)
     found = []
     for (scheme, method), own in drawn.groupby(["scheme", "method"], sort=False):
         epochs = map(np.array, zip_longest(*own[what], fillvalue=np.nan))

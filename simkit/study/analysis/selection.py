@@ -10,7 +10,7 @@ import pandas as pd
 
 from simkit.errors import BadInput, unknown
 from simkit.study.analysis.checks import Methods, listed
-from simkit.study.cells import limits
+from simkit.study.cells import limits, one_result
 from simkit.study.frames import Endless, frame, opened
 from simkit.study.limit import Limit
 
@@ -143,25 +143,6 @@ def check_known(methods: Iterable[str], known: Sequence[str], *, asker: str) -> 
     for name in methods:
         if name not in known:
             raise unknown(f"method of the table ({asker})", name, known)
-
-
-def one_result(
-    runs: pd.DataFrame, value: str, *, asker: str, by: Sequence[str] = ("scheme", "method")
-) -> pd.DataFrame:
-    """The runs with one row for each draw of the groups `by`, repeated ones left out.
-
-    Raises BadInput where a draw has several values: then the table is about more than one
-    comparison.
-    """
-    keys = [*by, "draw"]
-    content = runs[value].map(lambda one: np.asarray(one, float).tobytes())
-    once = runs[~runs[keys].assign(content=content).duplicated()]
-    for row in once[once.duplicated(keys)].itertuples():
-        raise BadInput(
-            f"{asker}: draw {row.draw} of {row.method!r} under {row.scheme!r} is in the table "
-            "twice, with different results; give the runs of one comparison"
-        )
-    return once
 
 
 def scores_by_draw(runs: pd.DataFrame, metric: str, *, asker: str) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from simkit.annotate import schemes
 from simkit.errors import BadInput
 from simkit.learn import methods as methods_by_name
 from simkit.study.best import SURE, too_few_text
-from simkit.study.cells import Line, best_pairs, lines, percent, references
+from simkit.study.cells import Line, best_pairs, lines, over_shared, percent, references
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
 from simkit.study.figures.options import SCORED, AtBudget, Metric, paid
@@ -50,7 +50,8 @@ class HeatMap(AtBudget):
         rows = lines(runs, metric=self.metric)
         self.require(rows, f"no run has {self.metric}; compare again")
         methods = list(dict.fromkeys(cell.method for row in rows for cell in row.cells))
-        means = [{cell.method: 100 * cell.score.mean for cell in row.cells} for row in rows]
+        shared = [[over_shared(cell, row.cells) for cell in row.cells] for row in rows]
+        means = [{cell.method: 100 * cell.score.mean for cell in cells} for cells in shared]
         values = pd.DataFrame(means, columns=methods).to_numpy(float)
         titles = [""]
         if self.against:
@@ -132,9 +133,9 @@ def _best(row: Line) -> str:
         return f"best: {name}" + (f"\nand {len(best.ties)} equal" if best.ties else "")
     if not best.probability:
         return f"{name}?\n{fold(too_few_text(best), _NAMES, size=9)}"
-    chance = f"{100 * best.probability[best.first]:.0f} % sure"
     others = len(best.rivals)
-    return f"{name}? {chance};\n{others} other{'s' * (others > 1)} possible"
+    chance = f"{name}? {100 * best.probability[best.first]:.0f} % sure"
+    return f"{chance};\n{others} other{'s' * (others > 1)} possible" if others else chance
 
 
 def _finding(limit: Limit, rows: list[Line]) -> str:
@@ -152,6 +153,9 @@ def _finding(limit: Limit, rows: list[Line]) -> str:
     if not best.probability or len(level) > 1:
         many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
         return f"{start}: the best models come from {many}"
+    if not best.settled(name for name in best.order if name.split("\n")[0] == scheme):
+        highest = f"{scheme} with {label(method)} is highest with {reached[scheme]:.0f} mAP"
+        return f"{start}: {highest}"
     last = min(reached, key=lambda name: reached[name])
     return (
         f"{start}: the best models come from {scheme} ({reached[scheme]:.0f} mAP), the worst from "

@@ -6,6 +6,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.study import figures, runs
+from simkit.study.best import best_of
 from simkit.study.figures.style import looks
 from tests.study import planted, planted_classes
 from tests.study.figures.made import caption, legend, named_lines
@@ -30,6 +31,39 @@ def means(values, **fields) -> pd.DataFrame:
     mean = np.array(values, float)
     rows = pd.DataFrame({"mean": mean, "low": mean - 0.02, "high": mean + 0.02, "draws": 3})
     return rows.assign(scheme="rpa", missing=0, **fields)
+
+
+# --- heat-map -------------------------------------------------------------------------------------
+
+
+def heat_map(scores):
+    """Numbers, and the texts on the right, for scores by scheme and method: {draw: score}."""
+    rows = [
+        planted.row(scheme=scheme, method=method, budget=9.5, draw=draw, map=score)
+        for (scheme, method), by_draw in scores.items() for draw, score in by_draw.items()
+    ]  # fmt: skip
+    drawing = figures.make("heat-map")(runs.tidy(rows))
+    axes = drawing.axes[0]
+    return [text.get_text() for text in axes.texts], beside(axes)
+
+
+def test_a_heat_map_compares_the_draws_that_all_methods_of_a_row_have() -> None:
+    an, em = {0: 0.4, 1: 0.42, 5: 0.1}, {0: 0.39, 1: 0.41, 2: 0.99}
+    numbers, _ = heat_map({("fpc", "an"): an, ("fpc", "em"): em})
+    assert numbers == ["41.0", "40.0"]  # not 30.7, framed as the highest, and 59.7
+
+
+def test_a_heat_map_says_how_sure_it_is() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(200):  # rivals that are faint one by one, but not all together
+        draws = 0.4 + rng.normal(0, 0.008, (12, 3))
+        draws[0] += 0.02
+        scores = {("fpc", f"m{k}"): dict(enumerate(one)) for k, one in enumerate(draws)}
+        best = best_of({method: by_draw for (_, method), by_draw in scores.items()}, smallest=5e-4)
+        if not best.rivals and not best.sure:
+            break
+    (text,) = heat_map(scores)[1]
+    assert text.endswith("% sure") and text.startswith(f"{best.first}?")
 
 
 # --- ablation, sweep ------------------------------------------------------------------------------
