@@ -62,16 +62,17 @@ _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and
 @click.option(
     "--fair",
     is_flag=True,
-    help="Try four settings of every method and scheme first, and compare the best ones.",
+    help="Try up to four settings of every method under every scheme first, and compare the "
+    "best ones.",
 )
 @click.option(
     "--accept",
     metavar="HASH",
     default="",
-    help="Use finished results of other code, too: its hash, which a warning names.",
+    help="Also use finished results of the other code with this hash (a warning names it).",
 )
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 def command(
     grid_file: Path | None,
     out: Path,
@@ -102,6 +103,7 @@ def command(
     """  # fmt: skip
     from simkit.study.compare import compare
     from simkit.study.grid import Grid, demo
+    from simkit.study.report import grouped
 
     if scheduler and workers:
         raise BadInput(
@@ -135,7 +137,7 @@ def command(
         click.echo(_part_text(str(part), result, out))
     else:
         click.echo(f"{result.text()}\n\nwrote {_FILES} to {out}")
-    for failure in result.failures:
+    for failure in grouped(result.failures):
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0
 

@@ -28,8 +28,8 @@ def draw(folder: Path, *, figure: str, settings: Sequence[str], out: Path | None
     if not getattr(made, "of_runs", False):
         known = [name for name in figures.names() if getattr(figures.get(name), "of_runs", False)]
         raise BadInput(
-            f"--figure is {name}, which is not about runs; of a runs folder can be drawn: "
-            f"{', '.join(known)}"
+            f"--figure is {name}, which draws what {made.made_by} returns in Python; of a runs "
+            f"folder can be drawn: {', '.join(known)}"
         )
     drawing = made(runs.open_runs(folder))
     with whole(path) as part:

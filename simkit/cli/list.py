@@ -34,7 +34,7 @@ LISTS = {
 # With them no terminal is wide enough; what a method does is shown from _WIDE columns on.
 _UNSEEN = {
     ("methods", "bytes"), ("methods", "wraps"), ("methods", "processes"), ("protocols", "training"),
-    ("protocols", "left out"), ("backbones", "about"),
+    ("protocols", "left out"), ("backbones", "about"), ("figures", "draws"),
 }  # fmt: skip
 _WIDE = 160
 # What a narrow terminal can do without, first to last, so that words stay whole.
@@ -162,6 +162,8 @@ def _parts(what: str) -> list[dict[str, Any]]:
         for more in ("source", "amount", "example"):
             if hasattr(part, more):
                 row["scaled by" if more == "amount" else more] = getattr(part, more) or "images"
+        if what == "figures":
+            row["draws"] = f"what {part.made_by} returns"
         if what == "methods":
             row |= {**_training(part), "paper": row.pop("source")}
         rows.append(row)

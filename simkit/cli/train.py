@@ -144,7 +144,8 @@ def command(**given: Any) -> None:
         facts = {"method": spelled, **_facts(done), "labels": labels.id}
         print_json(facts | {"processes": team.processes})
         return
-    _say(done, f"{spelled} on {file}", settings.epochs)
+    others = " and the others" if given["unasked"] == "absent" else ""
+    _say(done, f"{spelled} on {file}", f"{others}, {settings.epochs} epochs")
     if team.processes > 1:
         click.echo(f"{team.processes} processes trained it together")
     if given["out"] is not None:
@@ -198,8 +199,8 @@ def _means(done: Trial) -> str:
     return told + (f"; {lacking:,} {have} no positive in {done.split}" if lacking else "")
 
 
-def _say(done: Trial, what: str, epochs: int) -> None:
-    click.echo(f"{what}: {done.asked:,} asked pictures, {epochs} epochs")
+def _say(done: Trial, what: str, more: str) -> None:
+    click.echo(f"{what}: {done.asked:,} asked pictures{more}")
     click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} pictures)")
     if done.chosen_by:
         click.echo(

@@ -26,6 +26,7 @@ from simkit.study.limit import money
 from simkit.study.report import (
     chapter_of_settings,
     choices,
+    grouped,
     markdown,
     notes_of,
     sentences,
@@ -151,8 +152,8 @@ def compare(
     out
         Folder of the results.
     fair
-        Try four settings of every method and scheme first and compare the best ones, as with
-        `fair = true` in the grid.
+        Try up to four settings of every method under every scheme first and compare the best
+        ones, as with `fair = true` in the grid.
     executor
         An executor of concurrent.futures whose workers see the same files; by default local
         processes.
@@ -326,7 +327,7 @@ def written(result: Comparison, folder: Path) -> Comparison:
 
 def _texts(result: Comparison) -> dict[str, str]:
     """The text files of a comparison."""
-    failed = [f"- {text}" for text in result.failures]
+    failed = [f"- {text}" for text in grouped(result.failures)]
     chapters = [markdown(result)]
     if failed:
         lacking = [f"{text}." for text in result.lacking()]

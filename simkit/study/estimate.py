@@ -70,7 +70,7 @@ class Estimate:
         """The plan in two or three lines."""
         limits = f" x {_counted(self.limits, 'budget')}" if self.limits else ""
         also = [f"{self.references:,} with all labels"] if self.references else []
-        also += [f"{self.tuning:,} of the sweep before"] if self.tuning else []
+        also += [f"{self.tuning:,} to choose settings"] if self.tuning else []
         verb = "is" if self.finished == 1 else "are"
         finished = f", of which {self.finished:,} {verb} finished" if self.finished else ""
         share = f"part {self.part}: " if self.part else ""

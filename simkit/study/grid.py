@@ -258,7 +258,8 @@ class Pictures:
 class Grid:
     """Every scheme with every method, at every budget, over several draws.
 
-    schemes, methods  as `simkit list` names them, with or without settings: "fpc(search=random)".
+    schemes     as `simkit list schemes` names them, with or without settings: "fpc(search=random)".
+    methods     as `simkit list methods` names them, such as "ll-r(delta=0.2)+boostlu".
     data        the data set, as `--data` takes it; methods are scored on its test split.
     backbone    the frozen network that computes the features; weights: its file, if the name
                 alone does not determine it.
@@ -285,7 +286,7 @@ class Grid:
     pictures    if set, every method trains the whole backbone from images.
     habits      how people err; by default never.
     train       settings of the training.
-    fair        try four settings of every method under every scheme and compare the best ones.
+    fair        try up to four settings of every method under every scheme and compare the best.
     tuning      the number and space of settings to try; references are tuned as well.
     settings    settings chosen before, by scheme and method, such as [settings.fpc.an] with
                 lr = 0.03, or a TOML file of such tables.

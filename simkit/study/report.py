@@ -157,6 +157,20 @@ def _row(cell: Cell, probability: float | None) -> str:
     return "| " + " | ".join(columns) + " |"
 
 
+def grouped(failures: Sequence[str]) -> list[str]:
+    """Failures with the same reason in one sentence: the first run and the number of others."""
+    by_reason: dict[str, list[str]] = {}
+    for failure in failures:
+        run, _, reason = failure.partition(": ")
+        by_reason.setdefault(reason, []).append(run)
+    sentences = []
+    for reason, runs in by_reason.items():
+        more = len(runs) - 1
+        others = f" and {more} other run{'s' * (more > 1)}" if more else ""
+        sentences.append(f"{runs[0]}{others}: {reason}" if reason else runs[0])
+    return sentences
+
+
 def choices(table: pd.DataFrame) -> list[dict[str, Any]]:
     """A row for each scheme and method with chosen settings."""
     rows = table[table["tuned_runs"].fillna(0) > 0]

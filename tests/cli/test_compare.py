@@ -183,7 +183,7 @@ def test_what_failed_stays_on_disk(shell) -> None:
     assert "wrote summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png" in done.out
     told = Path("runs/summary.md").read_text()
     assert "# Failed\n\n4 of 12 runs failed" in told
-    assert told.count("full: method 'full' needs complete labels, but ") == 4
+    assert told.count("full and 1 other run: method 'full' needs complete labels, but ") == 2
     shown = shell("show", "runs")
     assert shown.out.startswith("8 of 12 runs: ") and "method 'full' needs complete" in shown.out
     assert len(shell("show", "runs", "--json").json["failures"]) == 4

@@ -68,14 +68,15 @@ def test_figures_of_other_things_and_other_folders_are_refused(shell, folder: st
     done = shell("show", folder, "--figure", "confusion")
     assert (done.code, done.err) == (
         2,
-        "simkit: --figure is confusion, which is not about runs; of a runs folder can be drawn: "
+        "simkit: --figure is confusion, which draws what simkit.analysis.confusion returns in "
+        "Python; of a runs folder can be drawn: "
         f"{', '.join(OF_RUNS)}\n",
     )
     Path("empty").mkdir()
     done = shell("show", "empty", "--figure", "heat-map", "--out", "h.png")
     assert done.code == 2 and done.err.startswith("simkit: empty ") and not Path("h.png").exists()
     done = shell("show", folder, "--out", "h.png")
-    assert done.err == "simkit: --set and --out are about a figure; name it with --figure\n"
+    assert done.err == "simkit: --set and --out are options of a figure; name it with --figure\n"
 
 
 def test_another_metric_is_one_of_those_there_are(shell, folder: str) -> None:

@@ -174,7 +174,8 @@ def test_an_unknown_name_gets_the_nearest(shell) -> None:
 def test_a_grid_and_its_table_are_taught(shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     lines = [" ".join(line.split()) for line in shell("list", "grid").out.splitlines()]
-    assert "schemes (needed) as `simkit list` names them, with or without settings:" in lines
+    told = "schemes (needed) as `simkit list schemes` names them, with or without settings:"
+    assert told in lines
     assert "train [train] settings of the training" in lines
     assert lines[-1] == (
         "`simkit list grid train` shows the settings of [train]; also habits, pictures, tuning"
@@ -189,7 +190,7 @@ def test_a_grid_and_its_table_are_taught(shell, monkeypatch: pytest.MonkeyPatch)
     assert rows[0] == {
         "name": "scheme",
         "type": "string",
-        "meaning": "the scheme as the grid says it",
+        "meaning": "the scheme as the grid names it",
     }
     assert "type: double" in shell("list", "columns", "dollars").out
     shown = shell("compare", "--help").out

@@ -26,7 +26,7 @@ def test_a_plan_has_a_few_lines():
     for plan, words in (
         (PLAN, ["2 schemes x 2 budgets x 3 methods x 3 draws: 36 trainings, and 6 with", "13 jobs",
                 "0:15:24 of work with 2 workers", "1,101 MB"]),
-        (dataclasses.replace(PLAN, **more), ["1 scheme x 3 methods", "42 of the sweep",
+        (dataclasses.replace(PLAN, **more), ["1 scheme x 3 methods", "42 to choose settings",
                                              "part 2/3: 13 jobs, of which 13", "nothing is left"]),
     ):  # fmt: skip
         assert [one for one in words if one not in plan.text()] == []

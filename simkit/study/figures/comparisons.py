@@ -87,8 +87,8 @@ def _difference(row: dict[Any, Any]) -> str:
     """The difference to the base in points, and its interval."""
     if row["base"] or np.isnan(row["gap"]):
         return "base" if row["base"] else "no base here"
-    ends = "" if np.isnan(row["gap_low"]) else "  ({gap_low:+.1f} to {gap_high:+.1f})"
-    return ("{gap:+.1f}" + ends).format_map(row)
+    ends = "" if np.isnan(row["gap_low"]) else "  ({gap_low:+z.1f} to {gap_high:+z.1f})"
+    return ("{gap:+z.1f}" + ends).format_map(row)
 
 
 def _failed(table: pd.DataFrame) -> str:
@@ -323,7 +323,8 @@ def _cost_axis(axes: Axes, points: pd.DataFrame, price: Callable[[float], str]) 
     values = [value for value in (*sorted(budgets), *sorted(others)) if value > 0]
     ends = [*values, *points["spent"][points["spent"] > 0]] or [1.0]
     marks.log_axis(axes, "x", price)
-    axes.set_xlim(min(ends) / 1.12, max(ends) * 1.12)
+    room = max(1.12, (max(ends) / min(ends)) ** 0.12)  # labels stay within the panel
+    axes.set_xlim(min(ends) / room, max(ends) * room)
     if 0 < len(values) < 7:
         marks.ticks_at(axes, values, price)
 
@@ -409,7 +410,7 @@ class RankDiagram(AtBudget):
     """
 
     name = "rank-diagram"
-    title = "mean ranks of methods, those without significant difference joined"
+    title = "Mean ranks of methods, those without significant difference joined"
     reads: ClassVar = options.SCORED | {"labels_id": str | None}
 
     test: Test = option("paired", "of differences: paired (by draw) or nemenyi (by mean rank)")

@@ -158,8 +158,8 @@ def _finding(limit: Limit, rows: list[Line]) -> str:
         return f"{start}: {highest}"
     last = min(reached, key=lambda name: reached[name])
     return (
-        f"{start}: the best models come from {scheme} ({reached[scheme]:.0f} mAP), the worst from "
-        f"{last} ({reached[last]:.0f})"
+        f"{start}: {scheme} is best (up to {reached[scheme]:.0f} mAP), {last} worst "
+        f"(up to {reached[last]:.0f})"
     )
 
 
