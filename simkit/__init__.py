@@ -44,7 +44,7 @@ _PUBLIC = {
     "methods": ("simkit.learn.methods", None),
     "metrics": ("simkit.learn.metrics", None),
     "analysis": ("simkit.analysis", None),
-    "figures": ("simkit.study.figures", None),
+    "figures": ("simkit.figures", None),
     "study": ("simkit.study", None),
 }
 

@@ -69,7 +69,7 @@ COLUMNS = {
     "map_o": Column(_NUMBER, "mean AP over leaf classes, weighted by their positives"),
     "ap": Column(_NUMBERS, "AP of every class; null: no positives in the test split"),
     "precision": Column(_NUMBER, "mean over leaf classes, at the thresholds of the highest F1 "
-                                 "on the validation split; null: no validation split"),
+                                 "on the validation labels; null without any"),
     "recall": Column(_NUMBER, "mean over leaf classes, at the same thresholds"),
     "epochs": Column(_WHOLE, "the epoch, from 1, whose weights are scored; losses has all trained "
                              "epochs"),
