@@ -121,6 +121,8 @@ def _bars(
     """Shares of classes from above, filled and hollow; words: what these two stand for."""
     for fill, kept, word in ((style.BLUE, full, words[0]), ("white", ~full, words[1])):
         places = np.flatnonzero(kept)
+        if not len(places):
+            continue  # the legend would show a bar of another colour
         bar: dict[str, Any] = {"height": 0.7, "edgecolor": style.BLUE, "linewidth": 1.2}
         axes.barh(places, shares.to_numpy()[places], color=fill, label=word, **bar)
     marks.row_names(axes, list(names), room=1.3)
