@@ -92,7 +92,7 @@ for start in range(0, len(others), 9):
     display(draw("heat-map")(grand.every[grand.every.method.isin(some)]))
 
 # %% [markdown]
-# Is it noise? Methods ranked over all schemes and draws; bars join those that cannot be told apart.
+# Which differences are significant? Methods ranked over all schemes and draws; bars join those that cannot be told apart.
 
 # %%
 draw("rank-diagram")(grand.table)

@@ -287,11 +287,11 @@ for name, table in swept.items():
 
 # %% [markdown]
 # * Among **objects** 0.2, the paper's best delta, and 0.3 tie at the top, and mAP falls on both sides, as
-#   in Fig. 5, beyond noise over 5 draws: too small leaves false negatives in, too large makes false
+#   in Fig. 5, significantly over 5 draws: too small leaves false negatives in, too large makes false
 #   positives. And with a large delta the model is at its best **earlier**: in epoch 3 of 12 with 5, in
 #   epoch 7 with 1 (means; on the test split here, by which nothing was chosen).
 # * With **everything** there is four times as much to correct, and the best delta is larger: 0.5 and 1
-#   are ahead of 0.2 by more than a point, beyond noise. A delta is good if it has named about as many
+#   are ahead of 0.2 by more than a point, a significant lead. A delta is good if it has named about as many
 #   labels by the end as are wrong: to choose it is to guess how many are missing.
 #
 # ## Beside the others
@@ -324,14 +324,14 @@ for name, one in rivals.items():
 
 # %% [markdown]
 # * Among objects AN, WAN, ROLE and the **large-loss methods** are in the paper's order: LL-R and LL-Ct on
-#   top, LL-Cp behind them. All three are ahead of AN beyond noise over 5 draws, LL-R and LL-Ct also of
-#   ROLE; LL-Cp and ROLE cannot be told apart, and what WAN gains over AN (-0.3 to +2.1) is within noise.
+#   top, LL-Cp behind them. All three are significantly ahead of AN over 5 draws, LL-R and LL-Ct also of
+#   ROLE; LL-Cp and ROLE cannot be told apart, and what WAN gains over AN (-0.3 to +2.1) is not significant.
 #   EPR, which only knows how many classes to expect, is 21 points under AN; there it is two points under.
 # * **LSAN** is ahead of all, even of complete labels. In the paper it is behind. The reason is beside the
 #   point of the paper: smoothing helps this head by itself. With complete labels, where nothing is
 #   missing, it does so too (below).
 # * With everything, where most positives are missed, ROLE, which estimates all labels, is ahead of the
-#   large-loss methods, and these of AN, all beyond noise.
+#   large-loss methods, and these of AN, all significantly.
 # * The **absolute** variants compare a loss with a threshold that falls from r0. The supplement finds
 #   them level with the others. Their r0 has to fit the scale of the losses: at 1.5, the middle of what
 #   the supplement searched, LL-Ct and LL-Cp modify far too much here; at 3 LL-R and LL-Ct are within a
@@ -385,7 +385,7 @@ print((100 * gains).round(1).to_string())
 # %% [markdown]
 # As in the paper, **one label of every picture is worth more than all labels of a tenth of them**, for
 # every method, and LL-Ct is worth the most: four tenths of the pictures with eleven times as many labels.
-# It leads AN from four tenths of the pictures on. With a tenth of them it is a point behind, beyond noise
+# It leads AN from four tenths of the pictures on. With a tenth of them it is a point behind, significantly
 # over 5 draws, where the paper gains 9 points: there a whole network learns, here a head sees few batches,
 # and its large losses mean little.
 #
@@ -407,7 +407,7 @@ draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real)
 # %% [markdown]
 # As in Table 3, methods that leave out what is unknown (Ignore, curriculum) are behind AN, and the
 # large-loss methods ahead of it. WAN and LSAN, which the paper finds behind AN, are ahead of it here. All
-# of it is beyond noise over 5 draws.
+# of it is significant over 5 draws.
 #
 # ## All at once, or the head first?
 #
@@ -437,7 +437,7 @@ print("LL-R over AN, in points\n", (100 * led).round(1).to_string(), sep="")
 # %% [markdown]
 # LinearInit is far ahead here, where the paper sees two to five points for AN and less than one for LL-R
 # (VOC, COCO): a few hundred pictures and six epochs are too few to start from a random head. With the head
-# first the mean of LL-R leads AN, as in the paper, but within noise over 4 draws (+1.4, -0.4 to 3.3);
+# first the mean of LL-R leads AN, as in the paper, but not significantly over 4 draws (+1.4, -0.4 to 3.3);
 # end-to-end nothing has been learned yet whose large losses could tell anything.
 #
 # ## What the numbers say
@@ -503,13 +503,13 @@ assert quick or (means_of.gap_low[["lsan", "wan", *large[::2]]] > 0).all()
 # | Is what is rejected wrong? (Fig. 4) | 88 % falling to 52 % with LL-R, 95 to 79 % with LL-Ct, 97 to 91 % with LL-Cp (means of 5 draws); chance 4 % | falls with the epochs, LL-Cp highest |
 # | Does BoostLU find more? (BoostLU, Fig. 5) | yes, in every epoch after the first and each of 5 draws: 37 more in the second, over 500 in the last | yes, in every epoch after the first |
 # | Do corrections last? (Fig. 3) | 89 % are corrected again in the next epoch | "continues to be corrected" |
-# | How many to correct? (Fig. 5) | delta 0.2 and 0.3 tie among objects, with less on both sides beyond noise over 5 draws; 1 with everything, 1.4 points over 0.2; best epoch earlier with a delta of 1 and more | 0.2 on COCO; the same |
-# | LL-R, LL-Ct, LL-Cp over AN (Table 2) | +4.0, +4.4, +2.5 points among objects; +9.4, +8.3, +2.8 with everything; all beyond noise over 5 draws | +2.5, +2.4, +1.4 (VOC); +3.2, +2.9, +2.3 (COCO), LinearInit |
+# | How many to correct? (Fig. 5) | delta 0.2 and 0.3 tie among objects, with significantly less on both sides over 5 draws; 1 with everything, 1.4 points over 0.2; best epoch earlier with a delta of 1 and more | 0.2 on COCO; the same |
+# | LL-R, LL-Ct, LL-Cp over AN (Table 2) | +4.0, +4.4, +2.5 points among objects; +9.4, +8.3, +2.8 with everything; all significant over 5 draws | +2.5, +2.4, +1.4 (VOC); +3.2, +2.9, +2.3 (COCO), LinearInit |
 # | Over LSAN (Table 2) | behind it by 8 to 10 points among objects | ahead by 3 (VOC, COCO) |
 # | Absolute variants (supplement, Table 1) | within a point where r0 fits, but for LL-Cp | level |
-# | Real partial labels (Table 3) | large loss over AN over Ignore; WAN and LSAN over AN; all beyond noise over 5 draws | the same; WAN and LSAN below AN |
+# | Real partial labels (Table 3) | large loss over AN over Ignore; WAN and LSAN over AN; all significant over 5 draws | the same; WAN and LSAN below AN |
 # | Fewer pictures or fewer labels? (Fig. 6) | one label of each beats all labels of a tenth; LL-Ct is worth 41 % of the pictures, with 11 times the labels; with a tenth of the pictures it is 1.2 behind AN | the same; 30 %, with 24 times; 9.2 ahead |
-# | LinearInit or end-to-end? (Table 2) | LinearInit, by more than 15 points; the 1.4 of LL-R over AN there are within noise over 4 draws | LinearInit, by 2 to 5 points for AN, less than 1 for LL-R (VOC, COCO); LL-R over AN 2.5 and 3.2 |
+# | LinearInit or end-to-end? (Table 2) | LinearInit, by more than 15 points; the 1.4 of LL-R over AN are not significant over 4 draws | LinearInit, by 2 to 5 points for AN, less than 1 for LL-R (VOC, COCO); LL-R over AN 2.5 and 3.2 |
 #
 # **Where the two differ.** Nearly everything that the paper says of the large loss itself shows among the
 # objects, whose labels are as sparse as the paper's, and on photographs. With everything, where one assumed

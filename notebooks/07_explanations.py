@@ -303,7 +303,7 @@ assert gap[after].mean > gap[inside].mean
 #   does not try, it gains nine points in both. A mean over 64 places dilutes a small object, and a boost
 #   brings the mean nearer to the maximum.
 #
-# All of these are beyond noise over 5 draws. What is not: LL-R over AN where 80 % of the positives are named,
+# All of these are significant over 5 draws. What is not: LL-R over AN where 80 % of the positives are named,
 # and LL-R with a boost in training alone against AN under single positives.
 #
 # ## How much, and from where on?
@@ -342,7 +342,7 @@ assert quick or flat[-2]["gap_high"] < 0 < flat[2]["gap_low"] < 0.02
 # %% [markdown]
 # The curve of alpha rises to its peak at 5, which cannot be told from 3, and falls behind it, as in the
 # paper. In the paper beta does not matter. Here mAP rises with it, from 68.1 at -2 to 73.0 at 2, and that is
-# beyond noise over 5 draws; the best is at the edge, so that the peak is not reached, and it may lie at a
+# significant over 5 draws; the best is at the edge, so that the peak is not reached, and it may lie at a
 # higher beta: scores themselves reach a hundred. Still beta moves less than alpha does.
 #
 # ## Against other methods
@@ -470,7 +470,7 @@ draw("activation-maps", pictures=pictures, scale="own")(activation(seen, maps, p
 # | What is a boost worth to LL-R, LL-Ct, LL-Cp? | +11.6, +9.1, +4.3 | VOC +1.0, +0.8, +0.4. COCO +2.2, +1.5, +1.1 (Table 2) |
 # | Who leads on single positives? | EM and LL-R + BoostLU, level: both +16.7 over AN | LL-R + BoostLU 89.3, then EM+APL 89.2 (VOC, Table 2) |
 # | Pointing game, LL-Ct over AN | +3.1 (+2.3 to +3.9) | VOC +4.8: 83.7 and 78.9 (Large Loss, Table 4) |
-# | LL-Ct over ROLE | +0.2 (-0.8 to +1.2), within noise | +1.2 (Large Loss, Table 4) |
+# | LL-Ct over ROLE | +0.2 (-0.8 to +1.2), not significant | +1.2 (Large Loss, Table 4) |
 #
 # Nearly all that the papers claim of the *direction* of the damage is here, and larger: of ten classes in a
 # picture one is named, where the papers' pictures show one and a half to three. Three things are not.

@@ -132,7 +132,7 @@ for (one, other), table in over_amounts.items():
 
 # %% [markdown]
 # Under `rpa` Ignore is ahead, under `fpc` Negative, as in the paper's figure 6, with every amount of
-# labels beyond noise over 8 draws. From few labels to many the gap shrinks, for the two disagree about
+# labels significantly over 8 draws. From few labels to many the gap shrinks, for the two disagree about
 # what is unknown, but not in every step: at the far left of `rpa`, where neither has learned much, it is
 # smaller too, and under `fpc` it goes from -2.3 with 100 labels of a class to -3.1 with 300. For the class
 # that is everywhere Ignore is ahead throughout (the paper's "person", figure 10), and CSL, which leaves
@@ -288,13 +288,13 @@ for base, those in pairs.items():
 draw("score-pair", scheme=fixed, y="chromatic color")(both)
 
 # %% [markdown]
-# Under `fpc` the paper's order is there, beyond noise over 8 draws: Ignore learns the common class best
+# Under `fpc` the paper's order is there, significantly over 8 draws: Ignore learns the common class best
 # and the mean worst of the two, 2.3 points under Negative, Negative the other way round, and CSL has
 # both. Under `federated` Negative is ahead in the mean, too, by 8.3 points, as the paper has it on LVIS;
 # under `proposals` Ignore is, by 2.7. (On OpenImages the paper has the two level, 85.38 and 85.35.)
 #
-# Leaving out what is likely is ahead of AN under all three (+1.0, +3.8 and +3.8, beyond noise), and P-ASL
-# by itself, unlike in the paper, behind it (-1.4, -1.6 and -2.2, beyond noise). And under `proposals` and
+# Leaving out what is likely is ahead of AN under all three (+1.0, +3.8 and +3.8, all significant), and P-ASL
+# by itself, unlike in the paper, behind it (-1.4, -1.6 and -2.2, all significant). And under `proposals` and
 # `federated` the prior **costs** 3.4 points and 11.1 of what likelihood alone has. Why? Two suspects: the
 # estimate, or the idea. The idea can be tried alone, by handing CSL the true shares in the place of the
 # estimate.
@@ -347,7 +347,7 @@ for one, other in ((0, 1), (3, 1), (3, 2)):
 # much is left out that is rightly absent. In COCO one class of 80 is that common.
 #
 # A soft weight is harmed less by a wrong share. It is ahead of the thresholds 0.3 and 0.5 everywhere,
-# beyond noise over 8 draws, but for 0.5 under `proposals` with the true shares, where it is level (-0.7 to
+# significantly over 8 draws, but for 0.5 under `proposals` with the true shares, where it is level (-0.7 to
 # 0.1). The paper has it a tenth of a point behind (table 5).
 #
 # ## The knobs
@@ -383,8 +383,8 @@ print(over_eta[["method", "value", "mean", "low", "high"]].round(3).to_string())
 # The likelihood alone rises and falls with `top_k`, best at five, as in figure 9, and the prior adds to it,
 # most where `top_k` is small. Together the two are flat up to five: a picture's likeliest blanks *are* the
 # common classes then, which are left out anyway. Lower `gamma_neg` is better, as in figure 8: what
-# somebody has verified should count. All this is beyond noise over 8 draws. The best `eta` is 0.3, beyond
-# noise too; there is no reason why it should be the best elsewhere.
+# somebody has verified should count. All this is significant over 8 draws. The best `eta` is 0.3,
+# significantly too; there is no reason why it should be the best elsewhere.
 #
 # ## Groups of classes
 #
@@ -405,7 +405,7 @@ print((100 * rivals[["mean", *ends]]).round(1).join(rivals["noise"]).to_string()
 
 # %% [markdown]
 # CSL is level with IMCL (+0.4 for the likelihood alone, -0.6 to 1.5 over 8 draws), and both are ahead of
-# curriculum beyond noise; the paper has CSL five points ahead of IMCL, from pixels, with millions of
+# curriculum, significantly; the paper has CSL five points ahead of IMCL, from pixels, with millions of
 # images. The latent noise model is last in the paper too but for CNN-RNN.
 
 # %% [markdown]
@@ -502,18 +502,18 @@ assert quick or (high["curriculum"] < 0 and high["latent-noise"] < -0.3)
 # | question | here | in the papers |
 # |---|---|---|
 # | Which classes lack labels? (Fig. 1, section 3.3.1) | the class in 94 % of pictures has 27 labels of 2,824 under `federated` | "Black": 1,688 labels, 0.02 % of the images |
-# | Ignore or Negative? (Fig. 2, 6) | `rpa`: Ignore, up to +11 points; `fpc`: Negative, up to +11, with every amount of labels beyond noise over 8 draws; `proposals` +2.7, `federated` −8.3, beyond noise too; 66 % of what AN learns of the five commonest classes is wrong | the same, in curves; OpenImages level, LVIS −3.3 (Tables 1, 4) |
+# | Ignore or Negative? (Fig. 2, 6) | `rpa`: Ignore, up to +11 points; `fpc`: Negative, up to +11, significantly with every amount of labels over 8 draws; `proposals` +2.7, `federated` −8.3, significant too; 66 % of what AN learns of the five commonest classes is wrong | the same, in curves; OpenImages level, LVIS −3.3 (Tables 1, 4) |
 # | Does the gap shrink? (Fig. 6) | in all, to +0.2 at nine tenths of the labels, −1.5 at 1,000 of a class; not in every step: −2.3 at 100, −3.1 at 300 | yes |
 # | The class that is everywhere (Fig. 10, Table 4) | Ignore and CSL level, up to 4 points over AN, 0.2 where nine tenths are known | person: 99.8, 99.8, 97.2 (LVIS) |
 # | Estimated prior, Spearman (Fig. 7) | 0.77 over all classes by Ignore, 0.40 by Negative (means of 8 draws; 0.74 to 0.78 and 0.27 to 0.57); COCO's published prior 0.80 | 0.81 by Ignore; Negative far lower |
 # | Top classes (Fig. 5, 11) | ten of the ten commonest | all ten among the commonest of the truth |
 # | Are likely labels present? (Fig. 4) | 93 % at rank 1, 16 % by lot | an example |
-# | Table 1: likelihood, prior, both | `fpc`: +2.4, +3.3, +3.3 over P-ASL; `proposals`: +5.4, +1.2, +2.0; `federated`: +5.9, −5.0, −5.1, so that the prior, and with it the paper's method, loses to P-ASL there; all beyond noise over 8 draws. The prior on top of the likelihood: +0.9, −3.4, −11.1 | +0.1, +0.2, +0.4 (mAP(C)); +0.9, +0.9, +1.2 (mAP(O)) |
-# | P-ASL over ASL, ASL over cross-entropy (Table 1) | +10.0 and +5.2 (`fpc`, `proposals`), level under `federated`; ASL below, by 2 to 11, and P-ASL below, by 1.4 to 2.2, both beyond noise over 8 draws | +0.4; +0.5 |
-# | Smoothed negatives (Table 1) | best of all in the mean, +5.8 to +8.3 over AN, beyond noise over 8 draws | +0.4 over Negative; below P-ASL |
-# | Soft prior (Table 5) | ahead of both thresholds under every scheme, by 0.9 to 8.3, beyond noise over 8 draws; with the true shares too, but for 0.5 under `proposals`, which is level | behind by 0.1 |
+# | Table 1: likelihood, prior, both | `fpc`: +2.4, +3.3, +3.3 over P-ASL; `proposals`: +5.4, +1.2, +2.0; `federated`: +5.9, −5.0, −5.1, so that the prior, and with it the paper's method, loses to P-ASL there; all significant over 8 draws. The prior on top of the likelihood: +0.9, −3.4, −11.1 | +0.1, +0.2, +0.4 (mAP(C)); +0.9, +0.9, +1.2 (mAP(O)) |
+# | P-ASL over ASL, ASL over cross-entropy (Table 1) | +10.0 and +5.2 (`fpc`, `proposals`), level under `federated`; ASL below, by 2 to 11, and P-ASL below, by 1.4 to 2.2, both significant over 8 draws | +0.4; +0.5 |
+# | Smoothed negatives (Table 1) | best of all in the mean, +5.8 to +8.3 over AN, significant over 8 draws | +0.4 over Negative; below P-ASL |
+# | Soft prior (Table 5) | ahead of both thresholds under every scheme, by 0.9 to 8.3, significant over 8 draws; with the true shares too, but for 0.5 under `proposals`, which is level | behind by 0.1 |
 # | `top_k` and `gamma_neg` (Fig. 8, 9) | best at 5 of 52; lower is better | best in between, 200 of 9,600; best at 2 |
-# | Earlier methods, groups (Table 3) | CSL level with IMCL (within noise over 8 draws), both 3 points over curriculum | +5 over IMCL, +6 over curriculum |
+# | Earlier methods, groups (Table 3) | CSL level with IMCL (not significant over 8 draws), both 3 points over curriculum | +5 over IMCL, +6 over curriculum |
 #
 # **Where the two differ.** What the paper says about the *reading* of blanks holds: which mode suits
 # `rpa` and `fpc`, what happens to the class that is everywhere, and that Ignore knows the common classes.

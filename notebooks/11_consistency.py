@@ -131,7 +131,7 @@ draw("by-part", base=tried[ks.index(K)])(counted)
 # what lies beyond the truth cannot be told from it. The paper's curve has its best value just below the
 # truth, and there a large K suits pictures of many classes and a small one those of few. Here a small one
 # suits none. That it costs pictures of many classes more than those of few, and that a large K is worth
-# something to pictures of many, is as there, but both differences are within noise over 6 draws (below).
+# something to pictures of many, is as there, but both differences are not significant over 6 draws (below).
 # What is left out by mistake costs hardly anything here, one label of many that say "absent".
 
 # %%
@@ -300,7 +300,7 @@ assert quick or all(one[without][0] > one[spatial][0] > 1.5 * one["an"][0] for o
 #
 # ## Small objects, few and many classes
 #
-# SCL costs nothing beyond noise where objects are small, for which the paper's appendix D reports an
+# SCL costs nothing significant where objects are small, for which the paper's appendix D reports an
 # improvement, and a point and a half where they are large. Below the figure, what the paper's ImageNet
 # table has: top-1, mAP over leaves, and mAP of pictures with 2, with 3, and with 4 or more present leaves.
 
@@ -353,24 +353,24 @@ assert quick or interval(np.subtract(hit[spatial], hit["an"])).low > 0
 # |---|---|---|
 # | Does EN beat AN? | heads +10.7 (+9.9 to +11.5); from pixels +2.7 (+0.6 to +4.9), 37.9 against 35.1 | +2.9, 72.3 against 69.4 (Table 2) |
 # | Is it better to leave out or to learn from what is expected? | leave out: EP -5.0 and EN +10.7 against AN; + CL -4.0, +7.6 | EP + CL 65.8, EN + CL 72.4 (Table 2) |
-# | And EPR? | within noise of AN: -0.8 (-3.4 to +1.8); + CL -1.4 (-4.3 to +1.5) | EPR + CL 71.7, between AN and EN (Table 2) |
-# | What is CL worth to AN and EN? | +0.1, within noise; -3.0. At a tenth of its weight -0.3 to EN | +0.7; +0.1 (Table 2) |
+# | And EPR? | not significantly different from AN: -0.8 (-3.4 to +1.8); + CL -1.4 (-4.3 to +1.5) | EPR + CL 71.7, between AN and EN (Table 2) |
+# | What is CL worth to AN and EN? | +0.1, not significant; -3.0. At a tenth of its weight -0.3 to EN | +0.7; +0.1 (Table 2) |
 # | And SCL, from pixels? | to EN -0.9 (-1.2 to -0.6) | to AN +0.8, to EN +1.4 (Table 2) |
-# | Which K? | from the true 9.5 on level within noise; 7 costs 0.8, 2 costs 5.0 | 2.5, the truth being 2.9 (Fig. 5c) |
-# | Does K favour pictures of few or of many classes? | too small a K costs all of them, those of many more by 1.2: within noise | small few, large many (Fig. 5d) |
+# | Which K? | from the true 9.5 on level; 7 costs 0.8, 2 costs 5.0 | 2.5, the truth being 2.9 (Fig. 5c) |
+# | Does K favour pictures of few or of many classes? | too small a K costs all of them, those of many more by 1.2: not significant | small few, large many (Fig. 5d) |
 # | Which mu? | 0.4 or 0.8; 0 costs 1.6, 0.95 costs 0.3 | 0.8 (Fig. 5b) |
 # | Do heat maps find what was not named? | highest place inside for 77%, with SCL too | in the pictures shown (Figs 2, 3) |
 # | Does SCL avoid false places? | negatives 0.043 becoming 0.029 | yes (Fig. 4) |
 # | Does it find objects more precisely? | a little: inside to outside 5.1 without, 5.5 with; highest place inside as often | yes (Fig. 4) |
 # | Who is shy? Median of the highest probability | full 1.00, EN 0.93, EN + SCL 0.71, AN 0.12 | AN low, EN + SCL more akin to full (Fig. 5a) |
-# | Do small objects gain most by SCL? | they lose least: 0.2, within noise; large ones 1.5 | an improvement is reported (appendix D) |
+# | Do small objects gain most by SCL? | they lose least: 0.2, not significant; large ones 1.5 | an improvement is reported (appendix D) |
 # | Which distance? | JSD, l2, l1 in this order, 1.4 points apart, 0.1 at a tenth of the weight | studied (appendix E) |
 # | Top-1: AN, EN + SCL | 79.5, 87.5, +8.1 (+3.0 to +13.1); EN 88.3 | 83.1, 83.9 on ReaL (Table 3) |
 #
 # The paper's first half is here, and larger: **leaving out** what the memory expects is a good idea,
 # **learning from it** is the worst. Of its second half there is what heat maps show: with SCL there is less
 # where nothing is, and objects stand out a little more. But the scores do not gain by it. EN + SCL is ahead
-# of AN in top-1, as in the paper (in mAP by 1.8, within noise over 4 draws), and EN alone is a point ahead
+# of AN in top-1, as in the paper (in mAP by 1.8, not significant over 4 draws), and EN alone is a point ahead
 # of both together.
 #
 # What matters is when the memory begins. It begins with "absent" for all that was not named, which in the
