@@ -309,8 +309,8 @@ told, worth = ["mean", "gap", "gap_low", "gap_high"], {}
 for name, table in runs.items():
     worth[name] = ablation(table, "an", methods=listed).set_index("method")
     worth[name][told] = (100 * worth[name][told]).round(1)
-    print(f"{name}, in points; the gap is to AN, noise after Holm's correction")
-    print(worth[name][[*told, "noise"]].to_string())
+    print(f"{name}, in points; the gap is to AN, significant after Holm's correction")
+    print(worth[name][[*told, "significant"]].to_string())
 scores = {name: table.groupby("method")["map"].mean() for name, table in runs.items()}
 points = 100 * pd.DataFrame(scores).loc[[*listed, "full"]]
 print(f"complete labels: {points.loc['full'].round(1).to_dict()}")
@@ -399,7 +399,7 @@ print((100 * gains).round(1).to_string())
 verified = ["ignore", "curriculum", "an", "wan", "lsan", *large[::2]]
 asked = Grid(schemes=["proposals"], methods=verified, data=spec, draws=draws, train=train)
 real = simkit.compare(asked, out="real", workers=1).table
-means_of = ablation(real, "an", methods=verified).set_index("method")[[*told, "noise"]]
+means_of = ablation(real, "an", methods=verified).set_index("method")[[*told, "significant"]]
 means_of[told] = (100 * means_of[told]).round(1)
 print(means_of.to_string())
 draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real)
@@ -475,7 +475,7 @@ assert quick or (world[["ll-r", "ll-ct"]].min() > world[["an", "wan", others[4],
 assert quick or all((one.gap_low[large[::2]] > 0).all() for one in worth.values())  # over AN
 assert quick or (rivals["objects"].gap_low[["ll-r", "ll-ct"]] > 0).all()  # over ROLE
 assert quick or (rivals["everything"].gap_high[large[::2]] < 0).all()
-assert quick or (worth["objects"].noise["wan"] and worth["objects"].gap_high[others[3]] < -10)
+assert quick or (not worth["objects"].significant["wan"] and worth["objects"].gap_high[others[3]] < -10)
 
 # %%
 assert quick or (world["lsan"] > world["full"] > world["ll-r"] and gain.low > 0.01)

@@ -163,12 +163,12 @@ mean = {place: row["mean"] for place, row in gap.items()}
 best = {mode: max(names, key=lambda name: mean[mode, name]) for mode in schemes}
 assert quick or (best["truth"], best["verify"]) == ("se", "ignore")
 assert quick or mean["truth", "se"] > mean["truth", "se-l"] > mean["truth", "partial-bce"]
-assert quick or (gap["truth", "se"]["gap_low"] > 0 and not gap["truth", "se"]["noise"])
+assert quick or (gap["truth", "se"]["gap_low"] > 0 and gap["truth", "se"]["significant"])
 assert quick or gap["verify", "se"]["gap_high"] < -0.03
 assert quick or gap["verify", "fe"]["gap_high"] < -0.05 < gap["truth", "fe"]["gap"] < 0
 assert quick or 0 < oracle["map"].mean() - mean["truth", "se"] < 0.01
 f1_gap = {(row["scheme"], row["method"]): row for row in f1.to_dict("records")}
-assert quick or (f1_gap["verify", "se"]["gap_high"] < -0.03 and f1_gap["truth", "se"]["noise"])
+assert quick or (f1_gap["verify", "se"]["gap_high"] < -0.03 and not f1_gap["truth", "se"]["significant"])
 
 # %% [markdown]
 # ## Why: how many guesses, and how many are right?
