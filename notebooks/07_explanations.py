@@ -357,7 +357,7 @@ rivals = ["an", "lsan", "asl", "role(expected=9.5)", "em", "em-apl", "ll-r", "ll
 rivals += ["ll-ct", "ll-ct+boostlu", "ll-cp", "ll-cp+boostlu"]
 rivals = [rivals[n] for n in (0, 4, 6, 7)] if quick else rivals
 tuning = Tuning(runs=2 if quick else 3, space={"all": {"lr": [0.01, 0.03, 0.1]}})
-grid = Grid(schemes=schemes[:1], methods=rivals, tuning=tuning, **how)
+grid = Grid(schemes[:1], rivals, tuning=tuning, reference=False, **how)
 rivalry = simkit.compare(grid, out=f"{folder.name}/rivals", workers=1)
 draw("ablation")(ablation(rivalry.table, "an"))
 
@@ -383,7 +383,7 @@ print(f"em at the rate of {demo().train.lr}, as all else in this notebook: {100 
 
 # %%
 assert quick or {"em", "ll-r+boostlu"} == set(level)
-assert quick or lead["ll-r"].mean > lead["ll-ct"].mean > lead["ll-cp"].high
+assert quick or lead["ll-r"].mean > max(lead["ll-ct"].mean, lead["ll-cp"].mean)
 assert quick or (min(lead[m].low for m in ("ll-r", "ll-ct")) > 5 and lead["ll-cp"].low > 2)
 rest = [] if quick else [scores[m] - scores["ll-r"] for m in ("lsan", "role(expected=9.5)", "em")]
 assert all(interval(gaps).low > 4 for gaps in rest)
@@ -391,7 +391,7 @@ assert 100 * hasty < scores["em"].mean() - 10
 
 # %% [markdown]
 # In all three a boost helps large-loss methods, as in the paper, and most of all LL-R, which is then level
-# with EM at the top, also as there (+0.0, -1.1 to +1.1; nobody else is level with these two). What differs:
+# with EM at the top, too (EM over it +0.4, -0.5 to +1.4; nobody else is level with these two). What differs:
 #
 # * The gains are larger (the paper: 1.0, 0.8 and 0.4 points on VOC, 2.2, 1.5 and 1.1 on COCO); a part of
 #   them complete labels would have too, see above.
@@ -467,8 +467,8 @@ draw("activation-maps", pictures=pictures, scale="own")(activation(seen, maps, p
 # | LL-R, boost in training alone, against LL-R | -10.6 (-11.7 to -9.6) | VOC -1.1, COCO -2.2 (Table 1) |
 # | LL-R, in both against inference alone | -2.7 (-3.8 to -1.6); +4.6 (+4.1 to +5.1) with 80 % of positives named | VOC +0.4, COCO +2.0 (Table 1) |
 # | Which alpha is best, does beta matter? | 5, level with 3; from 68.1 at -2 to 73.0 at 2, +4.9 (+2.0 to +7.9), peak not reached | 5; hardly (appendix, Figs 1, 2) |
-# | What is a boost worth to LL-R, LL-Ct, LL-Cp? | +11.6, +9.1, +4.3 | VOC +1.0, +0.8, +0.4. COCO +2.2, +1.5, +1.1 (Table 2) |
-# | Who leads on single positives? | EM and LL-R + BoostLU, level: both +16.7 over AN | LL-R + BoostLU 89.3, then EM+APL 89.2 (VOC, Table 2) |
+# | What is a boost worth to LL-R, LL-Ct, LL-Cp? | +11.2, +8.7, +8.0 | VOC +1.0, +0.8, +0.4. COCO +2.2, +1.5, +1.1 (Table 2) |
+# | Who leads on single positives? | EM and LL-R + BoostLU, level: +16.7 and +16.3 over AN | LL-R + BoostLU 89.3, then EM+APL 89.2 (VOC, Table 2) |
 # | Pointing game, LL-Ct over AN | +3.1 (+2.3 to +3.9) | VOC +4.8: 83.7 and 78.9 (Large Loss, Table 4) |
 # | LL-Ct over ROLE | +0.2 (-0.8 to +1.2), not significant | +1.2 (Large Loss, Table 4) |
 #
