@@ -77,7 +77,8 @@ def test_show_tells_what_habits_hold(shell) -> None:
     votes_file(Path("votes.csv"))
     shell("habits", "votes.csv")
     shown = shell("show", "habits.json").out
-    assert shown.startswith("annotator model: how people err\n  miss = [") and "workers = 5" in shown
+    assert shown.startswith("annotator model: how people err\n")
+    assert "  miss = [" in shown and "workers = 5" in shown
     assert "  fitted: votes = 3000\n" in shown
     assert shell("show", "habits.json", "--json").json["fit"]["questions"] == 600
 
