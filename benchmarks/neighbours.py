@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import measuring  # isort: skip; before numpy, which it gives one thread
 
-from simkit.embed.nearby.shortlist import imported_faiss  # isort: skip
+from simkit.embed.nearest import imported_faiss  # isort: skip
 
 faiss = imported_faiss()  # before numpy, with the best kernels that it has for this processor
 
@@ -35,8 +35,11 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from simkit.embed.nearby.inverted import nearest_in_lists  # noqa: E402
-from simkit.embed.nearby.nearest import distances, nearest  # noqa: E402
+from simkit.embed.nearest import (  # noqa: E402
+    distances,
+    nearest,
+    nearest_in_lists,
+)
 from simkit.embed.unit import UnitRows  # noqa: E402
 from simkit.learn.feeding.inputs import FeatureInputs  # noqa: E402
 

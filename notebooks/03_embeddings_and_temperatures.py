@@ -91,7 +91,7 @@ show("neighbours", pictures=tuple(read(near[1]["row"].to_numpy())))(near[1])
 # Neighbours share more classes than chance would have it. That is what makes them worth asking:
 
 # %%
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 
 close = task.aid(Neighbours).index[task.rows, :10]
 shared = [truth.rows(task.rows) & truth.rows(close[:, k]) for k in (0, 9)]

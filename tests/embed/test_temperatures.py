@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from simkit.embed import temperatures as place
 from simkit.embed.medians import LabelMedians
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.embed.temperatures import (
     closest,
     from_images,

@@ -12,7 +12,7 @@ from simkit.data import open as open_data
 from simkit.data.dataset import Pictures
 from simkit.embed.backbones import backbone
 from simkit.embed.features.features import extract
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn import methods

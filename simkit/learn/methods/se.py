@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from simkit.embed.medians import LabelMedians
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.learn.methods.base import register
 from simkit.learn.methods.pieces.exposure import Exposure
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.learn.methods.base import register
 from simkit.learn.methods.pieces.exposure import Exposure
 

@@ -13,7 +13,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from simkit.embed import temperatures as soft
-from simkit.embed.nearby.nearest import nearest
+from simkit.embed.nearest import nearest
 from simkit.embed.unit import UnitRows
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
@@ -70,7 +70,7 @@ def neighbours(
             f"image {query!r} could not be read when its features were made, so it has no "
             "neighbours; ask for another"
         )
-    near = nearest(UnitRows(features, rows, "neighbours"), k, own=np.searchsorted(rows, [row]))
+    near = nearest(UnitRows(features, rows, "neighbours"), k, queries=np.searchsorted(rows, [row]))
     shown = np.append(row, rows[near.place[0]])
     states = _states(truth, ids, shown, labels)
     unknown = states == UNKNOWN

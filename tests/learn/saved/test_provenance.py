@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from simkit.embed.backbones import backbone
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.learn.methods import make
 from simkit.learn.saved.provenance import computed_on, histories
 from simkit.learn.steps.optim import Settings

@@ -20,7 +20,7 @@ from simkit.chance import Chance
 from simkit.embed import temperatures as soft
 from simkit.embed.label_means import LabelMeans
 from simkit.embed.medians import LabelMedians
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task

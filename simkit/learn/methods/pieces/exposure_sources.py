@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from simkit.embed import temperature_steps as steps
 from simkit.embed import temperatures as soft
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.embed.temperatures import Floats
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels

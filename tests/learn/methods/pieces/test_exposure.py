@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from simkit.embed.medians import LabelMedians
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.aids.prepare import prepare

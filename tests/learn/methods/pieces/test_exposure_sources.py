@@ -9,7 +9,7 @@ import torch
 
 from simkit.embed.label_means import LabelMeans
 from simkit.embed.medians import LabelMedians
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.aids.prepare import prepare
@@ -219,7 +219,7 @@ def test_prepare_builds_as_many_neighbours_as_the_method_that_wants_most(name):
 
 def test_an_exact_search_can_be_asked_for(monkeypatch):
     pytest.importorskip("faiss")
-    monkeypatch.setattr("simkit.embed.nearby.neighbours.IN_LISTS_ABOVE", 10)
+    monkeypatch.setattr("simkit.embed.neighbours.IN_LISTS_ABOVE", 10)
     with pytest.warns(UserWarning, match="were searched in lists"):
         prepare(drawn(4, N=90), make("se-i"))
     with warnings.catch_warnings():

@@ -14,9 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.embed.nearby.inverted import nearest_in_lists
-from simkit.embed.nearby.nearest import nearest
-from simkit.embed.nearby.shortlist import has_faiss
+from simkit.embed.nearest import nearest, nearest_in_lists
 from simkit.embed.unit import Rows, same_features, unit_rows
 from simkit.errors import BadInput
 from simkit.files import readable, whole
@@ -67,23 +65,31 @@ class Neighbours:
         k: int = NEIGHBOURS,
         in_lists_above: int | None = IN_LISTS_ABOVE,
     ) -> Neighbours:
-        """Search among the asked images; K is k, or all others where there are fewer.
+        """Search among the asked images, with faiss.
 
-        One search is half of a product of the features with themselves: some minutes on one thread
-        for 65,000 images of 2,048 features, and 25 times that for 325,000; on a GPU where there is
-        one. More images than `in_lists_above` (None: however many) are searched in part, by
-        `nearest_in_lists`, if faiss is installed; `recall` says how well, and so does a warning.
-        Features of up to 1 GB are held in float32, larger ones read again and again; 250 MB more
-        for products and for those of them that are large, two blocks of 4,096 rows, and 60 K bytes
-        for each image; in lists what `nearest_in_lists` says. A process remembers its last
-        searches. Raises BadInput where the task has no features.
+        Takes some minutes on one thread for 65,000 images of 2,048 features, 25 times that for
+        325,000, and less on a GPU. A process remembers its last searches.
+
+        Parameters
+        ----------
+        task
+            With features of N images.
+        k
+            Neighbours of each image; all others where there are fewer.
+        in_lists_above
+            More asked images than this are searched by `nearest_in_lists`, whose recall stands in
+            the result and in a warning; None: the search is exact, however many there are.
+
+        Raises
+        ------
+        BadInput
+            For another k, and where the task has no features.
         """
         if k != int(k) or k < 1:
             raise BadInput(f"neighbours: k is {k}; a whole number of at least 1 is expected")
         k, asked = int(k), np.asarray(task.labels.asked)
         features = None if task.inputs is None else task.inputs.id
-        many = in_lists_above is not None and int(asked.sum()) > in_lists_above
-        in_lists = many and has_faiss()
+        in_lists = in_lists_above is not None and int(asked.sum()) > in_lists_above
         key = content_id(str(features), asked, str(k), str(in_lists))
         if key not in _recent:
             found = cls._searched(unit_rows(task, "neighbours"), asked, k, in_lists)

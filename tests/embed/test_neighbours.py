@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from simkit.embed.nearby import neighbours as place
-from simkit.embed.nearby.neighbours import Neighbours
+from simkit.embed import neighbours as place
+from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.aids.aids import Aid
