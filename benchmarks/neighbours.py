@@ -4,13 +4,13 @@
     python benchmarks/neighbours.py --size large    # also 200k x 512 in lists, with its memory
     python benchmarks/neighbours.py --quick --json  # within 50 seconds; the last line is JSON
 
-Measured is `nearest`, the search behind `Neighbours.build`: the 10 nearest others of every row among
-faiss's candidates, with exact distances. faiss alone gets the same float32 rows of unit length and
-searches 11 products, the row itself among them. Both run on one thread, take turns, and are measured
-in seconds of processor time; GFLOP/s are those of all products. What they find is compared by exact
-distances: of two rows at the same distance, to float32, either may come first with faiss alone. MB
-is what a search takes above what its process held before, of features that lie in a file in fp16.
-With SIMKIT_DATA real features are searched as well.
+Measured is `nearest`, the search behind `Neighbours.build`: the 10 nearest others of every row, by
+exact distances of faiss's candidates. faiss alone gets the same float32 rows of unit length and
+searches 11 products, the row itself among them. Both run on one thread, take turns, and are
+measured in seconds of processor time; GFLOP/s are those of all products. What they find is compared
+by exact distances: of two rows at the same distance, to float32, either may come first with faiss
+alone. MB is what a search takes above what its process held before, of features that lie in a file
+in fp16. With SIMKIT_DATA real features are searched as well.
 """
 
 from __future__ import annotations

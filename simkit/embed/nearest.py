@@ -182,8 +182,9 @@ def _without_own(
 
 def _ranked(features: Rows, rows: Places, place: Places, k: int) -> tuple[Places, Floats]:
     """The k nearest of the candidates (q, m), -1 where there is none, and their distances."""
-    distance = distances(features, np.repeat(rows, place.shape[1]), place.ravel())
-    distance = np.where(place >= 0, distance.reshape(place.shape), np.inf)
+    distance = np.full(place.shape, np.inf)
+    row, column = np.nonzero(place >= 0)
+    distance[row, column] = distances(features, rows[row], place[row, column])
     order = np.lexsort((place, distance), axis=-1)[:, :k]
     return np.take_along_axis(place, order, 1), np.take_along_axis(distance, order, 1)
 
