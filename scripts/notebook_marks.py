@@ -43,7 +43,8 @@ Registry.__getitem__ = lambda self, name: [get_part(self, name), asked_for.add(
 """
 TELL = """
 import json, simkit
-public = {module for name, (module, _) in simkit._PUBLIC.items() if name in vars(simkit)}
+used = [vars(simkit)[name] for name in simkit.__all__ if name in vars(simkit)]
+public = {getattr(one, "__module__", None) or one.__name__ for one in used}
 print(json.dumps(sorted(asked_for | public)))
 """
 

@@ -11,7 +11,7 @@ import simkit
 
 ROOT = Path(simkit.__file__).parent
 LINE = ["labels", "data", "annotate", "embed", "learn", "study", "planning", "cli"]
-GROUND = {"errors", "files", "history", "chance", "progress", "registry", "quantities"}
+GROUND = {"lazy", "errors", "files", "history", "chance", "progress", "registry", "quantities"}
 ORDERED = ["study", "planning"]  # folders whose parts import one way; every folder is to join
 FILES = sorted(ROOT.rglob("*.py"))
 HANDS_ON = {

@@ -64,7 +64,7 @@ class FeatureInputs:
 
     @property
     def width(self) -> int:
-        """D."""
+        """D, the number of features."""
         return int(self.values.shape[1])
 
     @cached_property
