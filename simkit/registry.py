@@ -13,8 +13,10 @@ import pkgutil
 import re
 import types
 import typing
+import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.metadata import entry_points
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
@@ -27,7 +29,12 @@ _hints: Any = cache(typing.get_type_hints)  # annotations are text, and slow to 
 
 
 class Registry(Generic[T]):
-    """The parts of one kind; `package` is imported, folders in it too, when a name is asked for."""
+    """The parts of one kind, imported when a name is first used.
+
+    They come from `package`, folders in it too, and from other packages that name modules with
+    such parts as entry points of the group "simkit.schemes", "simkit.methods" and so on: the last
+    part of `package`.
+    """
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
@@ -109,6 +116,14 @@ class Registry(Generic[T]):
             for module in pkgutil.walk_packages(package.__path__, f"{self._package}."):
                 importlib.import_module(module.name)
             self._complete = True
+            for plug_in in entry_points(group=f"simkit.{self._package.rpartition('.')[2]}"):
+                try:
+                    plug_in.load()
+                except Exception as error:  # of other people's code; what it adds is missing
+                    warnings.warn(
+                        f"plug-in {plug_in.name!r} ({plug_in.value}) cannot be loaded: {error}",
+                        stacklevel=2,
+                    )
 
 
 def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:

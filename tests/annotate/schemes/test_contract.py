@@ -11,6 +11,7 @@ from simkit.annotate import schemes
 from simkit.annotate.budget import amount_for
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import cost, presets
+from simkit.annotate.schemes.base import largest as largest_amount
 from simkit.annotate.simulate import replay, simulate
 from simkit.history import History
 from simkit.labels.effort import QUESTIONS
@@ -70,6 +71,11 @@ def test_every_preset_prices_it(spec, name, closed, diamond):
     assert bill.lines and all(line.kind in QUESTIONS and line.source for line in bill.lines)
 
 
+def most(part, images, classes):
+    """The largest useful amount, in the type of the field."""
+    return type(getattr(part, part.amount))(largest_amount(part, images, classes))
+
+
 @pytest.mark.parametrize("spec", schemes.names())
 @pytest.mark.parametrize("name", presets())
 def test_a_budget_finds_its_amount_in_a_few_simulations(spec, name, closed, diamond, monkeypatch):
@@ -82,13 +88,18 @@ def test_a_budget_finds_its_amount_in_a_few_simulations(spec, name, closed, diam
     monkeypatch.setattr("simkit.annotate.budget.simulate", counting)
     part = schemes.make(spec)
     shared = {"hierarchy": diamond, "boxes": boxes_of(closed)}
-    top = {"per_class": 200, "keep": 1.0, "per_image": 9.0}
-    largest = {part.amount: top[part.amount]} if part.amount else {}
+    largest = {part.amount: most(part, *closed.shape)} if part.amount else {}
     budget = (
         0.4 * cost(simulate(closed, dataclasses.replace(part, **largest), **shared), name).dollars
     )
     bought = amount_for(budget, closed, part, name, **shared)
-    assert 0.8 * budget < bought.cost.dollars <= budget
+    assert bought.cost.dollars <= budget
+    if part.amount and isinstance(getattr(part, part.amount), int):  # one more is too much
+        more = getattr(bought.scheme, part.amount) + 1
+        larger = dataclasses.replace(bought.scheme, **{part.amount: more})
+        assert cost(simulate(closed, larger, **shared), name).dollars > budget
+    else:
+        assert bought.cost.dollars > 0.8 * budget
     assert len(made) <= 20
     again = simulate(closed, bought.scheme, images=bought.images, **shared)
     assert again.id == bought.labels.id
@@ -107,7 +118,6 @@ def test_it_describes_itself(name):
     part = schemes.schemes[name]
     assert part.title and part.source and part.__doc__
     assert part.amount is None or part.amount in {f.name for f in dataclasses.fields(part)}
-    assert all(f.metadata.get("help") for f in dataclasses.fields(part))
     assert part.__dataclass_params__.frozen
 
 

@@ -1,0 +1,61 @@
+"""A package of one's own adds schemes and methods: in the shell and in worker processes."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ENTRY_POINTS = "[simkit.schemes]\nmine = mine\n[simkit.methods]\nmine = mine\n"
+GRID = """
+data = "scenes:images=200,val=40,test=100"
+schemes = ["checklist"]
+methods = ["an", "capped"]
+budgets = [20]
+draws = 2
+[train]
+epochs = 2
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    """Call simkit in a process of its own, with the package installed in a folder."""
+    (code,) = [text for text in README.split("```python\n") if "class Checklist" in text]
+    info = tmp_path / "site" / "mine-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    module = info.parent / "mine.py"
+    module.write_text(code.split("runs = simkit.compare(")[0])
+    (tmp_path / "grid.toml").write_text(GRID)
+    path = os.pathsep.join([str(info.parent), str(ROOT)])
+    env = {**os.environ, "PYTHONPATH": path, "SIMKIT_CACHE": str(tmp_path / "cache")}
+
+    def called(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "simkit", *words]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+
+    called.module = module
+    return called
+
+
+def test_what_a_package_adds_is_listed_trained_and_compared(run, tmp_path: Path) -> None:
+    assert "checklist" in run("list", "schemes").stdout
+    assert "capped" in run("list", "methods").stdout
+    labels = run("simulate", "--scheme", "checklist(length=3)", "--data", "scenes:images=200")
+    assert labels.returncode == 0, labels.stderr
+    compared = run("compare", "grid.toml", "--workers", "2", "--out", "runs")
+    assert compared.returncode == 0, compared.stderr
+    table = (tmp_path / "runs" / "table.csv").read_text(encoding="utf-8")
+    assert "checklist" in table and "capped" in table
+
+
+def test_a_package_that_cannot_be_loaded_is_named_and_left_out(run) -> None:
+    run.module.write_text("raise ImportError('a part is missing')")
+    listed = run("list", "schemes")
+    assert listed.returncode == 0 and "fpc" in listed.stdout
+    assert "plug-in 'mine' (mine) cannot be loaded: a part is missing" in listed.stderr
