@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -72,6 +73,7 @@ class Folder:
             return self._unlabelled(place)
         table = self._table(place)
         content = read_content(table, between=self.between, suffix=self.suffix)
+        _note_left_out(place, table, content.files)
         if self.drop_missing:
             content = _there(place, content)
         if self.test:
@@ -93,11 +95,7 @@ class Folder:
 
         A class that is nowhere known can be neither simulated nor trained or scored by.
         """
-        files = sorted(
-            found.relative_to(place).as_posix()
-            for found in place.rglob("*")
-            if found.suffix.lower() in ENDINGS and is_file(found)
-        )
+        files = _pictures_in(place)
         if not files:
             raise BadInput(f"{place} holds no pictures ({', '.join(ENDINGS)}); give their folder")
         none = csr_array((len(files), 1), dtype=bool)
@@ -117,6 +115,28 @@ class Folder:
             f"{place} holds no {DEFAULT}, and labels are needed; write them into a table with the "
             f"columns file and class and give it as labels=FILE.csv, or give labels=none for "
             "pictures that are to be seen only, by simkit features and neighbours"
+        )
+
+
+def _pictures_in(place: Path) -> list[str]:
+    """Names of all pictures in a folder and below it, sorted."""
+    return sorted(
+        found.relative_to(place).as_posix()
+        for found in place.rglob("*")
+        if found.suffix.lower() in ENDINGS and is_file(found)
+    )
+
+
+def _note_left_out(place: Path, table: Path, files: list[str]) -> None:
+    """Warn of pictures in the folder that the table does not name."""
+    pictures = _pictures_in(place)
+    left_out = sorted(set(pictures) - set(files))
+    if left_out and len(left_out) < len(pictures):  # else names lack an ending, which is said later
+        warnings.warn(
+            f"{len(left_out):,} of {len(pictures):,} pictures in {place} have no row in "
+            f"{table.name} and are left out, such as {left_out[0]}; give them rows, without a "
+            "class where they show none",
+            stacklevel=2,
         )
 
 

@@ -130,9 +130,17 @@ class FilePictures:
                 )
         missing = [name for name in files if not is_file(place / name)]
         if missing:
+            first = Path(missing[0])
+            other = first.with_suffix(first.suffix.swapcase())
+            if first.suffix and is_file(place / other):
+                raise BadInput(
+                    f"{place / first} does not exist, but {other} does; write the names as the "
+                    "files have them"
+                )
             raise BadInput(
                 f"{place / _shown(missing[0])} does not exist ({len(missing)} of {len(files)} "
-                "pictures are missing); give the folder that holds them"
+                "pictures are missing); give the folder that holds them, or leave them out by "
+                "drop_missing=yes where the data set has it"
             )
         return FilePictures(place, tuple(files))
 

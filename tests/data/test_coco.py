@@ -109,6 +109,7 @@ def test_missing_pictures_are_named_when_the_set_is_opened(tmp_path: Path) -> No
     message = (
         f"{tmp_path}/pictures/4.png does not exist (1 of 10 pictures are missing); "
         "give the folder that holds them"
+        ", or leave them out by drop_missing=yes where the data set has it"
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         data.open(f"coco:{train},images={tmp_path / 'pictures'}")

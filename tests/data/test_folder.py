@@ -227,7 +227,7 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
     _message(
         f"folder:{tmp_path}",
         f"{tmp_path}/z.jpg does not exist (1 of 2 pictures are missing); give the folder that "
-        "holds them",
+        "holds them, or leave them out by drop_missing=yes where the data set has it",
     )
     left = data.open(f"folder:{tmp_path},drop_missing=yes")
     assert left.truth["train"].images.tolist() == ["a.jpg"] and len(left.pictures["train"]) == 1
@@ -240,7 +240,7 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
     _message(
         f"folder:{tmp_path}",
         f"{tmp_path}/{'x' * 200} does not exist (1 of 1 pictures are missing); give the folder "
-        "that holds them",
+        "that holds them, or leave them out by drop_missing=yes where the data set has it",
     )
     (tmp_path / "a.jpg").write_bytes(b"GIF")
     _folder(tmp_path / "b", LONG)
@@ -254,6 +254,31 @@ def test_a_bare_name_finds_its_file_in_capitals(tmp_path: Path) -> None:
     layouts.write(tmp_path, {"x.JPG": layouts.jpeg(0)})
     (tmp_path / "labels.csv").write_text("file,class\nx,cat\n")
     _message(f"folder:{tmp_path}", f"{tmp_path}/x does not exist, but x.JPG does; add suffix=.JPG")
+
+
+def test_names_in_another_case_are_said(tmp_path: Path) -> None:
+    layouts.write(tmp_path, {"x.JPG": layouts.jpeg(0)})
+    (tmp_path / "labels.csv").write_text("file,class\nx.jpg,cat\n")
+    _message(
+        f"folder:{tmp_path}",
+        f"{tmp_path}/x.jpg does not exist, but x.JPG does; write the names as the files have them",
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("file,class\na.jpg,Dog\nb.jpg,dog\n", "'Dog' and 'dog' differ in case"),
+        ("file,class\na.jpg,cat|dog\nb.jpg,dog\n", "add between=|"),
+        ("file,class\na.jpg,cat;dog\nb.jpg,dog;bird\n", "add between=;"),
+        ("file,class\na.jpg,cat\n", "1 of 2 pictures in .* have no row in labels.csv"),
+    ],
+)
+def test_what_may_be_a_slip_is_said(tmp_path: Path, table: str, words: str) -> None:
+    layouts.write(tmp_path, {name: layouts.jpeg(0) for name in ("a.jpg", "b.jpg")})
+    (tmp_path / "labels.csv").write_text(table)
+    with pytest.warns(UserWarning, match=re.escape(words) if ".*" not in words else words):
+        data.open(f"folder:{tmp_path}")
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:

@@ -77,7 +77,8 @@ def test_pictures_whose_links_are_dead_may_be_dropped(tmp_path: Path) -> None:
     _message(
         f"nus-wide:{tmp_path}",
         f"{tmp_path}/Flickr/clouds/Train_4.jpg does not exist (1 of 10 pictures are missing); "
-        "give the folder that holds them",
+        "give the folder that holds them"
+        ", or leave them out by drop_missing=yes where the data set has it",
     )
     opened = data.open(f"nus-wide:{tmp_path},drop_missing=yes")
     assert opened.truth[WHOLE].shape[0] == 9 == len(opened.pictures[WHOLE])

@@ -71,6 +71,7 @@ def test_images_without_a_picture_may_be_dropped(folder: Path) -> None:
     message = (
         f"{folder}/00000a.jpg does not exist (1 of 2 pictures are missing); "
         "give the folder that holds them"
+        ", or leave them out by drop_missing=yes where the data set has it"
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         data.open(spec)

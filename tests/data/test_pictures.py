@@ -151,7 +151,8 @@ def test_one_pixel_in_the_middle_of_a_bitmap_counts(folder: Path) -> None:
     ("files", "message"),
     [
         (["a.png", "x.png", "y.png"],
-         "{0}/x.png does not exist (2 of 3 pictures are missing); give the folder that holds them"),
+         "{0}/x.png does not exist (2 of 3 pictures are missing); give the folder that holds them"
+         ", or leave them out by drop_missing=yes where the data set has it"),
         (["../a.png"], "picture file name '../a.png' does not lie inside {0}; correct it"),
         (["/etc/passwd"], "picture file name '/etc/passwd' does not lie inside {0}; correct it"),
         (["a.png", ""], "picture file name '' does not lie inside {0}; correct it"),

@@ -193,7 +193,8 @@ def test_a_missing_picture_or_annotation_is_named(tmp_path: Path) -> None:
     _message(
         f"voc:{place}",
         f"{place}/JPEGImages/2008_000000.jpg does not exist (10 of 10 pictures are missing); "
-        "give the folder that holds them",
+        "give the folder that holds them"
+        ", or leave them out by drop_missing=yes where the data set has it",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -160,12 +161,35 @@ def _long(
     ]
     if not index:
         raise BadInput(f"column {kind.name!r} names no class; fill it in")
+    _note_doubtful_classes(kind.name, list(index))
     in_text, column = np.array(pairs, np.int64).reshape(-1, 2).T
     texts, N = len(kind.texts), len(files.texts)
     one = np.ones(len(files.codes), np.int32)
     rows = csr_array((one, (files.codes, kind.codes)), shape=(N, texts))
     of_text = csr_array((np.ones(len(pairs), np.int32), (in_text, column)), (texts, len(index)))
     return Content(files.texts, splits, list(index), csr_array(rows @ of_text).astype(bool), None)
+
+
+def _note_doubtful_classes(column: str, classes: list[str]) -> None:
+    """Warn of classes that seem to be one class, or several in one cell."""
+    spellings: dict[str, str] = {}
+    for name in classes:
+        first = spellings.setdefault(" ".join(name.casefold().split()), name)
+        if first != name:
+            warnings.warn(
+                f"classes {first!r} and {name!r} differ in case or spaces alone and count as two; "
+                "spell them alike if they are one",
+                stacklevel=1,
+            )
+    for sign in "|;":
+        parts = Counter(p for name in classes for p in {part.strip() for part in name.split(sign)})
+        joined = [name for name in classes if sign in name]
+        if joined and max(parts[part.strip()] for n in joined for part in n.split(sign)) > 1:
+            warnings.warn(
+                f"{joined[0]!r} in column {column!r} counts as one class; add between={sign} if it "
+                "names several",
+                stacklevel=1,
+            )
 
 
 def _wide(files: Column, splits: NDArray[np.str_], classes: list[Column]) -> Content:
