@@ -39,7 +39,7 @@ class Bought:
 
 def amount_for(
     budget: float,
-    truth: Truth,
+    truth: Truth | Any,
     scheme: Scheme | str,
     prices: Prices | str,
     *,
@@ -60,6 +60,7 @@ def amount_for(
     the smallest amount fits, and when `unit` is seconds and the price list does not know the time.
     """
     _check(budget, unit)
+    truth = Truth.of(truth)
     part = schemes.make(scheme) if isinstance(scheme, str) else scheme
     listed = prices if isinstance(prices, Prices) else price_list(prices)
     ladder = _Ladder.of(part, how_many(images, truth.shape[0]), truth.shape[1])

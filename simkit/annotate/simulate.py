@@ -24,7 +24,7 @@ from simkit.labels.truth import Truth
 
 
 def simulate(
-    truth: Truth,
+    truth: Truth | Any,
     scheme: Scheme | str,
     *,
     images: float | int = 1.0,
@@ -37,6 +37,8 @@ def simulate(
 ) -> PartialLabels:
     """The labels that people give when a scheme's questions are put to them.
 
+    truth   a Truth, or a 0/1 array, scipy sparse matrix or pandas frame (index: images, columns:
+            classes), as `Truth.of` takes them.
     scheme  a value, or its text such as "fpc(per_class=1000)".
     images  which share of the images is asked about at all (a float up to 1.0) or how many (a whole
             number); fewer images are a part of more, and all schemes get the same ones.
@@ -48,6 +50,7 @@ def simulate(
     The result covers all images of the truth and depends on these arguments alone. Raises BadInput;
     warns about images that show none of the classes.
     """
+    truth = Truth.of(truth)
     part = schemes.make(scheme) if isinstance(scheme, str) else scheme
     if hierarchy is not None:
         check_closed(truth, hierarchy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,12 +46,34 @@ class Truth:
         classes: Sequence[str] | None = None,
         known: Any = None,
     ) -> Truth:
-        """From a dense 0/1 array or any scipy sparse matrix (N, L), checked.
+        """From a 0/1 array, any scipy sparse matrix or a pandas frame, checked.
 
-        `images` defaults to 0..N-1 and `classes` to class-0, class-1 ... Raises BadInput for
-        other values than 0 and 1, duplicate ids or names, sizes that do not fit, no images or no
-        classes.
+        Parameters
+        ----------
+        present : (N, L) array, scipy sparse matrix or pandas.DataFrame
+            1 or True where the class is present; every entry 0, 1 or a bool. A frame brings its
+            index as `images` and its columns as `classes`. A Truth is returned as it is.
+        images : (N,) int or str, optional
+            Ids; 0 .. N-1 by default.
+        classes : sequence of str, optional
+            L names; class-0, class-1 ... by default.
+        known : (N, L) array or sparse matrix, optional
+            Where the reference is known; by default everywhere.
+
+        Raises
+        ------
+        BadInput
+            For other values (nan too), another number of dimensions, duplicate ids or names, sizes
+            that do not fit, no images or no classes.
         """
+        if isinstance(present, Truth):
+            return present
+        pandas = sys.modules.get("pandas")  # who has a frame has imported it
+        if pandas is not None and isinstance(present, pandas.DataFrame):
+            images = present.index.to_numpy() if images is None else images
+            classes = tuple(present.columns) if classes is None else classes
+            sparse = all(isinstance(kind, pandas.SparseDtype) for kind in present.dtypes)
+            present = present.sparse.to_coo() if sparse and present.shape[1] else present.to_numpy()
         matrix = _bool_csr(present)
         N, L = matrix.shape
         ids = image_ids(np.arange(N) if images is None else images)

@@ -4,10 +4,13 @@ import json
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
+from simkit.annotate.budget import amount_for
 from simkit.annotate.habits import Habits
 from simkit.annotate.schemes import make
 from simkit.annotate.simulate import how_many, replay, simulate
@@ -20,6 +23,41 @@ from tests.annotate.conftest import random_truth
 
 def test_a_scheme_is_a_value_or_its_text(truth):
     assert simulate(truth, "rpa(keep=0.3)").id == simulate(truth, make("rpa", keep=0.3)).id
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asarray,
+        csr_matrix,
+        pd.DataFrame,
+        lambda a: pd.DataFrame.sparse.from_spmatrix(csr_matrix(a)),
+    ],
+)
+def test_labels_in_other_forms_are_a_truth(truth, form):
+    present = truth.present.toarray()
+    given = form(present.astype(np.int8))
+    if isinstance(given, pd.DataFrame):
+        given.columns = [*truth.classes]
+    expected = simulate(truth, "rpa(keep=0.3)", seed=2)
+    assert simulate(given, "rpa(keep=0.3)", seed=2).id == expected.id
+    assert amount_for(3, given, "rpa", "openimages").labels.shape == truth.shape
+
+
+def test_a_frame_names_images_and_classes():
+    frame = pd.DataFrame({"cat": [True, False], "dog": [True, True]}, index=["a.jpg", "b.jpg"])
+    labels = simulate(frame, "full-subset")
+    assert labels.classes == ("cat", "dog") and labels.images.tolist() == ["a.jpg", "b.jpg"]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[[0, 2]], [[-1, 1]], [[0.5, 1]], [[np.nan, 1]], [0, 1], [[[0, 1]]], [["a", "b"]],
+     [[1], [0, 1]], np.zeros((0, 3)), pd.DataFrame({"a": [1, None]}), pd.DataFrame(), "coco"],
+)  # fmt: skip
+def test_arrays_that_are_no_truth_are_refused(values):
+    with pytest.raises(BadInput):
+        simulate(values, "rpa")
 
 
 def test_history_tells_everything(truth):
