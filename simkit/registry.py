@@ -24,7 +24,7 @@ import numpy as np
 from simkit.errors import BadInput, unknown
 
 T = TypeVar("T")
-_PART = re.compile(r"([a-z0-9][a-z0-9-]*)(?:\((.*)\))?", re.DOTALL)
+_PART = re.compile(r"([a-z0-9][a-z0-9_-]*)(?:\((.*)\))?", re.DOTALL | re.IGNORECASE)
 _hints: Any = cache(typing.get_type_hints)  # annotations are text, and slow to read
 
 
@@ -59,11 +59,12 @@ class Registry(Generic[T]):
         return (self._found[name] for name in self.names())
 
     def __getitem__(self, name: str) -> type[T]:
-        """The class called `name`. Raises BadInput with the nearest name otherwise."""
+        """The class called `name`, in any case. Raises BadInput with the nearest name otherwise."""
         self._load()
-        if name not in self._found:
+        part = self._found.get(name.strip().lower())
+        if part is None:
             raise unknown(self.kind, name, self._found)
-        return self._found[name]
+        return part
 
     def make(self, spec: str, **settings: Any) -> T:
         """The part `spec` spells: `"fpc"`, `"fpc(per_class=100)"`, `"ll-r(delta=0.5)+boostlu"`.
@@ -102,7 +103,7 @@ class Registry(Generic[T]):
         return f"{self.kind} {name!r} cannot stand behind a plus in {spec!r}; it wraps nothing"
 
     def _parse(self, text: str) -> tuple[str, dict[str, Any]]:
-        match = _PART.fullmatch(text.strip().lower() if "(" not in text else text.strip())
+        match = _PART.fullmatch(text.strip())
         if match is None:
             raise BadInput(
                 f"{text!r} is not the spelling of a {self.kind}; write name or name(setting=value)"
@@ -124,6 +125,24 @@ class Registry(Generic[T]):
                         f"plug-in {plug_in.name!r} ({plug_in.value}) cannot be loaded: {error}",
                         stacklevel=2,
                     )
+
+
+def setting(default: Any, meaning: str, *, within: tuple[float, float] | None = None) -> Any:
+    """A field of a part with its default, and its meaning for lists and help.
+
+    Parameters
+    ----------
+    default : any
+    meaning : str
+        What the field is for, in a few words.
+    within : (float, float), optional
+        Smallest and largest number allowed; `settle` checks them.
+
+    Returns
+    -------
+    dataclasses.Field
+    """
+    return dataclasses.field(default=default, metadata={"help": meaning, "within": within})
 
 
 def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
@@ -154,13 +173,21 @@ def _fields(part: type) -> Mapping[str, Any]:
 def settle(part: Any, called: str = "") -> None:
     """Turn every field of a new `part` into its declared type, numpy's numbers into Python's.
 
-    Called at the start of `__post_init__`. Raises BadInput for a value that is of another type;
-    text counts as no number here. called: the part in errors, its `name` where none is given.
+    Called at the start of `__post_init__`. Raises BadInput for a value of another type or outside
+    the range of its `setting`; text counts as no number here. called: the part in errors, its
+    `name` where none is given.
     """
-    for key, kind in _fields(type(part)).items():
-        where = f"{called or part.name}: {key}"
-        value = convert(getattr(part, key), kind, where, spelled=False)
-        object.__setattr__(part, key, value)
+    types = _fields(type(part))
+    for field in dataclasses.fields(part):
+        where = f"{called or part.name}: {field.name}"
+        value = convert(getattr(part, field.name), types[field.name], where, spelled=False)
+        if (limits := field.metadata.get("within")) and isinstance(value, int | float):
+            least, most = limits
+            if not least <= value <= most:
+                raise BadInput(
+                    f"{where} is {value!r}; a number from {least:,} to {most:,} is expected"
+                )
+        object.__setattr__(part, field.name, value)
 
 
 def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simkit.errors import BadInput
-from simkit.registry import Registry, build, convert, settle
+from simkit.registry import Registry, build, convert, setting, settle
 
 
 class Part(Protocol):
@@ -80,6 +80,7 @@ def test_a_name_is_taken_once() -> None:
     [
         ("plain", Plain()),
         (" PLAIN ", Plain()),
+        ("Plain(count=4)", Plain(4)),
         ("plain()", Plain()),
         ("plain(count=4)", Plain(4)),
         ("plain(count=-4, share=1)", Plain(-4, 1.0)),
@@ -110,6 +111,7 @@ def test_large_whole_numbers_keep_their_digits() -> None:
     ("spec", "message"),
     [
         ("plane", "no method is called 'plane'; did you mean 'plain'?"),
+        ("pl_ain", "no method is called 'pl_ain'; did you mean 'plain'?"),
         ("plain(cuont=1)", "no setting of method 'plain' is called 'cuont'; did you mean 'count'?"),
         ("plain(count=1.5)", "plain: count is 1.5; a whole number is expected"),
         ("plain(count=yes)", "plain: count is 'yes'; a whole number is expected"),
@@ -211,6 +213,22 @@ class Settled:
 
     def __post_init__(self) -> None:
         settle(self)
+
+
+@dataclass(frozen=True)
+class Limited:
+    name: ClassVar[str] = "limited"
+    share: float | None = setting(0.5, "a share", within=(0, 1))
+
+    def __post_init__(self) -> None:
+        settle(self)
+
+
+def test_a_setting_stays_within_its_limits() -> None:
+    assert (Limited().share, Limited(1).share, Limited(None).share) == (0.5, 1.0, None)
+    for share in (-0.1, 1.5):
+        with pytest.raises(BadInput, match=f"^limited: share is {share}; a number from 0 to 1"):
+            Limited(share)
 
 
 def test_fields_settle_to_their_types() -> None:

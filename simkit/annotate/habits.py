@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ from simkit.annotate.people.voting import Rates, Share, check_names, for_names, 
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.files import readable
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 SHARES = ("miss", "false_alarm", "unsure_present", "unsure_absent", "unsure_yes")
 BY_CLASS = SHARES[:4]
@@ -37,51 +37,36 @@ class Habits:
     the questions nobody is sure; `unsure_yes` then stands for the class's rate: all err together.
     """
 
-    miss: Share = field(
-        default=0.0,
-        metadata={"help": "share of present classes overlooked; one for all or one per class"},
+    miss: Share = setting(0.0, "share of present classes overlooked; one for all or one per class")
+    false_alarm: Share = setting(
+        0.0, "share of absent classes reported; one for all or one per class"
     )
-    false_alarm: Share = field(
-        default=0.0,
-        metadata={"help": "share of absent classes reported; one for all or one per class"},
+    workers: int | None = setting(None, "people who answer each question")
+    vote: Literal["majority", "union"] = setting(
+        "majority", "yes by more than half of the people, or by any of them (union)"
     )
-    workers: int | None = field(default=None, metadata={"help": "people who answer each question"})
-    vote: Literal["majority", "union"] = field(
-        default="majority",
-        metadata={"help": "yes by more than half of the people, or by any of them (union)"},
+    quorum: int | None = setting(None, "yes by at least so many people, whatever vote says")
+    unsure_present: Share = setting(
+        0.0, "share of present classes of which nobody is sure; all or per class"
     )
-    quorum: int | None = field(
-        default=None, metadata={"help": "yes by at least so many people, whatever vote says"}
+    unsure_absent: Share = setting(
+        0.0, "share of absent classes of which nobody is sure; all or per class"
     )
-    unsure_present: Share = field(
-        default=0.0,
-        metadata={"help": "share of present classes of which nobody is sure; all or per class"},
+    unsure_yes: float = setting(0.5, "how often a person says yes where nobody is sure")
+    miss_by_person: tuple[float, ...] | None = setting(
+        None, "a pool: each person's odds of a miss, as multiples of the ordinary"
     )
-    unsure_absent: Share = field(
-        default=0.0,
-        metadata={"help": "share of absent classes of which nobody is sure; all or per class"},
+    false_alarm_by_person: tuple[float, ...] | None = setting(
+        None, "a pool: each person's odds of a false alarm, as multiples"
     )
-    unsure_yes: float = field(
-        default=0.5, metadata={"help": "how often a person says yes where nobody is sure"}
+    work_by_person: tuple[int, ...] | None = setting(
+        None, "a pool: how often each person answers, beside the others"
     )
-    miss_by_person: tuple[float, ...] | None = field(
-        default=None,
-        metadata={"help": "a pool: each person's odds of a miss, as multiples of the ordinary"},
+    roster: Literal["question", "image"] = setting(
+        "question", "whether a pool's people are drawn for each question or each image"
     )
-    false_alarm_by_person: tuple[float, ...] | None = field(
-        default=None,
-        metadata={"help": "a pool: each person's odds of a false alarm, as multiples"},
-    )
-    work_by_person: tuple[int, ...] | None = field(
-        default=None,
-        metadata={"help": "a pool: how often each person answers, beside the others"},
-    )
-    roster: Literal["question", "image"] = field(
-        default="question",
-        metadata={"help": "whether a pool's people are drawn for each question or each image"},
-    )
-    classes: tuple[str, ...] | None = field(
-        default=None, metadata={"help": "names of the classes the rates per class are of"}
+    classes: tuple[str, ...] | None = setting(
+        None, "names of the classes the rates per class are of"
     )
 
     def __post_init__(self) -> None:

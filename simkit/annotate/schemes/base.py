@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.registry import Registry
 
 if TYPE_CHECKING:
@@ -63,33 +62,3 @@ get = schemes.__getitem__
 make = schemes.make
 names = schemes.names
 spell = schemes.spell
-
-
-def check_share(scheme: Scheme, field: str, *, least: float = 0) -> None:
-    """Raise BadInput unless this field is a share of at least `least`."""
-    value = getattr(scheme, field)
-    if not least <= value <= 1:
-        start = f"{least:f}" if least else "0"
-        raise BadInput(
-            f"{scheme.name}: {field} is {value!r}; a share from {start} to 1 is expected"
-        )
-
-
-def check_count(scheme: Scheme, field: str, *, least: int = 1) -> None:
-    """Raise BadInput unless this field counts something: from `least` to MOST."""
-    value = getattr(scheme, field)
-    if value < least:
-        raise BadInput(
-            f"{scheme.name}: {field} is {value!r}; a whole number from {least} on is expected"
-        )
-    if value > MOST:
-        raise BadInput(f"{scheme.name}: {field} is {value!r}; at most {MOST:,} is expected")
-
-
-def check_number(scheme: Scheme, field: str, *, most: int) -> None:
-    """Raise BadInput unless this field is a number from 0 to `most`."""
-    value = getattr(scheme, field)
-    if not 0 <= value <= most:
-        raise BadInput(
-            f"{scheme.name}: {field} is {value!r}; a number from 0 to {most:,} is expected"
-        )

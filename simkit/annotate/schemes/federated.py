@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.annotate.asking.searching import LEAST_PRECISION
-from simkit.annotate.schemes.base import MOST, check_count, check_number, check_share, register
+from simkit.annotate.schemes.base import MOST, register
 from simkit.chance import Chance
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -50,36 +50,31 @@ class Federated:
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 
-    per_class: int = field(
-        default=100,
-        metadata={"help": "present labels of the class with most; goals of others fall off"},
+    per_class: int = setting(
+        100, "present labels of the class with most; goals of others fall off", within=(1, MOST)
     )
-    exponent: float = field(
-        default=1.0,  # assumption: a tail like that of word frequencies
-        metadata={"help": "how fast the goals fall with the rank of the class; 0: all are equal"},
+    # assumption: a tail like that of word frequencies
+    exponent: float = setting(
+        1.0,
+        "how fast the goals fall with the rank of the class; 0: all are equal",
+        within=(0, STEEPEST),
     )
-    ratio: float = field(
-        default=1.0, metadata={"help": "absent labels for each present one that is sought"}
+    ratio: float = setting(
+        1.0, "absent labels for each present one that is sought", within=(0, 10**6)
     )
-    search: Literal["proposals", "random"] = field(
-        default="proposals",
-        metadata={"help": "look through a machine's candidates, or through images as they come"},
+    search: Literal["proposals", "random"] = setting(
+        "proposals", "look through a machine's candidates, or through images as they come"
     )
-    precision: float = field(
-        default=0.5,  # assumption: every second candidate of a good detector is right
-        metadata={"help": "share of the candidates that show the class (search=proposals)"},
+    # assumption: every second candidate of a good detector is right
+    precision: float = setting(
+        0.5,
+        "share of the candidates that show the class (search=proposals)",
+        within=(LEAST_PRECISION, 1),
     )
-    keep_looks: bool = field(
-        default=False,
-        metadata={"help": "keep all answers that were paid for, not those sought alone"},
-    )
+    keep_looks: bool = setting(False, "keep all answers that were paid for, not those sought alone")
 
     def __post_init__(self) -> None:
         settle(self)
-        check_count(self, "per_class")
-        check_number(self, "exponent", most=STEEPEST)
-        check_number(self, "ratio", most=10**6)
-        check_share(self, "precision", least=LEAST_PRECISION)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         L = crowd.shape[1]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
 from simkit.annotate.asking.searching import LEAST_PRECISION
-from simkit.annotate.schemes.base import check_count, check_share, register
+from simkit.annotate.schemes.base import MOST, register
 from simkit.chance import Chance
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -45,27 +45,24 @@ class FixedPerClass:
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 
-    per_class: int = field(
-        default=100,  # the paper: 20 to 2,000 on COCO, and 1,000 in the code's own example
-        metadata={"help": "present and absent labels for each class"},
+    # the paper: 20 to 2,000 on COCO, and 1,000 in the code's own example
+    per_class: int = setting(100, "present and absent labels for each class", within=(1, MOST))
+    search: Literal["proposals", "random"] = setting(
+        "proposals", "look through a machine's candidates, or through images as they come"
     )
-    search: Literal["proposals", "random"] = field(
-        default="proposals",
-        metadata={"help": "look through a machine's candidates, or through images as they come"},
+    # assumption: every second candidate of a good detector is right
+    precision: float = setting(
+        0.5,
+        "share of the candidates that show the class (search=proposals)",
+        within=(LEAST_PRECISION, 1),
     )
-    precision: float = field(
-        default=0.5,  # assumption: every second candidate of a good detector is right
-        metadata={"help": "share of the candidates that show the class (search=proposals)"},
-    )
-    keep_looks: bool = field(
-        default=False,  # False: the paper's FPC
-        metadata={"help": "keep all answers that were paid for, not per_class of each kind"},
+    # False: the paper's FPC
+    keep_looks: bool = setting(
+        False, "keep all answers that were paid for, not per_class of each kind"
     )
 
     def __post_init__(self) -> None:
         settle(self)
-        check_count(self, "per_class")
-        check_share(self, "precision", least=LEAST_PRECISION)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         classes = np.arange(crowd.shape[1])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.schemes.base import check_number, check_share, register
+from simkit.annotate.schemes.base import register
 from simkit.chance import Chance
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -41,20 +41,18 @@ class FractionOfPositives:
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 
-    keep: float = field(
-        default=0.1,  # the papers: 0.05 to 0.9
-        metadata={"help": "share of all present (image, class) pairs that is named"},
+    # the papers: 0.05 to 0.9
+    keep: float = setting(
+        0.1, "share of all present (image, class) pairs that is named", within=(0, 1)
     )
-    ratio: float | None = field(
-        default=None,
-        metadata={"help": "absent labels for each present one; none: 1 to 1.5, drawn by the seed"},
+    ratio: float | None = setting(
+        None,
+        "absent labels for each present one; none: 1 to 1.5, drawn by the seed",
+        within=(0, MOST),
     )
 
     def __post_init__(self) -> None:
         settle(self)
-        check_share(self, "keep")
-        if self.ratio is not None:
-            check_number(self, "ratio", most=MOST)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         kept = crowd.name_share(self.keep, chance=chance.of("present"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from simkit.annotate.schemes.base import register
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -40,12 +40,11 @@ class KnowledgeGraph:
     needs_hierarchy: ClassVar[bool] = True
     needs_boxes: ClassVar[bool] = False
 
-    mode: Literal["verify", "truth", "path-only"] = field(
-        default="verify",  # the paper leaves open what becomes of classes beside the path
-        metadata={
-            "help": "asked beside the path: siblings and top classes (verify), every class (truth) "
-            "or nothing (path-only)"
-        },
+    # the paper leaves open what becomes of classes beside the path
+    mode: Literal["verify", "truth", "path-only"] = setting(
+        "verify",
+        "asked beside the path: siblings and top classes (verify), every class (truth) "
+        "or nothing (path-only)",
     )
 
     def __post_init__(self) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.schemes.base import Scheme, check_share, make, register, schemes, spell
+from simkit.annotate.schemes.base import Scheme, make, register, schemes, spell
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -38,15 +38,11 @@ class Mixed:
     )
     amount: ClassVar[str | None] = None
 
-    share: float = field(default=0.2, metadata={"help": "share of images labelled completely"})
-    rest: str = field(
-        default=spell(SinglePositive()),
-        metadata={"help": "the scheme by which the others are labelled"},
-    )
+    share: float = setting(0.2, "share of images labelled completely", within=(0, 1))
+    rest: str = setting(spell(SinglePositive()), "the scheme by which the others are labelled")
 
     def __post_init__(self) -> None:
         settle(self)
-        check_share(self, "share")
         rest = self._rest()
         if rest.name == self.name or not (rest.amount is None or rest.name in NESTED):
             raise BadInput(

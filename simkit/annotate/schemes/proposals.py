@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from simkit.annotate.asking.machine import Machine
-from simkit.annotate.schemes.base import check_number, check_share, register
+from simkit.annotate.schemes.base import register
 from simkit.chance import Chance
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -44,29 +44,24 @@ class Proposals:
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 
-    per_image: float = field(
-        default=7.0,  # OpenImages V6: 59.9 M image-level labels of 9.2 M images
-        metadata={"help": "candidates for an image, on average"},
+    # OpenImages V6: 59.9 M image-level labels of 9.2 M images
+    per_image: float = setting(7.0, "candidates for an image, on average", within=(0, MOST_EACH))
+    # assumption
+    recall: float = setting(
+        0.8, "share of what is present that can be proposed at all (an assumption)", within=(0, 1)
     )
-    recall: float = field(
-        default=0.8,  # assumption
-        metadata={"help": "share of what is present that can be proposed at all (an assumption)"},
+    # assumption: every second candidate of a good classifier is right
+    precision: float = setting(
+        0.5, "share of the candidates that show the class, where enough is there", within=(0, 1)
     )
-    precision: float = field(
-        default=0.5,  # assumption: every second candidate of a good classifier is right
-        metadata={"help": "share of the candidates that show the class, where enough is there"},
-    )
-    skew: float = field(
-        default=0.0,
-        metadata={"help": "how unequally classes are proposed; 0: all alike, 2: some hardly ever"},
+    skew: float = setting(
+        0.0,
+        "how unequally classes are proposed; 0: all alike, 2: some hardly ever",
+        within=(0, STEEPEST),
     )
 
     def __post_init__(self) -> None:
         settle(self)
-        check_number(self, "per_image", most=MOST_EACH)
-        check_share(self, "recall")
-        check_share(self, "precision")
-        check_number(self, "skew", most=STEEPEST)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         crowd.expect(len(crowd.images) * min(self.per_image, crowd.shape[1]) * 0.9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.annotate.asking.searching import spread
-from simkit.annotate.schemes.base import check_share, register
+from simkit.annotate.schemes.base import register
 from simkit.chance import Chance, threshold
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -41,13 +41,12 @@ class RandomPerAnnotation:
     needs_hierarchy: ClassVar[bool] = False
     needs_boxes: ClassVar[bool] = False
 
-    keep: float = field(
-        default=0.1, metadata={"help": "share of all (image, class) pairs that are asked about"}
+    keep: float = setting(
+        0.1, "share of all (image, class) pairs that are asked about", within=(0, 1)
     )
 
     def __post_init__(self) -> None:
         settle(self)
-        check_share(self, "keep")
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         N, L = crowd.shape

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simkit.annotate.schemes.base import check_count, register
+from simkit.annotate.schemes.base import MOST, register
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.registry import settle
+from simkit.registry import setting, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -39,21 +39,17 @@ class SinglePositive:
     )
     needs_hierarchy: ClassVar[bool] = False
 
-    positives: int = field(default=1, metadata={"help": "present classes named in each image"})
-    negatives: int = field(default=0, metadata={"help": "absent classes found in each image"})
-    bias: Literal["none", "size", "centre"] = field(
-        default="none",
-        metadata={"help": "what is named first: anything, large objects or central ones (boxes)"},
+    positives: int = setting(1, "present classes named in each image", within=(0, MOST))
+    negatives: int = setting(0, "absent classes found in each image", within=(0, MOST))
+    bias: Literal["none", "size", "centre"] = setting(
+        "none", "what is named first: anything, large objects or central ones (boxes)"
     )
-    keep_looks: bool = field(
-        default=False,
-        metadata={"help": "keep all answers that were paid for, the present ones met too"},
+    keep_looks: bool = setting(
+        False, "keep all answers that were paid for, the present ones met too"
     )
 
     def __post_init__(self) -> None:
         settle(self)
-        check_count(self, "positives", least=0)
-        check_count(self, "negatives", least=0)
 
     @property
     def needs_boxes(self) -> bool:
