@@ -241,8 +241,8 @@ assert not loss_at(aware, "csl(top_k=2, eta=0.5)", "unknown", 1, -6)["selected"]
 # the batch.
 
 # %%
-from simkit.learn.aids.prepare import prepare
-from simkit.learn.methods import make
+from simkit import prepare
+from simkit.methods import make
 
 se = make("se")
 task = prepare(scene.task, se)

@@ -45,11 +45,10 @@ quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
 data = f"scenes:images={600 if quick else 3000}"
 
 # %%
-from simkit import Source, open_source
+from simkit import Source, open_source, prepare
 from simkit.analysis import label_distances, reached, temperatures
 from simkit.analysis import temperature_curves as curves
-from simkit.learn.aids.prepare import prepare
-from simkit.learn.methods import Task, make
+from simkit.methods import Task, make
 
 scenes = open_source(Source(data, ("train",), ("pooled",), "scenes-net"))
 truth, features = scenes.truth("train"), scenes.inputs("train", "pooled")
@@ -91,7 +90,7 @@ show("neighbours", pictures=tuple(read(near[1]["row"].to_numpy())))(near[1])
 # Neighbours share more classes than chance would have it. That is what makes them worth asking:
 
 # %%
-from simkit.embed.neighbours import Neighbours
+from simkit import Neighbours
 
 close = task.aid(Neighbours).index[task.rows, :10]
 shared = [truth.rows(task.rows) & truth.rows(close[:, k]) for k in (0, 9)]
@@ -107,7 +106,7 @@ print(f"and {base:.0%} in a picture drawn by lot")
 # in which it is known to be. Two classes are near if their medians are.
 
 # %%
-from simkit.embed.medians import LabelMedians
+from simkit import LabelMedians
 
 between = label_distances(task.aid(LabelMedians).psi, labels.classes)
 show("label-distances")(between)

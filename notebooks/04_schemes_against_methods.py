@@ -39,8 +39,7 @@ import torch
 from IPython.display import display
 
 import simkit
-from simkit import Grid, Pictures, demo_grid, methods
-from simkit.learn.train import Settings
+from simkit import Grid, Pictures, Settings, demo_grid, methods
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"

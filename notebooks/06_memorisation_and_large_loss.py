@@ -48,11 +48,10 @@ folder = tempfile.TemporaryDirectory()
 os.chdir(folder.name)
 
 # %%
-from simkit import Grid, Source, open_source
+from simkit import Grid, Settings, Source, open_source
 from simkit import demo_grid as demo
-from simkit.data.pieces.scene_layout import OBJECTS
-from simkit.learn.methods import Task
-from simkit.learn.train import Settings
+from simkit.data.scenes import OBJECTS
+from simkit.methods import Task
 
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison
 draw, draws = simkit.figures.make, 1 if quick else 5
@@ -91,11 +90,10 @@ for name, world in worlds.items():
 # LL-Ct makes of them). Truth, which no method sees, then says what kind of label it was.
 
 # %%
-from simkit import ImageTransform
+from simkit import ImageTransform, backbone
 from simkit import decoded_pictures as decoded
 from simkit.analysis import early_share as early
 from simkit.analysis import memorisation
-from simkit.embed.backbones import backbone
 
 few = simkit.data.open(f"scenes:images={40 if quick else 500}")
 some = objects.select(np.arange(len(few.truth["train"].images)))

@@ -50,7 +50,7 @@ from simkit import Source, interval, open_source
 from simkit.analysis import MapCourse as Course
 from simkit.analysis import activation, damage, models
 from simkit.analysis import damage_summary as summary
-from simkit.learn.methods import make
+from simkit.methods import make
 
 # %%
 warnings.simplefilter("ignore", UserWarning)  # they come again as notes of a comparison

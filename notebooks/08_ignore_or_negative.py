@@ -43,7 +43,7 @@ import pandas as pd
 import simkit
 from simkit import Grid, Source, open_source
 from simkit import demo_grid as demo
-from simkit.learn.methods import Task, make
+from simkit.methods import Task, make
 
 # %%
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
@@ -300,10 +300,8 @@ draw("score-pair", scheme=fixed, y="chromatic color")(both)
 # estimate.
 
 # %%
-from simkit.learn.aids.prepare import prepare
-from simkit.learn.aids.prior import ClassPrior
-from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.train import train_stack
+from simkit import ClassPrior, prepare, train_stack
+from simkit.metrics import average_precision, mean_ap
 
 known = ClassPrior(share, truth.classes)
 test, right = scenes.inputs("test", "pooled"), scenes.truth("test").present

@@ -176,9 +176,9 @@ assert quick or (f1_gap["verify", "se"]["gap_high"] < -0.03 and not f1_gap["trut
 # SE takes an unknown label for what is nearest. How often is it right?
 
 # %%
+from simkit import prepare
 from simkit.analysis import reached
-from simkit.learn.aids.prepare import prepare
-from simkit.learn.methods import Task, make
+from simkit.methods import Task, make
 
 reach = {}
 for mode in schemes:

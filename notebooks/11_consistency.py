@@ -166,10 +166,9 @@ assert quick or not any(gaps[name]["significant"] for name in (*tried[4:6], trie
 # then 8 for all of the network, where the paper has 25.
 
 # %%
-from simkit import ImageTransform
+from simkit import ImageTransform, Settings
 from simkit.analysis import HeatMaps, from_pixels, heat_maps, located
-from simkit.learn.methods import make
-from simkit.learn.steps.optim import Settings
+from simkit.methods import make
 
 # %%
 few = simkit.data.open(f"scenes:images={80 if quick else 600},val=1,test={60 if quick else 1000}")
@@ -194,7 +193,7 @@ nets = [
 tuned, kept = nets[0], watched[0]
 
 # %%
-from simkit.learn.feeding.inputs import ImageInputs
+from simkit import ImageInputs
 
 seen = few.truth["test"], few.boxes["test"]
 pixels = ImageInputs(few.pictures["test"])
@@ -319,7 +318,7 @@ print(f"large minus small: {told.format(interval(lost['large'] - lost['small']))
 assert quick or interval(lost["large"] - lost["small"]).low > 0
 
 # %%
-from simkit.learn.metrics import average_precision, mean_ap, top1
+from simkit.metrics import average_precision, mean_ap, top1
 
 parts = positives(nets, pixels, seen[0], counts=(2, 3), classes=few.leaves)
 parts = parts.groupby(["method", "part"])["map"].mean()

@@ -1,7 +1,10 @@
 from simkit import analysis as analysis
 from simkit import data as data
 from simkit import figures as figures
-from simkit.annotate import schemes as schemes
+from simkit import formats as formats
+from simkit import methods as methods
+from simkit import metrics as metrics
+from simkit import schemes as schemes
 from simkit.annotate.budget import amount_for as amount_for
 from simkit.annotate.evaluation import evaluation_set as evaluation_set
 from simkit.annotate.habits import Habits as Habits
@@ -13,11 +16,8 @@ from simkit.embed.backbones import backbone as backbone
 from simkit.embed.medians import LabelMedians as LabelMedians
 from simkit.embed.neighbours import Neighbours as Neighbours
 from simkit.errors import BadInput as BadInput
-from simkit.labels import formats as formats
 from simkit.labels.partial import PartialLabels as PartialLabels
 from simkit.labels.truth import Truth as Truth
-from simkit.learn import methods as methods
-from simkit.learn import metrics as metrics
 from simkit.learn.aids.prepare import prepare as prepare
 from simkit.learn.aids.prior import ClassPrior as ClassPrior
 from simkit.learn.feeding.inputs import FeatureInputs as FeatureInputs

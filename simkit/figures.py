@@ -1,5 +1,4 @@
 """Figures by name: see `simkit.study.figures`."""
 
-from simkit.study.figures import Figure, get, make, names, register, spell
-
-__all__ = ["Figure", "get", "make", "names", "register", "spell"]
+from simkit.study.figures import *  # noqa: F403
+from simkit.study.figures import __all__ as __all__
