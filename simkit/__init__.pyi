@@ -23,7 +23,9 @@ from simkit.learn.aids.prior import ClassPrior as ClassPrior
 from simkit.learn.feeding.inputs import FeatureInputs as FeatureInputs
 from simkit.learn.feeding.inputs import ImageInputs as ImageInputs
 from simkit.learn.methods import Task as Task
+from simkit.learn.predict import predict as predict
 from simkit.learn.steps.optim import Settings as Settings
+from simkit.learn.train import Trained as Trained
 from simkit.learn.train import train as train
 from simkit.learn.train import train_stack as train_stack
 from simkit.planning.pilot import plan_pilot as plan_pilot

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from simkit.embed.backbones import BACKBONES
+from simkit.embed.backbones import backbone as load_backbone
+from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.history import History
@@ -20,6 +24,7 @@ from simkit.learn.methods.base import Around, Method, make, spell
 from simkit.learn.trained import Trained
 
 _FORM = "simkit model 1"
+_BY_NAME = {"its own": None, "imagenet": "imagenet", "random": "random"}  # weights of a backbone
 _CURVES = ("validation", "validation_plain", "head_losses", "head_validation")
 
 
@@ -56,9 +61,7 @@ def load(folder: str | PathLike[str], *, backbone: nn.Module | None = None) -> T
             f"{folder} holds weights of another model than its model.json describes; save it again"
         )
     if facts["backbone"] and backbone is None:
-        raise BadInput(
-            f"{folder} holds a fine-tuned model; give load(..., backbone=...) its backbone"
-        )
+        backbone = backbone_of(facts["history"]["settings"])
     head = Head(tensors["model.head.weight"], tensors["model.head.bias"])
     model = Model(head, backbone=backbone if facts["backbone"] else None)
     method = make(facts["method"])
@@ -82,6 +85,21 @@ def load(folder: str | PathLike[str], *, backbone: nn.Module | None = None) -> T
         history=history,
         **curves,
     )
+
+
+def backbone_of(settings: Mapping[str, Any]) -> Backbone:
+    """The backbone that the settings of a model name.
+
+    Raises BadInput for one of one's own and where its weights came from a file: their name alone
+    does not find them again, and a file may say how a network pads its images.
+    """
+    name, weights = settings.get("backbone"), str(settings.get("weights"))
+    if name not in BACKBONES or not (weights in _BY_NAME or weights.startswith("IMAGENET")):
+        raise BadInput(
+            f"the model was trained with backbone {name!r} and weights {weights!r}, which are not "
+            "found by name; give backbone=simkit.backbone(name, weights)"
+        )
+    return load_backbone(name, _BY_NAME.get(weights, weights))
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:

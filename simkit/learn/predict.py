@@ -1,0 +1,117 @@
+"""Scores of a trained model as a table of images and classes."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from torch import nn
+
+from simkit.data import Dataset
+from simkit.data import open as open_data
+from simkit.data.dataset import WHOLE
+from simkit.embed.features.features import Kind, extract
+from simkit.embed.networks.base import Backbone
+from simkit.errors import BadInput
+from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.feeding.pictures import sized
+from simkit.learn.saved.checkpoint import backbone_of
+from simkit.learn.trained import Trained
+from simkit.progress import Progress, silent
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def predict(
+    model: Trained | str | PathLike[str],
+    data: Any,
+    *,
+    split: str | None = None,
+    backbone: nn.Module | None = None,
+    unreadable: Literal["stop", "skip"] = "stop",
+    device: str = "auto",
+    progress: Progress = silent,
+) -> pd.DataFrame:
+    """Score images by a trained model.
+
+    Parameters
+    ----------
+    model
+        What `train` returned, or a folder that `Trained.save` or `simkit train --out` wrote.
+    data
+        A data set or its text, such as ``"folder:photos,labels=none"``; or inputs of the kind that
+        the model was trained on: `FeatureInputs` or an array of features (N, D) or (N, D, h, w),
+        `ImageInputs` or uint8 images (N, 3, H, W).
+    split
+        Of a data set: the split to score; by default all of them, one after the other.
+    backbone
+        The network that gives the features of a data set, or that a fine-tuned model is loaded
+        into; by default the one that the model names, where its weights can be had by that name.
+        If training had images of another size than usual, give
+        ``simkit.backbone(name, weights, size=...)``.
+    unreadable
+        "stop" at an image that cannot be read, or "skip" it: its scores are nan (features only).
+    device
+        "auto", "cpu", "cuda" or "cuda:1".
+    progress
+        Called with (images done, images) while features are computed or images decoded.
+
+    Returns
+    -------
+    pandas.DataFrame
+        (N, L) float32 logits, the higher the likelier; ``1 / (1 + exp(-scores))`` lies in 0 to 1.
+        The index holds image ids (rows, for arrays), the columns are the classes.
+
+    Raises
+    ------
+    BadInput
+        For inputs that the model was not trained on, data without images, and a backbone that is
+        neither given nor named by the model.
+    """
+    import pandas as pd
+
+    if not isinstance(model, Trained):
+        model = Trained.load(model, backbone=backbone)
+    if isinstance(data, str):
+        data = open_data(data)
+    if not isinstance(data, Dataset):
+        scores = model.scores(_as_inputs(data), device=device)
+        return pd.DataFrame(scores, columns=pd.Index(model.classes, name="class"))
+    trained = model.model.backbone
+    network = cast(Backbone, trained or backbone or backbone_of(model.history.settings))
+    kind: Kind = "maps" if model.method.needs.maps else "pooled"
+    tables = []
+    for name in _splits(data, split):
+        lost = np.zeros(0, np.int64)
+        inputs: FeatureInputs | ImageInputs
+        if trained is not None:
+            inputs = ImageInputs(sized(data.pictures[name], network.size, progress=progress))
+        else:
+            how: dict[str, Any] = {"unreadable": unreadable, "device": device}
+            features = extract(data, name, network, kinds=(kind,), progress=progress, **how)[kind]
+            inputs = FeatureInputs(cast(Any, features.values), features.id)
+            lost = np.array([image.row for image in features.skipped], np.int64)
+        scores = model.scores(inputs, device=device)
+        scores[lost] = np.nan
+        images = pd.Index(data.truth[name].images, name="image")
+        tables.append(pd.DataFrame(scores, images, pd.Index(model.classes, name="class")))
+    return pd.concat(tables)
+
+
+def _as_inputs(data: Any) -> Any:
+    if not isinstance(data, np.ndarray):
+        return data
+    return ImageInputs(data) if data.dtype == np.uint8 else FeatureInputs(data)
+
+
+def _splits(data: Dataset, split: str | None) -> list[str]:
+    splits = [name for name in data.pictures if name != WHOLE] if split is None else [split]
+    if not splits or not set(splits) <= set(data.pictures):
+        raise BadInput(
+            f"data set {data.name!r} has no images" + (f" for {split!r}" if split else "")
+            + f"; it has them for {', '.join(data.pictures) or 'no split'}; open it with its image "
+            "folder, or name another split"
+        )  # fmt: skip
+    return splits
