@@ -34,7 +34,7 @@ from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train
 from simkit.study.analysis.explaining import damage, damage_summary, models
 from simkit.study.analysis.locating import blind, pointing
-from simkit.study.sources import ImageTransform, Source, decoded, open_source
+from simkit.study.sources import ImageTransform, Source, decoded_pictures, open_source
 
 USES = (
     "full",
@@ -107,7 +107,9 @@ def objects(boxes: Boxes) -> Boxes:
 def fine_tuned() -> list[str]:
     """Damage on `scenes` where the network learns along."""
     net, data = backbone("scenes-net"), simkit.data.open("scenes:images=1000,test=400")
-    pictures = {s: ImageTransform().inputs(decoded(data, s, net.size)) for s in ("train", "test")}
+    pictures = {
+        s: ImageTransform().inputs(decoded_pictures(data, s, net.size)) for s in ("train", "test")
+    }
     truth, lines = data.truth["train"], ["| model | mAP |", "|---|--:|"]
     trained: dict[str, Trained] = {}
     for name in ("full", "an", "an+boostlu(train=false)"):

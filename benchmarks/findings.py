@@ -25,7 +25,7 @@ import numpy as np
 import simkit.data
 from simkit.history import versions
 from simkit.study.compare import compare
-from simkit.study.grid import Grid, demo
+from simkit.study.grid import Grid, demo_grid
 from simkit.study.statistics import interval
 
 METHODS = ("an", "ignore", "ll-r", "lsan")
@@ -64,7 +64,7 @@ def main() -> None:
     wants = parser.parse_args()
     schemes = (*ALWAYS, *(f"fpc(per_class={k})" for k in PER_CLASS[wants.what]), "full-subset")
     with tempfile.TemporaryDirectory() as folder:
-        source: dict[str, Any] = {"data": "scenes", "train": demo().train}
+        source: dict[str, Any] = {"data": "scenes", "train": demo_grid().train}
         if wants.what == "photographs":
             source = photographs(Path(folder))  # with the trainer's default settings
         grid = Grid(schemes=schemes, methods=METHODS, draws=5, **source)

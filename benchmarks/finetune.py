@@ -198,8 +198,7 @@ def main() -> None:
         equal=equal,
         ratios={row["case"]: row["ratio"] for row in rows} | gpu.get("ratios", {}),
         sizes=shapes | gpu.get("sizes", {}),
-        memory_mb={"finetune": measuring.peak_mb()}
-        | gpu.get("memory_mb", {}),
+        memory_mb={"finetune": measuring.peak_mb()} | gpu.get("memory_mb", {}),
         rows=rows,
         times_an=steps,
         compiled=graphs,

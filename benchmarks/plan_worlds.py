@@ -33,7 +33,7 @@ from simkit.annotate.prices import cost
 from simkit.annotate.simulate import simulate
 from simkit.learn.steps.optim import Settings
 from simkit.study.compare import compare
-from simkit.study.grid import Grid, demo
+from simkit.study.grid import Grid, demo_grid
 
 SCHEMES = ("single-positive", "rpa", "fpc", "fraction-of-positives", "full-subset")
 METHODS = ("an", "ignore", "lsan", "ll-r", "csl")
@@ -89,7 +89,7 @@ def grid(world: World, images: int, folder: Path) -> Grid:
 def _source(world: World, images: int, folder: Path) -> dict[str, Any]:
     folder.mkdir(parents=True, exist_ok=True)
     if world.name == "scenes":
-        return {"data": f"scenes:images={images}", "train": demo().train}
+        return {"data": f"scenes:images={images}", "train": demo_grid().train}
     rate = 0.01 if world.name == "photographs" else 0.03
     epochs = min(60, max(12, 12 * ENOUGH // images))
     train = Settings(epochs=epochs, batch_size=32, lr=rate, schedule="cosine")

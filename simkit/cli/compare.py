@@ -102,7 +102,7 @@ def command(
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
     """  # fmt: skip
     from simkit.study.compare import compare
-    from simkit.study.grid import Grid, demo
+    from simkit.study.grid import Grid, demo_grid
     from simkit.study.report import grouped
 
     if scheduler and workers:
@@ -114,7 +114,7 @@ def command(
         raise BadInput(
             "--dry-run plans for this machine, not for a scheduler; leave --scheduler out"
         )
-    grid = demo(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
+    grid = demo_grid(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
     if fair:
         grid = replace(grid, fair=True, settings={})
     if dry_run:

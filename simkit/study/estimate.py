@@ -77,8 +77,7 @@ class Estimate:
         lines = [
             f"plan: {_counted(self.schemes, 'scheme')}{limits} x "
             f"{_counted(self.methods, 'method')} x {_counted(self.draws, 'draw')}: "
-            f"{_counted(self.runs, 'training')}"
-            + (f", and {' and '.join(also)}" if also else ""),
+            f"{_counted(self.runs, 'training')}" + (f", and {' and '.join(also)}" if also else ""),
             f"{share}{_counted(self.jobs, 'job')}{finished}; with --part at most "
             f"{_counted(self.parts, 'part')} can have work",
         ]

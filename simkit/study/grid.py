@@ -445,7 +445,7 @@ class Grid:
 _TABLES = {"train": Settings, "habits": Habits, "tuning": Tuning, "pictures": Pictures}
 
 
-def demo(*, seed: int | None = None) -> Grid:
+def demo_grid(*, seed: int | None = None) -> Grid:
     """The grid that ships with simkit; it needs no data and takes minutes on two cores."""
     return Grid.load(DEMO, seed=seed)
 

@@ -1,8 +1,8 @@
 """The runs of a comparison: one row each, as a pandas table and as files.
 
-    >>> runs = simkit.open_runs("runs/")  # or runs = simkit.compare(...)
-    >>> runs.table.groupby("method")["map"].mean()
-    >>> runs.reference  # the trainings on complete labels
+>>> runs = simkit.open_runs("runs/")  # or runs = simkit.compare(...)
+>>> runs.table.groupby("method")["map"].mean()
+>>> runs.reference  # the trainings on complete labels
 """
 
 from __future__ import annotations

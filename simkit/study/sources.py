@@ -298,7 +298,7 @@ def warn_of_scenes_net(data: Dataset, backbone: str) -> None:
         )
 
 
-def decoded(data: Dataset, split: str, size: int, **how: Any) -> SizedPictures:
+def decoded_pictures(data: Dataset, split: str, size: int, **how: Any) -> SizedPictures:
     """All images of a split, `size` by `size` pixels; further arguments are those of `sized`.
 
     Raises BadInput if there are no images, or one cannot be read.
@@ -475,7 +475,7 @@ def _pixels(
     sides = dict.fromkeys(net.size for net in networks.values())
     options: dict[str, Any] = {"cache": cache_folder(), "progress": progress}
     pictures = {
-        (split, side): decoded(data, split, side, **options)
+        (split, side): decoded_pictures(data, split, side, **options)
         for split in source.splits
         for side in sides
     }

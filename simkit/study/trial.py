@@ -43,7 +43,7 @@ from simkit.study.sources import (
     ImageTransform,
     Source,
     StudyData,
-    decoded,
+    decoded_pictures,
     kind_of,
     labels_of_train,
     open_source,
@@ -264,7 +264,7 @@ class _Bench:
     def _inputs(self, study: StudyData, split: str) -> ImageInputs | FeatureInputs:
         if self.network is None or self.transform is None:
             return study.inputs(split, kind_of(spell(self.method)))
-        return self.transform.inputs(decoded(self.data, split, self.network.size))
+        return self.transform.inputs(decoded_pictures(self.data, split, self.network.size))
 
     def task(self, labels: PartialLabels) -> Task:
         """The task, with side information from features for fine-tuning."""

@@ -25,7 +25,7 @@ def written(folder, text, name="grid.toml"):
 
 
 def test_the_shipped_grid_covers_schemes_methods_and_three_budgets():
-    grid = grids.demo(seed=7)
+    grid = grids.demo_grid(seed=7)
     assert grid.data == "scenes" and grid.seed == 7 and len(grid.budgets) == 3
     assert {"single-positive", "rpa", "fpc", "knowledge-graph", "full-subset"} <= set(grid.schemes)
     assert {"an", "ignore", "ll-r"} <= set(grid.methods) and grid.draws >= 3

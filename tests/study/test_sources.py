@@ -254,7 +254,9 @@ def test_methods_see_crops_where_they_compare_views_and_maps_where_they_need_the
 
 def test_side_information_of_features_comes_from_cached_ones():
     labels = simkit.simulate(SCENES.truth["train"], "rpa")
-    task = Task(labels=labels, inputs=ImageTransform().inputs(sources.decoded(SCENES, "train", 32)))
+    task = Task(
+        labels=labels, inputs=ImageTransform().inputs(sources.decoded_pictures(SCENES, "train", 32))
+    )
     found = with_features(task, methods.make("se-i"), lambda: open_source(POOLED))
     assert found.inputs is task.inputs and isinstance(found.aids[0], Neighbours)
 

@@ -28,7 +28,7 @@ from simkit.study.analysis.checks import Methods
 from simkit.study.analysis.learning import innermost
 from simkit.study.cells import is_full
 from simkit.study.frames import frame
-from simkit.study.sources import ImageTransform, StudyData, decoded
+from simkit.study.sources import ImageTransform, StudyData, decoded_pictures
 
 Floats = NDArray[np.float64]
 Watch = Mapping[str, Sequence[Watcher]]  # watchers by the method's spelling
@@ -94,7 +94,7 @@ def from_pixels(
     The training of "Spatial Consistency Loss" (WACV 2023), section 4.1, in small.
     """
     net = backbone(network, weights or None, size=shown.size)
-    inputs = shown.inputs(decoded(data, "train", net.size))
+    inputs = shown.inputs(decoded_pictures(data, "train", net.size))
     training["backbone"] = net
     about = (StudyData(data, {}), inputs, methods, scheme, watch or {})
     return _train_each("from_pixels", *about, **training)
