@@ -219,10 +219,10 @@ def _test_images(plan: Plan) -> str:
     test, pool = plan.evidence.test, plan.evidence.pool.images
     if not test.small or test.images is None or test.half_width < KNOWN_TO:
         return ""
-    more = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
+    extra = math.ceil(test.images * ((test.half_width / KNOWN_TO) ** 2 - 1))
     complete = next(one for option, one in plan.curves.purchases.items() if option.complete)
-    price = dollars(more * float(complete.dollars[-1]) / pool)
-    return f" Label {more:,} more test images ({price}) to know mAP to ±{KNOWN_TO:g} points."
+    price = dollars(extra * float(complete.dollars[-1]) / pool)
+    return f" Label {extra:,} more test images ({price}) to know mAP to ±{KNOWN_TO:g} points."
 
 
 def _runners_up(plan: Plan) -> Table:
@@ -341,12 +341,12 @@ def _assumptions(plan: Plan) -> Iterator[str]:
 
 def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
     """The best purchase of a label option and method for ever more dollars."""
-    own = [one for one in plan.choice.every if one.pair == pair]
-    if not own:
+    purchases = [one for one in plan.choice.every if one.pair == pair]
+    if not purchases:
         return []
-    least, most = (limit(one.dollars for one in own) for limit in (min, max))
+    least, most = (limit(one.dollars for one in purchases) for limit in (min, max))
     levels = np.geomspace(least, most, STEPS) * (1 + 1e-9)
-    best = [max((c for c in own if c.dollars <= level), key=_median) for level in levels]
+    best = [max((c for c in purchases if c.dollars <= level), key=_median) for level in levels]
     return list({one.dollars: one for one in best}.values())
 
 

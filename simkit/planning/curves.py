@@ -273,12 +273,12 @@ class Curves:
             present, absent = bought.present[-1:], bought.absent[-1:]
         return self(pair, present, absent, times)[:, 0]
 
-    def _moved(self, pair: Pair, u: Array, more: Array) -> Array:
+    def _moved(self, pair: Pair, u: Array, times: Array) -> Array:
         """(R, M) error of shares moved to so many times as many images, logit mAP."""
         least, without = MOVED
-        far = np.sqrt(np.abs(np.log(more)) / np.log(10))
-        own = self._rng("moved", *map(str, pair)).standard_normal((SAMPLES, 1))
-        return (least + without * (1 - u)) * far * (own + self._moves[:, None]) / np.sqrt(2)
+        far = np.sqrt(np.abs(np.log(times)) / np.log(10))
+        noise = self._rng("moved", *map(str, pair)).standard_normal((SAMPLES, 1))
+        return (least + without * (1 - u)) * far * (noise + self._moves[:, None]) / np.sqrt(2)
 
     def _shared_gain(self, pair: Pair) -> Array:
         """(R, 1) part of the gain of complete labels from more images that the option shares."""
@@ -297,8 +297,8 @@ class Curves:
     def _means(self, scores: list[Array]) -> Array:
         """(R, K) means of scores (D,) over reweighted draws."""
         table = np.stack(scores, axis=1)
-        there = ~np.isnan(table)
-        total = self.weights @ there
+        measured = ~np.isnan(table)
+        total = self.weights @ measured
         mean = self.weights @ np.nan_to_num(table)
         return np.where(total > 0, mean / np.maximum(total, 1e-12), np.nanmean(table, axis=0))
 
@@ -411,8 +411,8 @@ def _between(x: Array, at: Array, rows: Array) -> Array:
 
 def _spread(scores: Array) -> float:
     """Standard deviation between draws; 0 for one."""
-    there = scores[~np.isnan(scores)]
-    return float(np.std(there, ddof=1)) if len(there) > 1 else 0.0
+    measured = scores[~np.isnan(scores)]
+    return float(np.std(measured, ddof=1)) if len(measured) > 1 else 0.0
 
 
 def reads_unknown_as_absent(method: str) -> bool:
@@ -432,8 +432,8 @@ def _base(method: str) -> str:
 
 def _mean_share(count: Array, whole: Array) -> Array:
     """(M,) mean over classes of count (M, L) / whole (L,)."""
-    there = whole > 0
-    return np.minimum(count[:, there] / whole[there], 1.0).mean(axis=1)
+    positive = whole > 0
+    return np.minimum(count[:, positive] / whole[positive], 1.0).mean(axis=1)
 
 
 _EXPONENTS = np.geomspace(0.3, 3.0, 9)

@@ -235,8 +235,9 @@ class Evidence:
     def stand_in_backbone(self) -> bool:
         """Whether features come from the network of `scenes`, and the pictures do not."""
         drawn = str(self.grid.get("data", "")).startswith("scenes")
-        own = self.grid.get("features") or self.grid.get("pictures")
-        return not drawn and not own and self.grid.get("backbone", "scenes-net") == "scenes-net"
+        precomputed = self.grid.get("features") or self.grid.get("pictures")
+        of_scenes = self.grid.get("backbone", "scenes-net") == "scenes-net"
+        return of_scenes and not drawn and not precomputed
 
 
 @dataclass(frozen=True, eq=False)
@@ -529,9 +530,9 @@ def _opened(first: _Folder, rows: _Rows) -> tuple[Pool, TestSet]:
         shares = rows.present[whole].mean(0) / max(rows.values[whole[0]]["images"], 1)
         pool = Pool(_stand_in(shares, rows.values[whole[0]]["images"], first.classes), scored,
                     opened=False)  # fmt: skip
-    own = data is not None and "test" in data.truth and data.truth["test"].id == ids["test"]
+    same_test = data is not None and "test" in data.truth and data.truth["test"].id == ids["test"]
     test = TestSet()
-    if own and data is not None:
+    if same_test and data is not None:
         test = TestSet.of(data, mean_ap, leaves, pool.truth.counts / pool.images)
     return pool, test
 

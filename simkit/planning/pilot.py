@@ -511,9 +511,9 @@ def _expect(plan: PilotPlan) -> str:
     names = [one.scheme for one in plan.steps]
     what = f"each of {len(names)} schemes ({', '.join(names)})" if names[1:] else "complete labels"
     missing = ", ".join(scheme for scheme in SCHEMES if scheme not in names)
-    more = f"; the details say why {missing} is left out" if missing else ""
+    remark = f"; the details say why {missing} is left out" if missing else ""
     return (
-        f"The start of a curve for {what} with each of {len(METHODS)} methods{more}. On "
+        f"The start of a curve for {what} with each of {len(METHODS)} methods{remark}. On "
         f"{plan.test_images:,} test images mAP is known to about ±{plan.half_width:.1f} points; "
         "two models can be told apart where they differ by more than "
         f"{PAIRED * plan.half_width:.1f}."

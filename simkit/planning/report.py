@@ -171,8 +171,8 @@ def terminal(page: Page, *, width: int = 100, details: bool = False) -> str:
     tables = (table for table in page.tables if table.rows)
     parts += [_titled(table.title, _drawn(table, width), wide) for table in tables]
     if not details:
-        more = " (more: simkit plan ... --details)" if page.details or page.command else ""
-        return "\n\n".join([*parts, more.strip()]).rstrip()
+        hint = " (more: simkit plan ... --details)" if page.details or page.command else ""
+        return "\n\n".join([*parts, hint.strip()]).rstrip()
     for section in page.details:
         parts.append(_titled(section.title, "\n\n".join(_section(section, width, wide)), wide))
     parts += [_titled("Command", _indented(page.command), wide)] if page.command else []

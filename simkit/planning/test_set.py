@@ -179,12 +179,13 @@ def _corrected(
         n: np.array([_mean_on_few(d, n, images) for d in APART.tolist()])
         for n in np.unique(shown[scored]).tolist()
     }
-    here = np.stack([by_count[n] for n in shown[scored].tolist()])
+    few_ap = np.stack([by_count[n] for n in shown[scored].tolist()])
     above = _above(APART[:, None], _RANKS)
-    there = np.stack([_many(above, share) for share in shares[occurring].tolist()])
+    all_ap = np.stack([_many(above, share) for share in shares[occurring].tolist()])
     rarity = np.log(np.maximum(shares, 1 / (images * len(shares))))
     part = _apart(_likely(ap[scored], shown[scored], images, by_count), rarity, scored)
-    on_few, on_many = _by_degrees(part[scored], here), _by_degrees(part[occurring], there)
+    on_few = _by_degrees(part[scored], few_ap)
+    on_many = _by_degrees(part[occurring], all_ap)
     # Where none is shifted, mAP on few images is the measured one; the rest of `part` is chance.
     measured = float(ap[scored].mean())
     on_few = np.interp(on_few, (0.0, on_few[AS_MEASURED], 1.0), (0.0, measured, 1.0))

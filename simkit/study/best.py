@@ -43,7 +43,7 @@ class Best:
         Number of draws.
     equal
         By name, the number of its group: methods of a group have equal scores in every draw.
-    more
+    extra_draws
         Number of additional draws that would probably separate the first two methods; None if they
         are separated already or no estimate is possible; `inf` if their effects seem equal.
     """
@@ -53,7 +53,7 @@ class Best:
     rivals: tuple[str, ...]
     draws: int
     equal: Mapping[str, int] = field(default_factory=dict)
-    more: float | None = None
+    extra_draws: float | None = None
 
     @property
     def first(self) -> str:
@@ -118,8 +118,8 @@ def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0)
         and (theta[:, group[name]] + smallest > theta[:, first]).mean() >= 1 - SURE
     )  # fmt: skip
     others = [group[name] for name in order[1:] if group[name] != first]
-    more = _more_draws(columns, theta, first, others[0]) if rivals and others else None
-    return Best(tuple(order), probability, rivals, len(draws), group, more)
+    extra_draws = _more_draws(columns, theta, first, others[0]) if rivals and others else None
+    return Best(tuple(order), probability, rivals, len(draws), group, extra_draws)
 
 
 def _noise(Y: NDArray[np.float64]) -> tuple[float, int]:
@@ -170,17 +170,19 @@ def _more_draws(
     if not gap > 0:
         return math.inf
     variance, _ = _noise(Y)
-    more = math.ceil(2 * variance * (_ONE_SIDED / gap) ** 2) - len(Y)
-    return more if 0 < more < math.inf else None
+    extra_draws = math.ceil(2 * variance * (_ONE_SIDED / gap) ** 2) - len(Y)
+    return extra_draws if 0 < extra_draws < math.inf else None
 
 
-def more_draws_text(more: float | None) -> str:
+def more_draws_text(extra_draws: float | None) -> str:
     """ "8 more draws would probably separate them", or nothing."""
-    if more is None:
+    if extra_draws is None:
         return ""
-    if more > MOST_DRAWS:
+    if extra_draws > MOST_DRAWS:
         return "more than 100 more draws would be needed to separate them"
-    return f"{more:.0f} more draw{'' if more == 1 else 's'} would probably separate them"
+    return (
+        f"{extra_draws:.0f} more draw{'' if extra_draws == 1 else 's'} would probably separate them"
+    )
 
 
 def too_few_text(best: Best) -> str:

@@ -185,8 +185,8 @@ class Job:
             names = [f"{bought}, {', '.join(bought.methods)}" for bought in self.purchases]
             return f"{' and '.join(names)}, {_draws(self.draws)}"
         others = len(self.purchases) - 1
-        more = f" and {others} more" if others else ""
-        return f"{self.purchases[0]}{more}, {_draws(self.draws)}"
+        suffix = f" and {others} more" if others else ""
+        return f"{self.purchases[0]}{suffix}, {_draws(self.draws)}"
 
 
 def draw_name(draw: int) -> str:

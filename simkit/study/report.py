@@ -55,7 +55,7 @@ def sentence(line: Line) -> str:
         second = next(c for c in line.cells if c.method == best.order[1 + len(best.ties)])
         follows = f"{second.method} follows with {_mean(over_shared(second, line.cells))}"
         return f"{where} {verb} best{equal} with {score} ({probability}); {follows}."
-    others = _no_difference(best.rivals, best.first, best.more)
+    others = _no_difference(best.rivals, best.first, best.extra_draws)
     return f"{where} {verb} highest{equal} with {score} and best with {probability}{others}."
 
 
@@ -104,16 +104,16 @@ def _verdict(schemes: list[Line]) -> str:
     return (
         f"{start}, {scheme} with {method} is highest with {score}, and {listed([*tied])} {verb} "
         f"with probability {shown_probability(best.of(of_scheme))}"
-        f"{_no_difference(others, scheme, best.more)}."
+        f"{_no_difference(others, scheme, best.extra_draws)}."
     )
 
 
-def _no_difference(rivals: Sequence[str], first: str, more: float | None) -> str:
+def _no_difference(rivals: Sequence[str], first: str, extra_draws: float | None) -> str:
     if not rivals:
         return ""
     verb = "does" if len(rivals) == 1 else "do"
     text = f"; {listed(rivals)} {verb} not differ significantly from {first} yet"
-    return f"{text}; {more_draws_text(more)}" if more is not None else text
+    return f"{text}; {more_draws_text(extra_draws)}" if extra_draws is not None else text
 
 
 def shown_probability(value: float) -> str:
@@ -165,8 +165,8 @@ def grouped(failures: Sequence[str]) -> list[str]:
         by_reason.setdefault(reason, []).append(run)
     sentences = []
     for reason, runs in by_reason.items():
-        more = len(runs) - 1
-        others = f" and {more} other run{'s' * (more > 1)}" if more else ""
+        others_count = len(runs) - 1
+        others = f" and {others_count} other run{'s' * (others_count > 1)}" if others_count else ""
         sentences.append(f"{runs[0]}{others}: {reason}" if reason else runs[0])
     return sentences
 

@@ -48,7 +48,7 @@ def test_of_many_equal_methods_none_is_claimed_at_three_draws():
 def test_a_method_that_is_better_by_far_is_the_best_and_the_others_have_no_chance():
     effects = np.array([0.0, 0.3, 0.01, 0.02])
     best = best_of(world(np.random.default_rng(2), draws=3, effects=effects))
-    assert best.first == "m1" and best.sure and best.more is None and best.rivals == ()
+    assert best.first == "m1" and best.sure and best.extra_draws is None and best.rivals == ()
     assert best.probability == {"m0": 0, "m1": 1, "m2": 0, "m3": 0}
 
 
@@ -140,11 +140,11 @@ def test_the_draws_that_would_tell_grow_as_the_gap_falls():
         best = best_of(of_means([0.5, 0.5 - gap, *spread]))
         # 2 v (1.64 / gap)^2 draws in all where the gap is as it looks; shrunken ones take more.
         least = math.ceil(2 * 0.01**2 * (1.64 / gap) ** 2) - 4
-        assert best.first == "m0" and "m1" in best.rivals and least <= best.more < 4 * least + 10
-        needs.append(best.more)
+        assert best.first == "m0" and "m1" in best.rivals and least <= best.extra_draws < 4 * least + 10
+        needs.append(best.extra_draws)
     assert needs == sorted(needs)
-    assert best_of(of_means([0.6, 0.5, *spread])).more is None
-    assert best_of(of_means([0.5, 0.5, 0.48])).more > MOST_DRAWS
+    assert best_of(of_means([0.6, 0.5, *spread])).extra_draws is None
+    assert best_of(of_means([0.5, 0.5, 0.48])).extra_draws > MOST_DRAWS
 
 
 def test_draws_in_words():

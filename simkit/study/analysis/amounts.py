@@ -397,8 +397,8 @@ def _by_scheme(
         for scheme in scores.columns.unique("scheme"):
             counted = bought[bought["scheme"] == scheme].dropna(subset=[*_COUNTS])
             where = _amount(scheme, counted, chosen) | {"measure": measure}
-            own = scores[scheme]
-            yield where, own[[name for name in shown if name in own]]
+            of_scheme = scores[scheme]
+            yield where, of_scheme[[name for name in shown if name in of_scheme]]
 
 
 def _amount(scheme: str, runs: pd.DataFrame, limit: Limit) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def estimates(
     ----------
     Ben-Baruch et al., CVPR 2022, section 4.2, Eqs 10, 11; the paper's method is "ignore".
     """
-    found = {}
+    estimates = {}
     for name in listed(methods, "estimates: methods"):
         if name == COUNTED:
             values = task.labels.per_class(PRESENT) / len(task.rows)
@@ -54,8 +54,8 @@ def estimates(
             ready = prepare(task, method, **training)
             values = mean_probability(train(ready, method, **training), ready)
         history = History("estimate", {"method": name}, parents=(task.labels.id,))
-        found[name] = ClassPrior(values, task.labels.classes, history)
-    return found
+        estimates[name] = ClassPrior(values, task.labels.classes, history)
+    return estimates
 
 
 def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pd.DataFrame:
@@ -116,11 +116,11 @@ def rank_agreement(
     tops = range(min(5, L), L + 1) if tops is None else tops
     tops = counts(tops, "rank_agreement: one of tops", least=2, most=L)
     true = _frequency(truth)
-    found = []
+    agreement = []
     for name, prior in estimated.items():
         values = ClassPrior(prior.of(truth.classes))  # in the order of the truth
-        found += [(name, top, values.spearman(true, top=top)) for top in tops]
-    return pd.DataFrame(found, columns=["estimate", "top", "spearman"])
+        agreement += [(name, top, values.spearman(true, top=top)) for top in tops]
+    return pd.DataFrame(agreement, columns=["estimate", "top", "spearman"])
 
 
 def _frequency(truth: Truth) -> NDArray[np.float64]:
@@ -271,15 +271,15 @@ def likely_labels(
         raise BadInput(f"likely labels: image {row} was not asked about; choose of task.rows")
     unknown, present = unknown_labels(task, truth)
     (epochs,) = recorded(task, [method], _logits, **training).values()
-    found = []
+    labels_of = []
     for row in chosen:
         image, scores = str(task.labels.images[row]), epochs[-1, row]
         order = _likeliest(unknown[row], scores)[: min(top, unknown[row].sum())]
         for rank, c in enumerate(order, start=1):
             label = (truth.classes[c], rank, expit(scores[c]), present[row, c])
-            found.append((method, row, image, *label))
+            labels_of.append((method, row, image, *label))
     names = ["method", "row", "image", "class", "rank", "probability", "present"]
-    return pd.DataFrame(found, columns=names)
+    return pd.DataFrame(labels_of, columns=names)
 
 
 def _logits(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

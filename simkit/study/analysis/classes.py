@@ -108,7 +108,9 @@ def by_class(
     L = len(table["ap"].iloc[0])
     places = (not inner and list(leaves(table))) or list(range(L))
     names = class_names(table) or [f"class {place}" for place in range(L)]
-    by_draw = {name: own.set_index("draw")["ap"] for name, own in table.groupby("method")}
+    by_draw = {
+        name: of_method.set_index("draw")["ap"] for name, of_method in table.groupby("method")
+    }
     ap = {n: {d: ap[places] for d, ap in by_draw[n].items()} for n in wanted if n in by_draw}
     draws = table.drop_duplicates("draw")  # all methods of a draw learn from the same labels
     present, absent = (np.stack(list(draws[name])).astype(float)[:, places] for name in _LISTS[1:])

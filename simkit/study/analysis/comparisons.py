@@ -90,10 +90,10 @@ def ablation(
     draws = bought.groupby("scheme")["draw"].nunique()
     rows = []
     for scheme in scores.columns.unique("scheme"):
-        own = scores[scheme]
-        own = own[[name for name in own if name in (base, *wanted)]]
-        tests = _tests(own, base)
-        for name, values in own.items():
+        of_scheme = scores[scheme]
+        of_scheme = of_scheme[[name for name in of_scheme if name in (base, *wanted)]]
+        tests = _tests(of_scheme, base)
+        for name, values in of_scheme.items():
             row = {"scheme": scheme, "method": name, "base": name == base}
             row |= {"missing": draws[scheme] - values.count(), **mean_columns(values)}
             rows.append(row | tests[name])
@@ -323,15 +323,15 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
             "grid and compare again, or draw losses"
         )
     drawn = one_result(drawn, what, asker=asker)
-    found = []
-    for (scheme, method), own in drawn.groupby(["scheme", "method"], sort=False):
-        epochs = map(np.array, zip_longest(*own[what], fillvalue=np.nan))
+    courses = []
+    for (scheme, method), of_pair in drawn.groupby(["scheme", "method"], sort=False):
+        epochs = map(np.array, zip_longest(*of_pair[what], fillvalue=np.nan))
         finite = [values[np.isfinite(values)] for values in epochs]
         points = tuple(interval(values) if len(values) else None for values in finite)
-        chosen = Counter(own["epochs"][own["epochs"] > 0].astype(int))
-        of = "train" if what == "losses" else next(iter(own["curve_of"].dropna()), "")
-        found.append(Course(scheme, method, points, dict(sorted(chosen.items())), of))
-    return found
+        chosen = Counter(of_pair["epochs"][of_pair["epochs"] > 0].astype(int))
+        of = "train" if what == "losses" else next(iter(of_pair["curve_of"].dropna()), "")
+        courses.append(Course(scheme, method, points, dict(sorted(chosen.items())), of))
+    return courses
 
 
 def both_scores(
@@ -387,14 +387,14 @@ def both_scores(
         complete = simulate(material.truth("train"), "full-subset", **about)
         jobs.append(("full-subset", draw, complete, fulls, True))
     rows = []
-    for scheme, draw, labels, own, reference in jobs:
+    for scheme, draw, labels, listed, reference in jobs:
         task = Task(material.readable(labels, "train"), material.inputs("train", "pooled"))
         training: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
-        made = [make(spec) for spec in own]
+        made = [make(spec) for spec in listed]
         pairs = [(prepare(task, method, **training), method) for method in made]
         run = {"scheme": scheme, "draw": draw, "seed": seed, "reference": reference}
         run |= {"images": int(labels.asked.sum()), **labels.counts()}
-        for spec, trained in zip(own, train_stack(pairs, **training), strict=True):
+        for spec, trained in zip(listed, train_stack(pairs, **training), strict=True):
             rows.append(run | {"method": spec} | _scores(material, trained))
     table = pd.DataFrame(rows, columns=[*COLUMNS, "mf1", "val_map", "val_mf1"])
     about = {"classes": material.data.classes, "leaves": material.data.leaves.tolist()}
@@ -404,7 +404,7 @@ def both_scores(
 def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
     """mAP and mF1 over leaves on test and val."""
     leaves = material.data.leaves
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     for split, prefix in (("val", "val_"), ("test", "")):
         known = material.known(split)
         known = None if known is None else known[:, leaves]
@@ -412,6 +412,6 @@ def _scores(material: StudyData, trained: Trained) -> dict[str, float]:
         truth = material.truth(split).present[:, leaves]
         if split == "val":
             thresholds = f1_thresholds(scores, truth, known)
-        found[f"{prefix}map"] = mean_ap(average_precision(scores, truth, known))
-        found[f"{prefix}mf1"] = mean_ap(f1(scores, truth, thresholds, known))
-    return found
+        metrics[f"{prefix}map"] = mean_ap(average_precision(scores, truth, known))
+        metrics[f"{prefix}mf1"] = mean_ap(f1(scores, truth, thresholds, known))
+    return metrics

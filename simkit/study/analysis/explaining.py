@@ -118,8 +118,8 @@ def _train_each(
     bought |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
     trained = {}
     for spec in specs:
-        own = "full-subset" if is_full(spec) else scheme
-        labels = material.readable(simulate(material.truth("train"), own, **bought), "train")
+        bought_as = "full-subset" if is_full(spec) else scheme
+        labels = material.readable(simulate(material.truth("train"), bought_as, **bought), "train")
         method = make(spec)
         task = prepare(Task(labels, inputs), method, **training)
         trained[spec] = train(task, method, watch=watch.get(spec, ()), **training)

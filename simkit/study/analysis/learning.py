@@ -150,15 +150,15 @@ def memorisation(
     which, parts = kinds(task.labels, truth), []
     for name, losses in recorded(task, methods, _an_loss, **training).items():
         for place, kind in enumerate(LABEL_KINDS):
-            own = losses[:, which == place]  # (epochs, labels)
-            if not own.size:
+            of_kind = losses[:, which == place]  # (epochs, labels)
+            if not of_kind.size:
                 continue
-            part = pd.DataFrame({"method": name, "kind": kind, "epoch": range(1, len(own) + 1)})
-            part["labels"] = own.shape[1]
-            part["highest"] = np.bincount(own.argmax(0), minlength=len(own))
+            part = pd.DataFrame({"method": name, "kind": kind, "epoch": range(1, len(of_kind) + 1)})
+            part["labels"] = of_kind.shape[1]
+            part["highest"] = np.bincount(of_kind.argmax(0), minlength=len(of_kind))
             part["share"] = part["highest"] / part["labels"]
-            part["mean"] = own.mean(1, dtype=float)
-            part[["low", "median", "high"]] = np.quantile(own, (0.25, 0.5, 0.75), axis=1).T
+            part["mean"] = of_kind.mean(1, dtype=float)
+            part[["low", "median", "high"]] = np.quantile(of_kind, (0.25, 0.5, 0.75), axis=1).T
             parts.append(part)
     return pd.concat(parts, ignore_index=True)
 
@@ -206,10 +206,10 @@ def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArr
         By method (epochs, N, L) bool: the selection of an epoch, or all so far where selections
         last.
     """
-    found = recorded(task, methods, lambda method, *step: method.selected(*step), **training)
+    steps = recorded(task, methods, lambda method, *step: method.selected(*step), **training)
     return {
         name: np.logical_or.accumulate(selected) if _lasting(name) else selected
-        for name, selected in found.items()
+        for name, selected in steps.items()
     }
 
 
@@ -301,7 +301,7 @@ def corrections(
     checks.count(worst, "corrections: worst", least=0)
     unknown, present = unknown_labels(task, truth)
     (selected,) = selections(task, [method], **training).values()
-    corrected, given = selected & unknown, task.labels.rows(np.arange(N)) == PRESENT
+    corrected, named = selected & unknown, task.labels.rows(np.arange(N)) == PRESENT
     if images is None:
         gain = (corrected.sum(0) * np.where(present, 1, -1)).sum(1)
         why = dict.fromkeys(np.argsort(-gain, kind="stable")[:best].tolist(), "most right")
@@ -310,14 +310,14 @@ def corrections(
     parts = []
     for row, reason in why.items():
         about = {"method": method, "row": row, "image": str(task.labels.images[row]), "why": reason}
-        own = corrected[:, row]  # (epochs, L)
-        ever = own.max(0)
-        first = np.where(ever, own.argmax(0), len(own))
-        shown = given[row] | present[row] | ever
-        for c in np.lexsort((-own.sum(0), first, ~given[row])):
+        of_image = corrected[:, row]  # (epochs, L)
+        ever = of_image.max(0)
+        first = np.where(ever, of_image.argmax(0), len(of_image))
+        shown = named[row] | present[row] | ever
+        for c in np.lexsort((-of_image.sum(0), first, ~named[row])):
             if shown[c]:
-                about |= {"class": truth.classes[c], "given": given[row, c]}
-                course = {"epoch": np.arange(1, len(own) + 1), "corrected": own[:, c]}
+                about |= {"class": truth.classes[c], "given": named[row, c]}
+                course = {"epoch": np.arange(1, len(of_image) + 1), "corrected": of_image[:, c]}
                 parts.append(pd.DataFrame(about | {"present": present[row, c]} | course))
     return pd.concat(parts, ignore_index=True)
 

@@ -372,10 +372,10 @@ def blind(boxes: Boxes) -> dict[str, float]:
     sizes, turns = _sizes(boxes), []
     objects = pd.DataFrame({"image": boxes.images, "class": boxes.classes})
     corners = np.ceil(np.maximum(boxes.corners, 0)).astype(np.int64)  # the pixels within
-    for (image, c), own in objects.groupby(["image", "class"]):
+    for (image, c), of_class in objects.groupby(["image", "class"]):
         width, height = sizes[image]
         covered = np.zeros((height, width), bool)
-        for x0, y0, x1, y1 in corners[own.index]:
+        for x0, y0, x1, y1 in corners[of_class.index]:
             covered[y0:y1, x0:x1] = True
         turns.append((c, covered[(height - 1) // 2, (width - 1) // 2], covered.mean()))
     hits = pd.DataFrame(turns, columns=["class", "centre", "anywhere"]).astype(float)
@@ -399,8 +399,8 @@ def _picked(
         raise unknown(f"class ({asker})", name, truth.classes)
     table["boxes"] = [[]] * len(table)
     if boxes is not None and boxes.sizes is not None:
-        corners, own = _shares(boxes), zip(table["image"], c, strict=True)
-        where = [(boxes.images == image) & (boxes.classes == place) for image, place in own]
+        corners, cells = _shares(boxes), zip(table["image"], c, strict=True)
+        where = [(boxes.images == image) & (boxes.classes == place) for image, place in cells]
         table["boxes"] = [corners[which].tolist() for which in where]
     return table, c
 
@@ -429,9 +429,9 @@ def _inside(
     rows, columns = (y0 <= middles) & (middles < y1), (x0 <= middles) & (middles < x1)
     inside = np.zeros((len(images), len(classes), side, side), bool)
     for n, image in enumerate(images):
-        own = np.flatnonzero(boxes.images == image)
-        cells = rows[own, :, None] & columns[own, None]
-        np.logical_or.at(inside[n], np.searchsorted(classes, boxes.classes[own]), cells)
+        of_image = np.flatnonzero(boxes.images == image)
+        cells = rows[of_image, :, None] & columns[of_image, None]
+        np.logical_or.at(inside[n], np.searchsorted(classes, boxes.classes[of_image]), cells)
     return inside.reshape(*inside.shape[:2], -1)
 
 

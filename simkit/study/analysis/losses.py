@@ -179,9 +179,9 @@ def _followed(
     batches = torch.arange(N).split(scene.batch)
 
     def step(index: Tensor) -> tuple[Batch, Outputs, Tensor]:
-        own = maps[:, index].requires_grad_()
+        batch_maps = maps[:, index].requires_grad_()
         batch = Batch(index, codes[index].expand(len(points), -1, -1))
-        out = Outputs(own.mean((-2, -1)), own, pooled[index])
+        out = Outputs(batch_maps.mean((-2, -1)), batch_maps, pooled[index])
         return batch, out, method.loss(batch, out, state)
 
     for epoch in range(1, max(epochs) + 1):

@@ -54,18 +54,18 @@ class OfScheme(AtBudget):
     def by_class(self, runs: pd.DataFrame, methods: Sequence[str]) -> ByClass:
         """AP of each class under these methods. Raises BadInput where no class has one."""
         inner = self.classes == "all"
-        found = by_class(runs, methods=tuple(methods), asker=self.name, inner=inner)
-        seen = not _unseen(found).all()
+        scored = by_class(runs, methods=tuple(methods), asker=self.name, inner=inner)
+        seen = not _unseen(scored).all()
         self.require(seen, "no class has an AP; the test split shows none of them")
-        return found
+        return scored
 
-    def notes(self, found: ByClass, intervals: str, others: int = 0) -> list[str]:
+    def notes(self, scored: ByClass, intervals: str, others: int = 0) -> list[str]:
         """What the caption says of intervals, and of classes and methods that are not shown."""
-        draws = pd.Series([len(by_draw) for by_draw in found.ap.values()])
-        unseen, shown = _unseen(found).sum(), len(found.classes)
+        draws = pd.Series([len(by_draw) for by_draw in scored.ap.values()])
+        unseen, shown = _unseen(scored).sum(), len(scored.classes)
         unseen_note = f"Classes without a test image, not shown: {unseen:,}." if unseen else ""
-        leaves = f"Leaves only: {shown:,} of {shown + found.left_out:,} classes."
-        left_out = leaves if found.left_out else ""
+        leaves = f"Leaves only: {shown:,} of {shown + scored.left_out:,} classes."
+        left_out = leaves if scored.left_out else ""
         return [over_draws(draws, intervals), unseen_note, left_out, not_shown(others)]
 
 
@@ -83,20 +83,20 @@ class PerClass(OfScheme):
         self.require(self.most > 0, f"most is {self.most}; at least one class is expected")
         where, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=3, asker=self.name)
-        found = self.by_class(runs, methods)
-        order = np.argsort(-found.present, kind="stable")
-        order = order[~_unseen(found)[order]]
+        scored = self.by_class(runs, methods)
+        order = np.argsort(-scored.present, kind="stable")
+        order = order[~_unseen(scored)[order]]
         fewer = len(order) > self.most
         places = np.linspace(0, len(order) - 1, self.most if fewer else len(order))
         shown = order[places.round().astype(int)]
         panels = Panels(height=0.6 + 0.2 * max(len(shown), 4))
         (axes,) = panels
         drawn = looks(runs["method"].unique())
-        for place, method in enumerate(found.ap):
-            rows = intervals(found.interval(method, c) for c in shown)
-            rows["y"] = rows.index + marks.dodge(place, len(found.ap))
+        for place, method in enumerate(scored.ap):
+            rows = intervals(scored.interval(method, c) for c in shown)
+            rows["y"] = rows.index + marks.dodge(place, len(scored.ap))
             marks.points(axes, rows, "mean", "y", drawn[method], xband=marks.BAND, markersize=5)
-        names, labels = [found.classes[c] for c in shown], map(count, found.present[shown])
+        names, labels = [scored.classes[c] for c in shown], map(count, scored.present[shown])
         for text in marks.row_names(axes, names, right=list(labels), size=8.5, room=1.8):
             text.set_color(PALE)
         for y in range(0, len(shown), 2):  # stripes lead the eye from name to number
@@ -107,7 +107,7 @@ class PerClass(OfScheme):
             f"What each class reaches with {where}",
             "Right: images labelled with the class.",
             f"{len(shown)} of {len(order):,} classes, evenly by frequency." if fewer else "",
-            *self.notes(found, "Lines", len(drawn) - len(found.ap)),
+            *self.notes(scored, "Lines", len(drawn) - len(scored.ap)),
         )
 
 
@@ -130,19 +130,19 @@ class ClassGroups(OfScheme):
         self.require(1 <= self.groups <= _GROUPS, mend)
         where, runs = self.of_scheme(table)
         methods = some_methods(runs, wanted=self.methods, most=8, asker=self.name)
-        found = self.by_class(runs, methods)
-        groups = found.groups(self.groups)
+        scored = self.by_class(runs, methods)
+        groups = scored.groups(self.groups)
         panels = Panels(height=3.8)
         (axes,) = panels
         drawn = looks(runs["method"].unique())
-        for place, method in enumerate(found.ap):
+        for place, method in enumerate(scored.ap):
             look = drawn[method]
-            rows = intervals(found.group_intervals(method, groups)).dropna(subset="mean")
-            rows["x"] = rows.index + marks.dodge(place, len(found.ap))
+            rows = intervals(scored.group_intervals(method, groups)).dropna(subset="mean")
+            rows["x"] = rows.index + marks.dodge(place, len(scored.ap))
             line: dict[str, Any] = {"linestyle": look.dashes, "linewidth": 1}
             marks.points(axes, rows, "x", "mean", look, yband=marks.BAND, **line)
         names = []
-        for group, present in pd.Series(found.present).groupby(groups):
+        for group, present in pd.Series(scored.present).groupby(groups):
             span = " to ".join(dict.fromkeys([count(present.min()), count(present.max())]))
             names.append(f"G{group}\n{span}\n{len(present):,} class{'es' * (len(present) > 1)}")
         axes.set_xticks(range(len(names)), names, fontsize=10 if len(names) < 7 else 7.5)
@@ -155,7 +155,7 @@ class ClassGroups(OfScheme):
         return panels.finish(
             f"What rare and frequent classes reach with {where}",
             fewer if len(names) < self.groups else "",
-            *self.notes(found, "Bars", len(drawn) - len(found.ap)),
+            *self.notes(scored, "Bars", len(drawn) - len(scored.ap)),
             key="ends",
         )
 
@@ -177,9 +177,9 @@ class ClassDifference(OfScheme):
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
         first, second = self._pair(runs)
-        found = self.by_class(runs, [first, second])
-        gaps = intervals(found.differences(first, second))
-        gaps = gaps.assign(missing=found.missing, name=found.classes).dropna(subset="mean")
+        scored = self.by_class(runs, [first, second])
+        gaps = intervals(scored.differences(first, second))
+        gaps = gaps.assign(missing=scored.missing, name=scored.classes).dropna(subset="mean")
         gaps = gaps.sort_values("mean", kind="stable", ignore_index=True)
         size = float(np.clip(480 / len(gaps), 7.5, 9))
         names = [fold(name, 1.9, size=size, lines=1) for name in gaps["name"]]
@@ -193,7 +193,7 @@ class ClassDifference(OfScheme):
         else:
             axes.set(xticks=[], xlabel=f"{len(gaps):,} classes, by their difference")
         panels.labels(y=f"AP of {label(first)} − {label(second)}, points")
-        over, *left_out = self.notes(found, "Lines")
+        over, *left_out = self.notes(scored, "Lines")
         return panels.finish(
             f"Which classes gain by {label(first)} instead of {label(second)}: {where}",
             f"Better in {(gaps['mean'] > 0).sum():,} of {len(gaps):,} classes.",
@@ -247,7 +247,7 @@ def _correlation(gaps: pd.DataFrame) -> str:
     return f"Rank correlation of the difference with the share that is missing: {rho:+.2f}."
 
 
-def _unseen(found: ByClass) -> NDArray[np.bool_]:
+def _unseen(scored: ByClass) -> NDArray[np.bool_]:
     """(L,) whether no image of the test split shows the class."""
-    ap = np.stack([ap for by_draw in found.ap.values() for ap in by_draw.values()])
+    ap = np.stack([ap for by_draw in scored.ap.values() for ap in by_draw.values()])
     return np.asarray(np.isnan(ap).all(0))

@@ -55,19 +55,19 @@ class Ablation(Figure):
         drawn = looks(rows["method"].unique())
         tall = [0.45 + 0.3 * max(n, 2) for n in rows.groupby("scheme", sort=False).size()]
         panels = Facets(rows, "scheme", across=1, height=tall, sharey=False)
-        for axes, own in panels:
-            for method, row in split(own, "method").items():
+        for axes, in_panel in panels:
+            for method, row in split(in_panel, "method").items():
                 full = (row["base"] | row["significant"]).all()
                 dot: dict[str, Any] = {"marker": "o", "markersize": 7, "label": ""}
                 dot["markerfacecolor"] = drawn[method].color if full else "white"
                 look = replace(drawn[method], fill="full")
                 marks.points(axes, row, "mean", "place", look, xband=marks.BAND, **dot)
-            for mean in own[own["base"]]["mean"]:
+            for mean in in_panel[in_panel["base"]]["mean"]:
                 axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
-            names = [label(method) for method in own["method"]]
-            gaps = [_difference(row) for row in own.to_dict("records")]
+            names = [label(method) for method in in_panel["method"]]
+            gaps = [_difference(row) for row in in_panel.to_dict("records")]
             texts = marks.row_names(axes, names, right=gaps, lines=2, size=9.5, room=2.8)
-            for text, sure in zip(texts, own["significant"], strict=True):
+            for text, sure in zip(texts, in_panel["significant"], strict=True):
                 text.set(color=INK if sure else PALE, fontweight="bold" if sure else "normal")
         panels.labels(x=f"{self.score} on the test split, points")
         against = [f", against {label(base)}" for base in rows[rows["base"]]["method"]]
@@ -130,14 +130,14 @@ class Sweep(Figure):
             rows["place"] += rows[other].map(shift)
         height = 3.1 if rows[self.panels].nunique() < 3 else 2.5
         panels = Facets(rows, self.panels, named=label, across=2, height=height)
-        for axes, own in panels:
-            for name, line in split(own, other).items():
+        for axes, in_panel in panels:
+            for name, line in split(in_panel, other).items():
                 if words:
                     marks.points(axes, line, "place", "mean", drawn[name], yband=marks.BAND)
                 else:
                     marks.line(axes, line, "place", "mean", drawn[name], band=marks.BAND)
             ring = {"markersize": 13, "markerfacecolor": "none", "markeredgecolor": INK}
-            default = own[own["default"]]
+            default = in_panel[in_panel["default"]]
             axes.plot(default["place"], default["mean"], "o", label="default", **ring)
             if beside:
                 marks.column_names(axes, list(places))
@@ -237,9 +237,9 @@ class LabelShares(Figure):
             layout = {"down": "what", "sharey": "row"}
         rows = pd.concat(parts, names=["what"]).reset_index("what")
         panels = Facets(rows, "scheme", height=3.0, **layout)
-        for axes, own in panels:
-            marks.lines(axes, own, self.share, "mean", drawn, band=marks.BAND)
-            if own["what"].iloc[0].startswith("difference"):
+        for axes, in_panel in panels:
+            marks.lines(axes, in_panel, self.share, "mean", drawn, band=marks.BAND)
+            if in_panel["what"].iloc[0].startswith("difference"):
                 axes.axhline(0, color=INK, linewidth=0.9)
             else:
                 names = [f"{label(row.method)}: {row.mean:.1f}" for row in oracles.itertuples()]
@@ -358,10 +358,10 @@ class Convergence(AtBudget):
         drawn = looks(runs["method"].unique())
         height = 3.1 if rows["scheme"].nunique() < 3 else 2.4
         panels = Facets(rows, "scheme", across=2, height=height, sharey=not losses)
-        for axes, own in panels:
-            every = -(-own["epoch"].max() // 3)
-            for place, (method, course) in enumerate(split(own, "method").items()):
-                first = place * every // own["method"].nunique()  # lines lie upon each other
+        for axes, in_panel in panels:
+            every = -(-in_panel["epoch"].max() // 3)
+            for place, (method, course) in enumerate(split(in_panel, "method").items()):
+                first = place * every // in_panel["method"].nunique()  # lines lie upon each other
                 _course(axes, course, drawn[method], (first, every))
         splits = {"val": "validation split", "test": "test split"}
         on = " and ".join(splits.get(name, name) for name in rows["of"].unique())
@@ -418,60 +418,62 @@ class RankDiagram(AtBudget):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
-        found = ranks(runs, test=self.test, metric=self.metric, asker=self.name)
-        groups = found.alike or ()
-        height = 0.75 + 0.27 * len(found.methods) + (0.3 if found.distance else 0)
+        ranking = ranks(runs, test=self.test, metric=self.metric, asker=self.name)
+        groups = ranking.alike or ()
+        height = 0.75 + 0.27 * len(ranking.methods) + (0.3 if ranking.distance else 0)
         widths = [3.2, max(1.0, 0.075 * len(groups))]
         panels = Panels(["", ""], height=height, widths=widths, sharex=False)
         means, bars = panels
-        _mean_ranks(means, found)
+        _mean_ranks(means, ranking)
         marks.bare(bars)
         wide = {"linewidth": 2.2, "markersize": 5} if len(groups) < 13 else {"markersize": 3}
         for column, group in enumerate(groups):
-            places = [found.methods.index(name) for name in group]
+            places = [ranking.methods.index(name) for name in group]
             bars.plot([column] * len(places), places, "o-", color=INK, **wide)
         bars.set(xticks=[], xlim=(-0.8, max(len(groups), 4) - 0.2))
         text = "no significant\ndifference" if groups else "all differ\nsignificantly"
-        bars.set_xlabel("one draw:\nno test" if found.alike is None else text, loc="left")
+        bars.set_xlabel("one draw:\nno test" if ranking.alike is None else text, loc="left")
         where = options.paid(limit, runs) or "amounts as written, costs differ"
         heading = f"Which methods rank higher, over all schemes ({where})"
-        return panels.finish(heading, *_ranked(found))
+        return panels.finish(heading, *_ranked(ranking))
 
 
-def _mean_ranks(axes: Axes, found: Ranks) -> None:
+def _mean_ranks(axes: Axes, ranking: Ranks) -> None:
     """Markers at the mean ranks, ticks at those under each scheme, above a critical difference."""
-    k = len(found.methods)
-    for row, (method, look) in enumerate(looks(found.methods).items()):
-        under_each = [means[method] for means in found.by_scheme.values()]
+    k = len(ranking.methods)
+    for row, (method, look) in enumerate(looks(ranking.methods).items()):
+        under_each = [means[method] for means in ranking.by_scheme.values()]
         axes.vlines(under_each, row - 0.22, row + 0.22, color=PALE, linewidth=1.1)
         marker = {"linestyle": "none", "markersize": 8.5, "label": ""}
-        axes.plot([found.mean[method]], [row], **{**look.line(), **marker})
-    values = [f"{found.mean[name]:.1f}" for name in found.methods]
-    marks.row_names(axes, [label(name) for name in found.methods], right=values, size=10, room=3.2)
+        axes.plot([ranking.mean[method]], [row], **{**look.line(), **marker})
+    values = [f"{ranking.mean[name]:.1f}" for name in ranking.methods]
+    marks.row_names(
+        axes, [label(name) for name in ranking.methods], right=values, size=10, room=3.2
+    )
     axes.set(xlim=(0.6, k + 0.4), xlabel=f"mean rank, 1 is the best of {k}")
     axes.spines["left"].set_visible(False)
     axes.grid(False, axis="x")
     marks.whole_numbers(axes.xaxis)
-    if found.distance:
+    if ranking.distance:
         axes.set_ylim(top=-1.7)
-        end = 1 + min(found.distance, k - 1)
+        end = 1 + min(ranking.distance, k - 1)
         axes.plot([1, end], [-0.95] * 2, color=INK, linewidth=1.2, marker="|", markersize=8)
-        text = f"critical difference {found.distance:.2f}"
+        text = f"critical difference {ranking.distance:.2f}"
         axes.text(end + 0.02 * k, -0.95, text, va="center", fontsize=9)
 
 
-def _ranked(found: Ranks) -> list[str]:
+def _ranked(ranking: Ranks) -> list[str]:
     """What the caption says of mean ranks and their test."""
-    copies, left_out = found.copies, found.left_out
-    kind = "paired t" if found.draws < BOOTSTRAP_FROM else "bootstrapped paired t"
+    copies, left_out = ranking.copies, ranking.left_out
+    kind = "paired t" if ranking.draws < BOOTSTRAP_FROM else "bootstrapped paired t"
     test = f"{kind} tests of mAP over all schemes, draw by draw, with Holm's correction"
-    if found.distance:
+    if ranking.distance:
         test = "Nemenyi's test, which takes draws of several schemes for independent"
     joined = f"Joined: no significant difference at 5 % by {test}."
     return [
-        f"Marker: mean rank by mAP on the test split over {found.blocks} blocks (scheme, draw).",
-        "Grey: under each scheme." if len(found.by_scheme) > 1 else "",
+        f"Marker: mean rank by mAP on the test split over {ranking.blocks} blocks (scheme, draw).",
+        "Grey: under each scheme." if len(ranking.by_scheme) > 1 else "",
         f"Blocks with the same labels as others, which count once: {copies}." if copies else "",
         f"Blocks left out, where a method has no score: {left_out}." if left_out else "",
-        "One draw: differences are not tested." if found.alike is None else joined,
+        "One draw: differences are not tested." if ranking.alike is None else joined,
     ]

@@ -177,10 +177,10 @@ class TemperatureCurve(Figure):
                         sharey=False)  # fmt: skip
         left, right = panels
         dashes = {"present": "-", "absent": (0, (4, 2))}
-        for method, own in style.palette(table["method"], style.label).items():
+        for method, base in style.palette(table["method"], style.label).items():
             for side, dash in dashes.items():
                 rows = table[(table["method"] == method) & (table["side"] == side)]
-                look = style.Look(own.color, "", dash, name=own.name if side == "present" else "")
+                look = style.Look(base.color, "", dash, name=base.name if side == "present" else "")
                 marks.line(left, rows, "distance", "temperature", look)
                 marks.line(right, rows, "distance", "slope", look)
         for side, dash in dashes.items():

@@ -376,12 +376,12 @@ class CellGradients(Figure):
         panels = Facets(table.replace({"cells": sides}), "cells", height=self.height)
         for axes, rows in panels:
             for place, (method, look) in enumerate(drawn.items()):
-                own = rows[rows["method"] == method]
-                at = own["labels"].map(kinds.index) + marks.dodge(place, len(drawn), 0.72)
+                of_method = rows[rows["method"] == method]
+                at = of_method["labels"].map(kinds.index) + marks.dodge(place, len(drawn), 0.72)
                 bar: dict[str, Any] = {"height": 0.65 / len(drawn), "label": look.name}
                 bar |= {"edgecolor": look.color, "hatch": ("", "///", "...", "xxx")[place % 4]}
                 bar["facecolor"] = "white" if place else look.color
-                bars = axes.barh(at, own["push"], **bar)
+                bars = axes.barh(at, of_method["push"], **bar)
                 axes.bar_label(bars, fmt="%.2f", padding=3, fontsize=8.5)
             marks.row_names(axes, names, lines=3)
             axes.axvline(0, color=style.INK, linewidth=1)

@@ -165,8 +165,8 @@ class Corrections(Figure):
             text.set_color(INK if name in present else PALE)
         step = -(-len(colors.columns) // 10)
         axes.set_xticks(range(0, len(colors.columns), step), colors.columns[::step], fontsize=9)
-        more = len(every) - len(names)
-        axes.set_xlabel(f"epoch ({more} more classes)" if more else "epoch")
+        hidden = len(every) - len(names)
+        axes.set_xlabel(f"epoch ({hidden} more classes)" if hidden else "epoch")
 
 
 @register

@@ -95,12 +95,12 @@ def stacked(
     across: the bars lie on their sides.
     """
     base = np.zeros(len(places))
-    for name, (sizes, own) in parts.items():
+    for name, (sizes, own_style) in parts.items():
         size = np.asarray(sizes, float)
         if across:
-            axes.barh(places, size, left=base, label=name, **{**style, **own})
+            axes.barh(places, size, left=base, label=name, **{**style, **own_style})
         else:
-            axes.bar(places, size, bottom=base, label=name, **{**style, **own})
+            axes.bar(places, size, bottom=base, label=name, **{**style, **own_style})
         base = base + size
 
 
@@ -270,10 +270,10 @@ class _TicksAt(Locator):
         dpi = axes.get_figure(root=True).dpi
         places = axes.get_xaxis_transform().transform([(value, 0) for value in self.values])[:, 0]
         kept: list[tuple[float, float]] = []  # where a text stands, and half of its width
-        found = []
+        numbers = []
         for value, place in zip(self.values, places / dpi, strict=True):
             half = text_width(self.named(value)) / 2 + 0.04
             if all(abs(place - other) >= half + wide for other, wide in kept):
                 kept.append((place, half))
-                found.append(value)
-        return found
+                numbers.append(value)
+        return numbers

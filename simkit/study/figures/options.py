@@ -83,9 +83,9 @@ def _amount(limit: Limit, spent: float) -> str:
     return f"{spent:,.3g}" if limit.dollars is None else money(spent)
 
 
-def in_points(table: pd.DataFrame, *more: str) -> pd.DataFrame:
-    """The table with its columns mean, low, high and `more` in points of 100."""
-    return table.assign(**100 * table[["mean", "low", "high", *more]])
+def in_points(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The table with its columns mean, low, high and `columns` in points of 100."""
+    return table.assign(**100 * table[["mean", "low", "high", *columns]])
 
 
 def intervals(cells: Iterable[Interval | None], scale: float = 100) -> pd.DataFrame:

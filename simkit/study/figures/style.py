@@ -243,12 +243,12 @@ def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[s
 def palette(names: Iterable[Any], named: Callable[[Any], str] = str) -> dict[Any, Look]:
     """How things that are no methods are drawn, such as schemes: by their place among the names."""
     dashes = ("-", "--", ":", "-.")
-    found = {}
+    by_name = {}
     for place, name in enumerate(dict.fromkeys(names)):
         again, at = divmod(place, len(_PALETTE))
         fill = ("full", "none", "left")[again % 3]
-        found[name] = Look(_PALETTE[at], "os^DvPXh"[at], dashes[place % 4], fill, named(name))
-    return found
+        by_name[name] = Look(_PALETTE[at], "os^DvPXh"[at], dashes[place % 4], fill, named(name))
+    return by_name
 
 
 def _chosen(name: str) -> tuple[str, str]:
