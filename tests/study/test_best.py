@@ -140,7 +140,11 @@ def test_the_draws_that_would_tell_grow_as_the_gap_falls():
         best = best_of(of_means([0.5, 0.5 - gap, *spread]))
         # 2 v (1.64 / gap)^2 draws in all where the gap is as it looks; shrunken ones take more.
         least = math.ceil(2 * 0.01**2 * (1.64 / gap) ** 2) - 4
-        assert best.first == "m0" and "m1" in best.rivals and least <= best.extra_draws < 4 * least + 10
+        assert (
+            best.first == "m0"
+            and "m1" in best.rivals
+            and least <= best.extra_draws < 4 * least + 10
+        )
         needs.append(best.extra_draws)
     assert needs == sorted(needs)
     assert best_of(of_means([0.6, 0.5, *spread])).extra_draws is None

@@ -387,14 +387,14 @@ def both_scores(
         complete = simulate(material.truth("train"), "full-subset", **about)
         jobs.append(("full-subset", draw, complete, fulls, True))
     rows = []
-    for scheme, draw, labels, listed, reference in jobs:
+    for scheme, draw, labels, wanted, reference in jobs:
         task = Task(material.readable(labels, "train"), material.inputs("train", "pooled"))
         training: dict[str, Any] = {"settings": settings, "seed": seed, "draw": draw}
-        made = [make(spec) for spec in listed]
+        made = [make(spec) for spec in wanted]
         pairs = [(prepare(task, method, **training), method) for method in made]
         run = {"scheme": scheme, "draw": draw, "seed": seed, "reference": reference}
         run |= {"images": int(labels.asked.sum()), **labels.counts()}
-        for spec, trained in zip(listed, train_stack(pairs, **training), strict=True):
+        for spec, trained in zip(wanted, train_stack(pairs, **training), strict=True):
             rows.append(run | {"method": spec} | _scores(material, trained))
     table = pd.DataFrame(rows, columns=[*COLUMNS, "mf1", "val_map", "val_mf1"])
     about = {"classes": material.data.classes, "leaves": material.data.leaves.tolist()}
