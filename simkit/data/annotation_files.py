@@ -15,7 +15,7 @@ from simkit.data.pictures import FilePictures, is_file
 from simkit.data.split import published_order
 from simkit.errors import BadInput
 from simkit.files import expanded
-from simkit.labels.formats.pieces.coco_json import Instances
+from simkit.labels.formats.coco_json import Instances
 from simkit.labels.truth import Truth
 
 

@@ -9,8 +9,8 @@ from typing import ClassVar
 from simkit.data.annotation_files import AnnotationFiles
 from simkit.data.dataset import register
 from simkit.data.terms import CC_BY_4, Terms
+from simkit.labels.formats.coco_json import Instances
 from simkit.labels.formats.coco_panoptic import read_panoptic
-from simkit.labels.formats.pieces.coco_json import Instances
 
 
 @register

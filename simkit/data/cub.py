@@ -16,7 +16,7 @@ from simkit.data.pieces.lists import folder, names, numbered
 from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.labels.formats.base import check_memory, reading
-from simkit.labels.formats.pieces.long_table import text_ids
+from simkit.labels.formats.tables import text_ids
 from simkit.labels.truth import Truth
 
 _IMAGES = "images of CUB (lines of a number and a file name)"

@@ -19,7 +19,7 @@ from simkit.data.pieces.lists import folder
 from simkit.data.split import published_split
 from simkit.errors import BadInput
 from simkit.files import expanded
-from simkit.labels.formats.pieces.long_table import text_ids
+from simkit.labels.formats.tables import text_ids
 from simkit.labels.truth import Truth
 
 DEFAULT = "labels.csv"

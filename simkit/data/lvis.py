@@ -10,8 +10,8 @@ from simkit.data.annotation_files import AnnotationFiles
 from simkit.data.assemble import Unknown, settled
 from simkit.data.dataset import register
 from simkit.data.terms import CC_BY_4, Terms
+from simkit.labels.formats.coco_json import Instances
 from simkit.labels.formats.lvis import read_lvis
-from simkit.labels.formats.pieces.coco_json import Instances
 from simkit.labels.truth import Truth
 
 

@@ -17,7 +17,7 @@ from simkit.data.pieces.lists import folder, lines, zeros_and_ones
 from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
-from simkit.labels.formats.pieces.long_table import text_ids
+from simkit.labels.formats.tables import text_ids
 from simkit.labels.truth import Truth, image_ids, places
 
 _CONCEPTS = "names of the concepts of NUS-WIDE"

@@ -16,8 +16,7 @@ from simkit.data.terms import CC_BY_4, Terms
 from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.formats.base import reading
-from simkit.labels.formats.openimages import told_codes
-from simkit.labels.formats.pieces.openimages_rows import WHAT, Rows, read_names, read_rows
+from simkit.labels.formats.openimages import WHAT, Rows, read_names, read_rows
 from simkit.labels.truth import Truth
 
 
@@ -86,7 +85,7 @@ class OpenImages:
     def _part(self, split: str, rows: Rows, classes: dict[str, str]) -> Part:
         file = getattr(self, split)
         with reading(expanded(file), WHAT) as path:
-            codes = told_codes(rows, classes, str(path), self.names)
+            codes = rows.codes(classes, path, self.names)
             known = csr_array(codes.astype(bool))
             truth = Truth.of(codes > 0, rows.images, tuple(classes.values()), known)
         return self._with_pictures(split, Part(settled(truth, self.unknown, split)))

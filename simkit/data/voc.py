@@ -20,7 +20,7 @@ from simkit.data.split import published_order
 from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
-from simkit.labels.formats.pieces.long_table import text_ids
+from simkit.labels.formats.tables import text_ids
 from simkit.labels.truth import Truth
 
 CLASSES = (

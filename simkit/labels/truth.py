@@ -187,19 +187,19 @@ def check_axes(images: NDArray[Any], classes: tuple[str, ...], shape: tuple[int,
         raise BadInput(
             f"the labels have {N} images and {L} classes; at least one of each is needed"
         )
-    twice = _first_repeat(images)
-    if twice is not None:
-        raise BadInput(f"image id {twice} occurs twice; give every image its own id")
+    check_distinct(images)
     names = sorted(name.rstrip("\0") for name in classes)  # numpy lets go of such ends
     for one, next_one in pairwise(names):
         if one == next_one:
             raise BadInput(f"class {one!r} occurs twice; give every class its own name")
 
 
-def _first_repeat(values: NDArray[Any]) -> Any:
-    ordered = np.sort(values)
+def check_distinct(images: NDArray[Any]) -> None:
+    """Raise BadInput where an image id occurs twice."""
+    ordered = np.sort(images)
     same = np.flatnonzero(ordered[1:] == ordered[:-1])
-    return ordered[same[0]] if len(same) else None
+    if len(same):
+        raise BadInput(f"image id {ordered[same[0]]} occurs twice; give every image its own id")
 
 
 def matrix_of(values: Any) -> Any:

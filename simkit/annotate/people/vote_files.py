@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from simkit.annotate.people.votes import YES, Votes
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
-from simkit.labels.formats.pieces.arrays import Arrays
-from simkit.labels.formats.pieces.class_names import distinct
+from simkit.labels.formats.npz import Arrays
 
 COLUMNS = ("image", "class", "worker", "answer")
 _GOLD = {"no": 0, "yes": 1, "0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "": -1}
@@ -58,17 +57,13 @@ def _from_arrays(arrays: Arrays) -> Votes:
     if strange.any():
         raise BadInput(f"vote_answer is {answer[strange][0]}; 0 (no), 1 (maybe) or 2 is expected")
     if len(codes) and "class_names" in arrays:
-        names = arrays["class_names"]
-        if (
-            names.dtype.kind != "U"
-            or names.ndim != 1
-            or not 0 <= codes[0] <= codes[-1] < len(names)
-        ):
+        names = arrays.names()
+        if not 0 <= codes[0] <= codes[-1] < len(names):
             raise BadInput(
-                f"class_names is {names.dtype} of shape {names.shape}, question_class goes from "
-                f"{codes[0]} to {codes[-1]}; give one text for each class"
+                f"class_names has {len(names)} texts, question_class goes from {codes[0]} to "
+                f"{codes[-1]}; give one text for each class"
             )
-        classes = tuple(np.array(distinct(names.tolist(), arrays.path))[codes].tolist())
+        classes = tuple(names[code] for code in codes.tolist())
     else:
         classes = tuple(map(str, codes.tolist()))
     gold = np.full(len(image), -1, np.int8)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.formats.base import reading
-from simkit.labels.formats.pieces.long_table import text_ids
+from simkit.labels.formats.tables import text_ids
 
 _BLANKS = (9, 10, 11, 12, 13, 32)
 

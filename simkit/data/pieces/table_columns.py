@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.labels.formats.pieces.long_table import first_seen
+from simkit.labels.formats.tables import first_seen
 
 _LONGEST = 4 << 20  # bytes of a first row
 _FIRST = 20  # rows that tell what stands between cells, where the first one does not

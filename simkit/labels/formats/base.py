@@ -1,4 +1,4 @@
-"""What a label file format is, and what all readers share: one sentence for any broken file."""
+"""What a label format is, and what all readers and writers share."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import readable
+from simkit.labels.formats.tables import lost_ids
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, frozen, sealed
 from simkit.registry import Registry
 
-MOST_ENTRIES = 1 << 27  # of a complete matrix that is written out: 5 bytes each, 0.7 GB
+MOST_ENTRIES = 1 << 27  # of a matrix that is written or labelled completely: 0.7 GB
 _PIECE = 1 << 20  # entries that are dense at a time
 
 
@@ -75,31 +76,39 @@ make = formats.make
 
 
 def for_path(path: str | PathLike[str], *, writing: bool = False) -> Format:
-    """The format of a file by its suffix and, where formats share one and the file exists, by a
-    look at its first and last bytes. Raises BadInput where no format has the suffix.
+    """The format of a file, by its suffix and, if several share it, by its first and last bytes.
 
-    writing: the file is to be written, and what stands there now says nothing.
+    Parameters
+    ----------
+    path
+        The file.
+    writing
+        It is about to be written, so that its present content does not matter.
+
+    Raises
+    ------
+    BadInput
+        If no format has the suffix.
     """
     suffix = Path(path).suffix.lower()
-    found = [part for part in formats if suffix in part.suffixes]
-    if not found:
-        known = ", ".join(sorted({suffix for part in formats for suffix in part.suffixes}))
+    candidates = [form for form in formats if suffix in form.suffixes]
+    if not candidates:
+        known = ", ".join(sorted({suffix for form in formats for suffix in form.suffixes}))
         raise BadInput(
             f"{path} has the ending {suffix!r}, which is of no label format; known are {known}"
         )
-    seen = b"" if writing or len(found) == 1 else ends(Path(path))
-    marked = [part for part in found if part.mark and re.search(part.mark, seen)]
-    plain = [part for part in found if not part.mark]
-    return (marked or plain or found)[0]()
+    seen = b"" if writing or len(candidates) == 1 else ends(Path(path))
+    marked = [form for form in candidates if form.mark and re.search(form.mark, seen)]
+    plain = [form for form in candidates if not form.mark]
+    return (marked or plain or candidates)[0]()
 
 
 def ends(path: Path) -> bytes:
-    """The first and the last 64 kB of a file; nothing where it cannot be read."""
+    """The first and the last 64 kB of a file; nothing if it cannot be read."""
     try:
         with path.open("rb") as stream:
             head = stream.read(1 << 16)
-            rest = max(path.stat().st_size - (1 << 16), len(head))
-            stream.seek(rest)
+            stream.seek(max(path.stat().st_size - (1 << 16), len(head)))
             return head + stream.read()
     except OSError:
         return b""
@@ -107,31 +116,40 @@ def ends(path: Path) -> bytes:
 
 @contextmanager
 def reading(path: str | PathLike[str], what: str) -> Iterator[Path]:
-    """Turn whatever a broken file raises inside the block into one BadInput that names the file."""
-    found = readable(path, what)
+    """Turn any error that a broken file raises inside the block into one BadInput.
+
+    Parameters
+    ----------
+    path
+        The file, which the sentence names.
+    what
+        What it should hold.
+    """
+    file = readable(path, what)
     try:
-        yield found
+        yield file
     except BadInput as error:
-        named = str(found) in str(error)
         sentence = " ".join(str(error).split())  # ids and names may hold line breaks
-        raise BadInput(sentence if named else f"{found}: {sentence}") from None
+        reason = sentence if str(file) in str(error) else f"{file}: {sentence}"
     except (MemoryError, RecursionError):
-        raise BadInput(f"{found} is nested too deeply or too large to be read; {_AGAIN}") from None
+        reason = f"{file} is nested too deeply or too large to be read; {_AGAIN}"
     except UnicodeError:
-        raise BadInput(f"{found} is not UTF-8 text, but {what} is expected; {_AGAIN}") from None
+        reason = f"{file} is not UTF-8 text, but {what} is expected; {_AGAIN}"
     except PermissionError:
-        raise BadInput(f"{found} may not be read; change its permissions") from None
+        reason = f"{file} may not be read; change its permissions"
     except _BROKEN as error:
-        reason = " ".join(str(error).split())[:160].rstrip(". ") or type(error).__name__
-        raise BadInput(f"{found} cannot be read as {what} ({reason}); {_AGAIN}") from None
+        said = " ".join(str(error).split())[:160].rstrip(". ") or type(error).__name__
+        reason = f"{file} cannot be read as {what} ({said}); {_AGAIN}"
+    else:
+        return
+    raise BadInput(reason) from None
 
 
 _AGAIN = "write it again or fetch it again"
-# numpy reads the header of an array as Python, hence the last two.
+# RuntimeError is an encrypted zip file; the last two, because numpy reads headers as Python.
 _BROKEN = (
-    OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError,
-    NotImplementedError, OverflowError, BadZipFile, zlib.error, TokenError,
-    SyntaxError,
+    OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, RuntimeError,
+    OverflowError, BadZipFile, zlib.error, TokenError, SyntaxError,
 )  # fmt: skip
 
 
@@ -144,8 +162,86 @@ def check_memory(needed: int, path: Path, what: str) -> None:
         )
 
 
-def kept_by_simkit_alone(labels: PartialLabels) -> tuple[str, ...]:
-    """The losses that all formats but simkit's own share: what people were asked, the history."""
+def asked_rows(labels: PartialLabels, path: str | PathLike[str] = "") -> PartialLabels:
+    """The labels of the asked images, for files whose every image is trained on.
+
+    Parameters
+    ----------
+    labels
+        Of all images.
+    path
+        A file that will hold every entry, so that their number is limited.
+
+    Raises
+    ------
+    BadInput
+        If no image was asked about, or a file would hold more than 2**27 entries.
+    """
+    if not labels.asked.any():
+        raise BadInput(
+            "no image was asked about, and such a file holds asked images only; simulate with a "
+            "larger amount or write parquet"
+        )
+    N, L = int(labels.asked.sum()), labels.shape[1]
+    if path and N * L > MOST_ENTRIES:
+        raise BadInput(
+            f"{path}: {N:,} images x {L:,} classes are too many for a file that holds every entry; "
+            "write parquet"
+        )
+    return labels if labels.asked.all() else labels.of_images(labels.images[labels.asked])
+
+
+def check_any_label(labels: PartialLabels) -> None:
+    """Raise BadInput where no label is known: a file of rows would be empty, which none reads."""
+    if not labels.codes.nnz:
+        raise BadInput(
+            "no label is known, and such a file holds known labels only; simulate with a larger "
+            "amount or write parquet"
+        )
+
+
+def lost_with_asked_rows(labels: PartialLabels, file: str) -> tuple[str, ...]:
+    """Losses of files of asked images, which call an image by the pattern `file`."""
+    unasked = int((~labels.asked).sum())
+    because = "about which nobody was asked, because every image is trained on"
+    lost = [f"{unasked:,} images {because}"] if unasked else []
+    return (*lost, *lost_ids(labels.images[labels.asked], file), *lost_provenance(labels))
+
+
+def lost_with_label_rows(
+    labels: PartialLabels, *, ordered_classes: bool = False
+) -> tuple[str, ...]:
+    """Losses of files with a row for each label.
+
+    Parameters
+    ----------
+    labels
+        What is written.
+    ordered_classes
+        Another file lists all classes; otherwise they come in the order of their first rows.
+    """
+    labelled = np.diff(labels.codes.indptr) > 0
+    silent, asked = int((~labelled).sum()), int((labels.asked & ~labelled).sum())
+    lost = []
+    if silent:
+        lost.append(
+            f"{silent:,} images without a label, {asked:,} of them asked about, because every row "
+            "is a label"
+        )
+    used, first = np.unique(labels.codes.indices, return_index=True)
+    unused = labels.shape[1] - len(used)
+    if unused and not ordered_classes:
+        lost.append(f"{unused:,} classes without a label, because every row is a label")
+    if (np.diff(first) < 0).any() and not ordered_classes:
+        lost.append(
+            f"the order of {len(used):,} classes, because they come in the order of their first "
+            "rows"
+        )
+    return (*lost, *lost_ids(labels.images[labelled]), *lost_provenance(labels))
+
+
+def lost_provenance(labels: PartialLabels) -> tuple[str, ...]:
+    """Effort and history, which all formats but simkit's own lose."""
     lost = []
     if labels.effort.kinds():
         lost.append(
@@ -157,10 +253,21 @@ def kept_by_simkit_alone(labels: PartialLabels) -> tuple[str, ...]:
 
 
 def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
-    """Every known entry of a truth as a label; difficult ones (N, L) stay unknown.
+    """Every known entry of a truth as a label.
 
-    Made in pieces, so that the peak of memory is what the labels take. Raises BadInput above 2**27
-    entries, which belong in a scheme that asks for fewer.
+    Made in pieces, so that the peak of memory is what the labels take.
+
+    Parameters
+    ----------
+    truth
+        Of (N, L) entries.
+    difficult
+        (N, L) bool: entries that stay unknown unless they are present.
+
+    Raises
+    ------
+    BadInput
+        Above 2**27 entries.
     """
     N, L = truth.shape
     if N * L > MOST_ENTRIES:

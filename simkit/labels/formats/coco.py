@@ -9,15 +9,20 @@ from typing import Any, ClassVar
 
 from scipy.sparse import csr_array
 
-from simkit.labels.formats.base import complete, kept_by_simkit_alone, reading, register
-from simkit.labels.formats.pieces.coco_json import Instances, read_content
-from simkit.labels.formats.pieces.coco_like import bare, like, pictured, write_json
+from simkit.labels.formats.base import complete, lost_provenance, reading, register
+from simkit.labels.formats.coco_json import (
+    Instances,
+    like,
+    plain_annotations,
+    plain_images,
+    read_content,
+    write_json,
+)
 from simkit.labels.partial import PartialLabels
 
 _WHAT = "COCO instances (JSON with images, annotations, categories)"
 _LVIS = ("neg_category_ids", "not_exhaustive_category_ids")
 _COUNTS = ("image_count", "instance_count")
-_KEYS = ("file_name", "width", "height", "difficult_category_ids")
 
 
 @register
@@ -48,9 +53,9 @@ class Coco:
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """A label for every entry but the difficult ones. Raises BadInput."""
-        found = read_instances(path)
+        content = read_instances(path)
         with reading(path, _WHAT):
-            return complete(found.truth, found.difficult)
+            return complete(content.truth, content.difficult)
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Unknown labels, which would read back as absent; effort and history."""
@@ -61,7 +66,7 @@ class Coco:
                 f"{unknown:,} unknown labels, which will count as absent, because COCO's format "
                 "has no place for what is not known"
             )
-        return (*lost, *kept_by_simkit_alone(labels))
+        return (*lost, *lost_provenance(labels))
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """Whole or not at all. Raises BadInput."""
@@ -69,9 +74,11 @@ class Coco:
             members = like(labels, self.like, "an instances file", image=_plain)
             write_json(path, ((key, _uncounted(key, value)) for key, value in members))
             return
-        images = pictured(labels)
-        categories = ({"id": c + 1, "name": name} for c, name in enumerate(labels.classes))
-        lists = {"images": images, "annotations": bare(labels), "categories": categories}
+        lists = {
+            "images": plain_images(labels),
+            "annotations": plain_annotations(labels),
+            "categories": ({"id": c + 1, "name": name} for c, name in enumerate(labels.classes)),
+        }
         write_json(path, lists.items())
 
 
@@ -88,14 +95,24 @@ def _uncounted(key: str, value: Any) -> Any:
 
 
 def read_instances(path: str | PathLike[str], *, drop_empty: bool = False) -> Instances:
-    """Read an instances file; `drop_empty` leaves out images without annotation, as the papers do.
+    """Read an instances file.
 
-    Raises BadInput that names file, field and place for anything that is not as it should be.
+    Parameters
+    ----------
+    path
+        The file.
+    drop_empty
+        Leave out images without annotation, as the papers do.
+
+    Raises
+    ------
+    BadInput
+        Naming file and field, for anything that is not as it should be.
     """
-    with reading(path, _WHAT) as found:
-        content = read_content(found, "an instances file", keys=_KEYS)
+    with reading(path, _WHAT) as file:
+        content = read_content(file, "an instances file")
         truth = content.truth()
         listed = content.listed("difficult_category_ids")
         difficult = None if listed is None else csr_array(listed > truth.present)
-        read = content.instances(truth, difficult=difficult)
-        return read.without_empty() if drop_empty else read
+        instances = content.instances(truth, difficult)
+        return instances.without_empty() if drop_empty else instances

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from simkit.errors import BadInput
 from simkit.labels.formats.base import complete, reading, register
-from simkit.labels.formats.pieces.coco_json import Instances, read_content
+from simkit.labels.formats.coco_json import Instances, read_content
 from simkit.labels.partial import PartialLabels
 
 _WHAT = "COCO panoptic annotations (JSON with images, annotations, categories)"
@@ -37,9 +37,9 @@ class CocoPanoptic:
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """A label for every entry. Raises BadInput."""
-        found = read_panoptic(path)
+        content = read_panoptic(path)
         with reading(path, _WHAT):
-            return complete(found.truth)
+            return complete(content.truth)
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Nothing is written, so that nothing is lost."""
@@ -55,15 +55,14 @@ class CocoPanoptic:
 
 def read_panoptic(path: str | PathLike[str], *, drop_empty: bool = False) -> Instances:
     """Read a panoptic file; `drop_empty` leaves out images without segment. Raises BadInput."""
-    with reading(path, _WHAT) as found:
-        content = read_content(
-            found, "a panoptic file", keys=("file_name", "width", "height"), objects=_segments
-        )
-        read = content.instances(content.truth())
-        return read.without_empty() if drop_empty else read
+    with reading(path, _WHAT) as file:
+        content = read_content(file, "a panoptic file", objects=_segments)
+        instances = content.instances(content.truth())
+        return instances.without_empty() if drop_empty else instances
 
 
 def _segments(row: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """The objects of an image. Raises BadInput."""
     segments = row.get("segments_info")
     if not isinstance(segments, list) or not all(isinstance(each, dict) for each in segments):
         raise BadInput(

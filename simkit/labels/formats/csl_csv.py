@@ -13,12 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from simkit.errors import BadInput
-from simkit.files import whole
-from simkit.labels.formats.base import MOST_ENTRIES, kept_by_simkit_alone, reading, register
-from simkit.labels.formats.pieces.asked import asked_only, lost_unasked
-from simkit.labels.formats.pieces.cells import cell
-from simkit.labels.formats.pieces.class_names import distinct
-from simkit.labels.formats.pieces.file_names import file_names, ids_of, lost_ids
+from simkit.labels.formats.base import asked_rows, lost_with_asked_rows, reading, register
+from simkit.labels.formats.tables import cell, distinct, file_names, ids_of, write_lines
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 
 _WHAT = "a wide table of labels (CSV with image and a column for each class)"
@@ -54,39 +50,28 @@ class CslCsv:
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """A row for every asked image. Raises BadInput, also above 2**27 entries."""
-        kept = asked_only(labels)
-        N, L = kept.shape
-        if N * L > MOST_ENTRIES:
-            raise BadInput(
-                f"{path}: {N:,} images x {L:,} classes are too many for a table that holds every "
-                "entry; write parquet"
-            )
-        names = file_names(kept.images, self.file)
-        try:
-            with whole(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
-                stream.write(",".join(map(cell, ["image", *kept.classes])) + "\n")
-                for start in range(0, N, _ROWS):
-                    block = names[start : start + _ROWS]
-                    codes = _THEIRS[kept.rows(range(start, start + len(block)))]
-                    for name, row in zip(block, codes.tolist(), strict=True):
-                        stream.write(",".join([cell(name), *map(str, row)]) + "\n")
-        except UnicodeEncodeError as error:
-            raise BadInput(f"{error.object!r} cannot be written as UTF-8; rename it") from None
+        asked = asked_rows(labels, path)
+        write_lines(path, _lines(asked, file_names(asked.images, self.file)))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images nobody was asked about, effort and history."""
-        return (
-            *lost_unasked(labels),
-            *lost_ids(labels.images[labels.asked], self.file),
-            *kept_by_simkit_alone(labels),
-        )
+        return lost_with_asked_rows(labels, self.file)
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """All images in the file count as asked about. Raises BadInput."""
-        with reading(path, _WHAT) as found:
-            classes, names, matrix = _table(found)
+        with reading(path, _WHAT) as file:
+            classes, names, matrix = _table(file)
             asked = np.ones(len(names), bool)
-            return PartialLabels.of(matrix, ids_of(names), distinct(classes, found), asked)
+            return PartialLabels.of(matrix, ids_of(names), distinct(classes, file), asked)
+
+
+def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
+    yield ",".join(map(cell, ["image", *labels.classes]))
+    for start in range(0, len(names), _ROWS):
+        block = names[start : start + _ROWS]
+        codes = _THEIRS[labels.rows(range(start, start + len(block)))]
+        for name, row in zip(block, codes.tolist(), strict=True):
+            yield ",".join([cell(name), *map(str, row)])
 
 
 def _table(path: Path) -> tuple[list[str], list[str], csr_array]:
@@ -110,9 +95,7 @@ def _matrix(rows: Iterator[list[str]], header: list[str], names: list[str]) -> c
     """The codes (N, L) of the rows, whose first cells are added to `names`."""
     L = len(header) - 1
     parts, block = [csr_array((0, L), dtype=np.int8)], list[list[int]]()
-    for row in rows:
-        if not row:
-            continue  # an empty line
+    for row in filter(None, rows):  # an empty line is no row
         names.append(row[0])
         block.append(_codes(row, header, len(names)))
         if len(block) * L >= _CELLS:
@@ -131,16 +114,9 @@ def _codes(row: list[str], header: list[str], place: int) -> list[int]:
             "many"
         )
     try:
-        return [_OURS[text] for text in row[1:]]
-    except KeyError:  # such as 1.0
-        return [_code(*pair, place) for pair in zip(row[1:], header[1:], strict=True)]
-
-
-def _code(text: str, name: str, place: int) -> int:
-    try:
-        return _NUMBERS[float(text)]
+        return [_OURS[text] if text in _OURS else _NUMBERS[float(text)] for text in row[1:]]
     except (KeyError, ValueError):
         raise BadInput(
-            f"class {name[:40]!r} is {text[:40]!r} in row {place}; write 1 for present, 0 for "
-            "absent and -1 for unknown"
+            f"row {place} holds another value than 1 for present, 0 for absent and -1 for unknown; "
+            "translate it"
         ) from None

@@ -12,14 +12,20 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from simkit.labels.formats.base import kept_by_simkit_alone, reading, register
-from simkit.labels.formats.pieces.coco_json import Content, Instances, read_content
-from simkit.labels.formats.pieces.coco_like import bare, like, pictured, write_json
+from simkit.labels.formats.base import lost_provenance, reading, register
+from simkit.labels.formats.coco_json import (
+    Content,
+    Instances,
+    like,
+    plain_annotations,
+    plain_images,
+    read_content,
+    write_json,
+)
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
 
 _WHAT = "LVIS annotations (JSON with images, annotations, categories)"
-_KEYS = ("file_name", "coco_url", "width", "height", "neg_category_ids")
 _RARE, _COMMON = 10, 100  # most images of a rare and of a common category
 
 
@@ -66,44 +72,58 @@ class Lvis:
         asked = int(labels.asked.sum()) - int(np.count_nonzero(np.diff(labels.codes.indptr)))
         lost = []
         if asked:
-            lost.append(f"that {asked:,} images without a label were asked about, because LVIS's "
-                        "format has no place for it")  # fmt: skip
-        return (*lost, *kept_by_simkit_alone(labels))
+            lost.append(
+                f"that {asked:,} images without a label were asked about, because LVIS's format "
+                "has no place for it"
+            )
+        return (*lost, *lost_provenance(labels))
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """Whole or not at all. Raises BadInput."""
         if self.like:
-            image = partial(_told, labels)
+            image = partial(_image, labels)
             write_json(path, like(labels, self.like, "an LVIS file", image=image))
             return
         lists = {
             "images": _images(labels),
-            "annotations": bare(labels),
+            "annotations": plain_annotations(labels),
             "categories": _categories(labels),
         }
         write_json(path, lists.items())
 
 
 def read_lvis(path: str | PathLike[str], *, drop_empty: bool = False) -> Instances:
-    """Read an LVIS file; its truth has `known`. Raises BadInput.
+    """Read an LVIS file, whose truth is known in part.
 
-    drop_empty: leave out images without annotation. A class that is both annotated and in the
-    negative list counts as present; a warning says how many there are. Pictures are called by
-    `file_name`, or as in LVIS v1 by the last two parts of `coco_url`: train2017/000000391895.jpg.
+    A class that is both annotated and in the negative list counts as present; a warning says how
+    many there are. Pictures are called by `file_name`, or as in LVIS v1 by the last two parts of
+    `coco_url`: train2017/000000391895.jpg.
+
+    Parameters
+    ----------
+    path
+        The file.
+    drop_empty
+        Leave out images without annotation.
+
+    Raises
+    ------
+    BadInput
+        Naming file and field, for anything that is not as it should be.
     """
-    with reading(path, _WHAT) as found:
-        content = read_content(found, "an LVIS file", keys=_KEYS)
-        for image in content.images:
+    with reading(path, _WHAT) as file:
+        content = read_content(file, "an LVIS file")
+        for image in content.coco.dataset["images"]:
             image.setdefault("file_name", _file_name(image.get("coco_url", "")))
         truth, contradicted = _truth(content)
         if contradicted:
             warnings.warn(
-                f"{found}: {contradicted:,} classes are annotated in an image that lists them as "
+                f"{file}: {contradicted:,} classes are annotated in an image that lists them as "
                 "absent; they count as present",
                 stacklevel=2,
             )
-        read = content.instances(truth)
-        return read.without_empty() if drop_empty else read
+        instances = content.instances(truth)
+        return instances.without_empty() if drop_empty else instances
 
 
 def _truth(content: Content) -> tuple[Truth, int]:
@@ -123,11 +143,11 @@ def _file_name(url: Any) -> str:
 
 def _images(labels: PartialLabels) -> Iterator[dict[str, Any]]:
     ids = {c: c + 1 for c in range(labels.shape[1])}
-    for i, image in enumerate(pictured(labels)):
-        yield _told(labels, image, i, ids)
+    for i, image in enumerate(plain_images(labels)):
+        yield _image(labels, image, i, ids)
 
 
-def _told(
+def _image(
     labels: PartialLabels, image: dict[str, Any], i: int, ids: dict[int, Any]
 ) -> dict[str, Any]:
     """An image of LVIS, with what the labels in row i say about it."""

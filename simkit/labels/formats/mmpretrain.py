@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,17 +14,19 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import whole
-from simkit.labels.formats.base import complete, kept_by_simkit_alone, reading, register
-from simkit.labels.formats.pieces.asked import asked_only, lost_unasked
-from simkit.labels.formats.pieces.class_names import distinct
-from simkit.labels.formats.pieces.file_names import file_names, ids_of, lost_ids
-from simkit.labels.formats.pieces.json_stream import members
+from simkit.labels.formats.base import (
+    asked_rows,
+    complete,
+    lost_with_asked_rows,
+    reading,
+    register,
+)
+from simkit.labels.formats.json_stream import members
+from simkit.labels.formats.tables import distinct, file_names, ids_of, write_lines
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
 _WHAT = "annotations of mmpretrain (JSON with metainfo and data_list)"
-_MOST = 1 << 31  # classes
 _UNLISTED = "unlisted_classes"  # our key in metainfo, which mmpretrain keeps and does not use
 
 
@@ -54,20 +56,8 @@ class Mmpretrain:
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """An entry for every asked image. Raises BadInput."""
-        kept = asked_only(labels)
-        present = csr_array(kept.codes > 0)
-        starts = present.indptr.tolist()
-        names = file_names(kept.images, self.file)
-        metainfo: dict[str, Any] = {"classes": list(kept.classes)}
-        if kept.counts()["unknown"]:
-            metainfo[_UNLISTED] = "unknown"
-        with whole(path) as part, part.open("w", encoding="ascii") as stream:
-            stream.write(f'{{"metainfo": {json.dumps(metainfo)}, "data_list": [')
-            for i, name in enumerate(names):
-                listed = present.indices[starts[i] : starts[i + 1]].tolist()
-                entry = {"img_path": name, "gt_label": listed}
-                stream.write(("," if i else "") + "\n" + json.dumps(entry))
-            stream.write("\n]}\n")
+        asked = asked_rows(labels)
+        write_lines(path, _lines(asked, file_names(asked.images, self.file)))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """The difference of absent and unknown, images nobody was asked about, effort, history."""
@@ -83,54 +73,66 @@ class Mmpretrain:
             lost.append(
                 f"{absent:,} absent labels, because nothing tells them from the unknown ones"
             )
-        return (
-            *lost,
-            *lost_unasked(labels),
-            *lost_ids(labels.images[labels.asked], self.file),
-            *kept_by_simkit_alone(labels),
-        )
+        return (*lost, *lost_with_asked_rows(labels, self.file))
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Listed classes are present; others absent, or unknown where the file says so.
 
         Raises BadInput, also for complete labels of more than 2**27 entries.
         """
-        with reading(path, _WHAT) as found:
-            names_there, partial, listed = _content(found)
-            classes, ids = distinct(names_there, found), ids_of(listed.names)
-            present = listed.matrix(len(classes))
-            if not partial:
+        with reading(path, _WHAT) as file:
+            metainfo, pictures = _content(file)
+            classes, ids = distinct(metainfo["classes"], file), ids_of(pictures.names)
+            present = pictures.matrix(len(classes))
+            if metainfo.get(_UNLISTED) != "unknown":
                 return complete(Truth.of(present, ids, classes))
             asked = np.ones(len(ids), bool)
             return PartialLabels.of(present.astype(np.int8), ids, classes, asked)
 
 
-class _Listed:
-    """What data_list says: picture names, how many classes each shows, and which, end to end."""
+def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
+    present = csr_array(labels.codes > 0)
+    starts = present.indptr.tolist()
+    metainfo: dict[str, Any] = {"classes": list(labels.classes)}
+    if labels.counts()["unknown"]:
+        metainfo[_UNLISTED] = "unknown"
+    yield f'{{"metainfo": {json.dumps(metainfo)}, "data_list": ['
+    for i, name in enumerate(names):
+        listed = present.indices[starts[i] : starts[i + 1]].tolist()
+        comma = "," if i + 1 < len(names) else ""
+        yield json.dumps({"img_path": name, "gt_label": listed}) + comma
+    yield "]}"
 
-    def __init__(self) -> None:
-        self.names: list[str] = []
-        self._lengths, self._columns = array("q"), array("q")
+
+@dataclass(eq=False)
+class _Pictures:
+    """Picture names, how many classes each shows, and which, end to end."""
+
+    names: list[str] = field(default_factory=list)
+    lengths: array[int] = field(default_factory=lambda: array("q"))
+    columns: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, entry: Any) -> None:
-        """One picture. Raises BadInput."""
-        where = f"entry {len(self.names)} of 'data_list'"
-        if not isinstance(entry, dict) or not isinstance(entry.get("img_path"), str):
-            raise BadInput(f"{where} has no 'img_path' (text); name the picture file")
-        listed = entry.get("gt_label")
-        if not isinstance(listed, list) or not all(type(c) is int for c in listed):
-            raise BadInput(f"'gt_label' in {where} is no list of whole numbers; list its classes")
-        different = sorted(set(listed))
-        if different and not 0 <= different[0] <= different[-1] < _MOST:
-            odd = different[0] if different[0] < 0 else different[-1]
-            raise BadInput(f"'gt_label' in {where} names class {odd}; count classes from 0")
-        self.names.append(entry["img_path"])
-        self._lengths.append(len(different))
-        self._columns.extend(different)
+        """One picture of 'data_list'. Raises BadInput."""
+        picture = entry if isinstance(entry, dict) else {}
+        name, listed = picture.get("img_path"), picture.get("gt_label")
+        if not isinstance(name, str) or not isinstance(listed, list):
+            raise BadInput(
+                f"entry {len(self.names)} of 'data_list' needs 'img_path' (text) and 'gt_label' "
+                "(a list of classes)"
+            )
+        if not all(type(c) is int and c >= 0 for c in listed):
+            raise BadInput(
+                f"'gt_label' in entry {len(self.names)} of 'data_list' is {str(listed)[:60]}; "
+                "whole numbers are expected, classes counted from 0"
+            )
+        self.names.append(name)
+        self.lengths.append(len(set(listed)))
+        self.columns.extend(sorted(set(listed)))
 
     def matrix(self, L: int) -> csr_array:
         """(N, L) bool. Raises BadInput where a class is not among the L."""
-        columns, lengths = (np.array(each, np.int64) for each in (self._columns, self._lengths))
+        columns, lengths = (np.array(each, np.int64) for each in (self.columns, self.lengths))
         if columns.max(initial=-1) >= L:
             raise BadInput(f"a 'gt_label' names class {columns.max()} of {L}, counted from 0")
         pointers = np.concatenate([[0], np.cumsum(lengths)])
@@ -138,22 +140,20 @@ class _Listed:
         return csr_array((values, columns, pointers), shape=(len(lengths), L))
 
 
-def _content(path: Path) -> tuple[list[str], bool, _Listed]:
-    """Class names, whether classes that are not listed are unknown, and what is listed."""
+def _content(path: Path) -> tuple[dict[str, Any], _Pictures]:
+    """The metainfo, with class names that are text, and the pictures. Raises BadInput."""
     metainfo: Any = None
-    listed = None
+    pictures = None
     for key, value in members(path):
         if key == "metainfo":
             metainfo = value
         elif key == "data_list" and isinstance(value, Iterator):
-            listed = _Listed()
+            pictures = _Pictures()
             for entry in value:
-                listed.add(entry)
-    if not isinstance(metainfo, dict):
-        raise BadInput("'metainfo' is missing or no object; give annotations of mmpretrain")
-    classes = metainfo.get("classes")
+                pictures.add(entry)
+    classes = metainfo.get("classes") if isinstance(metainfo, dict) else None
     if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
-        raise BadInput("'classes' in 'metainfo' is missing or no list of text; list the classes")
-    if listed is None:
+        raise BadInput("'metainfo' needs a list 'classes' of texts; give mmpretrain's annotations")
+    if pictures is None:
         raise BadInput("'data_list' is missing or no list; list the pictures")
-    return classes, metainfo.get(_UNLISTED) == "unknown", listed
+    return metainfo, pictures

@@ -16,10 +16,9 @@ from scipy.sparse import csr_array, vstack
 
 from simkit.errors import BadInput
 from simkit.files import readable, whole
-from simkit.labels.formats.base import MOST_ENTRIES, kept_by_simkit_alone, reading, register
-from simkit.labels.formats.pieces.arrays import check_text
-from simkit.labels.formats.pieces.asked import asked_only, lost_unasked
-from simkit.labels.formats.pieces.file_names import file_names, ids_of, lost_ids
+from simkit.labels.formats.base import asked_rows, lost_with_asked_rows, reading, register
+from simkit.labels.formats.npz import check_text
+from simkit.labels.formats.tables import file_names, ids_of
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, class_names, image_ids, places
 
@@ -69,15 +68,9 @@ class NpyTriple:
         self._write(labels, Path(path), truth)
 
     def _write(self, labels: PartialLabels, path: Path, truth: Truth | None) -> None:
-        kept = asked_only(labels)
-        N, L = kept.shape
-        if N * L > MOST_ENTRIES:
-            raise BadInput(
-                f"{path}: {N:,} images x {L:,} classes are too many for arrays that hold every "
-                "entry; write parquet"
-            )
-        observed = kept.codes if self.negatives else csr_array(kept.codes > 0)
-        names = np.array(file_names(kept.images, self.file), dtype=str)
+        asked = asked_rows(labels, path)
+        observed = asked.codes if self.negatives else csr_array(asked.codes > 0)
+        names = np.array(file_names(asked.images, self.file), dtype=str)
         targets = _files(path)
         if truth is None and targets["truth"].exists():
             raise BadInput(
@@ -85,7 +78,7 @@ class NpyTriple:
                 "ones; give the truth (--data), choose another folder or remove that file"
             )
         with ExitStack() as stack:
-            for key, matrix in (("observed", observed), ("truth", _rows_of(truth, kept))):
+            for key, matrix in (("observed", observed), ("truth", _rows_of(truth, asked))):
                 if matrix is not None:
                     _write_dense(stack.enter_context(whole(targets[key])), matrix)
             with stack.enter_context(whole(targets["images"])).open("wb") as stream:
@@ -104,32 +97,24 @@ class NpyTriple:
                 f"{absent:,} absent labels, because the training code takes 0 for unknown and "
                 "refuses -1; npy-triple(negatives=true) writes them for its loss iu"
             )
-        lost += lost_unasked(labels)
         L = len(labels.classes)
         if labels.classes != class_names(None, L):
             lost.append(
                 f"the names of {L:,} classes, because arrays have none: they come back as class-0 "
                 f"to class-{L - 1}"
             )
-        return (
-            *lost,
-            *lost_ids(labels.images[labels.asked], self.file),
-            *kept_by_simkit_alone(labels),
-        )
+        return (*lost, *lost_with_asked_rows(labels, self.file))
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """The observed labels, all images asked about; classes are class-0, class-1 ...
 
         Raises BadInput.
         """
-        given = Path(path)
-        if given.is_dir() and not (given / OBSERVED).is_file():
-            raise BadInput(f"{path} is a folder without {OBSERVED}; give the file with {_WHAT}")
-        files = _files(given)
-        with reading(files["observed"], _WHAT) as found:
-            codes = _sparse(_mapped(found, 2))
-        with reading(files["images"], "image names (one text for each row of labels)") as found:
-            listed = np.array(_mapped(found, 1))
+        files = _files(Path(path))
+        with reading(files["observed"], _WHAT) as file:
+            codes = _sparse(_mapped(file, 2))
+        with reading(files["images"], "image names (one text for each row of labels)") as file:
+            listed = np.array(_mapped(file, 1))
             check_text(listed, "the array")
             listed = image_ids(listed)
             ids = ids_of(listed.tolist()) if listed.dtype.kind == "U" else listed
@@ -140,12 +125,12 @@ def _files(path: Path) -> dict[str, Path]:
     """The three files, for a folder or for the name of one of observed labels."""
     if path.suffix != ".npy":
         path = path / OBSERVED
-    found = _NAME.fullmatch(path.name)
-    if found is None:
+    parts = _NAME.fullmatch(path.name)
+    if parts is None:
         raise BadInput(
             f"{path} is not named as observed labels are; name it {OBSERVED} or give a folder"
         )
-    images, truth = (path.with_name(f"{found[1]}_{what}.npy") for what in ("images", "labels"))
+    images, truth = (path.with_name(f"{parts[1]}_{what}.npy") for what in ("images", "labels"))
     return {"observed": path, "images": images, "truth": truth}
 
 
@@ -171,24 +156,19 @@ def _write_dense(path: Path, matrix: csr_array) -> None:
 
 def _mapped(path: Path, dimensions: int) -> NDArray[Any]:
     """The array in an .npy file, left on the disk: a header can promise no more than is there."""
-    readable(path, "numpy's .npy format")
-    array = np.lib.format.open_memmap(path, mode="r")
-    if array.ndim != dimensions:
-        raise BadInput(f"the array has {array.ndim} dimensions; {dimensions} are expected")
+    array = np.lib.format.open_memmap(readable(path, "numpy's .npy format"), mode="r")
+    if array.ndim != dimensions or not array.size:
+        raise BadInput(f"the array has shape {array.shape}; {dimensions} dimensions are expected")
     return array
 
 
 def _sparse(array: NDArray[Any]) -> csr_array:
-    if array.dtype.kind not in "biuf":
-        raise BadInput(f"the array is {array.dtype}; numbers 1, 0 and -1 are expected")
     parts = []
     for rows in _blocks(*array.shape):
         block = np.array(array[rows])
-        if not np.isin(block, (-1, 0, 1)).all():
+        if block.dtype.kind not in "biuf" or not np.isin(block, (-1, 0, 1)).all():
             raise BadInput("labels hold other values than 1, 0 and -1; translate them first")
         parts.append(csr_array(block.astype(np.int8)))
-    if not parts:
-        raise BadInput("the array has no rows; at least one image is needed")
     return csr_array(vstack(parts, format="csr"))
 
 

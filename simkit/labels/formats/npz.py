@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import math
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar
 from zipfile import ZipFile
 
@@ -16,10 +19,8 @@ from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import History
 from simkit.labels.effort import Effort
-from simkit.labels.formats.base import complete, reading, register
-from simkit.labels.formats.pieces.arrays import Arrays
-from simkit.labels.formats.pieces.class_names import distinct
-from simkit.labels.formats.pieces.long_table import text_ids
+from simkit.labels.formats.base import check_memory, complete, reading, register
+from simkit.labels.formats.tables import distinct, text_ids
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, image_ids
 
@@ -62,34 +63,125 @@ class Npz:
 
         Raises BadInput, also for a complete truth of more than 2**27 entries.
         """
-        with reading(path, _WHAT) as found, ZipFile(found) as archive:
-            arrays = Arrays(archive, found)
-            if "data" not in arrays:
-                return complete(_truth(arrays), _part(arrays, "difficult_"))
-            return _partial(arrays)
+        with reading(path, _WHAT) as file, ZipFile(file) as archive:
+            arrays = Arrays(archive, file)
+            if "data" in arrays:
+                return _partial(arrays)
+            return complete(_truth(arrays), _optional(arrays, "difficult_"))
 
 
 def read_truth(path: str | PathLike[str]) -> Truth:
     """The truth in a file without `data`. Raises BadInput."""
-    with reading(path, _WHAT) as found, ZipFile(found) as archive:
-        return _truth(Arrays(archive, found))
+    with reading(path, _WHAT) as file, ZipFile(file) as archive:
+        return _truth(Arrays(archive, file))
 
 
 def read_difficult(path: str | PathLike[str]) -> csr_array | None:
     """(N, L) bool, present only as a "difficult" object; None where the file says nothing of it."""
-    with reading(path, _WHAT) as found, ZipFile(found) as archive:
-        return _part(Arrays(archive, found), "difficult_")
+    with reading(path, _WHAT) as file, ZipFile(file) as archive:
+        return _optional(Arrays(archive, file), "difficult_")
 
 
 def write_truth(
     truth: Truth, path: str | PathLike[str], difficult: csr_array | None = None
 ) -> None:
-    """Write a truth so that `read_truth` and `read_difficult` give it back. Raises BadInput."""
+    """Write a truth and its `difficult` entries, (N, L) bool. Raises BadInput."""
     arrays = _axes(truth.present, truth.images, truth.classes)
     for name, matrix in (("known", truth.known), ("difficult", difficult)):
         if matrix is not None:
             arrays |= {f"{name}_indptr": matrix.indptr, f"{name}_indices": matrix.indices}
     _save(path, **arrays)
+
+
+class Arrays:
+    """The arrays of an open .npz archive, checked before memory is spent on them."""
+
+    def __init__(self, archive: ZipFile, path: Path) -> None:
+        self._archive, self.path = archive, path
+        self._spent: dict[str, int] = {}  # bytes of each array that was asked for
+        self._names = {name.removesuffix(".npy") for name in archive.namelist()}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def get(self, name: str, kinds: str, dimensions: int = 1) -> NDArray[Any]:
+        """An array, read-only.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        kinds
+            The letters of the kinds of dtype that are expected, such as "iu".
+        dimensions
+            How many are expected.
+
+        Raises
+        ------
+        BadInput
+            If it is missing, another array, Python objects, or more than the file can hold.
+        """
+        if name not in self:
+            has = ", ".join(sorted(map(ascii, self._names))[:12]) or "nothing"
+            raise BadInput(f"the array {name!r} is missing; the file holds {has}")
+        entry = self._archive.getinfo(f"{name}.npy")
+        self.spend(entry.file_size, name)
+        array = _parse(self._archive.read(entry), name)
+        if array.dtype.kind not in kinds or array.ndim != dimensions:
+            raise BadInput(
+                f"{name} is {array.dtype} with {array.ndim} dimensions; "
+                f"{_KINDS[kinds]} with {dimensions} dimensions are expected"
+            )
+        return array
+
+    def whole(self, name: str) -> NDArray[np.int64]:
+        """(n,) whole numbers. Raises BadInput for anything else."""
+        return self.numbers(name, 8).astype(np.int64)
+
+    def numbers(self, name: str, width: int) -> NDArray[np.integer]:
+        """(n,) whole numbers as they are, which will take `width` bytes each. Raises BadInput."""
+        array = self.get(name, "iu")
+        self.spend(max(width, array.itemsize) * array.size, name)
+        return array
+
+    def names(self) -> tuple[str, ...]:
+        """The class names, repeated ones numbered. Raises BadInput."""
+        return distinct(self.get("class_names", "U").tolist(), self.path)
+
+    def spend(self, needed: int, name: str) -> None:
+        """Raise BadInput where the array `name`, in so many bytes, is with all others too much for
+        a file of this size: a few bytes may be packed zeros without end, each eight bytes later on.
+        """
+        self._spent[name] = needed
+        check_memory(sum(self._spent.values()), self.path, name)
+
+
+_KINDS = {"iu": "whole numbers", "U": "text", "b": "bool", "iuU": "whole numbers or text"}
+
+
+def _parse(raw: bytes, name: str) -> NDArray[Any]:
+    """The bytes of an .npy file as an array; its header may not promise more than there is."""
+    stream = io.BytesIO(raw)
+    old = np.lib.format.read_magic(stream) == (1, 0)
+    header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = header(stream)
+    start, count = stream.tell(), math.prod(shape)
+    if dtype.hasobject or min(shape, default=0) < 0 or count * dtype.itemsize != len(raw) - start:
+        raise BadInput(
+            f"{name} holds Python objects or is not as long as its header says; save plain arrays"
+        )
+    empty = len(raw) == start  # also of text without letters
+    flat = np.zeros(0, dtype) if empty else np.frombuffer(raw, dtype, count, start)
+    check_text(flat, name)
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+def check_text(array: NDArray[Any], name: str) -> None:
+    """Raise BadInput where an array of text holds numbers that stand for no letter."""
+    if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
+        letters = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder + "u4")
+        if letters.max() > 0x10FFFF:
+            raise BadInput(f"{name} holds what is no text; write the file again")
 
 
 def _axes(matrix: csr_array, images: NDArray[Any], classes: tuple[str, ...]) -> dict[str, Any]:
@@ -113,64 +205,58 @@ def _truth(arrays: Arrays) -> Truth:
             "these are partial labels (an array 'data' is there), but a truth is expected; "
             "use them as labels of the data set they were made from"
         )
-    matrix = _part(arrays, "")
-    assert matrix is not None
-    return Truth.of(matrix, _ids(arrays), _names(arrays), _part(arrays, "known_"))
+    matrix = _matrix(arrays)
+    return Truth.of(matrix, _ids(arrays), arrays.names(), _optional(arrays, "known_"))
 
 
 def _partial(arrays: Arrays) -> PartialLabels:
-    codes = _matrix(arrays, "", arrays.numbers("data", 1))
-    asked = arrays["asked"] if "asked" in arrays else None
-    if asked is not None and (asked.dtype != bool or asked.shape != codes.shape[:1]):
-        raise BadInput(
-            f"asked is {asked.dtype} of shape {asked.shape}; bool, one for each image, is expected"
-        )
-    history = History.from_json(arrays.text("history")) if "history" in arrays else None
-    effort = Effort.from_json(json.loads(arrays.text("effort"))) if "effort" in arrays else None
+    codes = _matrix(arrays, data=arrays.numbers("data", 1))
+    asked = arrays.get("asked", "b") if "asked" in arrays else None
+    history = effort = None
+    if "history" in arrays:
+        history = History.from_json(str(arrays.get("history", "U", 0)))
+    if "effort" in arrays:
+        effort = Effort.from_json(json.loads(str(arrays.get("effort", "U", 0))))
     return PartialLabels.of(
-        codes, _ids(arrays), _names(arrays), asked, effort=effort, history=history
+        codes, _ids(arrays), arrays.names(), asked, effort=effort, history=history
     )
 
 
-def _part(arrays: Arrays, prefix: str) -> csr_array | None:
-    """The bool matrix whose arrays start with `prefix`; only that of the labels must be there."""
-    if prefix and f"{prefix}indptr" not in arrays:
-        return None
-    return _matrix(arrays, prefix, None)
+def _optional(arrays: Arrays, prefix: str) -> csr_array | None:
+    return _matrix(arrays, prefix) if f"{prefix}indptr" in arrays else None
 
 
-def _matrix(arrays: Arrays, prefix: str, data: NDArray[np.integer] | None) -> csr_array:
+def _matrix(arrays: Arrays, prefix: str = "", data: NDArray[np.integer] | None = None) -> csr_array:
+    """The matrix of the arrays that start with `prefix`, bool unless `data` are given."""
     pointers, columns = arrays.numbers(f"{prefix}indptr", 4), arrays.numbers(f"{prefix}indices", 4)
-    shape = arrays.whole("shape").tolist()
-    if len(shape) != 2 or len(pointers) != shape[0] + 1:
-        raise BadInput(f"shape {shape} does not fit {prefix}indptr with {len(pointers)} numbers")
-    if pointers[0] != 0 or pointers[-1] != len(columns) or (pointers[1:] < pointers[:-1]).any():
-        raise BadInput(f"{prefix}indptr must rise from 0 to the {len(columns)} {prefix}indices")
-    if len(columns) and not 0 <= columns.min() <= columns.max() < shape[1]:
-        odd = columns.min() if columns.min() < 0 else columns.max()
-        raise BadInput(f"{prefix}indices name class {odd} of {shape[1]} classes, counted from 0")
-    if data is not None and len(data) != len(columns):
-        raise BadInput(f"data has {len(data)} labels for {len(columns)} indices")
+    N, L = arrays.whole("shape").tolist()
+    if (
+        len(pointers) != N + 1
+        or pointers[0] != 0
+        or pointers[-1] != len(columns)
+        or (pointers[1:] < pointers[:-1]).any()
+    ):
+        raise BadInput(
+            f"{prefix}indptr must hold {N + 1} numbers (see shape) that rise from 0 to "
+            f"{len(columns)}, the length of {prefix}indices; write the file again"
+        )
+    if len(columns) and not 0 <= columns.min() <= columns.max() < L:
+        raise BadInput(
+            f"{prefix}indices go from {columns.min()} to {columns.max()}; "
+            f"{L} classes are counted from 0"
+        )
     values = np.ones(len(columns), bool) if data is None else np.array(data)
-    kind = np.int32 if max(shape) < 2**31 else np.int64
-    places = columns.astype(kind), pointers.astype(kind)
-    matrix = csr_array((values, *places), shape=tuple(shape))
+    kind = np.int32 if max(N, L) < 2**31 else np.int64
+    matrix = csr_array((values, columns.astype(kind), pointers.astype(kind)), shape=(N, L))
     matrix.sum_duplicates()
     if matrix.nnz != len(columns):
         raise BadInput(f"{prefix}indices name a class twice in one image; keep one of them")
     return matrix
 
 
-def _names(arrays: Arrays) -> tuple[str, ...]:
-    names = arrays["class_names"]
-    if names.dtype.kind != "U" or names.ndim != 1:
-        raise BadInput(f"class_names are {names.dtype}; a list of text is expected")
-    return distinct(names.tolist(), arrays.path)
-
-
 def _ids(arrays: Arrays) -> NDArray[Any]:
-    ids = arrays["image_ids"]
-    if ids.dtype.kind == "U" and ids.ndim == 1:
+    ids = arrays.get("image_ids", "iuU")
+    if ids.dtype.kind == "U":
         return text_ids(ids)
     arrays.spend(8 * ids.size, "image_ids")
     return image_ids(ids)

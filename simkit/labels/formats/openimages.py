@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,12 +16,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.files import whole
-from simkit.labels.formats.base import kept_by_simkit_alone, reading, register
-from simkit.labels.formats.pieces.cells import cell
-from simkit.labels.formats.pieces.labelled import lost_in_rows, some_known
-from simkit.labels.formats.pieces.openimages_rows import COLUMNS, WHAT, Rows, read_names, read_rows
+from simkit.labels.formats.base import check_any_label, lost_with_label_rows, reading, register
+from simkit.labels.formats.tables import cell, ids_of, read_columns, write_lines
 from simkit.labels.partial import PRESENT, PartialLabels
+
+COLUMNS = ["ImageID", "Source", "LabelName", "Confidence"]
+WHAT = "OpenImages image-level labels (CSV with ImageID, Source, LabelName, Confidence)"
+_NAMES = "class descriptions (CSV with MID, display name)"
+_HEADERS = {"labelname", "mid", "id", "label"}
 
 
 @register
@@ -46,31 +51,21 @@ class OpenImages:
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Images in the order of their first rows. Raises BadInput."""
-        known = read_names(self.names) if self.names else None
-        with reading(path, WHAT) as found:
-            rows = read_rows(found)
-            classes = known or {name: name for name in rows.labels}
-            codes = told_codes(rows, classes, str(found), self.names)
+        names = read_names(self.names) if self.names else None
+        with reading(path, WHAT) as file:
+            rows = read_rows(file)
+            classes = names or {name: name for name in rows.labels}
+            codes = rows.codes(classes, file, self.names)
             return PartialLabels.of(codes, rows.images, tuple(classes.values()))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images and classes without a label, order of classes, effort and history."""
-        return (*lost_in_rows(labels, classes=not self.names), *kept_by_simkit_alone(labels))
+        return lost_with_label_rows(labels, ordered_classes=bool(self.names))
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """Rows in the order of the images, then of the classes. Raises BadInput."""
-        some_known(labels)
-        mids = _cells(self._mids(labels.classes))
-        images = np.repeat(_cells(labels.images.tolist()), np.diff(labels.codes.indptr))
-        states = (labels.codes.data == PRESENT).astype(int).tolist()
-        columns = labels.codes.indices.tolist()
-        try:
-            with whole(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
-                stream.write(",".join(COLUMNS) + "\n")
-                for image, column, state in zip(images, columns, states, strict=True):
-                    stream.write(f"{image},verification,{mids[column]},{state}\n")
-        except UnicodeEncodeError as error:
-            raise BadInput(f"{error.object!r} cannot be written as UTF-8; rename it") from None
+        check_any_label(labels)
+        write_lines(path, _lines(labels, self._mids(labels.classes)))
 
     def _mids(self, classes: tuple[str, ...]) -> tuple[str, ...]:
         """What stands for each class in a file."""
@@ -83,30 +78,112 @@ class OpenImages:
         return tuple(mids[name] for name in classes)
 
 
+def _lines(labels: PartialLabels, mids: tuple[str, ...]) -> Iterator[str]:
+    names = _cells(mids)
+    images = np.repeat(_cells(labels.images.tolist()), np.diff(labels.codes.indptr))
+    states = (labels.codes.data == PRESENT).astype(int).tolist()
+    yield ",".join(COLUMNS)
+    for image, column, state in zip(images, labels.codes.indices.tolist(), states, strict=True):
+        yield f"{image},verification,{names[column]},{state}"
+
+
 def _cells(texts: Sequence[Any]) -> NDArray[Any]:
     """As they stand in a table. Raises BadInput where one is empty."""
-    cells = [str(text) for text in texts]
+    cells = [cell(str(text)) for text in texts]
     if "" in cells:
         raise BadInput("an image id or a class name is empty; OpenImages' format needs one")
-    return np.array(list(map(cell, cells)), object)
+    return np.array(cells, object)
 
 
-def told_codes(rows: Rows, classes: dict[str, str], where: str, names: str) -> csr_array:
-    """The labels (N, L) of these rows; a warning says what does not count.
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A file's rows, by index: m labels of N images, with K label names.
 
-    classes: the name of each MID;  where: the file of the rows;  names: the file of the names.
+    images (N,) ids, labels K names in the order of their first rows;  rows, columns (m,) int32;
+    states (m,) int8: +1 verified to be present, -1 verified to be absent.
     """
-    codes, ties, strange = rows.codes({mid: c for c, mid in enumerate(classes)})
-    if ties:
-        warnings.warn(
-            f"{where}: {ties:,} pairs of image and class are verified to be present as often as to "
-            "be absent; they stay unknown",
-            stacklevel=3,
-        )
-    if strange:
-        warnings.warn(
-            f"{where}: {strange:,} of {len(rows.rows):,} labels are of classes that are not in "
-            f"{names}; they are left out",
-            stacklevel=3,
-        )
-    return codes
+
+    images: NDArray[Any]
+    labels: tuple[str, ...]
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    states: NDArray[np.int8]
+
+    def codes(self, classes: dict[str, str], file: Path, names: str) -> csr_array:
+        """The labels (N, L) int8 of these rows; warnings say what does not count.
+
+        Rows about the same image and class are votes: the majority counts, and a tie is unknown.
+
+        Parameters
+        ----------
+        classes
+            The name of each label name, in the order of the columns; others are left out.
+        file, names
+            The files of the rows and of the class names.
+        """
+        column = {label: c for c, label in enumerate(classes)}
+        columns = np.array([column.get(label, -1) for label in self.labels], np.int32)[self.columns]
+        used = slice(None) if len(columns) == 0 or columns.min() >= 0 else columns >= 0
+        shape = len(self.images), len(column)
+        places = self.rows[used], columns[used]
+        votes = csr_array((self.states[used].astype(np.int32), places), shape=shape)
+        votes.sum_duplicates()
+        ties, strange = np.count_nonzero(votes.data == 0), len(columns) - len(columns[used])
+        codes = csr_array((np.sign(votes.data).astype(np.int8), votes.indices, votes.indptr), shape)
+        codes.eliminate_zeros()
+        if ties:
+            warnings.warn(
+                f"{file}: {ties:,} pairs of image and class are verified to be present as often as "
+                "to be absent; they stay unknown",
+                stacklevel=3,
+            )
+        if strange:
+            warnings.warn(
+                f"{file}: {strange:,} of {len(self.rows):,} labels are of classes that are not in "
+                f"{names}; they are left out",
+                stacklevel=3,
+            )
+        return codes
+
+
+def read_rows(path: Path) -> Rows:
+    """Read a label file. Raises BadInput, also for labels that no human verified."""
+    texts = read_columns(path, ["ImageID", "LabelName", "Confidence"])
+    (images, rows), (labels, columns), (confidences, place) = texts
+    if "" in images or "" in labels:
+        raise BadInput("an ImageID or a LabelName is empty; fill it or leave the row out")
+    try:
+        states = np.array([{1.0: 1, 0.0: -1}[float(text)] for text in confidences], np.int8)
+    except (KeyError, ValueError):
+        raise BadInput(
+            f"Confidence is {', '.join(confidences)[:40]}; 1 (verified to be present) or 0 "
+            "(verified to be absent) is expected: give the file of human-verified labels, not of "
+            "machine-generated ones"
+        ) from None
+    return Rows(ids_of(images), tuple(labels), rows, columns, states[place])
+
+
+def read_names(path: str | PathLike[str]) -> dict[str, str]:
+    """The class name of each MID, in the order of a file such as oidv7-class-descriptions.csv.
+
+    A class is called by its display name; where several have the same, by "Name (/m/0abc)". A
+    header is not needed; a file of MIDs alone is fine. Raises BadInput.
+    """
+    with reading(path, _NAMES) as file:
+        with file.open(encoding="utf-8-sig", newline="") as stream:
+            try:
+                rows = [row for row in csv.reader(stream) if row]
+            except csv.Error as error:
+                raise ValueError(str(error)) from None
+        if rows and rows[0][0].strip().lower() in _HEADERS:
+            rows = rows[1:]
+        for place, row in enumerate(rows):
+            if not row[0] or len(row) > 2:
+                raise BadInput(f"row {place + 1} is {str(row)[:60]}; MID,display name is expected")
+        shown = {row[0]: row[-1] or row[0] for row in rows}
+        if len(shown) != len(rows) or not rows:
+            twice = next((mid for mid, n in Counter(row[0] for row in rows).items() if n > 1), "")
+            what = f"names {twice[:40]!r} twice" if twice else "names no class"
+            raise BadInput(f"it {what}; give every class one row")
+        often = Counter(shown.values())
+        return {mid: name if often[name] == 1 else f"{name} ({mid})" for mid, name in shown.items()}

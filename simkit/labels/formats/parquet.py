@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from dataclasses import dataclass
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import whole
-from simkit.labels.formats.base import reading, register
-from simkit.labels.formats.pieces import sidecar
-from simkit.labels.formats.pieces.long_table import first_seen, from_rows, rows_between, text_ids
-from simkit.labels.formats.pieces.parquet_columns import read_columns
+from simkit.history import History
+from simkit.labels.effort import Effort
+from simkit.labels.formats.base import check_memory, reading, register
+from simkit.labels.formats.tables import (
+    first_seen,
+    from_rows,
+    join_coded,
+    rows_between,
+    text_ids,
+)
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import image_ids
 
 COLUMNS = ["image_id", "class", "state"]
 ROWS = 1 << 20  # rows in a group
+VERSION = 1  # of the metadata
 _WHAT = "labels (parquet with image_id, class, state)"
+_PIECE = 1 << 9  # rows whose texts are in memory each for itself
+_MOST_RANGES = 64
+_MOST_TEXT = 1 << 9  # how many times smaller than the ids their packed form may be
 
 
 @register
@@ -35,7 +48,7 @@ class Parquet:
 
     Columns image_id (int64 or string), class (dictionary of strings), state (int8: +1 present, -1
     absent), sorted by image. The metadata key `simkit` holds history, effort, class names, which
-    images were asked about and the ids of images without a label (see sidecar.py).
+    images were asked about and the ids of images without a label.
     """
 
     name: ClassVar[str] = "parquet"
@@ -49,18 +62,16 @@ class Parquet:
         classes = _strings(labels.classes, "class names")
         numbers = labels.images.dtype.kind in "iu"
         id_type = pa.int64() if numbers else pa.string()
-        class_type = pa.dictionary(pa.int32(), pa.string())
-        types = (id_type, class_type, pa.int8())
+        types = (id_type, pa.dictionary(pa.int32(), pa.string()), pa.int8())
         schema = pa.schema([pa.field(n, t, False) for n, t in zip(COLUMNS, types, strict=True)])
         with whole(path) as part, pq.ParquetWriter(part, schema, **_options(numbers)) as writer:
             for start in range(0, labels.codes.nnz, ROWS):
-                images, codes, states = rows_between(
-                    labels, start, min(start + ROWS, labels.codes.nnz)
-                )
+                stop = min(start + ROWS, labels.codes.nnz)
+                images, codes, states = rows_between(labels, start, stop)
                 ids = pa.array(images) if numbers else _strings(images, "image ids")
                 named = pa.DictionaryArray.from_arrays(pa.array(codes), classes)
                 writer.write_table(pa.table([ids, named, pa.array(states)], schema=schema))
-            writer.add_key_value_metadata({"simkit": sidecar.write(labels)})
+            writer.add_key_value_metadata({"simkit": _metadata(labels)})
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Nothing."""
@@ -72,9 +83,9 @@ class Parquet:
         In a foreign table images come in the order of their first row; classes do too, unless the
         column is a dictionary, which then gives all of them in order. Raises BadInput.
         """
-        with reading(path, _WHAT) as found:
+        with reading(path, _WHAT) as file:
             try:
-                return _read(found)
+                return _read(file)
             except pa.ArrowException as error:  # some kinds are no OSError or ValueError
                 raise ValueError(str(error)) from None
 
@@ -98,69 +109,199 @@ def _strings(values: Any, what: str) -> pa.Array:
         raise BadInput(f"{what} cannot be written as UTF-8 ({error.object!r}); rename it") from None
 
 
+def _metadata(labels: PartialLabels) -> str:
+    """What rows cannot say, as ASCII JSON; an image takes about a bit if its id is in the table."""
+    labelled = np.diff(labels.codes.indptr) > 0
+    values = {
+        "version": VERSION,
+        "id": labels.id,
+        "history": json.loads(labels.history.to_json()),
+        "effort": labels.effort.to_json(),
+        "classes": list(labels.classes),
+        "images": len(labels.images),
+        "labelled": _base64(np.packbits(labelled).tobytes()),
+        "asked": _pack(np.packbits(labelled ^ labels.asked).tobytes()),
+        "ids": _pack_ids(labels.images, labelled),
+    }
+    return json.dumps(values, separators=(",", ":"))
+
+
+def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
+    """The ids of images without a label; of consecutive numbers the ranges."""
+    others = ids[~labelled]
+    if ids.dtype.kind == "U":
+        return {"text": _pack(json.dumps(others.tolist()).encode())}
+    breaks = np.flatnonzero(np.diff(ids) != 1) + 1
+    if len(breaks) < _MOST_RANGES:
+        pairs = pairwise([0, *breaks.tolist(), len(ids)])
+        return {"ranges": [[int(ids[a]), int(ids[b - 1]) + 1] for a, b in pairs]}
+    steps = np.diff(others, prepend=0)
+    width = next(w for w in (1, 2, 4, 8) if (steps.astype(f"<i{w}") == steps).all())
+    return {"width": width, "steps": _pack(steps.astype(f"<i{width}").tobytes())}
+
+
 def _read(path: Path) -> PartialLabels:
     with pq.ParquetFile(path, page_checksum_verification=True) as file:
         _check_columns(file.schema_arrow)
         rows = file.metadata.num_rows
         if not 0 <= rows <= 1_000_000 + 500 * path.stat().st_size:
             raise ValueError(f"it says it has {rows} rows")
-        extra = (file.metadata.metadata or {}).get(b"simkit")
+        metadata = (file.metadata.metadata or {}).get(b"simkit")
         stored = file.schema_arrow.field("class").type
-        table = read_columns(path, file, COLUMNS)
-    if extra is None:
+        table = _columns(path, file)
+    if metadata is None:
         return _foreign(table, pa.types.is_dictionary(stored))
-    return _own(table, sidecar.read(extra.decode()))
+    return _own(table, json.loads(metadata.decode()))
 
 
 def _check_columns(schema: pa.Schema) -> None:
-    for column in COLUMNS:
-        if schema.names.count(column) != 1:
+    tests = {"image_id": (pa.types.is_integer, _is_text), "class": (_is_text,)}
+    for name in COLUMNS:
+        if schema.names.count(name) != 1:
             has = ", ".join(schema.names) or "no columns"
-            raise BadInput(f"a column {column!r} is missing; a table with {has} came")
-    kinds = {name: schema.field(name).type for name in COLUMNS}
-    if not _is(kinds["image_id"], pa.types.is_integer, _is_text):
-        raise BadInput(f"image_id is {kinds['image_id']}; whole numbers or text are expected")
-    if not _is(kinds["class"], _is_text):
-        raise BadInput(f"class is {kinds['class']}; text is expected")
-    if not _is(kinds["state"], pa.types.is_integer):
-        raise BadInput(f"state is {kinds['state']}; whole numbers, +1 or -1, are expected")
-
-
-def _is(kind: pa.DataType, *tests: Any) -> bool:
-    value = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return any(test(value) for test in tests)
+            raise BadInput(f"a column {name!r} is missing; a table with {has} came")
+        kind = schema.field(name).type
+        value = kind.value_type if pa.types.is_dictionary(kind) else kind
+        if not any(test(value) for test in tests.get(name, (pa.types.is_integer,))):
+            raise BadInput(
+                f"{name} is {kind}; image_id is expected as whole numbers or text, class as text "
+                "and state as whole numbers, +1 or -1"
+            )
 
 
 def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
-def _own(table: pa.Table, side: sidecar.Sidecar) -> PartialLabels:
-    """Labels of our own file. Rows are sorted by image, so that runs of an id are its images."""
+def _columns(path: Path, file: pq.ParquetFile) -> pa.Table:
+    """The three columns; those of text become dictionaries, each text kept once.
+
+    Raises BadInput for empty cells, and where a small file would take very much memory: a name of
+    twenty thousand letters may be there once and stand in a million rows.
+    """
+    chunks = _chunks(file.metadata, COLUMNS)
+    check_memory(sum(max(0, each.total_uncompressed_size) for each in chunks), path, "the table")
+    columns = []
+    for name in COLUMNS:
+        if not _is_text(file.schema_arrow.field(name).type):
+            column = file.read(columns=[name])[name]
+        elif any("DELTA" in each for c in _chunks(file.metadata, [name]) for each in c.encodings):
+            column = _in_pieces(path, file, name)  # Arrow reads no dictionary out of these
+        else:
+            coded = {"read_dictionary": [name], "page_checksum_verification": True}
+            with pq.ParquetFile(path, **coded) as again:
+                column = again.read(columns=[name])[name]
+        _check_filled(column, name)
+        columns.append(column)
+    return pa.table(columns, names=COLUMNS)
+
+
+def _check_filled(column: pa.Array | pa.ChunkedArray, name: str) -> None:
+    if column.null_count:
+        raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
+
+
+def _chunks(metadata: pq.FileMetaData, names: list[str]) -> list[pq.ColumnChunkMetaData]:
+    groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+    chunks = [group.column(c) for group in groups for c in range(group.num_columns)]
+    return [chunk for chunk in chunks if chunk.path_in_schema in names]
+
+
+def _in_pieces(path: Path, file: pq.ParquetFile, name: str) -> pa.ChunkedArray:
+    """A column of text as a dictionary, encoded a few rows at a time."""
+    texts, places = [pa.array([], pa.large_string())], [np.zeros(0, np.int32)]
+    before = size = 0
+    for batch in file.iter_batches(_PIECE, columns=[name]):
+        _check_filled(batch.column(0), name)
+        coded = batch.column(0).dictionary_encode()
+        size += coded.dictionary.nbytes
+        check_memory(size, path, name)
+        texts.append(coded.dictionary.cast(pa.large_string()))
+        places.append(coded.indices.to_numpy() + np.int32(before))
+        before += len(coded.dictionary)
+    joined, place = join_coded(texts, places)
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(place, joined)])
+
+
+def _own(table: pa.Table, told: dict[str, Any]) -> PartialLabels:
+    """Labels of our own file, whose rows are sorted by image: runs of an id are its images."""
+    if told["version"] != VERSION:
+        raise BadInput("the metadata key 'simkit' is of another version; update simkit to read it")
+    N, bits = told["images"], base64.b64decode(told["labelled"], validate=True)
+    if len(bits) != -(-N // 8):  # so that N cannot exceed the file
+        raise ValueError("the number of images does not fit")
+    labelled = np.unpackbits(np.frombuffer(bits, np.uint8), count=N).astype(bool)
+    unlike = np.frombuffer(_unpack(told["asked"], len(bits)), np.uint8)
+    asked = labelled ^ np.unpackbits(unlike, count=N).astype(bool)
+
     values, place = _coded(table["image_id"])
-    names, columns = _encoded(table["class"])
-    index = {name: c for c, name in enumerate(side.classes)}
-    if any(name not in index for name in names):
-        raise BadInput("the table has a class that is not among the class names in its metadata")
     starts = np.flatnonzero(np.diff(place, prepend=-1))
-    counts = np.zeros(len(side.labelled), np.int64)
-    images = side.images(values[place[starts]])
-    if not np.array_equal(images[side.labelled], values[place[starts]]):
-        raise BadInput("image ids were changed after simkit wrote the file")
-    counts[side.labelled] = np.diff(starts, append=len(place))
+    images = _unpack_ids(told["ids"], labelled, values[place[starts]])
+    counts = np.zeros(N, np.int64)
+    counts[labelled] = np.diff(starts, append=len(place))
+    names, columns = _encoded(table["class"])
+    index = {name: c for c, name in enumerate(told["classes"])}
+    columns = np.array([index[name] for name in names], np.int64)[columns]
     pointers = np.concatenate([[0], np.cumsum(counts)])
-    own = np.array([index[name] for name in names], np.int64)[columns]
-    codes = csr_array((_numbers(table["state"]), own, pointers), (len(images), len(side.classes)))
+    codes = csr_array((_numbers(table["state"]), columns, pointers), (N, len(index)))
     labels = PartialLabels.of(
-        codes, images, side.classes, side.asked, effort=side.effort, history=side.history
+        codes,
+        images,
+        told["classes"],
+        asked,
+        effort=Effort.from_json(told["effort"]),
+        history=History.from_json(json.dumps(told["history"])),
     )
-    if labels.id != side.id:
+    if labels.id != told["id"]:
         raise BadInput(
             "its rows do not match the content id in its metadata: the table was changed, or a "
             "simkit from before the ids changed wrote it; simulate it again, or drop the metadata "
             "key 'simkit' to read it as a plain table"
         )
     return labels
+
+
+def _unpack_ids(
+    packed: dict[str, Any], labelled: NDArray[np.bool_], in_table: NDArray[Any]
+) -> NDArray[Any]:
+    """All ids (N,), given those of labelled images in the table. Raises ValueError."""
+    N, count = len(labelled), int(np.count_nonzero(~labelled))
+    if "ranges" in packed:
+        ranges = [(int(start), int(stop)) for start, stop in packed["ranges"]]
+        images = np.zeros(0, np.int64)
+        if sum(stop - start for start, stop in ranges) == N and all(a < b for a, b in ranges):
+            images = np.concatenate([start + np.arange(stop - start) for start, stop in ranges])
+        if not np.array_equal(images[labelled[: len(images)]], in_table):
+            raise ValueError("its image ids do not fit those in its metadata")
+        return images
+    if "text" in packed:
+        most = _MOST_TEXT * len(packed["text"]) + 1024
+        others = text_ids(json.loads(_unpack(packed["text"], most, exact=False)))
+    else:
+        width = int(packed["width"])
+        steps = np.frombuffer(_unpack(packed["steps"], count * width), f"<i{width}")
+        others = np.cumsum(steps, dtype=np.int64)
+    kinds = [each.dtype for each in (in_table, others) if len(each)]
+    images = np.zeros(N, np.result_type(*kinds))
+    images[labelled], images[~labelled] = in_table, others
+    return images
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _pack(data: bytes) -> str:
+    return _base64(zlib.compress(data, 9))
+
+
+def _unpack(text: str, size: int, *, exact: bool = True) -> bytes:
+    """The bytes, `size` of them (or at most), never more: a small file cannot fill the memory."""
+    machine = zlib.decompressobj()
+    data = machine.decompress(base64.b64decode(text, validate=True), size + 1)
+    if len(data) > size or (exact and len(data) != size):
+        raise ValueError("a packed field has another size than it should")
+    return data
 
 
 def _foreign(table: pa.Table, all_named: bool) -> PartialLabels:
@@ -179,17 +320,16 @@ def _coded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if pa.types.is_integer(column.type):
         values = image_ids(_numbers(column))
         starts = np.flatnonzero(np.diff(values, prepend=values[:1] - 1)) if len(values) else values
-        runs = values[starts]
-        distinct, place = np.unique(runs, return_inverse=True)
-        return distinct, np.repeat(place, np.diff(starts, append=len(values)))
+        different, place = np.unique(values[starts], return_inverse=True)
+        return different, np.repeat(place, np.diff(starts, append=len(values)))
     texts, codes = _encoded(column)
-    distinct, place = np.unique(text_ids(texts), return_inverse=True)
-    return distinct, place[codes]
+    different, place = np.unique(text_ids(texts), return_inverse=True)
+    return different, place[codes]
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
     """A text column as its different values (all of its dictionary, if it has one) and codes."""
-    encoded = column if pa.types.is_dictionary(column.type) else pc.dictionary_encode(column)
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     array = encoded.unify_dictionaries().combine_chunks()
     if isinstance(array, pa.ChunkedArray):  # no rows at all
         return [], np.zeros(0, np.int64)

@@ -14,7 +14,7 @@ from simkit.labels.formats.base import check_memory, complete, reading
 from simkit.labels.formats.base import formats as registry
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from tests.labels.formats.examples import WRITABLE, labels, target
+from tests.labels.formats.examples import WRITABLE, labels, refuses, target
 
 
 def test_every_format_says_what_it_is() -> None:
@@ -48,12 +48,7 @@ def test_a_file_is_known_by_its_content_and_a_new_one_by_its_suffix(
 
 @pytest.mark.parametrize("path", ["labels", "labels.txt", "labels.csv.gz"])
 def test_other_suffixes_are_refused(path: str) -> None:
-    suffix = Path(path).suffix
-    message = (
-        f"{path} has the ending {suffix!r}, which is of no label format; "
-        "known are .csv, .json, .npy, .npz, .parquet, .pq"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match=rf"^{path} has the ending .*\.parquet"):
         formats.for_path(path)
 
 
@@ -93,25 +88,25 @@ def test_unwritable_targets_are_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "message"),
+    "error",
     [
-        (BadInput("x is odd; mend it"), "{path}: x is odd; mend it"),
-        (MemoryError(), "{path} is nested too deeply or too large to be read; {again}"),
-        (PermissionError(13, "no"), "{path} may not be read; change its permissions"),
-        (UnicodeDecodeError("utf-8", b"a", 0, 1, "no"), "{path} is not UTF-8 text, but labels is "
-         "expected; {again}"),
-        (ValueError("a\n  b."), "{path} cannot be read as labels (a b); {again}"),
-        (KeyError(), "{path} cannot be read as labels (KeyError); {again}"),
+        BadInput("x is odd; mend it"),
+        MemoryError(),
+        PermissionError(13, "no"),
+        UnicodeDecodeError("utf-8", b"a", 0, 1, "no"),
+        ValueError("a\n  b."),
+        KeyError(),
     ],
-)  # fmt: skip
-def test_any_error_of_reading_becomes_one_sentence(
-    tmp_path: Path, error: Exception, message: str
-) -> None:
+)
+def test_any_error_of_reading_becomes_one_sentence(tmp_path: Path, error: Exception) -> None:
     path = tmp_path / "x"
     path.touch()
-    expected = message.format(path=path, again="write it again or fetch it again")
-    with pytest.raises(BadInput, match=f"^{re.escape(expected)}$"), reading(path, "labels"):
-        raise error
+
+    def read(path: Path) -> None:
+        with reading(path, "labels"):
+            raise error
+
+    refuses(read, path, "")
 
 
 def test_bugs_stay_bugs(tmp_path: Path) -> None:
@@ -123,11 +118,7 @@ def test_bugs_stay_bugs(tmp_path: Path) -> None:
 def test_memory_is_measured_by_the_file(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(bytes(1 << 20))
     check_memory(128 << 20, tmp_path / "x", "indices")
-    message = (
-        f"{tmp_path / 'x'}: indices would need 0.1 GB, more than such a file can hold; "
-        "write it again or fetch it again"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match=r"indices would need 0\.1 GB"):
         check_memory((128 << 20) + 1, tmp_path / "x", "indices")
 
 
@@ -153,11 +144,7 @@ def test_complete_labels_are_those_of_a_dense_matrix(
 
 def test_complete_labels_have_an_upper_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("simkit.labels.formats.base.MOST_ENTRIES", 8)
-    message = (
-        "3 images x 3 classes are too many to label each of them; open the file as a data set and "
-        "simulate a scheme on it"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match="3 images x 3 classes are too many"):
         complete(Truth.of(np.eye(3)))
 
 

@@ -1,17 +1,14 @@
 """The wide table with -1 for unknown."""
 
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from simkit.errors import BadInput
 from simkit.labels.formats import for_path
 from simkit.labels.formats.csl_csv import CslCsv
 from simkit.labels.partial import PartialLabels
-from tests.labels.formats.examples import gaps, labels
-from tests.mutations import survives
+from tests.labels.formats.examples import gaps, labels, refuses
 
 CODES = np.array([[1, -1], [0, 0], [0, 1]], np.int8)
 LABELS = PartialLabels.of(CODES, [7, 8, 5], ["dog", "a, b"], [True, True, True])
@@ -36,15 +33,11 @@ def test_only_asked_images_are_written(tmp_path: Path) -> None:
     given = PartialLabels.of(CODES, None, ["a", "b"])
     CslCsv(file="{:03d}.jpg").write(given, tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_text() == "image,a,b\n000.jpg,1,0\n002.jpg,-1,1\n"
-    assert CslCsv(file="{}.jpg").loses(given) == (
-        "1 images about which nobody was asked, because every image is trained on",
-        "the ids of 2 images, because '{}.jpg' replaces them",
-    )
+    said = " ".join(CslCsv(file="{}.jpg").loses(given))
+    assert "1 images about which nobody was asked" in said and "ids of 2 images" in said
     assert CslCsv().loses(LABELS) == ()
-    assert CslCsv().loses(labels(asked=np.ones(60, bool))) == (
-        "what people were asked, and with it the cost, because only parquet and npz hold it",
-        "the history, because only parquet and npz hold it",
-    )
+    said = " ".join(CslCsv().loses(labels(asked=np.ones(60, bool))))
+    assert "what people were asked" in said and "the history" in said
 
 
 def test_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,32 +74,19 @@ def test_repeated_class_names_become_distinct(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "word"),
     [
-        ("", ": the first row must name image and then the classes"),
-        ("image\n1\n", ": the first row must name image and then the classes"),
-        ("image_id,class,state\n1,a,1\n", ": the first row must name image and then the classes"),
-        ("image,a\n",
-         ": the labels have 0 images and 1 classes; at least one of each is needed"),
-        ("image,a\n1,1.0000001\n", ": class 'a' is '1.0000001' in row 1; write 1 for present, 0 "
-         "for absent and -1 for unknown"),
-        ("image,a\n1,1\n2,1,1\n", ": row 2 has 3 cells and the first row 2; give every row as "
-         "many"),
-        ("image,a\n1,2\n", ": class 'a' is '2' in row 1; write 1 for present, 0 for absent and -1 "
-         "for unknown"),
-        ("image,a\n1,0\n2,\n", ": class 'a' is '' in row 2; write 1 for present, 0 for absent "
-         "and -1 for unknown"),
-        ("image,a\n1,0\n1,1\n", ": image id 1 occurs twice; give every image its own id"),
-        (b"image,a\n\xff,0\n", " is not UTF-8 text, but a wide table of labels (CSV with image "
-         "and a column for each class) is expected; write it again or fetch it again"),
+        ("", "first row"),
+        ("image\n1\n", "first row"),
+        ("image_id,class,state\n1,a,1\n", "first row"),
+        ("image,a\n", "0 images"),
+        ("image,a\n1,1.0000001\n", "row 1"),
+        ("image,a\n1,1\n2,1,1\n", "row 2"),
+        ("image,a\n1,2\n", "row 1"),
+        ("image,a\n1,0\n2,\n", "row 2"),
+        ("image,a\n1,0\n1,1\n", "image id 1 occurs twice"),
+        (b"image,a\n\xff,0\n", "UTF-8"),
     ],
-)  # fmt: skip
-def test_a_table_that_is_none_is_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(f'{tmp_path}/x.csv{message}')}$"):
-        _read(tmp_path, text)
-
-
-def test_damaged_tables(tmp_path: Path) -> None:
-    CslCsv().write(labels(8, 3), tmp_path / "x.csv")
-    files = {"x.csv": (tmp_path / "x.csv").read_bytes()}
-    survives(lambda folder: CslCsv().read(folder / "x.csv"), files, tmp_path=tmp_path)
+)
+def test_a_table_that_is_none_is_refused(tmp_path: Path, text: str | bytes, word: str) -> None:
+    refuses(lambda path: _read(path.parent, text), tmp_path / "x.csv", word)

@@ -1,7 +1,6 @@
 """CSV."""
 
 import csv
-import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.formats.csv import Csv
 from simkit.labels.partial import PartialLabels
-from tests.labels.formats.examples import gaps, labels
+from tests.labels.formats.examples import gaps, labels, refuses
 
 CSV = Csv()
 
@@ -72,34 +71,26 @@ def test_ids_are_numbers_where_all_of_them_are(tmp_path: Path) -> None:
     assert _read(tmp_path, head + f"3,a,1\n{10**20},a,1\n").images.tolist() == ["3", str(10**20)]
 
 
-CODES = "write 1 for present, -1 for absent and no row for unknown"
-
-
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "word"),
     [
-        ("", " cannot be read as labels (CSV with image_id, class, state) (Empty CSV file); "
-         "write it again or fetch it again"),
-        ("image,class,state\n1,a,1\n", ": the first row must name image_id, class and state"),
-        ("1,a,1\n", ": the first row must name image_id, class and state"),
-        ("image_id,class,state\n",
-         ": the labels have 0 images and 0 classes; at least one of each is needed"),
-        ("image_id,class,state\n1,a,2\n", f": state is '2'; {CODES}"),
-        ("image_id,class,state\n1,a,\n", f": state is ''; {CODES}"),
-        ("image_id,class,state\n1,a,0\n", f": state is '0'; {CODES}"),
-        ("image_id,class,state\n1,a,1\n1,a,-1\n",
-         ": image 1 and class 'a' occur together twice; keep one row"),
-        (b"image_id,class,state\n1,\xff,1\n",
-         ": it is not UTF-8 text; save it with that encoding"),
+        ("", "Empty CSV file"),
+        ("image,class,state\n1,a,1\n", "image_id, class, state"),
+        ("1,a,1\n", "image_id, class, state"),
+        ("image_id,class,state\n", "no row"),
+        ("image_id,class,state\n1,a,2\n", "state is '2'"),
+        ("image_id,class,state\n1,a,\n", "state is ''"),
+        ("image_id,class,state\n1,a,0\n", "state is '0'"),
+        ("image_id,class,state\n1,a,1\n1,a,-1\n", "image 1 and class 'a'"),
+        (b"image_id,class,state\n1,\xff,1\n", "UTF-8"),
     ],
-)  # fmt: skip
-def test_a_table_that_is_none_is_refused(tmp_path: Path, text: str | bytes, message: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(f'{tmp_path}/x.csv{message}')}$"):
-        _read(tmp_path, text)
+)
+def test_a_table_that_is_none_is_refused(tmp_path: Path, text: str | bytes, word: str) -> None:
+    refuses(lambda path: _read(path.parent, text), tmp_path / "x.csv", word)
 
 
 def test_a_name_that_is_no_utf8_is_not_written(tmp_path: Path) -> None:
     values = PartialLabels.of(np.eye(2, dtype=np.int8), None, ["a", "\udc80"])
-    with pytest.raises(BadInput, match=r"^.*udc80.* cannot be written as UTF-8; rename it$"):
+    with pytest.raises(BadInput, match=r"udc80.*UTF-8"):
         CSV.write(values, tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []

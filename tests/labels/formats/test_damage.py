@@ -12,22 +12,25 @@ from simkit.labels.formats import make
 from simkit.labels.formats.coco import read_instances
 from simkit.labels.formats.npz import read_difficult, read_truth, write_truth
 from simkit.labels.truth import Truth
-from tests.labels.formats.examples import gaps, labels
+from tests.labels.formats.examples import WRITABLE, gaps, labels, target
 from tests.labels.formats.test_coco import GOOD as INSTANCES
+from tests.labels.formats.test_coco_panoptic import GOOD as PANOPTIC
+from tests.labels.formats.test_lvis import GOOD as LVIS
+from tests.labels.formats.test_openimages import NAMES, ROWS
 from tests.mutations import COUNT, survives
 
 IDS = {"range": None, "gaps": gaps(20), "text": gaps(20).astype(str)}
 
 
 @pytest.mark.parametrize("ids", IDS)
-@pytest.mark.parametrize("name", ["parquet", "npz", "csv"])
+@pytest.mark.parametrize("name", WRITABLE)
 def test_damaged_labels(tmp_path: Path, name: str, ids: str) -> None:
-    part = make(name)
-    path = tmp_path / f"x{part.suffixes[0]}"
-    part.write(labels(20, 3, ids=IDS[ids]), path)
-    files = {path.name: path.read_bytes()}
+    form = make(name)
+    path = target(form, tmp_path / "good")
+    form.write(labels(20, 3, ids=IDS[ids]), path)
+    files = {each.name: each.read_bytes() for each in path.parent.iterdir()}
     survives(
-        lambda folder: part.read(folder / path.name),
+        lambda folder: form.read(folder / path.name),
         files,
         tmp_path=tmp_path,
         count=COUNT // len(IDS),
@@ -35,18 +38,32 @@ def test_damaged_labels(tmp_path: Path, name: str, ids: str) -> None:
     )
 
 
-@pytest.mark.parametrize("pack", [np.savez, np.savez_compressed])
-def test_damaged_truth(tmp_path: Path, pack: Any) -> None:
+@pytest.mark.parametrize("read", [read_truth, read_difficult])
+def test_damaged_truth(tmp_path: Path, read: Any) -> None:
     path = tmp_path / "x.npz"
     write_truth(Truth.of(np.eye(5)), path, csr_array(np.eye(5)[::-1].astype(bool)))
-    pack(path, **dict(np.load(path)))
-    files = {path.name: path.read_bytes()}
-    half = COUNT // 2
-    survives(lambda folder: read_truth(folder / "x.npz"), files, tmp_path=tmp_path, count=half)
-    survives(lambda folder: read_difficult(folder / "x.npz"), files, tmp_path=tmp_path, count=half)
+    np.savez(path, **dict(np.load(path)))
+    survives(lambda folder: read(folder / "x.npz"), {"x.npz": path.read_bytes()}, tmp_path=tmp_path)
 
 
-@pytest.mark.parametrize("read", [read_instances, make("coco").read], ids=["data", "labels"])
-def test_damaged_instances(tmp_path: Path, read: Any) -> None:
-    files = {"x.json": json.dumps(INSTANCES).encode()}
+@pytest.mark.parametrize(
+    ("read", "good"),
+    [
+        (read_instances, INSTANCES),
+        (make("coco").read, INSTANCES),
+        (make("coco-panoptic").read, PANOPTIC),
+        (make("lvis").read, LVIS),
+    ],
+)
+def test_damaged_annotations(tmp_path: Path, read: Any, good: Any) -> None:
+    files = {"x.json": json.dumps(good).encode()}
     survives(lambda folder: read(folder / "x.json"), files, tmp_path=tmp_path)
+
+
+def test_damaged_openimages_and_names(tmp_path: Path) -> None:
+    files = {"x.csv": ROWS.encode(), "names.csv": NAMES.encode()}
+    survives(
+        lambda folder: make("openimages", names=str(folder / "names.csv")).read(folder / "x.csv"),
+        files,
+        tmp_path=tmp_path,
+    )

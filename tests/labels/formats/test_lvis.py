@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from simkit.errors import BadInput
 from simkit.labels.formats import for_path
 from simkit.labels.formats.lvis import Lvis, read_lvis
 from simkit.labels.partial import PartialLabels
-from tests.labels.formats.made_labels import partial_labels
-from tests.mutations import survives
+from tests.labels.formats.examples import partial_labels, refuses
 
 # Image 9 shows a cup (not all of them annotated) and no dog; image 4 nothing that is known.
 GOOD: dict[str, Any] = {
@@ -80,31 +78,23 @@ def test_empty_images_may_be_dropped(tmp_path: Path) -> None:
 def test_a_class_that_is_annotated_and_listed_as_absent_is_present(tmp_path: Path) -> None:
     images = [GOOD["images"][0] | {"neg_category_ids": [3, 1]}, GOOD["images"][1]]
     path = _save(tmp_path / "x.json", images=images)
-    message = (
-        f"{path}: 1 classes are annotated in an image that lists them as absent; "
-        "they count as present"
-    )
-    with pytest.warns(UserWarning, match=f"^{re.escape(message)}$"):
+    with pytest.warns(UserWarning, match=f"{re.escape(str(path))}: 1 classes .* absent"):
         read = Lvis().read(path)
     assert read.rows([0]).tolist() == [[-1, 1, 0]]
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    "changed",
     [
-        ({"neg_category_ids": [5]}, "neg_category_ids name 5; no category has this id"),
-        ({"neg_category_ids": 8}, "neg_category_ids is 8; a list of category ids is expected"),
-        ({"neg_category_ids": ["8"]},
-         "neg_category_ids is ['8']; a list of category ids is expected"),
-        ({"coco_url": 3, "file_name": 3},
-         "a file_name in 'images' is no text; write the name of the picture file"),
+        {"neg_category_ids": [5]},
+        {"neg_category_ids": 8},
+        {"neg_category_ids": ["8"]},
+        {"coco_url": 3, "file_name": 3},
     ],
-)  # fmt: skip
-def test_lists_that_are_none_are_refused(tmp_path: Path, changed: Any, message: str) -> None:
+)
+def test_fields_that_are_odd_are_named(tmp_path: Path, changed: dict[str, Any]) -> None:
     images = [GOOD["images"][0] | changed, GOOD["images"][1]]
-    path = _save(tmp_path / "x.json", images=images)
-    with pytest.raises(BadInput, match=f"^{re.escape(f'{path}: {message}')}$"):
-        read_lvis(path)
+    refuses(read_lvis, _save(tmp_path / "x.json", images=images), list(changed)[-1])
 
 
 @settings(max_examples=60, deadline=None)
@@ -120,9 +110,8 @@ def test_all_labels_come_back_equal(labels: PartialLabels) -> None:
 
 def test_what_is_lost_is_said(tmp_path: Path) -> None:
     labels = PartialLabels.of([[1, 0], [0, 0], [0, 0]], asked=[True, True, False])
-    assert Lvis().loses(labels) == (
-        "that 1 images without a label were asked about, because LVIS's format has no place for it",
-    )
+    (lost,) = Lvis().loses(labels)
+    assert "1 images without a label were asked about" in lost
 
 
 def test_what_is_written_has_the_keys_that_the_lvis_package_reads(tmp_path: Path) -> None:
@@ -141,8 +130,3 @@ def test_what_is_written_has_the_keys_that_the_lvis_package_reads(tmp_path: Path
         "instance_count": 10, "frequency": "r",
     }  # fmt: skip
     assert [each["frequency"] for each in values["categories"]] == ["r", "c", "f"]
-
-
-def test_damaged_files_are_survived(tmp_path: Path) -> None:
-    files = {"x.json": json.dumps(GOOD).encode()}
-    survives(lambda folder: Lvis().read(folder / "x.json"), files, tmp_path=tmp_path)

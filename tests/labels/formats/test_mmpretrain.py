@@ -1,18 +1,15 @@
 """mmpretrain's multi-label JSON."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from simkit.errors import BadInput
 from simkit.labels.formats import for_path
 from simkit.labels.formats.mmpretrain import Mmpretrain
 from simkit.labels.partial import PartialLabels
-from tests.labels.formats.examples import labels
-from tests.mutations import survives
+from tests.labels.formats.examples import refuses
 
 PART = Mmpretrain()
 GOOD: dict[str, Any] = {
@@ -68,47 +65,30 @@ def test_partial_labels_say_that_the_rest_is_unknown(tmp_path: Path) -> None:
     ]
     back = part.read(tmp_path / "x.json")
     assert back.rows([0, 1]).tolist() == [[1, 0], [0, 0]] and back.asked.all()
-    assert part.loses(partial) == (
-        "that 2 labels of asked images are unknown, because mmpretrain takes every class that is "
-        "not listed for absent",
-        "1 absent labels, because nothing tells them from the unknown ones",
-        "1 images about which nobody was asked, because every image is trained on",
-        "the ids of 2 images, because '{}.jpg' replaces them",
-    )
+    said = " ".join(part.loses(partial))
+    assert "2 labels of asked images are unknown" in said and "1 absent labels" in said
+    assert "1 images about which nobody was asked" in said and "ids of 2 images" in said
+
+
+def _listed(*entries: Any) -> dict[str, Any]:
+    return GOOD | {"data_list": list(entries)}
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("values", "word"),
     [
-        ([], "it is a JSON list, but an object {...} is expected"),
-        ({}, "'metainfo' is missing or no object; give annotations of mmpretrain"),
-        (GOOD | {"metainfo": 1}, "'metainfo' is missing or no object; give annotations of "
-         "mmpretrain"),
-        (GOOD | {"metainfo": {"classes": [1]}}, "'classes' in 'metainfo' is missing or no list of "
-         "text; list the classes"),
-        (GOOD | {"data_list": {}}, "'data_list' is missing or no list; list the pictures"),
-        (GOOD | {"data_list": [{"gt_label": []}]}, "entry 0 of 'data_list' has no 'img_path' "
-         "(text); name the picture file"),
-        (GOOD | {"data_list": [{"img_path": "x", "gt_label": 1}]}, "'gt_label' in entry 0 of "
-         "'data_list' is no list of whole numbers; list its classes"),
-        (GOOD | {"data_list": [{"img_path": "x", "gt_label": [3]}]},
-         "a 'gt_label' names class 3 of 3, counted from 0"),
-        (GOOD | {"data_list": [{"img_path": "x", "gt_label": [1, -1]}]}, "'gt_label' in entry 0 of "
-         "'data_list' names class -1; count classes from 0"),
-        (GOOD | {"data_list": [{"img_path": "x", "gt_label": [1, 2**40]}]}, "'gt_label' in entry 0 "
-         "of 'data_list' names class 1099511627776; count classes from 0"),
+        ([], "JSON list"),
+        ({}, "metainfo"),
+        (GOOD | {"metainfo": 1}, "metainfo"),
+        (GOOD | {"metainfo": {"classes": [1]}}, "classes"),
+        (GOOD | {"data_list": {}}, "data_list"),
+        (_listed({"gt_label": []}), "img_path"),
+        (_listed({"img_path": "x", "gt_label": 1}), "gt_label"),
+        (_listed({"img_path": "x", "gt_label": [3]}), "gt_label"),
+        (_listed({"img_path": "x", "gt_label": [1, -1]}), "gt_label"),
+        (_listed({"img_path": "x", "gt_label": [1, 2**40]}), "gt_label"),
     ],
-)  # fmt: skip
-def test_other_files_are_refused(tmp_path: Path, values: Any, message: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(f'{tmp_path}/x.json: {message}')}$"):
-        _read(tmp_path, values)
-
-
-@pytest.mark.parametrize("partial", [True, False])
-def test_damaged_annotations(tmp_path: Path, partial: bool) -> None:
-    if partial:
-        PART.write(labels(8, 3), tmp_path / "x.json")
-        good = (tmp_path / "x.json").read_bytes()
-    else:
-        good = json.dumps(GOOD).encode()
-    survives(lambda folder: PART.read(folder / "x.json"), {"x.json": good}, tmp_path=tmp_path)
+)
+def test_other_files_are_refused(tmp_path: Path, values: Any, word: str) -> None:
+    (tmp_path / "x.json").write_text(json.dumps(values))
+    refuses(PART.read, tmp_path / "x.json", word)

@@ -1,6 +1,5 @@
 """The arrays of the single-positive repositories."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from simkit.labels.formats import for_path
 from simkit.labels.formats.npy_triple import NpyTriple
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from tests.mutations import survives
+from tests.labels.formats.examples import refuses
 
 CODES = np.array([[1, -1, 0], [0, 0, 0], [0, 1, 0], [0, 0, 0]], np.int8)
 LABELS = PartialLabels.of(CODES, [7, 8, 5, 6], ["a", "b", "c"], [True, True, True, False])
@@ -57,18 +56,13 @@ def test_negatives_and_file_names_are_settings(tmp_path: Path) -> None:
     back = part.read(tmp_path)
     assert back.images[0] == "train2014/COCO_train2014_000000000007.jpg"
     assert back.classes == ("class-0", "class-1", "class-2")
-    assert part.loses(LABELS) == (
-        "1 images about which nobody was asked, because every image is trained on",
-        "the names of 3 classes, because arrays have none: they come back as class-0 to class-2",
-        "the ids of 3 images, because 'train2014/COCO_train2014_{:012d}.jpg' replaces them",
-    )
+    said = " ".join(part.loses(LABELS))
+    assert "1 images about which nobody was asked" in said and "names of 3 classes" in said
+    assert "ids of 3 images" in said and "absent" not in said
 
 
 def test_what_is_lost_is_said() -> None:
-    assert NpyTriple().loses(LABELS)[0] == (
-        "1 absent labels, because the training code takes 0 for unknown and refuses -1; "
-        "npy-triple(negatives=true) writes them for its loss iu"
-    )
+    assert "1 absent labels" in NpyTriple().loses(LABELS)[0]
     bare = PartialLabels.of(np.eye(2, dtype=np.int8))
     assert NpyTriple().loses(bare) == ()
 
@@ -92,66 +86,40 @@ def test_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("observed", "images", "message"),
+    ("observed", "images", "word"),
     [
-        (np.array([[2.0]]), ["a"],
-         "/{o}: labels hold other values than 1, 0 and -1; translate them first"),
-        (np.array([[np.nan]]), ["a"],
-         "/{o}: labels hold other values than 1, 0 and -1; translate them first"),
-        (np.array(["x"]), ["a"], "/{o}: the array has 1 dimensions; 2 are expected"),
-        (np.array([["x"]]), ["a"], "/{o}: the array is <U1; numbers 1, 0 and -1 are expected"),
-        (np.eye(2), ["a"],
-         "/{i}: 1 image ids came for 2 rows of labels; give one id for each row"),
-        (np.eye(2), ["a", "a"], "/{i}: image id a occurs twice; give every image its own id"),
-        (np.eye(2), [0.5, 1.5],
-         "/{i}: image ids are float64; whole numbers or text are expected"),
-        (np.eye(2), [["a", "b"]], "/{i}: the array has 2 dimensions; 1 are expected"),
+        (np.array([[2.0]]), ["a"], "values"),
+        (np.array([[np.nan]]), ["a"], "values"),
+        (np.array([["x"]]), ["a"], "values"),
+        (np.array([[None]], object), ["a"], "Python objects"),
+        (np.array([1.0]), ["a"], "2 dimensions"),
+        (np.eye(2), ["a"], "1 image ids"),
+        (np.eye(2), ["a", "a"], "twice"),
+        (np.eye(2), [0.5, 1.5], "float64"),
+        (np.eye(2), [["a", "b"]], "1 dimensions"),
     ],
-)  # fmt: skip
+)
 def test_other_arrays_are_refused(
-    tmp_path: Path, observed: np.ndarray, images: list[object], message: str
+    tmp_path: Path, observed: np.ndarray, images: list[object], word: str
 ) -> None:
-    np.save(tmp_path / OBSERVED, observed)
+    np.save(tmp_path / OBSERVED, observed, allow_pickle=True)
     np.save(tmp_path / "formatted_train_images.npy", np.array(images))
-    expected = str(tmp_path) + message.format(o=OBSERVED, i="formatted_train_images.npy")
-    with pytest.raises(BadInput, match=f"^{re.escape(expected)}$"):
-        NpyTriple().read(tmp_path)
+    refuses(NpyTriple().read, tmp_path, word)
 
 
-def test_objects_and_missing_files_are_refused(tmp_path: Path) -> None:
-    what = "observed labels (formatted_train_labels_obs.npy beside formatted_train_images.npy)"
-    with pytest.raises(BadInput) as caught:
-        NpyTriple().read(tmp_path)
-    assert str(caught.value) == (
-        f"{tmp_path} is a folder without {OBSERVED}; give the file with {what}"
-    )
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    refuses(NpyTriple().read, tmp_path, OBSERVED)
     np.save(tmp_path / OBSERVED, np.eye(2))
-    with pytest.raises(
-        BadInput, match=r"formatted_train_images\.npy does not exist; give the path"
-    ):
-        NpyTriple().read(tmp_path)
-    np.save(tmp_path / OBSERVED, np.array([[None]]), allow_pickle=True)
-    with pytest.raises(BadInput, match="Python objects"):
-        NpyTriple().read(tmp_path)
-    with pytest.raises(BadInput) as caught:
-        NpyTriple().read(tmp_path / "x.npy")
-    assert str(caught.value) == (
-        f"{tmp_path / 'x.npy'} is not named as observed labels are; name it "
-        "formatted_train_labels_obs.npy or give a folder"
-    )
+    refuses(NpyTriple().read, tmp_path, "formatted_train_images.npy")
+    refuses(NpyTriple().read, tmp_path / "x.npy", OBSERVED)
 
 
 def test_nothing_is_written_by_halves(tmp_path: Path) -> None:
     other = Truth.of(np.eye(4, 3), [1, 2, 3, 4], ["a", "b", "c"])
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadInput, match=r"truth .* other images"):
         NpyTriple().write_with_truth(LABELS, tmp_path, other)
-    assert str(caught.value) == (
-        "the truth is about other images or classes than the labels; give the data set from which "
-        "they were made"
-    )
-    none = PartialLabels.of(np.zeros((2, 2), np.int8))
-    with pytest.raises(BadInput, match=r"^no image was asked about, .* or write parquet$"):
-        NpyTriple().write(none, tmp_path)
+    with pytest.raises(BadInput, match="no image was asked about"):
+        NpyTriple().write(PartialLabels.of(np.zeros((2, 2), np.int8)), tmp_path)
     (tmp_path / "formatted_train_images.npy").mkdir()
     with pytest.raises(BadInput, match=r"formatted_train_images\.npy is a folder"):
         NpyTriple().write(LABELS, tmp_path)
@@ -162,18 +130,8 @@ def test_a_truth_of_other_labels_is_not_left_beside_new_ones(tmp_path: Path) -> 
     NpyTriple().write_with_truth(LABELS, tmp_path, TRUTH)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     other = PartialLabels.of(CODES[:2], [5, 6], ["x", "y", "z"])
-    message = (
-        f"{tmp_path / 'formatted_train_labels.npy'} is a truth of other labels and would stand "
-        "beside the new ones; give the truth (--data), choose another folder or remove that file"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match=r"formatted_train_labels\.npy is a truth of other labels"):
         NpyTriple().write(other, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     NpyTriple().write(other, tmp_path / "formatted_val_labels_obs.npy")  # of another phase
     NpyTriple().write_with_truth(LABELS, tmp_path, TRUTH)
-
-
-def test_damaged_arrays(tmp_path: Path) -> None:
-    NpyTriple(negatives=True).write(LABELS, tmp_path / "good")
-    files = {path.name: path.read_bytes() for path in (tmp_path / "good").iterdir()}
-    survives(NpyTriple().read, files, tmp_path=tmp_path)

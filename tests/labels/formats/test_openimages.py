@@ -9,13 +9,10 @@ import pytest
 from hypothesis import given, settings
 
 from simkit.errors import BadInput
-from simkit.labels.formats import for_path, make
-from simkit.labels.formats.openimages import OpenImages
-from simkit.labels.formats.pieces import openimages_rows
-from simkit.labels.formats.pieces.openimages_rows import read_names
+from simkit.labels.formats import for_path, make, tables
+from simkit.labels.formats.openimages import OpenImages, read_names
 from simkit.labels.partial import PartialLabels
-from tests.labels.formats.made_labels import partial_labels
-from tests.mutations import survives
+from tests.labels.formats.examples import as_table, partial_labels, refuses
 
 ROWS = """ImageID,Source,LabelName,Confidence
 000002b66c9c498e,verification,/m/014j1m,0
@@ -30,7 +27,6 @@ NAMES = """LabelName,DisplayName
 /m/014j1m,Apple
 /m/014sv8,Human eye
 """
-EXPECTED = "1 (verified to be present) or 0 (verified to be absent) is expected: give the file of "
 
 
 def _save(path: Path, text: str) -> Path:
@@ -69,18 +65,14 @@ def test_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     whole = OpenImages().read(path)
     assert whole.shape == (60, 9)
     for block in (200, 1000):
-        monkeypatch.setattr(openimages_rows, "BLOCK", block)
+        monkeypatch.setattr(tables, "BLOCK", block)
         assert OpenImages().read(path).id == whole.id
 
 
 def test_rows_about_the_same_pair_are_votes(tmp_path: Path) -> None:
     votes = ["a,v,x,1", "a,v,y,0", "a,v,x,0", "a,w,y,1", "a,w,x,1", "b,v,x,0"]
     path = _save(tmp_path / "x.csv", "\n".join([ROWS.splitlines()[0], *votes]))
-    message = (
-        f"{path}: 1 pairs of image and class are verified to be present as often as to be absent; "
-        "they stay unknown"
-    )
-    with pytest.warns(UserWarning, match=f"^{re.escape(message)}$"):
+    with pytest.warns(UserWarning, match=f"{re.escape(str(path))}: 1 pairs .* unknown"):
         read = OpenImages().read(path)
     assert read.rows([0, 1]).tolist() == [[1, 0], [-1, 0]]
 
@@ -88,36 +80,30 @@ def test_rows_about_the_same_pair_are_votes(tmp_path: Path) -> None:
 def test_labels_of_other_classes_are_left_out(tmp_path: Path) -> None:
     names = _save(tmp_path / "names.csv", "/m/014j1m,Apple\n/m/014sv8,Human eye\n")
     path = _save(tmp_path / "x.csv", ROWS)
-    message = f"{path}: 2 of 5 labels are of classes that are not in {names}; they are left out"
-    with pytest.warns(UserWarning, match=f"^{re.escape(message)}$"):
+    with pytest.warns(UserWarning, match=f"{re.escape(str(path))}: 2 of 5 labels .* left out"):
         read = OpenImages(str(names)).read(path)
     assert read.classes == ("Apple", "Human eye")
     assert read.rows([0, 1]).tolist() == [[-1, 1], [0, 0]]
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "word"),
     [
-        ("a,v,x,0.7", f"Confidence is '0.7'; {EXPECTED}human-verified labels, not of "
-         "machine-generated ones"),
-        ("a,v,x,", f"Confidence is ''; {EXPECTED}human-verified labels, not of machine-generated "
-         "ones"),
-        ("a,v,,1", "a LabelName is empty; fill it or leave the row out"),
-        (",v,x,1", "an ImageID is empty; fill it or leave the row out"),
-        ("", "it has no row; give a file with labels"),
+        ("a,v,x,0.7", "Confidence"),
+        ("a,v,x,", "Confidence"),
+        ("a,v,,1", "LabelName"),
+        (",v,x,1", "ImageID"),
+        ("", "no row"),
     ],
-)  # fmt: skip
-def test_rows_that_are_none_are_refused(tmp_path: Path, text: str, message: str) -> None:
+)
+def test_rows_that_are_none_are_refused(tmp_path: Path, text: str, word: str) -> None:
     path = _save(tmp_path / "x.csv", f"{ROWS.splitlines()[0]}\n{text}\n")
-    with pytest.raises(BadInput, match=f"^{re.escape(f'{path}: {message}')}$"):
-        OpenImages().read(path)
+    refuses(OpenImages().read, path, word)
 
 
 def test_other_tables_are_refused(tmp_path: Path) -> None:
     path = _save(tmp_path / "x.csv", "image_id,class,state\n1,a,1\n")
-    message = f"{path}: the first row must name ImageID, LabelName and Confidence"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
-        OpenImages().read(path)
+    refuses(OpenImages().read, path, "ImageID, LabelName, Confidence")
 
 
 @pytest.mark.parametrize("text", [NAMES, NAMES.partition("\n")[2], "\ufeff" + NAMES])
@@ -137,26 +123,17 @@ def test_a_display_name_that_repeats_has_its_mid_behind_it(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "it names no class; give every class one row"),
-        ("/m/1,a\n/m/1,b\n", "it names '/m/1' twice; give every class one row"),
-        ("/m/1,a,b\n", "row 1 is ['/m/1', 'a', 'b']; MID,display name is expected"),
-    ],
+    ("text", "word"),
+    [("", "no class"), ("/m/1,a\n/m/1,b\n", "'/m/1' twice"), ("/m/1,a,b\n", "row 1")],
 )
-def test_class_descriptions_that_are_none_are_refused(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    path = _save(tmp_path / "x.csv", text)
-    with pytest.raises(BadInput, match=f"^{re.escape(f'{path}: {message}')}$"):
-        read_names(path)
+def test_class_descriptions_that_are_none_are_refused(tmp_path: Path, text: str, word: str) -> None:
+    refuses(read_names, _save(tmp_path / "x.csv", text), word)
 
 
 def test_a_class_without_a_mid_is_not_written(tmp_path: Path) -> None:
     names = _save(tmp_path / "names.csv", NAMES)
     labels = PartialLabels.of([[1, -1]], classes=["Beer", "wine"])
-    message = f"class 'wine' is not in {names}; add it with its MID"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match=f"'wine' is not in {re.escape(str(names))}"):
         OpenImages(str(names)).write(labels, tmp_path / "x.csv")
 
 
@@ -168,28 +145,4 @@ def test_every_label_comes_back(labels: PartialLabels) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "x.csv"
         OpenImages().write(labels, path)
-        read = OpenImages().read(path)
-    assert _table(read) == _table(labels)
-    said = " ".join(OpenImages().loses(labels))
-    silent = int((np.diff(labels.codes.indptr) == 0).sum())
-    unused = labels.shape[1] - len(set(labels.codes.indices.tolist()))
-    assert (f"{silent:,} images without a label" in said) == bool(silent)
-    assert (f"{unused:,} classes without a label" in said) == bool(unused)
-
-
-def _table(labels: PartialLabels) -> set[tuple[str, str, int]]:
-    codes = labels.codes.tocoo()
-    rows, columns = codes.coords
-    return {
-        (str(labels.images[i]), labels.classes[c], int(state))
-        for i, c, state in zip(rows, columns, codes.data, strict=True)
-    }
-
-
-def test_damaged_files_are_survived(tmp_path: Path) -> None:
-    files = {"x.csv": ROWS.encode(), "names.csv": NAMES.encode()}
-    survives(
-        lambda folder: OpenImages(str(folder / "names.csv")).read(folder / "x.csv"),
-        files,
-        tmp_path=tmp_path,
-    )
+        assert as_table(OpenImages().read(path)) == as_table(labels)

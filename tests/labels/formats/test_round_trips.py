@@ -1,6 +1,5 @@
 """What is written comes back: all of it that the target holds, and the rest is said."""
 
-import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from simkit.errors import BadInput
 from simkit.labels.formats import make
 from simkit.labels.partial import PartialLabels
-from tests.labels.formats.examples import EFFORT, HISTORY, target
+from tests.labels.formats.examples import EFFORT, HISTORY, as_table, target
 
 
 @st.composite
@@ -40,16 +39,6 @@ def round_trip(name: str, labels: PartialLabels) -> PartialLabels:
         path = target(part, Path(folder))
         part.write(labels, path)
         return part.read(path)
-
-
-def as_table(labels: PartialLabels) -> dict[tuple[str, str], int]:
-    """The known labels by the text of image and class."""
-    codes = labels.codes.tocoo()
-    rows, columns = codes.coords
-    return {
-        (str(labels.images[i]), labels.classes[c]): int(code)
-        for i, c, code in zip(rows, columns, codes.data, strict=True)
-    }
 
 
 patient = settings(
@@ -166,10 +155,6 @@ def test_text_ids_become_numbers_where_the_last_text_is_left_out(name: str) -> N
 
 @pytest.mark.parametrize("name", ["csv", "openimages"])
 def test_labels_of_which_none_is_known_are_not_written(name: str, tmp_path: Path) -> None:
-    message = (
-        "no label is known, and such a file holds known labels only; simulate with a larger amount "
-        "or write parquet"
-    )
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match="no label is known"):
         make(name).write(PartialLabels.of([[0]], asked=[True]), tmp_path / "x.csv")
     assert list(tmp_path.iterdir()) == []

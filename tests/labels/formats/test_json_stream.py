@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simkit.errors import BadInput
-from simkit.labels.formats.pieces import json_stream
-from simkit.labels.formats.pieces.json_stream import members
+from simkit.labels.formats import json_stream
+from simkit.labels.formats.json_stream import members
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9),

@@ -10,7 +10,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.labels.formats import for_path, make
-from simkit.labels.formats.pieces.coco_like import write_json
+from simkit.labels.formats.coco_json import write_json
 from simkit.labels.partial import PartialLabels
 from tests.labels.formats.test_coco import GOOD as INSTANCES
 from tests.labels.formats.test_lvis import GOOD as LVIS
@@ -77,19 +77,13 @@ def test_a_label_that_is_absent_is_not_listed_as_not_exhaustive(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("images", "classes", "message"),
-    [
-        ([20], ["animal"], "class 'animal' of the labels is not among the categories of {like}; "
-         "give a file with all classes"),
-        ([21], ["dog"], "{like}: image 21 of the labels is not in it"),
-    ],
-)  # fmt: skip
+    ("images", "classes", "word"), [([20], ["animal"], "animal"), ([21], ["dog"], "21")]
+)
 def test_a_file_about_something_else_is_refused(
-    tmp_path: Path, images: list[int], classes: list[str], message: str
+    tmp_path: Path, images: list[int], classes: list[str], word: str
 ) -> None:
     labels = PartialLabels.of([[1]], images, classes)
-    expected = message.format(like=tmp_path / "like.json")
-    with pytest.raises(BadInput, match=f"^{re.escape(expected)}$"):
+    with pytest.raises(BadInput, match=f"{re.escape(str(tmp_path / 'like.json'))}.* {word} "):
         _written("coco", labels, INSTANCES, tmp_path)
     assert not (tmp_path / "x.json").exists()
 
