@@ -18,7 +18,7 @@ import pytest
 
 from simkit import methods
 from simkit.cli.main import VERBS, code, main
-from simkit.cli.schemes import chosen
+from simkit.cli.simulate import SchemeOption, chosen
 from simkit.errors import BadInput
 
 ROOT = Path(__file__).parents[1]
@@ -68,10 +68,12 @@ def words(line: str) -> list[str]:
 def options(verb: str, *arguments: str) -> dict[str, object]:
     """As the program reads them, those of a scheme too. Raises what it raises."""
     command = main.get_command(click.Context(main), verb)
+    if command is None:
+        raise click.UsageError(f"no command {verb}")
     given = command.make_context(verb, list(arguments), resilient_parsing=False).params
     if verb == "simulate":
-        fixed = {p.name for p in command.params if getattr(p, "owners", ()) == ()}
-        chosen(given["scheme"], {k: v for k, v in given.items() if k not in fixed})
+        names = [p.name for p in command.params if isinstance(p, SchemeOption)]
+        chosen(given["scheme"], {name: given[name] for name in names if given[name] is not None})
     return given
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.report import print_json, progress
+from simkit.cli.options import FILE, FOLDER, POSITIVE, json_option
+from simkit.cli.output import print_json, progress
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -24,66 +25,35 @@ if TYPE_CHECKING:
 _FILES = "summary.md, table.csv, table.parquet, heat_map.png, cost_curve.png and grid.toml"
 
 
+# fmt: off
 @click.command(
     epilog="`simkit list grid` has the fields of a grid, `simkit list columns` the columns of the "
     "table.\n\n\b\nExample: simkit compare grid.toml --out runs/\n"
     "Or:      simkit compare --out runs/   (the shipped grid)"
 )
-@click.argument("grid_file", type=click.Path(path_type=Path), required=False, metavar="[GRID.toml]")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder for all results; finished jobs in it are kept.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Number of processes. [default: one per core, or per GPU for backbones]",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    default="",
-    help="Run on the dask.distributed cluster at tcp://HOST:PORT.",
-)
-@click.option(
-    "--part",
-    metavar="I/N",
-    help="Run only this share of the jobs, into the same folder: --part 3/16. The part that "
-    "finishes last writes the tables.",
-)
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Print the plan of work with its estimated duration, and stop.",
-)
-@click.option(
-    "--fair",
-    is_flag=True,
-    help="Try up to four settings of every method under every scheme first, and compare the "
-    "best ones.",
-)
-@click.option(
-    "--accept",
-    metavar="HASH",
-    default="",
-    help="Also use finished results of the other code with this hash (a warning names it).",
-)
+@click.argument("grid_file", type=FILE, required=False, metavar="[GRID.toml]")
+@click.option("--out", type=FOLDER, default=Path("runs"), show_default=True,
+              help="Folder for all results; finished jobs in it are kept.")
+@click.option("--workers", type=POSITIVE,
+              help="Number of processes. [default: one per core, or per GPU for backbones]")
+@click.option("--scheduler", metavar="ADDRESS", default="",
+              help="Run on the dask.distributed cluster at tcp://HOST:PORT.")
+@click.option("--part", metavar="I/N",
+              help="Run only this share of the jobs, into the same folder: --part 3/16. The part "
+              "that finishes last writes the tables.")
+@click.option("--dry-run", is_flag=True,
+              help="Print the plan of work with its estimated duration, and stop.")
+@click.option("--fair", is_flag=True,
+              help="Try up to four settings of every method under every scheme first, and compare "
+              "the best ones.")
+@click.option("--accept", metavar="HASH", default="",
+              help="Also use finished results of the other code with this hash (a warning names "
+              "it).")
 @click.option("--seed", type=int, help="Seed of all draws. [default: the grid's, or 0]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@json_option
 def command(
-    grid_file: Path | None,
-    out: Path,
-    workers: int | None,
-    scheduler: str,
-    part: str | None,
-    dry_run: bool,
-    fair: bool,
-    accept: str,
-    seed: int | None,
-    as_json: bool,
+    grid_file: Path | None, seed: int | None, fair: bool, dry_run: bool, scheduler: str,
+    as_json: bool, **options: Any,
 ) -> int:
     """Train every method on every scheme at equal cost, and report the best ones.
 
@@ -100,46 +70,46 @@ def command(
       #SBATCH --mem-per-cpu=4G
       #SBATCH --time=02:00:00
       simkit compare grid.toml --out runs/ --part $SLURM_ARRAY_TASK_ID/16
-    """  # fmt: skip
-    from simkit.study.compare import compare
+    """
     from simkit.study.grid import Grid, demo_grid
     from simkit.study.report import grouped
 
-    if scheduler and workers:
-        raise BadInput(
-            "--workers counts processes of this machine, but --scheduler has its own workers; give "
-            "only one of both"
-        )
-    if scheduler and dry_run:
-        raise BadInput(
-            "--dry-run plans for this machine, not for a scheduler; leave --scheduler out"
-        )
+    if scheduler and (options["workers"] or dry_run):
+        odd = "--dry-run" if dry_run else "--workers"
+        raise BadInput(f"{odd} is for this machine, not for a scheduler; leave one of the two out")
     grid = demo_grid(seed=seed) if grid_file is None else Grid.load(grid_file, seed=seed)
     if fair:
         grid = replace(grid, fair=True, settings={})
     if dry_run:
-        return _print_plan(
-            grid, as_json, out=out, workers=workers, part=part, accept=accept
-        )
-    _warn_of_another_grid(grid, out)
-    with (
-        _interrupts_explained(out),
-        _executor(scheduler) as executor,
-        progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
-    ):
-        result = compare(
-            grid, out=out, executor=executor, workers=workers, part=part, accept=accept,
-            progress=advance, preparing=preparing, planned=None if as_json else _show,
-        )  # fmt: skip
+        _print_plan(grid, as_json, options)
+        return 0
+    out = options["out"]
+    result = _compare(grid, scheduler, as_json, options)
     if as_json:
         print_json(result.to_json())
     elif result.left:
-        click.echo(_part_text(str(part), result, out))
+        click.echo(_part_text(options["part"], result, out))
     else:
         click.echo(f"{result.text()}\n\nwrote {_FILES} to {out}")
     for failure in grouped(result.failures):
         click.echo(f"simkit: {failure}", err=True)
     return 1 if result.failures else 0
+# fmt: on
+
+
+def _compare(grid: Grid, scheduler: str, as_json: bool, options: dict[str, Any]) -> Comparison:
+    from simkit.study.compare import compare
+
+    _warn_of_another_grid(grid, options["out"])
+    with (
+        _interrupts_explained(options["out"]),
+        _executor(scheduler) as executor,
+        progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
+    ):
+        return compare(
+            grid, executor=executor, progress=advance, preparing=preparing,
+            planned=None if as_json else _show, **options,
+        )  # fmt: skip
 
 
 def _part_text(part: str, result: Comparison, out: Path) -> str:
@@ -174,7 +144,7 @@ def _interrupts_explained(out: Path) -> Iterator[None]:
         ) from None
 
 
-def _print_plan(grid: Grid, as_json: bool, **options: Any) -> int:
+def _print_plan(grid: Grid, as_json: bool, options: dict[str, Any]) -> None:
     from simkit.study.estimate import estimate
 
     with progress("computing features", quiet=as_json) as (preparing,):
@@ -183,7 +153,6 @@ def _print_plan(grid: Grid, as_json: bool, **options: Any) -> int:
         print_json(plan.to_json())
     else:
         click.echo(plan.text())
-    return 0
 
 
 def _show(planned: Estimate) -> None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simkit.cli.report import counts_line, print_json
+from simkit.cli.options import FILE, json_option
+from simkit.cli.output import counts_line, print_json
 from simkit.errors import BadInput
 from simkit.files import spare
 
@@ -17,29 +18,19 @@ if TYPE_CHECKING:
     from simkit.labels.truth import Truth
 
 
+# fmt: off
 @click.command(epilog="Example: simkit convert fpc.parquet --to lvis out.json")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
-@click.option(
-    "--to",
-    "target",
-    metavar="FORMAT",
-    help="See `simkit list formats`; settings in parentheses, as in 'npy-triple(negatives=true)'. "
-    "[default: by the ending of OUT]",
-)
-@click.option(
-    "--from",
-    "source",
-    metavar="FORMAT",
-    help="The format of FILE. [default: by its ending and content]",
-)
-@click.option(
-    "--data",
-    "spec",
-    metavar="DATA",
-    help="The data set of the labels, for a format that holds the truth beside them (npy-triple).",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.argument("file", type=FILE)
+@click.argument("out", type=FILE)
+@click.option("--to", "target", metavar="FORMAT",
+              help="See `simkit list formats`; settings in parentheses, as in "
+              "'npy-triple(negatives=true)'. [default: by the ending of OUT]")
+@click.option("--from", "source", metavar="FORMAT",
+              help="The format of FILE. [default: by its ending and content]")
+@click.option("--data", "spec", metavar="DATA",
+              help="The data set of the labels, for a format that holds the truth beside them "
+              "(npy-triple).")
+@json_option
 def command(
     file: Path, out: Path, target: str | None, source: str | None, spec: str | None, as_json: bool
 ) -> None:
@@ -47,7 +38,7 @@ def command(
 
     Only parquet and npz hold everything: what people were asked, which the cost follows from, and
     the history are lost in all others.
-    """  # fmt: skip
+    """
     from simkit.data.originals import originals
     from simkit.labels import formats
     from simkit.labels.cards import about
@@ -85,6 +76,7 @@ def command(
     click.echo(f"wrote {out} ({writer.name}){instead}")
     if cards := about(file, labels.id):
         click.echo(f"how these labels were made stays in {' and '.join(map(str, cards))}")
+# fmt: on
 
 
 def _files(form: Format, path: Path) -> tuple[Path, ...]:
@@ -97,11 +89,11 @@ def _check_ending(writer: Format, out: Path) -> None:
     """Raise BadInput where the ending says another format than the one that is written."""
     from simkit.labels.formats.base import formats
 
-    ending, own = out.suffix.lower(), writer.suffixes
-    if ending not in own and any(ending in part.suffixes for part in formats):
+    ending = out.suffix.lower()
+    if ending not in writer.suffixes and any(ending in each.suffixes for each in formats):
         raise BadInput(
             f"{out} has the ending {ending!r}, but {writer.name} is written with the ending "
-            f"{own[0]!r}; give OUT that ending or another format"
+            f"{writer.suffixes[0]!r}; give OUT that ending or another format"
         )
 
 
@@ -125,8 +117,7 @@ def _truth(spec: str | None, labels: PartialLabels) -> Truth | None:
     data = open(spec)
     for split in (data.to_label, *data.truth):
         if len(data.truth[split].images) >= len(labels.images):
-            known = set(data.truth[split].images.tolist())
-            if known.issuperset(labels.images.tolist()):
+            if set(data.truth[split].images.tolist()).issuperset(labels.images.tolist()):
                 return data.truth[split]
     raise BadInput(
         f"no split of {data.name} has all {labels.shape[0]:,} images of the labels; give the data "

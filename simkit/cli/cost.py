@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.quantities import DOLLARS, SCORE
-from simkit.cli.report import cost_table, counts_line, hours, print_json, table
+from simkit.cli.options import DOLLARS, FILE, SCORE, json_option
+from simkit.cli.output import cost_table, counts_line, hours, print_json, table
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,55 +21,31 @@ SETS = ("validation set", "test set")
 EVENLY = ("rpa", "full-subset")  # schemes whose labels show each class as often as it occurs
 
 
+# fmt: off
 @click.command(epilog="\b\nExample: simkit cost fpc.parquet --wage 22 --evaluation 1 --data scenes")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--prices",
-    "price_list",
-    default="hourly",
-    show_default=True,
-    help="A preset or a TOML file; see `simkit list prices`.",
-)
-@click.option(
-    "--wage",
-    type=DOLLARS,
-    help="Dollars an hour, in place of the price list's, where it counts seconds.",
-)
-@click.option(
-    "--evaluation",
-    type=float,
-    metavar="POINTS",
-    help="Add a validation and a test set on which mAP is known to +- so many points (95 %).",
-)
-@click.option(
-    "--data",
-    "spec",
-    help="The data set whose classes --evaluation is about, for how often each occurs. "
-    f"[default: as often as in the labels, if they are from {' or '.join(EVENLY)}]",
-)
-@click.option(
-    "--level",
-    type=SCORE,
-    default=0.5,
-    show_default=True,
-    metavar="AP",
-    help="The AP that --evaluation expects of each class; 0.5 takes most images.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.argument("file", type=FILE)
+@click.option("--prices", "price_list", default="hourly", show_default=True,
+              help="A preset or a TOML file; see `simkit list prices`.")
+@click.option("--wage", type=DOLLARS,
+              help="Dollars an hour, in place of the price list's, where it counts seconds.")
+@click.option("--evaluation", type=float, metavar="POINTS",
+              help="Add a validation and a test set on which mAP is known to +- so many points "
+              "(95 %).")
+@click.option("--data", "spec",
+              help="The data set whose classes --evaluation is about, for how often each occurs. "
+              f"[default: as often as in the labels, if they are from {' or '.join(EVENLY)}]")
+@click.option("--level", type=SCORE, default=0.5, show_default=True, metavar="AP",
+              help="The AP that --evaluation expects of each class; 0.5 takes most images.")
+@json_option
 def command(
-    file: Path,
-    price_list: str,
-    wage: float | None,
-    evaluation: float | None,
-    spec: str | None,
-    level: float,
-    as_json: bool,
+    file: Path, price_list: str, wage: float | None, evaluation: float | None, spec: str | None,
+    level: float, as_json: bool,
 ) -> None:
     """Say what the questions behind a label file cost at a price list.
 
     With --evaluation the bill goes on with complete labels for images to measure on: as many as
     are needed, the same number for validation and for testing.
-    """  # fmt: skip
+    """
     from simkit.annotate.evaluation import evaluation_set
     from simkit.annotate.prices import cost, prices
     from simkit.labels import formats
@@ -83,21 +59,23 @@ def command(
         )
     bill, extra = cost(labels, chosen), None
     if evaluation is not None:
-        about = _about(labels, spec, file)
-        workers = labels.effort.workers
-        extra = evaluation_set(evaluation, about, chosen, level=level, workers=workers)
+        extra = evaluation_set(
+            evaluation, _frequencies(labels, spec, file), chosen,
+            level=level, workers=labels.effort.workers,
+        )  # fmt: skip
     elif spec is not None:
         raise BadInput("--data says what --evaluation is about, but there is none; add one")
     if as_json:
-        print_json(_plain(labels, bill, extra))
+        print_json(_facts(labels, bill, extra))
         return
     click.echo(counts_line(labels))
     cost_table(bill, chosen, labels.effort.workers)
     if extra is not None:
         _sets_table(bill, extra, labels.classes)
+# fmt: on
 
 
-def _about(labels: PartialLabels, spec: str | None, file: Path) -> Truth | Any:
+def _frequencies(labels: PartialLabels, spec: str | None, file: Path) -> Truth | Any:
     """The truth that tells how often each class occurs, or (L,) shares of images."""
     from simkit.data import open
     from simkit.labels.partial import ABSENT, PRESENT
@@ -121,14 +99,14 @@ def _about(labels: PartialLabels, spec: str | None, file: Path) -> Truth | Any:
     return present / (present + absent).clip(1)
 
 
-def _plain(labels: PartialLabels, bill: Cost, extra: EvaluationSet | None) -> dict[str, Any]:
+def _facts(labels: PartialLabels, bill: Cost, extra: EvaluationSet | None) -> dict[str, Any]:
     values = bill.to_json()
     total = {key: values.pop(key) for key in ("seconds", "dollars")}
-    found = {"id": labels.id, **values, "cost": total}
+    facts = {"id": labels.id, **values, "cost": total}
     if extra is None:
-        return found
+        return facts
     costs = [bill, *(extra.cost for _ in SETS)]
-    return found | {
+    return facts | {
         "evaluation": extra.to_json(),
         "with_evaluation": {"seconds": _seconds(costs), "dollars": _dollars(costs)},
     }

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.report import print_json, table
-from simkit.errors import BadInput
+from simkit.cli.options import FILE, PICTURE, json_option, seed_option
+from simkit.cli.output import print_json, table, write_figure
 from simkit.files import whole
 
 if TYPE_CHECKING:
@@ -20,33 +20,23 @@ if TYPE_CHECKING:
     from simkit.annotate.people.fitting import Fitted
     from simkit.annotate.people.votes import Votes
 
+FAR_OFF = 0.05  # between rates by estimated truth and by experts', worth a word
 
+
+# fmt: off
 @click.command(
     epilog="\b\nExample: simkit habits votes.csv --out habits.json\n"
     "Then:    simkit simulate --scheme fpc --habits habits.json"
 )
-@click.argument("file", metavar="VOTES", type=click.Path(path_type=Path))
-@click.option(
-    "--maybe",
-    type=click.Choice(["yes", "no", "drop"]),
-    default="yes",
-    show_default=True,
-    help="What a maybe counts as.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("habits.json"),
-    show_default=True,
-    help="Where to write the habits.",
-)
-@click.option(
-    "--figure",
-    type=click.Path(path_type=Path),
-    help="Draw answers by truth, workers and agreement; .png, .svg or .pdf.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulated votes.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.argument("file", metavar="VOTES", type=FILE)
+@click.option("--maybe", type=click.Choice(["yes", "no", "drop"]), default="yes", show_default=True,
+              help="What a maybe counts as.")
+@click.option("--out", type=FILE, default=Path("habits.json"), show_default=True,
+              help="Where to write the habits.")
+@click.option("--figure", type=PICTURE,
+              help="Draw answers by truth, workers and agreement; .png, .svg or .pdf.")
+@seed_option("Of the simulated votes.")
+@json_option
 def command(
     file: Path, maybe: Any, out: Path, figure: Path | None, seed: int, as_json: bool
 ) -> None:
@@ -57,22 +47,22 @@ def command(
     """
     from simkit.annotate.people.fitting import fit
     from simkit.annotate.people.vote_files import read
+    from simkit.study import figures
     from simkit.study.analysis.labelling import confusion
 
-    if figure is not None and figure.suffix.lower() not in _PICTURES:
-        raise BadInput(f"--figure is {figure}; an ending {', '.join(_PICTURES)} is expected")
     votes = read(file)
     fitted = fit(votes, maybe=maybe)
-    found = confusion(votes, fitted, seed=seed)
+    confused = confusion(votes, fitted, seed=seed)
     with whole(out) as part:
         part.write_text(json.dumps(fitted.to_json(), indent=1), "utf-8")
     if figure is not None:
-        _draw(found, figure)
+        write_figure(figures.make("confusion")(confused), figure)
     if as_json:
-        print_json(_facts(votes, fitted, found, out))
+        print_json(_facts(votes, fitted, confused, out))
         return
-    _print(votes, fitted, found)
+    _print(votes, fitted, confused)
     click.echo(f"wrote {out}" + (f" and {figure}" if figure else ""))
+# fmt: on
 
 
 def loaded(path: Path, classes: tuple[str, ...]) -> Habits:
@@ -92,21 +82,10 @@ def loaded(path: Path, classes: tuple[str, ...]) -> Habits:
     return habits.for_classes(classes)
 
 
-FAR_OFF = 0.05  # between rates by estimated truth and by experts', worth a word
-_PICTURES = (".png", ".svg", ".pdf")
-
-
-def _draw(found: pd.DataFrame, path: Path) -> None:
-    from simkit.study import figures
-
-    with whole(path) as part:
-        figures.make("confusion")(found).savefig(part, format=path.suffix[1:].lower(), dpi=200)
-
-
-def _facts(votes: Votes, fitted: Fitted, found: pd.DataFrame, out: Path) -> dict[str, Any]:
+def _facts(votes: Votes, fitted: Fitted, confused: pd.DataFrame, out: Path) -> dict[str, Any]:
     miss, false_alarm = fitted.rates
     gold = _gold(votes, fitted)
-    agreed = found[found["part"] == "agreement"].itertuples()
+    agreed = confused[confused["part"] == "agreement"].itertuples()
     return {
         "votes": len(votes.vote_question),
         "questions": len(votes.question_image),
@@ -135,7 +114,7 @@ def _gold(votes: Votes, fitted: Fitted) -> tuple[float, float] | None:
     return None if rates[0] != rates[0] or rates[1] != rates[1] else rates
 
 
-def _print(votes: Votes, fitted: Fitted, found: pd.DataFrame) -> None:
+def _print(votes: Votes, fitted: Fitted, confused: pd.DataFrame) -> None:
     click.echo(
         f"{len(votes.vote_question):,} votes of {len(votes.workers):,} people on "
         f"{len(votes.question_image):,} questions, {votes.per_question} on a typical one, about "
@@ -159,7 +138,7 @@ def _print(votes: Votes, fitted: Fitted, found: pd.DataFrame) -> None:
     else:
         table(["a vote errs", "by all votes"], rows)
     click.echo(_about_doubt(fitted))
-    agreed = found[found["part"] == "agreement"].itertuples()
+    agreed = confused[confused["part"] == "agreement"].itertuples()
     table(
         ["agreement", "measured", "simulated"],
         [[row.name, f"{row.share:.4f}", f"{row.simulated:.4f}"] for row in agreed],
@@ -192,5 +171,4 @@ def _about_doubt(fitted: Fitted) -> str:
 
 
 def _pair(which: int, fitted: Fitted, gold: tuple[float, float] | None) -> list[str]:
-    own = [f"{fitted.rates[which]:.2%}"]
-    return own if gold is None else [*own, f"{gold[which]:.2%}"]
+    return [f"{rates[which]:.2%}" for rates in (fitted.rates, gold) if rates is not None]

@@ -8,117 +8,87 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.report import print_json, table
+from simkit.cli.options import FILE, PICTURE, POSITIVE, json_option
+from simkit.cli.output import print_json, table, write_figure
+from simkit.errors import BadInput
+from simkit.files import spare
 
 if TYPE_CHECKING:
     from simkit.labels.hierarchy import Hierarchy
     from simkit.labels.meanings import Report
 
 _FEW = 8  # classes named in one line
-
-
 LINES = 200  # of an outline
 BUILT = Path("hierarchy.json")
 
 
+# fmt: off
 @click.command(
     epilog="\b\nExample: simkit hierarchy coco-80 --figure coco.png\n"
     "Or:      simkit hierarchy --classes names.txt --out hierarchy.json"
 )
 @click.argument("which", metavar="[NAME|FILE]", required=False)
-@click.option(
-    "--classes",
-    "names_file",
-    type=click.Path(path_type=Path),
-    help="Build one over the class names or synsets (dog.n.01) in this text file, one per line.",
-)
-@click.option(
-    "--mapping",
-    type=click.Path(path_type=Path),
-    help="With --classes: TOML, JSON or CSV file that says which synset a name means.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="Where to write it as JSON; with --classes hierarchy.json unless said otherwise.",
-)
-@click.option("--figure", type=click.Path(path_type=Path), help="Draw it: a png, svg or pdf file.")
-@click.option(
-    "--lines",
-    type=click.IntRange(min=1),
-    default=LINES,
-    show_default=True,
-    help="A larger one is cut to its upper levels.",
-)
+@click.option("--classes", "names_file", type=FILE,
+              help="Build one over the class names or synsets (dog.n.01) in this text file, one "
+              "per line.")
+@click.option("--mapping", type=FILE,
+              help="With --classes: TOML, JSON or CSV file that says which synset a name means.")
+@click.option("--out", type=FILE,
+              help="Where to write it as JSON; with --classes hierarchy.json unless said "
+              "otherwise.")
+@click.option("--figure", type=PICTURE, help="Draw it: a png, svg or pdf file.")
+@click.option("--lines", type=POSITIVE, default=LINES, show_default=True,
+              help="A larger one is cut to its upper levels.")
 @click.option("--verbose", is_flag=True, help="With --classes: the senses of ambiguous names.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@json_option
 def command(
-    which: str | None,
-    names_file: Path | None,
-    mapping: Path | None,
-    out: Path | None,
-    figure: Path | None,
-    lines: int,
-    verbose: bool,
-    as_json: bool,
+    which: str | None, names_file: Path | None, mapping: Path | None, out: Path | None,
+    figure: Path | None, lines: int, verbose: bool, as_json: bool,
 ) -> None:
     """Build a class hierarchy from WordNet, or show one: shipped, by name, or a JSON file.
 
     Without either, the shipped ones are listed.
     """
-    _check(which, names_file, mapping, out, figure)
-    if which is None and names_file is None:
-        _list(as_json)
-        return
-    if names_file is not None:
-        hierarchy, report = _build(names_file, mapping)
-        out, facts, told = out or BUILT, *_built(hierarchy, report, verbose)
-    else:
-        hierarchy = _open(str(which))
-        facts, told = shown(hierarchy, str(which), lines)
-    if out is not None:
-        hierarchy.save(out)
-        facts, told = {**facts, "file": str(out)}, [*told, f"wrote {out}"]
-    if figure is not None:
-        _draw(hierarchy, which or str(out), figure, lines)
-        facts, told = {**facts, "figure": str(figure)}, [*told, f"wrote {figure}"]
-    print_json(facts) if as_json else click.echo("\n".join(told))
-
-
-def _check(
-    which: str | None,
-    names_file: Path | None,
-    mapping: Path | None,
-    out: Path | None,
-    figure: Path | None,
-) -> None:
-    from simkit.errors import BadInput
-    from simkit.files import spare
-
+    source = which or names_file
     if which is not None and names_file is not None:
         raise BadInput(f"{which} and --classes were given; give one hierarchy to show or build")
     if mapping is not None and names_file is None:
         raise BadInput("--mapping is for building a hierarchy; give class names with --classes")
-    if (out or figure) and which is None and names_file is None:
-        raise BadInput(
-            f"there is nothing to write to {out or figure}; give a hierarchy or --classes"
-        )
+    if source is None:
+        if out or figure:
+            raise BadInput(f"nothing to write to {out or figure}; give a hierarchy or --classes")
+        _list(as_json)
+        return
     if out or names_file:
-        spare(out or BUILT, which or "", names_file or "", mapping or "")
-    if figure is not None and figure.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise BadInput(f"--figure {figure} is no kind of picture known here; end it in .png")
+        spare(out or BUILT, source, mapping or "")
+    if names_file is not None:
+        hierarchy, report = _build(names_file, mapping)
+        out, facts, text = out or BUILT, *_built(hierarchy, report, verbose)
+    else:
+        hierarchy = _open(str(which))
+        facts, text = shown(hierarchy, str(which), lines)
+    if out is not None:
+        hierarchy.save(out)
+        facts, text = {**facts, "file": str(out)}, [*text, f"wrote {out}"]
+    if figure is not None:
+        _draw(hierarchy, which or str(out), figure, lines)
+        facts, text = {**facts, "figure": str(figure)}, [*text, f"wrote {figure}"]
+    print_json(facts) if as_json else click.echo("\n".join(text))
+# fmt: on
 
 
 def _list(as_json: bool) -> None:
     from simkit.labels.shipped import NOTES, shipped, shipped_names
 
-    found = {name: shipped(name) for name in shipped_names()}
+    rows = [
+        {"name": name, "classes": len(shipped(name).classes), "what": NOTES[name]}
+        for name in shipped_names()
+    ]
     if as_json:
-        rows = [{"name": n, "classes": len(h.classes), "what": NOTES[n]} for n, h in found.items()]
         print_json({"hierarchies": rows})
         return
-    texts = [[name, str(len(tree.classes)), NOTES[name]] for name, tree in found.items()]
-    table(["hierarchy", "classes", "what"], texts, words=(0, 2))
+    cells = [[str(cell) for cell in row.values()] for row in rows]
+    table(["hierarchy", "classes", "what"], cells, words=(0, 2))
 
 
 def _open(text: str) -> Hierarchy:
@@ -127,8 +97,8 @@ def _open(text: str) -> Hierarchy:
     from simkit.labels.shipped import shipped
 
     path = expanded(text)
-    there = os.path.exists(path)  # which is no error where the name is too long to be one
-    return Hierarchy.load(path) if there or path.suffix == ".json" else shipped(text)
+    is_file = os.path.exists(path)  # which is no error where the name is too long to be one
+    return Hierarchy.load(path) if is_file or path.suffix == ".json" else shipped(text)
 
 
 def shown(hierarchy: Hierarchy, which: str, lines: int) -> tuple[dict[str, Any], list[str]]:
@@ -137,18 +107,17 @@ def shown(hierarchy: Hierarchy, which: str, lines: int) -> tuple[dict[str, Any],
     from simkit.labels.shipped import NOTES
 
     classes, leaves = len(hierarchy.classes), len(hierarchy.leaves)
-    told = [f"{which}: {classes} classes, {leaves} of them without children"]
-    told += [NOTES[which]] if which in NOTES else []
+    text = [f"{which}: {classes} classes, {leaves} of them without children"]
+    text += [NOTES[which]] if which in NOTES else []
     for line in outline(hierarchy, lines):
         note = f"  ({line.note})" if line.note else ""
-        more = f" and {len(line.names) - _FEW} more" if len(line.names) > _FEW else ""
-        told.append("  " * (line.depth + 1) + ", ".join(line.names[:_FEW]) + more + note)
+        hidden = f" and {len(line.names) - _FEW} more" if len(line.names) > _FEW else ""
+        text.append("  " * (line.depth + 1) + ", ".join(line.names[:_FEW]) + hidden + note)
     facts = {"id": hierarchy.id, "classes": classes, "leaves": leaves}
-    return {**facts, "roots": [hierarchy.classes[c] for c in hierarchy.roots]}, told
+    return {**facts, "roots": [hierarchy.classes[c] for c in hierarchy.roots]}, text
 
 
 def _build(names_file: Path, mapping: Path | None) -> tuple[Hierarchy, Report]:
-    from simkit.errors import BadInput
     from simkit.files import readable
     from simkit.labels.wordnet import from_wordnet
 
@@ -166,35 +135,25 @@ def _build(names_file: Path, mapping: Path | None) -> tuple[Hierarchy, Report]:
 
 def _built(hierarchy: Hierarchy, report: Report, verbose: bool) -> tuple[dict[str, Any], list[str]]:
     findings = [
-        {
-            "name": f.name,
-            "synset": f.synset,
-            "how": f.how,
-            "candidates": [m.synset for m in f.candidates],
-        }
+        {"name": f.name, "synset": f.synset, "how": f.how,
+         "candidates": [meaning.synset for meaning in f.candidates]}
         for f in report.findings
-    ]
-    own = len(findings)
-    added = len(hierarchy.classes) - own
-    told = [f"{own} classes and {added} ancestor{'' if added == 1 else 's'} from WordNet"]
+    ]  # fmt: skip
+    added = len(hierarchy.classes) - len(findings)
+    text = [f"{len(findings)} classes and {added} ancestor{'' if added == 1 else 's'} from WordNet"]
     if report.text():
-        told += [report.text() if verbose else report.summary()]
-        told.append(
-            "to choose otherwise, write lines such as mouse = "
-            '"mouse.n.04" into a TOML file and give it as --mapping'
-            + ("" if verbose else "; --verbose lists the senses")
+        text.append(report.text() if verbose else report.summary())
+        text.append(
+            'to choose otherwise, write lines such as mouse = "mouse.n.04" into a TOML file and '
+            f"give it as --mapping{'' if verbose else '; --verbose lists the senses'}"
         )
-    return {"id": hierarchy.id, "classes": findings, "unused": list(report.unused)}, told
+    return {"id": hierarchy.id, "classes": findings, "unused": list(report.unused)}, text
 
 
 def _draw(hierarchy: Hierarchy, heading: str, path: Path, lines: int) -> None:
-    from simkit.files import whole
     from simkit.study import figures
     from simkit.study.figures.style import house_style
 
-    kind = path.suffix.lower().removeprefix(".")
     drawing = figures.make("hierarchy", heading=heading, most=lines)(hierarchy.table())
-    # No clock inside, so that the same hierarchy gives the same file.
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    with whole(path) as part, house_style():
-        drawing.savefig(part, format=kind, metadata=undated)
+    with house_style():
+        write_figure(drawing, path)

@@ -3,53 +3,66 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from simkit.cli.detail import detail, print_detail
-from simkit.cli.grid_fields import fields, inside
-from simkit.cli.report import print_json, table, width
+from simkit.cli.options import json_option
+from simkit.cli.output import print_json, table
+from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
 
-REGISTRIES = {
-    "schemes": "simkit.annotate.schemes",
-    "methods": "simkit.learn.methods",
-    "data": "simkit.data",
-    "formats": "simkit.labels.formats",
-    "figures": "simkit.study.figures",
-}
+
+@dataclass(frozen=True)
+class Listing:
+    """One list: what it is of, what one row is called, and what the table leaves to the details."""
+
+    of: str
+    row: str
+    package: str = ""  # of its registry
+    unseen: tuple[str, ...] = ()
+    after: str = ""  # what the details of a row have besides
+
+
 LISTS = {
-    "schemes": "ways to ask people for labels",
-    "methods": "ways to train on what they said",
-    "data": "data sets, and how to name your own",
-    "formats": "label files that are read and written",
-    "figures": "what can be drawn",
-    "prices": "what a question costs",
-    "protocols": "how the papers fine-tuned",
-    "backbones": "networks that look at pictures",
-    "grid": "fields of a grid for simkit compare",
-    "columns": "columns of the table that simkit compare leaves",
-}
-# With them no terminal is wide enough; what a method does is shown from _WIDE columns on.
-_UNSEEN = {
-    ("methods", "bytes"), ("methods", "wraps"), ("methods", "processes"), ("protocols", "training"),
-    ("protocols", "left out"), ("backbones", "about"), ("figures", "draws"),
+    "schemes": Listing(
+        "ways to ask people for labels", "scheme", "simkit.annotate.schemes", after="its settings"
+    ),
+    "methods": Listing(
+        "ways to train on what they said", "method", "simkit.learn.methods",
+        unseen=("what", "bytes", "wraps", "processes"), after="its settings",
+    ),
+    "data": Listing(
+        "data sets, and how to name your own", "data set", "simkit.data", after="its settings"
+    ),
+    "formats": Listing(
+        "label files that are read and written", "format", "simkit.labels.formats",
+        after="its settings",
+    ),
+    "figures": Listing(
+        "what can be drawn", "figure", "simkit.study.figures", unseen=("draws",),
+        after="its settings",
+    ),
+    "prices": Listing("what a question costs", "price list"),
+    "protocols": Listing(
+        "how the papers fine-tuned", "protocol", unseen=("training", "left out"),
+        after="all settings and what it leaves out of its paper",
+    ),
+    "backbones": Listing(
+        "networks that look at pictures", "backbone", unseen=("about",), after="its weights"
+    ),
+    "grid": Listing("fields of a grid for simkit compare", "field of a grid"),
+    "columns": Listing("columns of the table that simkit compare leaves", "column"),
 }  # fmt: skip
-_WIDE = 160
-# What a narrow terminal can do without, first to last, so that words stay whole.
-_SPARE = (
-    "scaled by", "source", "example", "memory", "needs", "backbone", "parameters", "px", "epochs",
-    "type", "title",
-)  # fmt: skip
-_LEAST = 13  # columns of a terminal that a column of words needs
-_ONE = {"data": "data set", "prices": "price list", "grid": "field of a grid"}
+_NUMBERS = ("epochs", "px", "features", "parameters")
 
 
 @click.command(epilog="Example: simkit list methods csl")
 @click.argument("what", metavar="[WHAT]", required=False)
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@json_option
 def command(what: str | None, name: str | None, as_json: bool) -> None:
     """List what there is to choose from.
 
@@ -58,61 +71,80 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
     with its default and meaning.
     """
     if what is None:
-        _lists(as_json)
+        lists = {each: listing.of for each, listing in LISTS.items()}
+        if as_json:
+            print_json({"lists": lists})
+            return
+        table(["list", "of"], [list(row) for row in lists.items()], words=(0, 1))
+        click.echo("\n`simkit list schemes` shows one, `simkit list schemes fpc` one of its rows")
         return
+    what = what.lower()
     if what not in LISTS:
         raise unknown("list", what, LISTS)
-    others = {
-        "prices": _prices, "protocols": _protocols, "backbones": _backbones, "grid": fields,
-        "columns": _columns,
-    }  # fmt: skip
-    rows = others[what]() if what in others else _parts(what)
+    rows = _rows(what)
     if name is not None:
-        _one(what, name, rows, as_json)
+        row = _detailed(what, name, rows)
+        print_json(row) if as_json else _print_detail(row)
     elif as_json:
         print_json({what: rows})
     else:
         _print(what, rows)
 
 
-def _lists(as_json: bool) -> None:
-    if as_json:
-        print_json({"lists": LISTS})
-        return
-    table(["list", "of"], [[name, told] for name, told in LISTS.items()], words=(0, 1), whole=(0,))
-    click.echo("\n`simkit list schemes` shows one, `simkit list schemes fpc` one of its rows")
+def _rows(what: str) -> list[dict[str, Any]]:
+    if LISTS[what].package:
+        return _parts(what)
+    if what == "prices":
+        from simkit.annotate.prices import presets, prices
+
+        return [{"name": name, "title": prices(name).title} for name in presets()]
+    if what == "protocols":
+        return _protocols()
+    if what == "backbones":
+        from simkit.embed.outlines import outlines
+
+        return outlines()
+    if what == "grid":
+        return _grid()
+    from simkit.study.runs import COLUMNS
+
+    return [
+        {"name": name, "type": str(column.type), "meaning": column.meaning}
+        for name, column in COLUMNS.items()
+    ]
 
 
-def _one(what: str, name: str, rows: list[dict[str, Any]], as_json: bool) -> None:
-    """One of a list in detail; its name as in a grid will do: `+boostlu`, `[train]`."""
+def _detailed(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """One row with its details; its name as in a grid will do: `+boostlu`, `[train]`."""
     name = name.lstrip("+").partition("(")[0].strip(" []")
-    found = next((row for row in rows if row["name"] == name), None)
-    if found is None:
-        raise unknown(_ONE.get(what, what.removesuffix("s")), name, [row["name"] for row in rows])
-    registry = REGISTRIES.get(what)
-    if registry:
-        found = found | detail(importlib.import_module(registry).get(name))
-    more = {"prices": _rates, "grid": inside}
-    if what in more:
-        found = found | more[what](name)
-    if as_json:
-        print_json(found)
-    else:
-        print_detail(found)
+    by_name = {row["name"].lower(): row for row in rows}
+    if name.lower() not in by_name:
+        raise unknown(LISTS[what].row, name, [row["name"] for row in rows])
+    row = by_name[name.lower()]
+    if LISTS[what].package:
+        part = importlib.import_module(LISTS[what].package).get(row["name"])
+        return row | {"about": inspect.cleandoc(part.__doc__ or ""), "settings": _settings(part)}
+    if what == "prices":
+        return row | _rates(row["name"])
+    if what == "grid" and row["name"] in _tables():
+        return row | {"settings": _settings(_tables()[row["name"]])}
+    return row
+
+
+def _settings(part: type[Any]) -> list[dict[str, Any]]:
+    return [
+        {"name": s.name, "default": s.default, "needed": s.needed, "meaning": s.described}
+        for s in settings(part)
+    ]
 
 
 def _print(what: str, rows: list[dict[str, Any]]) -> None:
-    unseen = _UNSEEN | ({("methods", "what")} if width() < _WIDE else set())
-    columns = [column for column in rows[0] if (what, column) not in unseen]
-    columns = _fitting(columns, rows)
-    cells = [[_cell(row[c]) for c in columns] for row in rows]
-    if what == "methods":
-        for line, row in zip(cells, rows, strict=True):
-            line[0] = f"+{line[0]}" if row["wraps"] else line[0]
-    whole = [columns.index(c) for c in ("name", "memory") if c in columns]
-    numbers = ("epochs", "px", "features", "parameters")
-    words = [place for place, name in enumerate(columns) if name not in numbers]
-    table(columns, cells, words=words, whole=whole)
+    columns = [column for column in rows[0] if column not in LISTS[what].unseen]
+    cells = [[_cell(row[column]) for column in columns] for row in rows]
+    for line, row in zip(cells, rows, strict=True):
+        line[0] = f"+{line[0]}" if row.get("wraps") else line[0]
+    words = [place for place, name in enumerate(columns) if name not in _NUMBERS]
+    table(columns, cells, words=words)
     if what == "methods":
         from simkit.learn.catalogue import COCO_WORDS
 
@@ -125,25 +157,10 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
         )
     if what == "protocols":
         click.echo("\nepochs 25 + 10: the head learns alone at first")
-    more = {
-        "protocols": "all settings of one, and what it leaves out of its paper",
-        "backbones": "what one is, and which weights it takes",
-        "grid": "the settings of [train]; also habits, pictures, tuning",
-    } | dict.fromkeys(REGISTRIES, "one with its settings")
-    if what in more:
-        name = "train" if what == "grid" else rows[0]["name"]
-        click.echo(f"\n`simkit list {what} {name}` shows {more[what]}")
-
-
-def _fitting(columns: list[str], rows: list[dict[str, Any]]) -> list[str]:
-    """Those for which the terminal is wide enough; the first says what a row is, and stays."""
-    longest = {c: max(len(_cell(row[c])) for row in rows) for c in columns}
-    for spare in _SPARE:
-        needed = longest[columns[0]] + sum(2 + min(longest[c], _LEAST) for c in columns[1:])
-        if needed <= width() or len(columns) == 2:
-            break
-        columns = [c for c in columns if c != spare]
-    return columns
+    if what == "grid":
+        click.echo(f"\n`simkit list grid train` shows [train]; also {', '.join(_tables())}")
+    elif LISTS[what].after:
+        click.echo(f"\n`simkit list {what} {rows[0]['name']}` shows one with {LISTS[what].after}")
 
 
 def _cell(value: Any) -> str:
@@ -152,16 +169,38 @@ def _cell(value: Any) -> str:
     return ", ".join(value) if isinstance(value, list) else str(value)
 
 
+def _print_detail(row: dict[str, Any]) -> None:
+    name = f"+{row['name']}" if row.get("wraps") else row["name"]
+    click.echo(f"{name}: {row['title']}" if "title" in row else name)
+    if row.get("about"):
+        click.echo(f"\n{row['about']}")
+    click.echo()
+    for key, value in row.items():
+        if key not in ("name", "title", "what", "about", "settings", "wraps", "bytes") and value:
+            click.echo(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+    if "settings" not in row:
+        return
+    if not row["settings"]:
+        click.echo("no settings")
+        return
+    click.echo()
+    cells = [
+        [s["name"], "(needed)" if s["needed"] else spelled(s["default"]), s["meaning"]]
+        for s in row["settings"]
+    ]
+    table(["setting", "default", "meaning"], cells, words=(0, 1, 2))
+
+
 def _parts(what: str) -> list[dict[str, Any]]:
-    package = importlib.import_module(REGISTRIES[what])
+    package = importlib.import_module(LISTS[what].package)
     rows = []
     for name in package.names():
         part = package.get(name)
-        told = (part.__doc__ or "").strip().splitlines()
-        row = {"name": name, "title": part.title, "what": told[0] if told else ""}
-        for more in ("source", "amount", "example"):
-            if hasattr(part, more):
-                row["scaled by" if more == "amount" else more] = getattr(part, more) or "images"
+        summary = (part.__doc__ or "").strip().partition("\n")[0]
+        row = {"name": name, "title": part.title, "what": summary}
+        for key in ("source", "amount", "example"):
+            if hasattr(part, key):
+                row["scaled by" if key == "amount" else key] = getattr(part, key) or "images"
         if what == "figures":
             row["draws"] = f"what {part.made_by} returns"
         if what == "methods":
@@ -183,57 +222,58 @@ def _training(part: type[Any]) -> dict[str, Any]:
     }
 
 
-def _prices() -> list[dict[str, Any]]:
-    from simkit.annotate.prices import presets, prices
-
-    return [{"name": name, "title": prices(name).title} for name in presets()]
-
-
 def _rates(name: str) -> dict[str, str]:
     """What a price list asks for one unit of each kind of work, in words."""
     from simkit.annotate.prices import prices
 
-    given = prices(name)
-    told = {"people for a question": str(given.workers)}
-    if given.wage is not None:
-        told["wage"] = f"${given.wage:,.2f} an hour; {given.wage_source}"
-    for kind, rate in given.rates.items():
+    chosen = prices(name)
+    rates = {"people for a question": str(chosen.workers)}
+    if chosen.wage is not None:
+        rates["wage"] = f"${chosen.wage:,.2f} an hour; {chosen.wage_source}"
+    for kind, rate in chosen.rates.items():
         amounts = [f"${rate.dollars:g}"] if rate.dollars is not None else []
         amounts += [f"{rate.seconds:g} s"] if rate.seconds is not None else []
         unit = f"page of {rate.page}" if rate.per == "page" else rate.per
-        told[f"to {kind}"] = f"{' and '.join(amounts)} for each {unit}; {rate.source}"
-    return told
+        rates[f"to {kind}"] = f"{' and '.join(amounts)} for each {unit}; {rate.source}"
+    return rates
 
 
 def _protocols() -> list[dict[str, Any]]:
     from simkit.learn.protocols import names, protocol, summary
 
-    return [
-        {
-            "name": one.name,
-            "paper": one.source,
-            "backbone": one.backbone,
-            "px": one.size,
-            "epochs": " + ".join(
-                str(epochs) for epochs in (one.settings.head_epochs, one.settings.epochs) if epochs
-            ),
-            "training": summary(one),
-            "left out": one.left_out,
-        }
-        for one in map(protocol, names())
-    ]
+    rows = []
+    for each in map(protocol, names()):
+        epochs = (each.settings.head_epochs, each.settings.epochs)
+        rows.append({
+            "name": each.name,
+            "paper": each.source,
+            "backbone": each.backbone,
+            "px": each.size,
+            "epochs": " + ".join(str(number) for number in epochs if number),
+            "training": summary(each),
+            "left out": each.left_out,
+        })  # fmt: skip
+    return rows
 
 
-def _backbones() -> list[dict[str, Any]]:
-    from simkit.embed.outlines import outlines
+def _grid() -> list[dict[str, Any]]:
+    """A row for each field; defaults are spelled as TOML has them."""
+    from simkit.study.grid import Grid
+    from simkit.study.toml import toml
 
-    return outlines()
+    rows = []
+    for field in settings(Grid):
+        default = "(needed)" if field.needed else toml(field.default)
+        if field.name in ("features", *_tables()):
+            default = f"[{field.name}]"
+        rows.append({"name": field.name, "default": default, "meaning": field.described})
+    return rows
 
 
-def _columns() -> list[dict[str, Any]]:
-    from simkit.study.runs import COLUMNS
+def _tables() -> dict[str, type[Any]]:
+    """The fields of a grid that have settings of their own."""
+    from simkit.annotate.habits import Habits
+    from simkit.learn.steps.optim import Settings
+    from simkit.study.grid import Pictures, Tuning
 
-    return [
-        {"name": name, "type": str(one.type), "meaning": one.meaning}
-        for name, one in COLUMNS.items()
-    ]
+    return {"train": Settings, "pictures": Pictures, "habits": Habits, "tuning": Tuning}

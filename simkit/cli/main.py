@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import importlib
 import os
-import re
 import sys
 import time
 import warnings
@@ -16,7 +15,7 @@ from collections.abc import Sequence
 
 import click
 
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput
 
 VERBS = {
     "simulate": "Simulate partial labels and say what they cost.",
@@ -32,8 +31,6 @@ VERBS = {
     "list": "List schemes, methods, data sets, formats, prices and more.",
     "show": "Show what a file or a runs folder holds and how it was made.",
 }
-
-
 _START = """\b
 Start here:
   simkit simulate --scheme fpc   label the built-in data set, and see what it costs
@@ -54,9 +51,9 @@ class Verbs(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command:
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in VERBS:
-            raise unknown("command", name, VERBS)
+            return None
         module = importlib.import_module(f"simkit.cli.{name}")
         return module.command  # type: ignore[no-any-return]
 
@@ -103,18 +100,18 @@ def code(arguments: Sequence[str] | None = None) -> int:
             result = main.main(arguments, prog_name="simkit", standalone_mode=False)
             return result if isinstance(result, int) else 0
         except BadInput as error:
-            return _say(str(error), 2)
-        except click.UsageError as error:
-            verb = next((word for word in arguments or sys.argv[1:] if word in VERBS), "")
-            return _say(refused(error, verb), 2)
+            return _bad_input(str(error))
         except click.ClickException as error:
-            return _say(" ".join(error.format_message().split()), 2)
+            _let_the_first_speak()
+            error.show()
+            return 2
         except FileNotFoundError as error:
-            return _say(f"{error.filename} does not exist; check the path", 2)
+            return _bad_input(f"{error.filename} does not exist; check the path")
         except (KeyboardInterrupt, click.Abort) as error:
             # A command that knows what is kept says so in the interrupt that it passes on.
-            told = str(error.__cause__ or error)
-            return _say(told or "interrupted; what was finished is kept", 130)
+            reason = str(error.__cause__ or error)
+            _say(reason or "interrupted; what was finished is kept")
+            return 130
         except BrokenPipeError:
             # The reader of a pipe went away; nothing is wrong, and nobody is left to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -122,46 +119,29 @@ def code(arguments: Sequence[str] | None = None) -> int:
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:
                 raise
-            return _say(f"{str(error.filename)[:100]} ... is too long for a name; shorten it", 2)
+            name = str(error.filename)[:100]
+            return _bad_input(f"{name} ... is too long for a name; shorten it")
 
 
-def refused(error: click.UsageError, verb: str) -> str:
-    """One sentence for a call that click refuses: what is wrong, and what would be right.
-
-    verb: the command that was called, or "" for none, where click does not say.
-    """
-    context = error.ctx
-    called = context.command_path if context else f"simkit {verb}".strip()
-    more = f"`{called} --help` has all options"
-    if isinstance(error, click.NoSuchOption) and context:
-        params = context.command.get_params(context)
-        options = (name for one in params if isinstance(one, click.Option) for name in one.opts)
-        known = [name for name in options if name.startswith("--")]
-        of = f" of {context.info_name}" if context.parent else ""
-        return str(unknown(f"option{of}", error.option_name, known))
-    if isinstance(error, click.MissingParameter) and error.param is not None and context:
-        name = error.param.get_error_hint(context).strip("'[]")
-        (example, *_) = re.findall(r"simkit .*", context.command.epilog or "") or [called]
-        return f"{name} is missing; write for example `{example}`, and {more}"
-    told = " ".join(error.format_message().split()).rstrip(".")
-    told = re.sub(r"^(?:Invalid value for|Option) '?(.*?)'?(:?) ", r"\1\2 ", told)
-    told = re.sub("a valid float( range)?", "a number", told)
-    told = re.sub("a valid integer( range)?", "a whole number", told)
-    return f"{told[:1].lower()}{told[1:]}; {more}"
+def _bad_input(message: str) -> int:
+    _let_the_first_speak()
+    _say(message)
+    return 2
 
 
-def _say(message: str, exit_code: int) -> int:
-    if _one_of_several():
-        # What the first process says as well needs no second voice: torchrun ends this one before
-        # it speaks. What went wrong here alone is said.
-        time.sleep(_WAIT if exit_code == 2 else 0)
+def _say(message: str) -> None:
     click.echo(f"simkit: {message}", err=True)
-    return exit_code
 
 
 def _warn(message: Warning | str, category: type[Warning], *_: object) -> None:
     if not _one_of_several():
-        click.echo(f"simkit: note: {message}", err=True)
+        _say(f"note: {message}")
+
+
+def _let_the_first_speak() -> None:
+    """Wait for torchrun to end this process if the first one meets the same error."""
+    if _one_of_several():
+        time.sleep(_WAIT)
 
 
 def _one_of_several() -> bool:

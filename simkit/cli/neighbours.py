@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.report import print_json, progress, table
-from simkit.errors import BadInput
+from simkit.cli.options import (
+    FILE,
+    PICTURE,
+    POSITIVE,
+    backbone_options,
+    data_option,
+    json_option,
+)
+from simkit.cli.output import print_json, progress, table, write_figure
 from simkit.files import may_write, spare
 
 if TYPE_CHECKING:
@@ -16,38 +23,24 @@ if TYPE_CHECKING:
 
     from simkit.data import Dataset
 
-_FORMATS = (".png", ".pdf", ".svg")
 _NAMES = 4  # of absent classes that the table writes out
 
 
+# fmt: off
 @click.command(epilog="\b\nExample: simkit neighbours --query 50 --figure near.png")
-@click.option("--data", "spec", default="scenes", show_default=True, help="A data set.")
+@data_option("A data set.")
 @click.option("--split", default="train", show_default=True, help="The split that is searched.")
-@click.option(
-    "--query",
-    required=True,
-    metavar="ID",
-    help="The id of an image of the split; or, where ids are names, the number of its row from 0.",
-)
-@click.option("--k", type=click.IntRange(min=1), default=10, show_default=True,
-              help="How many neighbours.")  # fmt: skip
-@click.option("--backbone", default="scenes-net", show_default=True, help="Gives the features.")
-@click.option("--weights", metavar="FILE", help="Weights of the backbone, as in simkit features.")
-@click.option(
-    "--features",
-    type=click.Path(path_type=Path),
-    help="A folder from simkit features, or an npz file, instead of a backbone.",
-)
-@click.option(
-    "--labels",
-    "labels_file",
-    type=click.Path(path_type=Path),
-    help="A label file: show what it knows. [default: the truth]",
-)
-@click.option(
-    "--figure", type=click.Path(path_type=Path), help="Draw the pictures: .png, .pdf or .svg."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@click.option("--query", required=True, metavar="ID",
+              help="The id of an image of the split; or, where ids are names, the number of its "
+              "row from 0.")
+@click.option("--k", type=POSITIVE, default=10, show_default=True, help="How many neighbours.")
+@backbone_options
+@click.option("--features", type=FILE,
+              help="A folder from simkit features, or an npz file, instead of a backbone.")
+@click.option("--labels", "labels_file", type=FILE,
+              help="A label file: show what it knows. [default: the truth]")
+@click.option("--figure", type=PICTURE, help="Draw the pictures: .png, .pdf or .svg.")
+@json_option
 def command(**given: Any) -> None:
     """Show the pictures nearest to one picture, and their labels.
 
@@ -58,22 +51,19 @@ def command(**given: Any) -> None:
     from simkit.study.analysis.embedding import neighbours
     from simkit.study.sources import Source, open_source
 
-    figure, split = given["figure"], given["split"]
-    if figure is not None and figure.suffix.lower() not in _FORMATS:
-        raise BadInput(f"--figure is {figure}; a name that ends in .png, .pdf or .svg is expected")
+    figure, split, file = given["figure"], given["split"], given["labels_file"]
     if figure is not None:
         may_write(figure)
-        spare(figure, given["labels_file"] or "", given["features"] or "")
-    file = given["labels_file"]
+        spare(figure, file or "", given["features"] or "")
     labels = None if file is None else formats.for_path(file).read(file)
     data = open_data(given["spec"])
     brought = ((split, str(given["features"])),) if given["features"] else ()
     source = Source(
         given["spec"], (split,), ("pooled",), given["backbone"], given["weights"] or "", brought
     )
-    with progress("features", quiet=given["as_json"], rate_of="pictures") as (advance,):
+    with progress("features", quiet=given["as_json"]) as (advance,):
         material = open_source(source, data=data, progress=advance)
-    found = neighbours(
+    near = neighbours(
         material.truth(split),
         material.inputs(split, "pooled"),
         given["query"],
@@ -81,52 +71,48 @@ def command(**given: Any) -> None:
         labels=labels,
         without=material.skipped(split),
     )
-    if as_json := given["as_json"]:
-        print_json(
-            {"split": split, "query": given["query"], "neighbours": found.to_dict("records")}
-        )
+    if given["as_json"]:
+        rows = near.to_dict("records")
+        print_json({"split": split, "query": given["query"], "neighbours": rows})
     else:
-        _tell(found)
+        _print(near)
     if figure is not None:
-        _draw(found, data, split, figure)
-        if not as_json:
+        _draw(near, data, split, figure)
+        if not given["as_json"]:
             click.echo(f"wrote {figure}")
+# fmt: on
 
 
-def _tell(found: pd.DataFrame) -> None:
+def _print(near: pd.DataFrame) -> None:
     rows = [
         [
-            "query" if row["rank"] == 0 else str(row["rank"]),
+            str(row["rank"]) if row["rank"] else "query",
             row["image"],
             f"{row['distance']:.4f}" if row["rank"] else "",
             f"{row['cosine']:.4f}" if row["rank"] else "",
-            _known(row),
+            _labels(row),
         ]
-        for row in found.to_dict("records")
+        for row in near.to_dict("records")
     ]
     table(["", "image", "distance", "1 - cosine", "labels"], rows, words=(0, 1, 4))
 
 
-def _known(row: dict[str, Any]) -> str:
-    """+ before what is known to be present, - before what is known to be absent."""
+def _labels(row: dict[str, Any]) -> str:
+    """+ before classes known to be present, - before those known to be absent."""
     parts = ["+ " + ", ".join(row["present"])] if row["present"] else []
     if row["absent"] and row["unknown"]:
-        names, more = row["absent"][:_NAMES], len(row["absent"]) - _NAMES
-        parts.append("- " + ", ".join([*names, f"{more:,} more"] if more > 0 else names))
+        names, hidden = row["absent"][:_NAMES], len(row["absent"]) - _NAMES
+        parts.append("- " + ", ".join([*names, f"{hidden:,} more"] if hidden > 0 else names))
     if row["unknown"]:
-        hidden = f" (in truth {', '.join(row['hidden'])})" if row["hidden"] else ""
-        parts.append(f"? {row['unknown']:,}{hidden}")
+        truth = f" (in truth {', '.join(row['hidden'])})" if row["hidden"] else ""
+        parts.append(f"? {row['unknown']:,}{truth}")
     return "; ".join(parts) or "no class is present"
 
 
-def _draw(found: pd.DataFrame, data: Dataset, split: str, path: Path) -> None:
-    from simkit.files import whole
+def _draw(near: pd.DataFrame, data: Dataset, split: str, path: Path) -> None:
     from simkit.study import figures
 
     pictures = None
     if split in data.pictures:
-        pictures = tuple(data.pictures[split].read(found["row"].to_numpy()))
-    with whole(path) as part:
-        figures.make("neighbours", pictures=pictures)(found).savefig(
-            part, format=path.suffix[1:].lower(), dpi=200
-        )
+        pictures = tuple(data.pictures[split].read(near["row"].to_numpy()))
+    write_figure(figures.make("neighbours", pictures=pictures)(near), path)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.quantities import COUNT, DOLLARS, SCORE, SHARE
-from simkit.cli.report import print_json, progress, width
+from simkit.cli.options import COUNT, DOLLARS, FILE, SCORE, SHARE, json_option, seed_option
+from simkit.cli.output import print_json, progress, width
 from simkit.errors import BadInput, unknown
 from simkit.files import may_write, whole
 
@@ -28,8 +28,9 @@ _RUNS_ONLY = ("target", "confidence", "image_price")
 _PILOT_ONLY = ("data", "classes", "per_image")
 
 
+# fmt: off
 @click.command(epilog="Example: simkit plan runs/ --budget 2,000 --images 60k --report plan.html")
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[RUNS/]...")
+@click.argument("folders", nargs=-1, type=FILE, metavar="[RUNS/]...")
 @click.option("--budget", type=DOLLARS, metavar="DOLLARS", help="Money to spend. Required.")
 @click.option("--images", type=COUNT, metavar="N", help="Unlabelled images. [default: enough]")
 @click.option("--target", type=SCORE, metavar="MAP", help="mAP to reach at least cost, as in 60.")
@@ -49,10 +50,10 @@ _PILOT_ONLY = ("data", "classes", "per_image")
 @click.option("--per-image", type=float, metavar="X",
               help="With --pilot and without --data: mean number of classes per image.")
 @click.option("--details", is_flag=True, help="Print assumptions, prices and tests as well.")
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE",
+@click.option("--report", type=FILE, metavar="FILE",
               help="Write the plan as .html (one page), .md, .json or .txt.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of all random numbers.")
+@json_option
+@seed_option("Seed of all random numbers.")
 def command(
     folders: tuple[Path, ...], pilot: bool, details: bool, report: Path | None, as_json: bool,
     **options: Any,
@@ -65,7 +66,7 @@ def command(
     \b
     No runs yet? Plan the pilot:
       simkit plan --pilot --budget 2,000 --classes 80 --per-image 2.9
-    """  # fmt: skip
+    """
     options = {name: value for name, value in options.items() if value is not None}
     _check(folders, pilot, options)
     if report is not None:
@@ -81,6 +82,7 @@ def command(
     click.echo(made.text(width=width(), details=details))
     if report is not None:
         click.echo(f"wrote {report}")
+# fmt: on
 
 
 def _check(folders: tuple[Path, ...], pilot: bool, options: dict[str, Any]) -> None:

@@ -1,15 +1,14 @@
-"""What the settings of a part mean: from the comments beside them, or from its docstring."""
+"""What the settings of a part mean, for lists and help."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
 import inspect
-import io
 import re
 import textwrap
-import tokenize
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 # Settings that many methods share, where a method says nothing more of its own.
@@ -44,26 +43,39 @@ class Setting:
     meaning: str
 
     @property
-    def told(self) -> str:
+    def described(self) -> str:
         """Its meaning, and what it may be."""
-        kinds = f"one of {', '.join(each or 'nothing' for each in self.choices)}"
-        told = [self.meaning.rstrip("."), kinds if self.choices else ""]
-        return "; ".join(text for text in told if text)
+        choices = f"one of {', '.join(choice or 'nothing' for choice in self.choices)}"
+        texts = [self.meaning.rstrip("."), choices if self.choices else ""]
+        return "; ".join(text for text in texts if text)
+
+
+def spelled(default: Any) -> str:
+    """A default as one would write it in a grid."""
+    plain = isinstance(default, bool) or default is None
+    return str(default).lower() if plain else str(default)
 
 
 def settings(part: type[Any]) -> list[Setting]:
-    """The settings of a registered part, in their order; what it wraps is none of them."""
-    notes, hints = told_of(part) | comments(part), get_type_hints(part)
+    """The settings of a registered part, in their order; what it wraps is none of them.
+
+    Their meanings come from `simkit.registry.setting`, else from the comment beside the field or
+    above it, else from the docstring.
+    """
+    fields = [f for f in dataclasses.fields(part) if f.init and f.name != "inner"]
+    documented: dict[str, str] = dict(_SHARED)
+    if not all(f.metadata.get("help") for f in fields):
+        documented |= _in_docstrings(part) | _in_comments(part)
+    types = get_type_hints(part)
     return [
         Setting(
             f.name,
             _default(f),
             f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING,
-            _choices(hints[f.name]),
-            f.metadata.get("help") or notes.get(f.name) or _SHARED.get(f.name, ""),
+            _choices(types[f.name]),
+            f.metadata.get("help") or documented.get(f.name, ""),
         )
-        for f in dataclasses.fields(part)
-        if f.init and f.name != "inner"
+        for f in fields
     ]
 
 
@@ -73,64 +85,41 @@ def _default(field: dataclasses.Field[Any]) -> Any:
     return None if field.default is dataclasses.MISSING else field.default
 
 
-def told_of(part: type[Any]) -> dict[str, str]:
-    """What docstrings say of fields, as in "root: the folder; year: which one, of several.", or in
-    columns: "root  the folder"."""
+def _in_docstrings(part: type[Any]) -> dict[str, str]:
+    """Meanings as in "root: the folder; year: which one.", or in columns: "root  the folder"."""
     name = "|".join(f.name for f in dataclasses.fields(part))
     heads = re.compile(rf"(?:^|(?<=[;.)] ))((?:{name})(?:, (?:{name}))*): ")
     column = re.compile(rf"^((?:{name})(?:, (?:{name}))*) {{2,}}(?=\S)", re.MULTILINE)
-    found: dict[str, str] = {}
-    for owner in reversed(part.__mro__):
-        text = inspect.cleandoc(owner.__doc__ or "") if dataclasses.is_dataclass(owner) else ""
-        text = column.sub(r"\1: ", text)
+    meanings: dict[str, str] = {}
+    for owner in filter(dataclasses.is_dataclass, reversed(part.__mro__)):
+        text = column.sub(r"\1: ", inspect.cleandoc(owner.__doc__ or ""))
         for paragraph in text.split("\n\n"):
-            _, *pairs = heads.split(" ".join(paragraph.partition("Source: ")[0].split()))
-            for names, told in zip(pairs[::2], pairs[1::2], strict=True):
-                found |= dict.fromkeys(names.split(", "), told.rstrip(" ;."))
-    return found
+            _, *texts = heads.split(" ".join(paragraph.partition("Source: ")[0].split()))
+            for names, meaning in zip(texts[::2], texts[1::2], strict=True):
+                meanings |= dict.fromkeys(names.split(", "), meaning.rstrip(" ;."))
+    return meanings
 
 
-def comments(part: type[Any]) -> dict[str, str]:
+def _in_comments(part: type[Any]) -> dict[str, str]:
     """For each field of a class and its parents the comment beside it, or else right above it."""
-    found: dict[str, str] = {}
-    for owner in reversed(part.__mro__):
-        if dataclasses.is_dataclass(owner):
-            found |= _own_comments(owner)
-    return found
-
-
-def _own_comments(owner: type[Any]) -> dict[str, str]:
-    try:
-        source = textwrap.dedent(inspect.getsource(owner))
-    except (OSError, TypeError):  # made where there is no file
-        return {}
-    written = {
-        token.start[0]: (
-            token.string.lstrip("# ").rstrip(),
-            not token.line[: token.start[1]].strip(),
-        )
-        for token in tokenize.generate_tokens(io.StringIO(source).readline)
-        if token.type == tokenize.COMMENT
-    }
-    (tree,) = ast.parse(source).body
-    assert isinstance(tree, ast.ClassDef)
-    found = {}
-    for node in tree.body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            lines = range(node.lineno, (node.end_lineno or node.lineno) + 1)
-            beside = [written[line][0] for line in lines if line in written]
-            if told := beside or _above(node.lineno, written):
-                found[node.target.id] = " ".join(told)
-    return found
-
-
-def _above(line: int, written: dict[int, tuple[str, bool]]) -> list[str]:
-    """The lines of comment that end right above this line."""
-    told: list[str] = []
-    while (text := written.get(line - 1)) is not None and text[1]:
-        told.insert(0, text[0])
-        line -= 1
-    return told
+    meanings: dict[str, str] = {}
+    for owner in filter(dataclasses.is_dataclass, reversed(part.__mro__)):
+        try:
+            source = textwrap.dedent(inspect.getsource(owner))
+        except (OSError, TypeError):  # made where there is no file
+            continue
+        lines = source.splitlines()
+        (tree,) = ast.parse(source).body
+        assert isinstance(tree, ast.ClassDef)
+        for node in tree.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                own, above = lines[node.lineno - 1 : node.end_lineno], lines[: node.lineno - 1]
+                beside = [text for line in own if (text := line.partition("  # ")[2])]
+                over = takewhile(lambda line: line.startswith("    # "), reversed(above))
+                comment = beside or [line.strip(" #") for line in over][::-1]
+                if comment:
+                    meanings[node.target.id] = " ".join(comment)
+    return meanings
 
 
 def _choices(kind: Any) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -9,26 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.report import counts_line, print_json
+from simkit.cli.options import FILE, PICTURE, json_option, pairs
+from simkit.cli.output import counts_line, print_json, write_figure
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from simkit.labels.partial import PartialLabels
+    pass
 
 _COCO = rb'"(images|annotations)"\s*:\s*\['
 
 
+# fmt: off
 @click.command(epilog="Example: simkit show fpc.parquet")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.argument("path", type=FILE)
+@json_option
 @click.option("--figure", metavar="NAME", help="Draw this figure of a comparison's folder instead.")
 @click.option("--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Its options.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File of the figure: .png, .pdf or .svg. [default: NAME.png]",
-)
+@click.option("--out", type=PICTURE, metavar="FILE",
+              help="File of the figure: .png, .pdf or .svg. [default: NAME.png]")
 def command(
     path: Path, as_json: bool, figure: str | None, settings: tuple[str, ...], out: Path | None
 ) -> None:
@@ -42,7 +41,8 @@ def command(
             "folder"
         )
     if figure is not None:
-        _draw(path, as_json, figure=figure, settings=settings, out=out)
+        drawn = _draw(path, figure, settings, out)
+        print_json({"figure": str(drawn)}) if as_json else click.echo(f"wrote {drawn}")
         return
     if settings or out is not None:
         raise BadInput("--set and --out are options of a figure; name it with --figure")
@@ -52,20 +52,30 @@ def command(
         text, facts = _habits(path) if _is_habits(path) else _hierarchy(path)
     else:
         text, facts = _training(path) if _is_training(path) else _labels(path)
-    if as_json:
-        print_json(facts)
-    else:
-        click.echo(text)
+    print_json(facts) if as_json else click.echo(text)
+# fmt: on
 
 
-def _draw(path: Path, as_json: bool, **options: Any) -> None:
-    from simkit.cli.drawing import draw
+def _draw(folder: Path, figure: str, settings: tuple[str, ...], out: Path | None) -> Path:
+    """Draw the figure that `figure` spells, such as "heat-map" or "per-class(scheme=fpc)".
 
-    written = draw(path, **options)
-    if as_json:
-        print_json({"figure": str(written)})
-    else:
-        click.echo(f"wrote {written}")
+    All of it is checked before the runs are read. Returns the file.
+    """
+    from simkit.files import may_write
+    from simkit.study import figures, runs
+
+    name = figure.partition("(")[0].strip().lower()
+    path = out if out is not None else Path(f"{name.replace('-', '_')}.png")
+    may_write(path)
+    made = figures.make(figure, **pairs(settings, "--set", "a field and its value, as scheme=fpc"))
+    if not getattr(made, "of_runs", False):
+        names = [each for each in figures.names() if getattr(figures.get(each), "of_runs", False)]
+        raise BadInput(
+            f"--figure is {name}, which draws what {made.made_by} returns in Python; of a runs "
+            f"folder can be drawn: {', '.join(names)}"
+        )
+    write_figure(made(runs.open_runs(folder)), path)
+    return path
 
 
 def _is_labels(path: Path) -> bool:
@@ -85,8 +95,11 @@ def _is_training(path: Path) -> bool:
 def _training(path: Path) -> tuple[str, dict[str, Any]]:
     from simkit.learn.saved.unfinished import describe
 
-    facts = describe(path)
-    return "\n".join(f"{key}: {value}" for key, value in facts.items()), facts
+    return _lines(facts := describe(path)), facts
+
+
+def _lines(facts: dict[str, Any]) -> str:
+    return "\n".join(f"{key}: {value}" for key, value in facts.items())
 
 
 def _labels(path: Path) -> tuple[str, dict[str, Any]]:
@@ -102,7 +115,7 @@ def _labels(path: Path) -> tuple[str, dict[str, Any]]:
         "asked": int(labels.asked.sum()),
         "counts": labels.counts(),
         "effort": labels.effort.counts(),
-        "history": _history(labels),
+        "history": json.loads(labels.history.to_json()),
         "cards": cards,
     }
     lines = [counts_line(labels), f"content id {labels.id}"]
@@ -120,12 +133,6 @@ def _labels(path: Path) -> tuple[str, dict[str, Any]]:
     return "\n".join(lines), facts
 
 
-def _history(labels: PartialLabels) -> dict[str, Any]:
-    import json
-
-    return dict(json.loads(labels.history.to_json()))
-
-
 def _pairs(values: Any) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items() if value is not None)
 
@@ -139,8 +146,6 @@ def _hierarchy(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _is_habits(path: Path) -> bool:
-    import json
-
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -149,8 +154,6 @@ def _is_habits(path: Path) -> bool:
 
 
 def _habits(path: Path) -> tuple[str, dict[str, Any]]:
-    import json
-
     from simkit.annotate.habits import Habits
 
     values = json.loads(path.read_text(encoding="utf-8"))
@@ -171,8 +174,7 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
     if (path / "model.json").is_file():
         from simkit.learn.saved.checkpoint import describe
 
-        facts = describe(path)
-        return "\n".join(f"{key}: {value}" for key, value in facts.items()), facts
+        return _lines(facts := describe(path)), facts
     from simkit.embed.features.feature_folder import below
 
     if features := [(str(each), *_features(each)) for each in below(path)]:
@@ -187,8 +189,6 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _features(path: Path) -> tuple[str, dict[str, Any]]:
-    import json
-
     from simkit.embed.features.feature_folder import Index
 
     index = Index.read(path)

@@ -2,216 +2,244 @@
 
 from __future__ import annotations
 
-import os
+import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli.amounts import check_amounts, images
-from simkit.cli.described import describe, make_room, note_replaced, place
-from simkit.cli.quantities import DOLLARS
-from simkit.cli.report import cost_table, counts_line, print_json
-from simkit.cli.schemes import SchemeCommand, chosen, with_hierarchy
+from simkit import quantities
+from simkit.annotate import schemes
+from simkit.cli.options import (
+    DOLLARS,
+    FILE,
+    Quantity,
+    data_option,
+    draw_option,
+    flag,
+    json_option,
+)
+from simkit.cli.output import cost_table, counts_line, print_json
+from simkit.cli.settings import settings, spelled
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from simkit.annotate.habits import Habits
-    from simkit.annotate.prices import Prices
+    from simkit.annotate.prices import Cost, Prices
     from simkit.annotate.schemes import Scheme
     from simkit.data import Dataset
+    from simkit.labels.formats import Format
     from simkit.labels.partial import PartialLabels
 
+_PERFECT = {"miss": 0.0, "false_alarm": 0.0, "workers": None, "vote": "majority"}
+_DEFAULTS = _PERFECT | {"price_list": "coco-tagging"}
 
+
+class SchemeCommand(click.Command):
+    """A command that takes every scheme's settings and shows them under the scheme's name."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = dict.fromkeys(s.name for scheme in schemes.schemes for s in settings(scheme))
+        self.params += [SchemeOption([flag(name), name], metavar="VALUE") for name in names]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        params = [p for p in self.get_params(ctx) if not isinstance(p, SchemeOption)]
+        with formatter.section("Options"):
+            formatter.write_dl([record for p in params if (record := p.get_help_record(ctx))])
+        for scheme in schemes.schemes:
+            rows = [
+                (f"{flag(s.name)} VALUE", f"{s.meaning} [default: {spelled(s.default)}]")
+                for s in settings(scheme)
+            ]
+            if rows:
+                with formatter.section(f"Settings of {scheme.name}"):
+                    formatter.write_dl(rows)
+
+
+class SchemeOption(click.Option):
+    """An option that is a setting of one scheme or several."""
+
+
+def _images(text: Any, option: str) -> float | int:
+    """`0.5` and `50%` are half of the images and `1.0` all; `500` is five hundred and `1` one."""
+    number = re.fullmatch(r"[0-9][0-9,_ ]*|.*k", text.strip(), re.IGNORECASE)
+    try:
+        return quantities.count(text, option) if number else quantities.share(text, option)
+    except BadInput:
+        raise BadInput(
+            f"{option} is {text!r}; a share such as 0.5 or 50%, or a number of images is expected"
+        ) from None
+
+
+# fmt: off
 @click.command(
     cls=SchemeCommand,
     epilog="\b\nExample: simkit simulate --scheme fpc --per-class 100 --out fpc.parquet",
 )
 @click.option("--scheme", required=True, help="Which questions to ask; see `simkit list schemes`.")
-@click.option(
-    "--data",
-    "spec",
-    default="scenes",
-    show_default=True,
-    help="A source and its settings, such as folder:DIR, or a TOML file; see `simkit list data`.",
-)
-@click.option(
-    "--split",
-    help="train, val, test or train+val. [default: the training set; train+val "
-    "where val was held out of the file]",
-)
-@click.option(
-    "--images",
-    default="1.0",
-    show_default=True,
-    metavar="SHARE|NUMBER",
-    help="How many of the images to ask about.",
-)
-@click.option(
-    "--budget",
-    type=DOLLARS,
-    metavar="AMOUNT",
-    help="Buy as much as this pays for, instead of a stated amount.",
-)
-@click.option(
-    "--unit",
-    type=click.Choice(["dollars", "hours"]),
-    default="dollars",
-    show_default=True,
-    help="What --budget counts.",
-)
-@click.option(
-    "--prices",
-    "price_list",
-    default="coco-tagging",
-    show_default=True,
-    help="A preset or a TOML file; see `simkit list prices`.",
-)
-@click.option(
-    "--workers", type=int, help="People who answer each question. [default: the price list's]"
-)
-@click.option(
-    "--vote",
-    type=click.Choice(["majority", "union"]),
-    default="majority",
-    show_default=True,
-    help="How their answers are joined.",
-)
-@click.option(
-    "--miss",
-    type=float,
-    default=0.0,
-    show_default=True,
-    metavar="SHARE",
-    help="How often a person overlooks a class that is present.",
-)
-@click.option(
-    "--false-alarm",
-    type=float,
-    default=0.0,
-    show_default=True,
-    metavar="SHARE",
-    help="How often a person sees a class that is absent.",
-)
-@click.option(
-    "--habits",
-    "habits_file",
-    type=click.Path(path_type=Path),
-    help="How people err, as `simkit habits` fitted it from votes; instead of the four above.",
-)
-@click.option(
-    "--legacy-rng", is_flag=True, help="The published simulator's own arrays, bit for bit."
-)
-@click.option(
-    "--seed",
-    type=int,
-    help="Same seed, same labels. [default: 0; with --legacy-rng 1200, as published for "
-    "single-positive; none is for rpa and fpc]",
-)
-@click.option(
-    "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="Where to write; the ending says the format. [default: SCHEME.parquet]",
-)
+@data_option("A source and its settings, such as folder:DIR, or a TOML file; see `simkit list "
+             "data`.")
+@click.option("--split", help="train, val, test or train+val. [default: the training set; "
+              "train+val where val was held out of the file]")
+@click.option("--images", type=Quantity("images", _images), default="1.0", show_default=True,
+              metavar="SHARE|NUMBER", help="How many of the images to ask about.")
+@click.option("--budget", type=DOLLARS, metavar="AMOUNT",
+              help="Buy as much as this pays for, instead of a stated amount.")
+@click.option("--unit", type=click.Choice(["dollars", "hours"]), default="dollars",
+              show_default=True, help="What --budget counts.")
+@click.option("--prices", "price_list", default="coco-tagging", show_default=True,
+              help="A preset or a TOML file; see `simkit list prices`.")
+@click.option("--workers", type=int,
+              help="People who answer each question. [default: the price list's]")
+@click.option("--vote", type=click.Choice(["majority", "union"]), default="majority",
+              show_default=True, help="How their answers are joined.")
+@click.option("--miss", type=float, default=0.0, show_default=True, metavar="SHARE",
+              help="How often a person overlooks a class that is present.")
+@click.option("--false-alarm", type=float, default=0.0, show_default=True, metavar="SHARE",
+              help="How often a person sees a class that is absent.")
+@click.option("--habits", "habits_file", type=FILE,
+              help="How people err, as `simkit habits` fitted it from votes; instead of the four "
+              "above.")
+@click.option("--legacy-rng", is_flag=True,
+              help="The published simulator's own arrays, bit for bit.")
+@click.option("--seed", type=int,
+              help="Same seed, same labels. [default: 0; with --legacy-rng 1200, as published for "
+              "single-positive; none is for rpa and fpc]")
+@draw_option
+@click.option("--out", type=FILE,
+              help="Where to write; the ending says the format. [default: SCHEME.parquet]")
 @click.option("--no-card", is_flag=True, help="Write the labels alone, without cards beside them.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+@json_option
 def command(**given: Any) -> None:
     """Simulate partial labels of a data set and say what they cost.
 
     With no further option the built-in data set `scenes` is labelled and the result is written to
     SCHEME.parquet in the current folder, with a card (SCHEME.card.md) that tells how they were
     made and the same for machines (SCHEME.croissant.json) beside it.
-    """  # fmt: skip
+    """
     from simkit.annotate.prices import cost, prices
     from simkit.data import open
     from simkit.labels import formats
 
-    fixed = {p.name for p in command.params if getattr(p, "owners", ()) == ()}
-    scheme = chosen(given["scheme"], {k: v for k, v in given.items() if k not in fixed})
+    scheme = _scheme(given)
     price_list = prices(given["price_list"])
     out = given["out"] or Path(f"{scheme.name}.parquet")
     form = formats.for_path(out, writing=True)
-    _check_name(form.name, out)
-    described = place(form, out, given)
-    check_amounts(scheme, given)
-    data = with_hierarchy(open(given["spec"]), scheme)
-    if (truth := data.truth.get(given["split"] or data.to_label)) is not None:
-        note_replaced(described, truth.id)
-    labels = annotated(data, scheme, price_list, given)
-    wrong = labels.wrong(data.truth[given["split"] or data.to_label])
+    _check_places(out, given)
+    data = _with_hierarchy(open(given["spec"]), scheme)
+    split = given["split"] or data.to_label
+    if split not in data.truth:
+        raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
+    labels = _annotate(data, split, scheme, price_list, given)
+    wrong = labels.wrong(data.truth[split])
     bill = cost(labels, price_list)  # before a file is written: the list may lack a price
-    replaced = os.path.isfile(out)
-    make_room(described, labels.id, given)
+    replaced = out.is_file()
+    _remove_cards(form, out, labels, data.truth[split].id, no_card=given["no_card"])
     form.write(labels, out)
-    for lost in form.loses(labels):
-        warnings.warn(f"{out} does not hold {lost}", stacklevel=1)
-    cards = None if given["no_card"] else describe(labels, form, out, data, given, bill, wrong)
+    for part in form.loses(labels):
+        warnings.warn(f"{out} does not hold {part}", stacklevel=1)
+    cards = [] if given["no_card"] else _describe(labels, form, out, data, given, bill, wrong)
     if given["as_json"]:
-        print_json(
-            {
-                "id": labels.id,
-                "scheme": labels.history.settings["scheme"],
-                "images": len(labels.images),
-                "asked": int(labels.asked.sum()),
-                "classes": len(labels.classes),
-                "counts": labels.counts(),
-                "wrong": wrong,
-                "effort": labels.effort.counts(),
-                "cost": {"seconds": bill.seconds, "dollars": bill.dollars},
-                "prices": price_list.name,
-                "file": str(out),
-                "replaced": replaced,
-                "cards": cards.files if cards else [],
-            }
-        )
+        print_json({
+            "id": labels.id,
+            "scheme": labels.history.settings["scheme"],
+            "images": len(labels.images),
+            "asked": int(labels.asked.sum()),
+            "classes": len(labels.classes),
+            "counts": labels.counts(),
+            "wrong": wrong,
+            "effort": labels.effort.counts(),
+            "cost": {"seconds": bill.seconds, "dollars": bill.dollars},
+            "prices": price_list.name,
+            "file": str(out),
+            "replaced": replaced,
+            "cards": cards,
+        })
         return
     click.echo(counts_line(labels))
     if any(wrong.values()):
-        told = "of these {present:,} present and {absent:,} absent contradict the truth"
-        click.echo(told.format(**wrong))
+        click.echo("of these {present:,} present and {absent:,} absent contradict the truth"
+                   .format(**wrong))
     cost_table(bill, price_list, labels.effort.workers)
     if cards:
-        click.echo(_plain(cards.told))
+        click.echo(f"described in {' and '.join(cards)}")
     instead = ", in place of the file that was there" if replaced else ""
-    click.echo(_plain(f"wrote {out}  (content id {labels.id}){instead}"))
+    click.echo(f"wrote {out}  (content id {labels.id}){instead}")
+# fmt: on
 
 
-def _plain(text: str) -> str:
-    """What a terminal takes, with bytes of a name that are no UTF-8 spelled out."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _check_name(form: str, out: Path) -> None:
-    """Raise BadInput where Arrow, which takes paths in UTF-8 alone, could not write this one."""
-    path = os.path.abspath(out)
-    if form == "parquet" and path.encode("utf-8", "replace") != os.fsencode(path):
+def _scheme(given: Mapping[str, Any]) -> Scheme:
+    """The scheme with its settings. Raises BadInput where options do not go together."""
+    names = [p.name for p in command.params if isinstance(p, SchemeOption)]
+    options = {name: given[name] for name in names if given[name] is not None}
+    scheme = chosen(given["scheme"], options)
+    amount = scheme.amount
+    if given["budget"] is None:
+        if given["unit"] == "hours":
+            raise BadInput("--unit says what --budget counts, but there is no --budget; add one")
+    elif amount and (amount in options or f"{amount}=" in given["scheme"]):
         raise BadInput(
-            f"{path!r} is no UTF-8, as the path of a parquet file has to be; give --out another "
-            "name, or one that ends in .csv or .npz"
+            f"--budget looks for the {amount} of {scheme.name} that it pays for, but {amount} is "
+            "given too; leave one of them out"
         )
+    elif given["legacy_rng"]:
+        raise BadInput(
+            "--legacy-rng makes the published arrays, whose amount is stated and not bought; leave "
+            "--budget or --legacy-rng out"
+        )
+    return scheme
 
 
-def annotated(
-    data: Dataset, scheme: Scheme, price_list: Prices, given: dict[str, Any]
+def chosen(spec: str, options: Mapping[str, Any]) -> Scheme:
+    """The scheme `spec` with these options. Raises BadInput for those of another scheme."""
+    name = spec.partition("(")[0].strip()
+    fields = {s.name for s in settings(schemes.get(name))}
+    for key in options:
+        if key not in fields:
+            owners = [s.name for s in schemes.schemes if key in {f.name for f in settings(s)}]
+            raise BadInput(
+                f"{flag(key)} is a setting of {', '.join(owners)}, not of {name}; leave it out"
+            )
+        if f"{key}=" in spec.replace(" ", ""):
+            raise BadInput(f"{key} is given in {spec!r} and as an option; leave one of them out")
+    return schemes.make(spec, **options)
+
+
+def _with_hierarchy(data: Dataset, scheme: Scheme) -> Dataset:
+    """The data set, under a shipped hierarchy of its classes where the scheme cannot do without."""
+    from simkit.labels.shipped import shipped, shipped_for
+
+    name = shipped_for(data.classes) if scheme.needs_hierarchy and data.hierarchy is None else None
+    if name is None:
+        return data
+    warnings.warn(
+        f"{data.name} came without a hierarchy; the shipped one of {name} is used and adds the "
+        "ancestors as classes",
+        stacklevel=1,
+    )
+    return data.closed_under(shipped(name))
+
+
+def _annotate(
+    data: Dataset, split: str, scheme: Scheme, price_list: Prices, given: dict[str, Any]
 ) -> PartialLabels:
     """The labels of one split: for the stated amount, or for the budget where there is one."""
     from simkit.annotate.budget import amount_for
     from simkit.annotate.simulate import simulate
 
-    split = given["split"] or data.to_label
-    if split not in data.truth:
-        have = ", ".join(data.truth)
-        raise BadInput(f"{data.name} has no split {split!r}; it has {have}")
     if given["legacy_rng"] and split != data.to_label and data.to_label != "train":
-        note = "the published code labels the whole training file and divides it afterwards"
-        warnings.warn(f"{note}; leave --split {split} out for its arrays", stacklevel=1)
+        warnings.warn(
+            "the published code labels the whole training file and divides it afterwards; leave "
+            f"--split {split} out for its arrays",
+            stacklevel=1,
+        )
     truth = data.truth[split]
-    common: dict[str, Any] = {
-        "images": images(given["images"]),
+    options: dict[str, Any] = {
+        "images": given["images"],
         "hierarchy": data.hierarchy,
         "habits": _habits(given, truth.classes),
         "boxes": data.boxes.get(split),
@@ -219,13 +247,12 @@ def annotated(
         "draw": given["draw"],
     }
     if given["budget"] is None:
-        return simulate(truth, scheme, legacy_rng=given["legacy_rng"], **common)
-    common["seed"] = common["seed"] or 0
+        return simulate(truth, scheme, legacy_rng=given["legacy_rng"], **options)
+    options["seed"] = options["seed"] or 0
+    budget = given["budget"]
     if given["unit"] == "hours":
-        return amount_for(
-            3600 * given["budget"], truth, scheme, price_list, unit="seconds", **common
-        ).labels
-    return amount_for(given["budget"], truth, scheme, price_list, **common).labels
+        budget, options["unit"] = 3600 * budget, "seconds"
+    return amount_for(budget, truth, scheme, price_list, **options).labels
 
 
 def _habits(given: dict[str, Any], classes: tuple[str, ...]) -> Habits:
@@ -233,12 +260,94 @@ def _habits(given: dict[str, Any], classes: tuple[str, ...]) -> Habits:
     from simkit.annotate.habits import Habits
     from simkit.cli.habits import loaded
 
-    own = {key: given[key] for key in ("miss", "false_alarm", "workers", "vote")}
+    options = {key: given[key] for key in _PERFECT}
     if given["habits_file"] is None:
-        return Habits(**own)
-    plain = {"miss": 0.0, "false_alarm": 0.0, "workers": None, "vote": "majority"}
-    for key, value in own.items():
-        if value != plain[key]:
-            flag = f"--{key.replace('_', '-')}"
-            raise BadInput(f"{flag} is given and --habits too; leave one of them out")
+        return Habits(**options)
+    for key, value in options.items():
+        if value != _PERFECT[key]:
+            raise BadInput(f"{flag(key)} is given and --habits too; leave one of them out")
     return loaded(given["habits_file"], classes)
+
+
+def _files(form: Format, out: Path) -> tuple[Path, ...]:
+    """The files of labels; the first one is what cards are named after."""
+    from simkit.labels.formats.base import SeveralFiles
+
+    return tuple(form.files(out)) if isinstance(form, SeveralFiles) else (out,)
+
+
+def _check_places(out: Path, given: dict[str, Any]) -> None:
+    """Raise BadInput where labels or cards cannot be written or would replace what is read."""
+    from simkit.data.originals import originals
+    from simkit.files import may_write, spare
+    from simkit.labels import cards
+
+    for path in (out,) if given["no_card"] else (out, *cards.paths(out)):
+        spare(path, given["habits_file"] or "", *originals(given["spec"]))
+        may_write(path)
+
+
+def _remove_cards(
+    form: Format, out: Path, labels: PartialLabels, truth: str, *, no_card: bool
+) -> None:
+    """Remove the cards of labels that are replaced next, so that none stays beside other labels.
+
+    Warns if those labels are of other truth than that with the id `truth`. Raises BadInput where
+    something else is in the place of a card.
+    """
+    from simkit.annotate.cards.escapes import read
+    from simkit.labels import cards
+
+    file = _files(form, out)[0]
+    if not no_card:
+        cards.check_free(file, labels.id)
+    for card, text in cards.own(file).items():
+        data = re.search(r"^- Data set: (.+), split `", text, re.MULTILINE)  # in one of the two
+        if file.is_file() and data and f"truth: `{truth}`" not in text:
+            warnings.warn(
+                f"{file} holds labels of {read(data[1])} and is replaced; --out writes to another "
+                "file",
+                stacklevel=1,
+            )
+        card.unlink()
+
+
+def _describe(
+    labels: PartialLabels, form: Format, out: Path, data: Dataset, given: dict[str, Any],
+    bill: Cost, wrong: dict[str, int],
+) -> list[str]:  # fmt: skip
+    """Write the cards of labels that stand in `out`, and return their paths."""
+    from simkit.annotate.cards import beside
+    from simkit.annotate.cards.subject import Subject
+    from simkit.data.terms import terms
+
+    subject = Subject(
+        labels=labels,
+        files=tuple(path for path in _files(form, out) if path.is_file()),
+        form=form.name,
+        lost=form.loses(labels),
+        data=data.name,
+        split=given["split"] or data.to_label,
+        terms=terms(given["spec"], data.classes),
+        bill=bill,
+        wrong=wrong,
+        command=_again(labels, given, out),
+    )
+    return [str(path) for path in beside.write(subject)]
+
+
+def _again(labels: PartialLabels, given: dict[str, Any], out: Path) -> tuple[str, ...]:
+    """The words of a command that makes these labels again, with the amount that was bought."""
+    made = labels.history.settings
+    words: list[Any] = ["simkit", "simulate", "--data", given["spec"], "--scheme", made["scheme"]]
+    for name in ("split", "habits_file", "workers", "miss", "false_alarm", "vote", "price_list"):
+        if given[name] not in (None, _DEFAULTS.get(name)):
+            words += [{"habits_file": "--habits", "price_list": "--prices"}.get(name, flag(name))]
+            words += [given[name]]
+    if given["legacy_rng"]:
+        words += ["--legacy-rng"]
+    elif made["images"] != 1.0 or isinstance(made["images"], int):
+        words += ["--images", made["images"]]
+    words += ["--seed", labels.history.seed]
+    words += ["--draw", made["draw"]] if made["draw"] else []
+    return tuple(str(word) for word in (*words, "--out", out))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,96 +11,74 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simkit.cli import train_options as options
-from simkit.cli.report import print_json, progress
-from simkit.cli.training_progress import TrainingProgress
+from simkit.cli.options import (
+    FILE,
+    POSITIVE,
+    data_option,
+    draw_option,
+    flag,
+    json_option,
+    pairs,
+    seed_option,
+)
+from simkit.cli.output import Advance, print_json, progress
+from simkit.errors import BadInput
 
 if TYPE_CHECKING:
     from simkit.learn.machines.team import Team
+    from simkit.learn.protocols import Protocol
+    from simkit.learn.reached import Reached
+    from simkit.learn.steps.optim import Settings
+    from simkit.study.sources import ImageTransform, Source
     from simkit.study.trial import Trial
 
+_EVERY = 5.0  # seconds between two lines, where no bar is shown
+_PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report")
 
-_PASSED = ("seed", "draw", "device", "compile", "checkpoint")
 
-
+# fmt: off
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
 @click.option("--method", required=True, help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
-@click.option(
-    "--labels",
-    "labels_file",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="A label file of the training pictures, from `simkit simulate`.",
-)
-@click.option(
-    "--data",
-    "spec",
-    default="scenes",
-    show_default=True,
-    help="The data set that the labels are of.",
-)
+@click.option("--labels", "labels_file", type=FILE, required=True,
+              help="A label file of the training pictures, from `simkit simulate`.")
+@data_option("The data set that the labels are of.")
 @click.option("--backbone", help="Gives the features; by default scenes-net, or the protocol's.")
-@click.option(
-    "--weights",
-    type=click.Path(path_type=Path),
-    help="Weights file of the backbone; or imagenet, to download torchvision's; or random.",
-)
-@click.option(
-    "--features",
-    multiple=True,
-    metavar="SPLIT=FILE",
-    help="Instead of a backbone: an npz file with an array `features`, one row per picture, or a "
-    "folder of features; or, without SPLIT=, the folder that simkit features --out wrote.",
-)
+@click.option("--weights", type=FILE,
+              help="Weights file of the backbone; or imagenet, to download torchvision's; or "
+              "random.")
+@click.option("--features", multiple=True, metavar="SPLIT=FILE",
+              help="Instead of a backbone: an npz file with an array `features`, one row per "
+              "picture, or a folder of features; or, without SPLIT=, the folder that simkit "
+              "features --out wrote.")
 @click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
-@click.option(
-    "--protocol", help="Fine-tune as a paper did: `simkit list protocols`; what you set wins."
-)
-@click.option("--epochs", type=click.IntRange(min=1), help="Passes over the asked pictures.")
-@click.option("--batch-size", type=click.IntRange(min=1), help="Pictures in a batch.")
+@click.option("--protocol",
+              help="Fine-tune as a paper did: `simkit list protocols`; what you set wins.")
+@click.option("--epochs", type=POSITIVE, help="Passes over the asked pictures.")
+@click.option("--batch-size", type=POSITIVE, help="Pictures in a batch.")
 @click.option("--lr", type=float, help="Learning rate.")
-@click.option(
-    "--set",
-    "more",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Any other setting of the training, such as precision=bf16, accumulate=4, ema=0.999, "
-    "schedule=cosine, or both schedule=step and milestones=5,8.",
-)
-@click.option("--size", type=click.IntRange(min=32), help="Fine-tuning: side of pictures, pixels.")
-@click.option("--crop", type=float, help="Fine-tuning: show at least this share of the area.")
-@click.option(
-    "--device",
-    default="auto",
-    show_default=True,
-    help="cpu, cuda, cuda:1; auto fine-tunes on a GPU where there is one.",
-)
+@click.option("--set", "other_settings", multiple=True, metavar="KEY=VALUE",
+              help="Any other setting of the training, such as precision=bf16, accumulate=4, "
+              "ema=0.999, schedule=cosine, or both schedule=step and milestones=5,8.")
+@click.option("--size", type=click.IntRange(min=32),
+              help="Fine-tuning: side of pictures, pixels.")
+@click.option("--crop", type=click.FloatRange(min=0, max=1, min_open=True),
+              help="Fine-tuning: show at least this share of the area.")
+@click.option("--device", default="auto", show_default=True,
+              help="cpu, cuda, cuda:1; auto fine-tunes on a GPU where there is one.")
 @click.option("--compile", is_flag=True, help="Let torch.compile work on the backbone.")
-@click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path),
-    help="A file kept after every epoch; where it exists, training goes on from it.",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Same seed, same model.")
-@click.option(
-    "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
-)
-@click.option(
-    "--unasked",
-    type=click.Choice(["skip", "absent"]),
-    default="skip",
-    show_default=True,
-    help="Images nobody asked about: skip them, or train on them with unknown labels, which AN and "
-    "others take for absent ones.",
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the trained model.")
-@click.option(
-    "--report",
-    is_flag=True,
-    help="Also F1 (thresholds from the val split), mAP by groups of classes and by labels per "
-    "picture, top-1, and the pointing game where there are boxes.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option("--checkpoint", type=FILE,
+              help="A file kept after every epoch; where it exists, training goes on from it.")
+@seed_option("Same seed, same model.")
+@draw_option
+@click.option("--unasked", type=click.Choice(["skip", "absent"]), default="skip",
+              show_default=True,
+              help="Images nobody asked about: skip them, or train on them with unknown labels, "
+              "which AN and others take for absent ones.")
+@click.option("--out", type=FILE, help="Folder for the trained model.")
+@click.option("--report", is_flag=True,
+              help="Also F1 (thresholds from the val split), mAP by groups of classes and by "
+              "labels per picture, top-1, and the pointing game where there are boxes.")
+@json_option
 def command(**given: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
@@ -116,20 +95,18 @@ def command(**given: Any) -> None:
     from simkit.study.trial import trial
 
     method = methods.make(given["method"])
-    options.check_places(given)
-    preset = options.preset(given)
-    settings = options.settings(given, preset)
+    _check_places(given)
+    preset = _preset(given)
+    settings = _settings(given, preset)
     file = given["labels_file"]
     labels = formats.for_path(file).read(file)
     with together() as team, _reporting(given, team) as reporter:
         done = trial(
             labels,
             method,
-            options.source(given, preset),
-            transform=options.transform(given, preset) if given["fine_tune"] else None,
-            unasked=given["unasked"],
+            _source(given, preset),
+            transform=_transform(given, preset) if given["fine_tune"] else None,
             where=str(file),
-            report=given["report"],
             settings=settings,
             progress=reporter,
             team=team,
@@ -139,17 +116,146 @@ def command(**given: Any) -> None:
         return
     if given["out"] is not None:
         done.trained.save(given["out"])
-    spelled = methods.spell(method)
     if given["as_json"]:
-        facts = {"method": spelled, **_facts(done), "labels": labels.id}
+        facts = {"method": methods.spell(method), **_facts(done), "labels": labels.id}
         print_json(facts | {"processes": team.processes})
         return
     others = " and the others" if given["unasked"] == "absent" else ""
-    _say(done, f"{spelled} on {file}", f"{others}, {settings.epochs} epochs")
+    click.echo(f"{methods.spell(method)} on {file}: {done.asked:,} asked pictures{others}, "
+               f"{settings.epochs} epochs")
+    _print(done)
     if team.processes > 1:
         click.echo(f"{team.processes} processes trained it together")
     if given["out"] is not None:
         click.echo(f"wrote {given['out']}/")
+# fmt: on
+
+
+def _check_places(given: dict[str, Any]) -> None:
+    """Raise BadInput for files that could not be written when the work is done."""
+    from simkit.files import may_write
+
+    if given["out"] is not None:
+        if given["out"].is_file():
+            raise BadInput(f"{given['out']} is a file, but a model is a folder; give another --out")
+        may_write(given["out"] / "model.json")
+    if given["checkpoint"] is not None:
+        may_write(given["checkpoint"])
+
+
+def _preset(given: dict[str, Any]) -> Protocol | None:
+    """The protocol, where one is named. Raises BadInput for options that need --fine-tune."""
+    from simkit.learn.protocols import protocol
+
+    for name in ("protocol", "size", "crop"):
+        if given[name] is not None and not given["fine_tune"]:
+            raise BadInput(f"{flag(name)} is for training from pixels; add --fine-tune")
+    return None if given["protocol"] is None else protocol(given["protocol"])
+
+
+def _source(given: dict[str, Any], preset: Protocol | None) -> Source:
+    """Data, backbone and features; another backbone than the protocol's brings its own weights."""
+    from simkit.study.sources import Source
+
+    if given["backbone"] is not None or preset is None:
+        backbone, weights = given["backbone"] or "scenes-net", given["weights"] or ""
+    elif preset.weights == "random" or given["weights"] is not None:
+        backbone, weights = preset.backbone, given["weights"] or preset.weights
+    else:
+        raise BadInput(
+            f"protocol {preset.name!r} starts from a {preset.backbone} trained on ImageNet; give "
+            "--weights FILE, or imagenet to download torchvision's, or random"
+        )
+    return Source(given["spec"], (), (), backbone, str(weights), _features(given["features"]))
+
+
+def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Pairs of a split and its file; a folder of splits stands for all that are in it."""
+    from simkit.embed.features.feature_folder import of_splits
+
+    spelled: list[str] = []
+    for text in texts:
+        splits = {} if "=" in text else of_splits(Path(text))
+        spelled += [f"{split}={place}" for split, place in splits.items()] or [text]
+    expected = "a split and a file, as in train=FILE.npz, or a folder of splits"
+    return tuple(pairs(tuple(spelled), "--features", expected).items())
+
+
+def _settings(given: dict[str, Any], preset: Protocol | None) -> Settings:
+    """What is set by hand, over the protocol's settings where one is named."""
+    from simkit.learn.steps.optim import Settings
+    from simkit.registry import build
+
+    expected = "a setting and its value, as in ema=0.999"
+    chosen: dict[str, Any] = dict(pairs(given["other_settings"], "--set", expected))
+    if "milestones" in chosen:
+        chosen["milestones"] = chosen["milestones"].split(",")
+    for key in ("epochs", "batch_size", "lr"):
+        if given[key] is not None:
+            if key in chosen:
+                raise BadInput(f"{flag(key)} and --set {key} both came; give one")
+            chosen[key] = given[key]
+    return preset.changed(chosen) if preset else build(Settings, chosen, "training")
+
+
+def _transform(given: dict[str, Any], preset: Protocol | None) -> ImageTransform:
+    from simkit.study.sources import ImageTransform
+
+    crop = None if given["crop"] is None else (given["crop"], 1.0)
+    if preset is None:
+        return ImageTransform(given["size"], True, False, crop=crop)
+    size = given["size"] or preset.size
+    return ImageTransform(size, preset.flip, preset.upside_down, crop=crop or preset.crop)
+
+
+class TrainingProgress:
+    """Moves a bar by steps; where there is none, says every few seconds how far training is.
+
+    It is called with (done, total), while features are computed as well, and `told` of training.
+    """
+
+    def __init__(self, advance: Advance, *, bar: bool, quiet: bool) -> None:
+        self._advance, self._bar, self._quiet = advance, bar, quiet
+        self._last: float | None = None  # when the last line was written
+        self._now: Reached | None = None
+        self._done = 0  # epochs that have ended
+        self._result = ""  # of the last of them
+
+    def __call__(self, done: int, of: int) -> None:
+        self._advance(done, of)
+
+    def told(self, now: Reached) -> None:
+        """Take note of a step, of the end of an epoch, or of where a checkpoint goes on."""
+        clock = time.monotonic()
+        self._now, self._last = now, self._last or clock
+        if now.loss is not None:
+            self._done = int(now.epochs)
+            self._result = f"loss {now.loss:.4g}"
+            if now.validation is not None:
+                self._result += f", mAP {100 * now.validation:.2f} on val"
+        self._advance(now.epochs, now.of, f"training {self._result}".strip())
+        if self._quiet:
+            return
+        if now.resumed and now.epochs < now.of:
+            click.echo(f"goes on from epoch {now.epochs + 1:.0f} of {now.of}", err=True)
+        elif now.resumed:
+            click.echo(f"all {now.of} epochs are done already", err=True)
+        elif now.loss is not None and not self._bar and clock - self._last >= _EVERY:
+            self._last = clock
+            click.echo(f"epoch {now.epochs:.0f} of {now.of}: {self._result}", err=True)
+
+    def interrupted(self, checkpoint: Path | None) -> str:
+        """What is kept after an interrupt."""
+        if self._now is None:
+            return "interrupted before training began; what was finished is kept"
+        done, of = self._done, self._now.of
+        if checkpoint is not None and checkpoint.exists():
+            return (
+                f"interrupted; {checkpoint} keeps what was learned in the finished epochs "
+                f"({done} of {of}), and the same command goes on from there"
+            )
+        advice = "" if checkpoint else "; with --checkpoint FILE finished epochs would be kept"
+        return f"interrupted in epoch {min(done + 1, of)} of {of}, and nothing is kept{advice}"
 
 
 @contextmanager
@@ -183,24 +289,22 @@ def _facts(done: Trial) -> dict[str, Any]:
 def _means(done: Trial) -> str:
     """mAP over leaf classes and over all, or once where no class lies above another."""
 
-    def over(mean: float, kind: str, called: str) -> str:
-        known, of = done.scored[f"{kind}_scored"], done.scored[kind]
-        few = "" if known == of else f"{known:,} of "
-        return f"{100 * mean:.2f} over {few}{of:,} {called}"
+    def over(mean: float, kind: str, classes: str) -> str:
+        scored, total = done.scored[f"{kind}_scored"], done.scored[kind]
+        part = "" if scored == total else f"{scored:,} of "
+        return f"{100 * mean:.2f} over {part}{total:,} {classes}"
 
     if done.scored["leaves"] == done.scored["classes"]:
-        told = over(done.map, "leaves", "classes")
+        means = over(done.map, "leaves", "classes")
     else:
-        told = f"{over(done.map, 'leaves', 'leaf classes')}, " + over(
-            done.map_all, "classes", "classes in all"
-        )
+        leaves = over(done.map, "leaves", "leaf classes")
+        means = f"{leaves}, {over(done.map_all, 'classes', 'classes in all')}"
     lacking = done.scored["classes"] - done.scored["classes_scored"]
     have = "has" if lacking == 1 else "have"
-    return told + (f"; {lacking:,} {have} no positive in {done.split}" if lacking else "")
+    return means + (f"; {lacking:,} {have} no positive in {done.split}" if lacking else "")
 
 
-def _say(done: Trial, what: str, more: str) -> None:
-    click.echo(f"{what}: {done.asked:,} asked pictures{more}")
+def _print(done: Trial) -> None:
     click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} pictures)")
     if done.chosen_by:
         click.echo(

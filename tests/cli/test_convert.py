@@ -115,7 +115,6 @@ def test_a_file_that_was_there_is_replaced_and_told(shell, given) -> None:
             "with the ending '.json'; give OUT that ending or another format",
         ),
         (["x.parquet", "y.npz", "--to", "npy-triple"], "but npy-triple is written with the ending"),
-        (["x.parquet"], "OUT is missing; write for example `simkit convert fpc.parquet "),
     ],
 )
 def test_bad_input(shell, given, arguments: list[str], message: str) -> None:

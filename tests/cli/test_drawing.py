@@ -43,8 +43,8 @@ def test_the_file_has_the_figures_name_unless_another_is_given(shell, folder: st
 BAD = {
     "--out is x.jpg; a name that ends in .png, .pdf or .svg is expected": ("--out", "x.jpg"),
     "runs.png is a folder; give the name of a file to write": ("--out", "runs.png"),
-    "--set is 'scheme'; field=value is expected, such as scheme=fpc": ("--set", "scheme"),
-    "--set names 'scheme' twice; leave one out": ("--set", "scheme=a", "--set", "scheme=b"),
+    "--set is 'scheme'; write a field and its value, as scheme=fpc": ("--set", "scheme"),
+    "--set gives scheme twice; give it once": ("--set", "scheme=a", "--set", "scheme=b"),
     "no scheme of the table (per-class) is called 'fcp'; did you mean 'fpc'?": (
         "--set",
         "scheme=fcp",

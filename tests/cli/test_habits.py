@@ -121,7 +121,7 @@ def test_bad_input(shell) -> None:
         (("votes.txt",), "votes.txt has the ending '.txt'; give votes as .csv, .parquet or .npz"),
         (
             ("votes.csv", "--figure", "votes.gif"),
-            "--figure is votes.gif; an ending .png, .svg, .pdf is expected",
+            "--figure is votes.gif; a name that ends in .png, .pdf or .svg is expected",
         ),
     ):
         done = shell("habits", *arguments)

@@ -46,17 +46,6 @@ def test_settings_of_the_scheme_and_out(shell) -> None:
     assert same.json["id"] == done.json["id"]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="such names are of other systems")
-def test_a_name_that_is_no_utf8_is_refused_before_any_work_where_the_format_needs_it(shell) -> None:
-    name = os.fsdecode(b"b\xff")
-    wanted = ("simulate", "--scheme", "rpa", "--out")
-    done = shell(*wanted, f"{name}.parquet", "--data", "nowhere")  # which is not looked for
-    assert done.code == 2 and "is no UTF-8" in done.err and "--out another name" in done.err
-    assert done.err.count("\n") == 1 and not os.listdir()
-    assert shell(*wanted, f"{name}.npz", "--data", SMALL).code == 0
-    assert Path(f"{name}.npz").is_file()
-
-
 def test_same_seed_same_id_other_seed_other_id(shell) -> None:
     ids = [
         shell("simulate", "--scheme", "rpa", "--data", SMALL, "--json", "--seed", seed).json["id"]
@@ -134,7 +123,6 @@ BAD = {
     ),
     "images": (["--scheme", "rpa", "--images", "lots"], "--images is 'lots'"),
     "images share": (["--scheme", "rpa", "--images", "-0.5"], "images is '-0.5'"),
-    "unknown option": (["--scheme", "fpc", "--colour", "red"], "--colour"),
     "budget and amount": (
         ["--scheme", "rpa", "--keep", "0.9", "--budget", "10"],
         "--budget looks for the keep of rpa that it pays for, but keep is given too",
@@ -145,7 +133,6 @@ BAD = {
         "keep is given in 'rpa(keep=0.2)' and as an option",
     ),
     "no images": (["--scheme", "rpa", "--images", "0"], "images is '0'"),
-    "no scheme": ([], "--scheme"),
     "miss": (["--scheme", "fpc", "--miss", "2"], "miss is 2"),
 }
 

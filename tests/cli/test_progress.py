@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from simkit.cli import training_progress
-from simkit.cli.training_progress import TrainingProgress
+from simkit.cli import train
+from simkit.cli.train import TrainingProgress
 from simkit.learn.reached import Reached
 
 
@@ -38,7 +38,7 @@ def test_the_bar_moves_by_steps_and_shows_the_last_loss(bar: Bar, capsys) -> Non
 
 def test_without_a_bar_there_is_a_line_every_few_seconds(bar: Bar, capsys, monkeypatch) -> None:
     seconds = iter([1.0, 3.0, 7.0, 8.0, 13.0])
-    monkeypatch.setattr(training_progress.time, "monotonic", lambda: next(seconds))
+    monkeypatch.setattr(train.time, "monotonic", lambda: next(seconds))
     shown = TrainingProgress(bar, bar=False, quiet=False)
     for epoch in (1, 2, 3, 4, 5):
         shown.told(Reached(epoch, 9, 0.5))

@@ -8,16 +8,19 @@ import sys
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import click
 
 if TYPE_CHECKING:
+    from rich.progress import Task
+
     from simkit.annotate.prices import Cost, Prices
     from simkit.labels.partial import PartialLabels
 
-
-MINUTE = 60.0  # seconds between two lines about progress
+MINUTE = 60.0  # seconds between two lines of progress in a pipe
+_DAY = 86_400.0  # seconds; rich forgets after half a minute how fast it went unless told otherwise
 
 
 class Advance(Protocol):
@@ -39,16 +42,11 @@ def width() -> int:
 
 
 def table(
-    columns: list[str],
-    rows: list[list[str]],
-    *,
-    title: str = "",
-    words: Collection[int] = (0,),
-    whole: Collection[int] = (),
+    columns: list[str], rows: list[list[str]], *, title: str = "", words: Collection[int] = (0,)
 ) -> None:
     """Print rows under columns; the columns at `words` hold words, the others numbers.
 
-    whole: columns whose cells are not folded as long as others can be.
+    Cells of the first column are folded last.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -59,14 +57,14 @@ def table(
     )
     for place, name in enumerate(columns):
         side: Literal["left", "right"] = "left" if place in words else "right"
-        drawn.add_column(name, justify=side, overflow="fold", no_wrap=place in whole)
+        drawn.add_column(name, justify=side, overflow="fold", no_wrap=place == 0)
     for row in rows:
         drawn.add_row(*map(escape, row))  # [train] is a word, and no colour
     Console(highlight=False, soft_wrap=False, width=width()).print(drawn)
 
 
 def counts_line(labels: PartialLabels) -> str:
-    """What was learnt, in two lines."""
+    """How many images were asked about and how many labels are known, in two lines."""
     counts = labels.counts()
     N, L = labels.shape
     asked = int(labels.asked.sum())
@@ -98,78 +96,58 @@ def cost_table(bill: Cost, price_list: Prices, asked_workers: int | None) -> Non
     workers = price_list.workers if asked_workers is None else asked_workers
     people = "1 person" if workers == 1 else f"{workers} people"
     wage = "" if price_list.wage is None else f", ${price_list.wage:g} an hour"
-    total = ["total", "", hours(bill.seconds), f"{bill.dollars:,.2f}", ""]
     table(
         ["question", "asked", "hours", "$", "source of the price"],
-        [*rows, total],
+        [*rows, ["total", "", hours(bill.seconds), f"{bill.dollars:,.2f}", ""]],
         title=f"cost at {price_list.name} prices{wage}, {people} for each question",
         words=(0, 4),
     )
-    for text in cost_notes(bill):
-        click.echo(text)
-
-
-def cost_notes(bill: Cost) -> Iterator[str]:
-    """How full the pages are, and what was paid for and dropped."""
     for line in bill.lines:
         if line.pages and line.images and line.full is not None:
-            yield (
+            click.echo(
                 f"{line.kind}: {line.pages / line.images:.3g} pages of up to {line.page} questions "
                 f"for each image and person, {line.full:.0%} full"
             )
     if bill.dropped:
-        yield (
+        click.echo(
             f"dropped: {bill.dropped:,} answers were paid for and not kept, "
             f"{bill.dropped_dollars:,.2f} of the dollars above"
         )
 
 
+def hours(seconds: float | None) -> str:
+    """Seconds as hours, or what to say where the time is not known."""
+    return "unknown" if seconds is None else f"{seconds / 3600:,.2f}"
+
+
 @contextmanager
-def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[list[Advance]]:
+def progress(*labels: str, quiet: bool = False) -> Iterator[list[Advance]]:
     """A bar on stderr for each label; what is handed out is called with (done, total).
 
-    A bar appears when it is first called, with the time that is left by what was done since then.
-    In a pipe a line a minute takes its place. rate_of: what is counted, to show how many of them
-    are done in a second.
+    A bar appears when it is first called, with the time left. In a pipe a line a minute takes its
+    place.
     """
     from rich.console import Console
-    from rich.progress import Progress, ProgressColumn, Task, TextColumn
-    from rich.text import Text
+    from rich.progress import Progress
 
-    class Rate(TextColumn):
-        def render(self, task: Task) -> Text:
-            return Text(f"{task.speed:,.1f} {rate_of}/s" if task.speed and rate_of else "")
-
-    class Left(ProgressColumn):
-        # rich forgets after half a minute how fast it went, and work may take longer to end.
-        def render(self, task: Task) -> Text:
-            left = time_left(task.fields["ends"], task.total, task.get_time())
-            return Text("" if left is None else f"{left} left", style="progress.remaining")
-
+    lines = not quiet and not sys.stderr.isatty()
     bars = Progress(
-        *Progress.get_default_columns()[:-1],
-        Rate(""),
-        Left(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=quiet or not sys.stderr.isatty(),
-    )
+        console=Console(stderr=True), transient=True, speed_estimate_period=_DAY,
+        disable=quiet or lines,
+    )  # fmt: skip
 
     def bar(label: str) -> Advance:
-        ends: list[tuple[float, float]] = []  # when so much was done: at first and at last
-        task = bars.add_task(label, total=None, visible=False, ends=ends)
-
-        lines = [bars.get_time()]  # when the last one was written
+        number = bars.add_task(label, total=None, visible=False)
+        task = bars.tasks[number]
+        last_line = bars.get_time()
 
         def advance(done: float, total: int, told: str = "") -> None:
-            ends[1:] = [(bars.get_time(), done)]
-            if not (quiet or sys.stderr.isatty()) and bars.get_time() - lines[0] >= MINUTE:
-                lines[0] = bars.get_time()
-                left = time_left(ends, total, lines[0])
-                rest = f", {left} left" if left else ""
-                click.echo(f"{told or label}: {done:,.0f} of {total:,}{rest}", err=True)
-            words = {"description": told} if told else {}
-            bars.update(task, completed=done, total=total, visible=True, **words)  # type: ignore[arg-type]
+            nonlocal last_line
+            words = told or task.description
+            bars.update(number, completed=done, total=total, visible=True, description=words)
+            if lines and bars.get_time() - last_line >= MINUTE:
+                last_line = bars.get_time()
+                click.echo(f"{words}: {done:,.0f} of {total:,}{_left(task)}", err=True)
 
         return advance
 
@@ -177,16 +155,17 @@ def progress(*labels: str, quiet: bool = False, rate_of: str = "") -> Iterator[l
         yield [bar(label) for label in labels]
 
 
-def time_left(ends: list[tuple[float, float]], total: float | None, now: float) -> str | None:
-    """Such as 0:01:30, at the rate between the first and the last (seconds, done); None where that
-    tells nothing yet. What was done before the first, in an earlier call, is no measure."""
-    if len(ends) < 2 or total is None or ends[-1][1] <= ends[0][1]:
-        return None
-    (began, before), (last, done) = ends[0], ends[-1]
-    left = (total - done) * (last - began) / (done - before) - (now - last)
-    return str(timedelta(seconds=max(0, round(left))))
+def _left(task: Task) -> str:
+    """The time left, such as `, 0:01:30 left`, once it can be estimated."""
+    seconds = task.time_remaining
+    return "" if seconds is None else f", {timedelta(seconds=round(seconds))} left"
 
 
-def hours(seconds: float | None) -> str:
-    """Seconds as hours, or what to say where the time is not known."""
-    return "unknown" if seconds is None else f"{seconds / 3600:,.2f}"
+def write_figure(drawing: Any, path: Path) -> None:
+    """Write a matplotlib figure without a date, so that the same figure gives the same bytes."""
+    from simkit.files import whole
+
+    kind = path.suffix[1:].lower()
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    with whole(path) as part:
+        drawing.savefig(part, format=kind, dpi=200, metadata=undated)

@@ -1,0 +1,88 @@
+"""Options that several commands share, and their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from simkit import quantities
+from simkit.errors import BadInput
+
+FILE = click.Path(path_type=Path)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+POSITIVE = click.IntRange(min=1)
+
+
+class Quantity(click.ParamType):
+    """An option whose text `read` turns into a value; `name` stands in the help."""
+
+    def __init__(self, name: str, read: Callable[[Any, str], Any]) -> None:
+        self.name = name
+        self.read = read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self.read(value, max(param.opts, key=len) if param else self.name)
+
+
+def _picture(value: Any, option: str) -> Path:
+    path = Path(value)
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise BadInput(f"{option} is {path}; a name that ends in .png, .pdf or .svg is expected")
+    return path
+
+
+DOLLARS = Quantity("dollars", quantities.dollars)
+COUNT = Quantity("number", quantities.count)
+SHARE = Quantity("share", quantities.share)
+SCORE = Quantity("score", quantities.score)
+PICTURE = Quantity("file", _picture)
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+)
+draw_option = click.option(
+    "--draw", type=int, default=0, show_default=True, help="Which repetition of the seed."
+)
+
+
+def data_option(meaning: str) -> Callable[[Any], Any]:
+    """`--data`, the text of a data set; its default is `scenes`."""
+    return click.option("--data", "spec", default="scenes", show_default=True, help=meaning)
+
+
+def seed_option(meaning: str) -> Callable[[Any], Any]:
+    """`--seed`; its default is 0."""
+    return click.option("--seed", type=int, default=0, show_default=True, help=meaning)
+
+
+def backbone_options(command: Any) -> Any:
+    """`--backbone` and `--weights` of a command that computes features."""
+    weights = click.option(
+        "--weights", metavar="FILE", help="A weights file, `imagenet` to download, or `random`."
+    )
+    backbone = click.option(
+        "--backbone", default="scenes-net", show_default=True, help="Gives the features."
+    )
+    return backbone(weights(command))
+
+
+def flag(name: str) -> str:
+    """The option of a parameter or setting: `per_class` is `--per-class`."""
+    return f"--{name.replace('_', '-')}"
+
+
+def pairs(texts: tuple[str, ...], option: str, expected: str) -> dict[str, str]:
+    """Texts such as `ema=0.999` by name; hyphens in names become underscores. Raises BadInput."""
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        name = name.replace("-", "_")
+        if not equals or not name:
+            raise BadInput(f"{option} is {text!r}; write {expected}")
+        if name in values:
+            raise BadInput(f"{option} gives {name} twice; give it once")
+        values[name] = value
+    return values
