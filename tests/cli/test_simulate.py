@@ -1,6 +1,5 @@
 """`simkit simulate`: every scheme runs, numbers agree with the file, bad input is refused."""
 
-import os
 from pathlib import Path
 
 import numpy as np
