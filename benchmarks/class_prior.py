@@ -25,8 +25,8 @@ from findings import photographs, shown
 
 import simkit
 from simkit.labels.truth import Truth
-from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Task
+from simkit.learn.side_info import ClassPrior
 from simkit.study.analysis.amounts import mode_gaps, with_class_ap
 from simkit.study.analysis.class_priors import estimates, priors, rank_agreement
 from simkit.study.compare import compare

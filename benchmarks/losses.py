@@ -30,8 +30,8 @@ from simkit.chance import Chance
 from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
-from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Batch, Outputs, Task
+from simkit.learn.side_info import ClassPrior
 
 OPENIMAGES = (288, 5000)
 SPATIAL = (16, 80, 14)  # images, classes, side of the maps

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from simkit.embed.features.shards import Shards
-from simkit.embed.medians import medians
+from simkit.embed.label_embeddings import LabelMedians
 from simkit.embed.unit import UnitRows
 from simkit.learn.feeding.inputs import FeatureInputs
 
@@ -88,9 +88,9 @@ def class_loop(features: NDArray[np.float32], present: NDArray[np.bool_]) -> NDA
 def contest(case: str, features: Any, present: csc_array) -> tuple[dict[str, Any], bool]:
     """Ours against the loop, in turns."""
     dense = present.toarray()
-    medians(features[:, :8], present)
+    LabelMedians.of(features[:, :8], present)
     ours, theirs, found, other = measuring.turns(
-        lambda: medians(features, present), lambda: class_loop(features, dense), 3
+        lambda: LabelMedians.of(features, present), lambda: class_loop(features, dense), 3
     )
     values = present.nnz * features.shape[1]
     row = {"case": case, "shape": (*present.shape, features.shape[1]), "values": values}
@@ -123,7 +123,7 @@ def one_large(folder: Path, images: int) -> dict[str, Any]:
     present = example(images, L, per_image)
     measuring.forget_peak()
     start = time.perf_counter()
-    seconds, psi = measuring.timed(medians, features, present)
+    seconds, psi = measuring.timed(LabelMedians.of, features, present)
     wall = time.perf_counter() - start
     used = measuring.peak_mb()  # everything, parts of files that are mapped included
     equal = True

@@ -170,24 +170,61 @@ def _fields(part: type) -> Mapping[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(part) if f.init}
 
 
+@dataclasses.dataclass(frozen=True)
+class Range:
+    """The numbers that a setting may be, as in `share: Annotated[float, Range(0, below=1)]`."""
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def __contains__(self, value: float) -> bool:
+        return not (
+            (self.least is not None and value < self.least)
+            or (self.most is not None and value > self.most)
+            or (self.above is not None and value <= self.above)
+            or (self.below is not None and value >= self.below)
+        )
+
+    def __str__(self) -> str:
+        if self.least is not None and self.most is not None:
+            return f"a number from {self.least:,} to {self.most:,}"
+        ends = {"of at least": self.least, "above": self.above}
+        ends |= {"of at most": self.most, "below": self.below}
+        words = [f"{word} {end:,}" for word, end in ends.items() if end is not None]
+        return f"a number {' and '.join(words)}"
+
+
+@cache
+def _ranges(part: type) -> Mapping[str, Range]:
+    """The ranges of a part's settings, by name: of their types, or as `setting` has them."""
+    hints = typing.get_type_hints(part, include_extras=True)
+    ranges = {}
+    for field in dataclasses.fields(part):  # type: ignore[arg-type]
+        if limits := field.metadata.get("within"):
+            ranges[field.name] = Range(*limits)
+        for kind in (hints[field.name], *get_args(hints[field.name])):
+            for note in getattr(kind, "__metadata__", ()):
+                if isinstance(note, Range):
+                    ranges[field.name] = note
+    return ranges
+
+
 def settle(part: Any, called: str = "") -> None:
     """Turn every field of a new `part` into its declared type, numpy's numbers into Python's.
 
     Called at the start of `__post_init__`. Raises BadInput for a value of another type or outside
-    the range of its `setting`; text counts as no number here. called: the part in errors, its
-    `name` where none is given.
+    the range of its `setting` or its type; text counts as no number here. called: the part in
+    errors, its `name` where none is given.
     """
-    types = _fields(type(part))
-    for field in dataclasses.fields(part):
-        where = f"{called or part.name}: {field.name}"
-        value = convert(getattr(part, field.name), types[field.name], where, spelled=False)
-        if (limits := field.metadata.get("within")) and isinstance(value, int | float):
-            least, most = limits
-            if not least <= value <= most:
-                raise BadInput(
-                    f"{where} is {value!r}; a number from {least:,} to {most:,} is expected"
-                )
-        object.__setattr__(part, field.name, value)
+    for key, kind in _fields(type(part)).items():
+        where = f"{called or part.name}: {key}"
+        value = convert(getattr(part, key), kind, where, spelled=False)
+        limits = _ranges(type(part)).get(key)  # type: ignore[arg-type]
+        if limits is not None and isinstance(value, int | float) and value not in limits:
+            raise BadInput(f"{where} is {value!r}; {limits} is expected")
+        object.__setattr__(part, key, value)
 
 
 def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:

@@ -9,7 +9,7 @@ import pytest
 
 from simkit import methods, schemes
 from simkit.annotate.schemes import base as of_schemes
-from simkit.learn.methods import base as of_methods
+from simkit.learn import method as of_methods
 from tests.test_papers import tables
 
 ROOT = Path(__file__).parents[1]

@@ -53,8 +53,7 @@ class Neighbours:
     @classmethod
     def wanted(cls, needs: Any) -> dict[str, Any]:
         """How to `build` them for methods with these needs."""
-        k = max(NEIGHBOURS, needs.neighbours)
-        return {"k": k, "in_lists_above": None if needs.exact else IN_LISTS_ABOVE}
+        return {"k": max(NEIGHBOURS, needs.neighbours)}
 
     @classmethod
     def build(
@@ -157,8 +156,7 @@ class Neighbours:
 def _in_part(n: int, recall: float) -> str:
     return (
         f"neighbours of {n:,} images were searched in lists, which finds {recall:.1%} of them by "
-        "a sample; se(search=exact), se-i(search=exact) or "
-        "Neighbours.build(task, in_lists_above=None) find all and take longer"
+        "a sample; Neighbours.build(task, in_lists_above=None) finds all and takes longer"
     )
 
 

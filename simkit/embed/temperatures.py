@@ -1,127 +1,126 @@
 """From distances to temperatures: how soft an unknown label's target is.
 
-Of an unknown label, d+ is how near the closest thing known to be present is and d- how near the
+Of an unknown label, d+ is the distance of the closest thing known to be present and d- that of the
 closest thing known to be absent: another class of the same image (distances of label medians), or
-the same class in a neighbouring image. Here d+ and d- of many images are read from sparse labels;
-`temperature_steps` reads those of a batch on the device. Source: Soft Exposure, eq. 3 to 8.
+the same class in a neighbouring image. All shapes follow from those of the arguments and not from
+values, so that a device is not waited for. Source: Soft Exposure, eq. 3 to 8.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from torch import Tensor
 
-from simkit.labels.partial import ABSENT, PRESENT
+from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 
 Distance = Literal["euclidean", "cosine"]
 Nearest = Literal["min", "median5"]
 Form = Literal["printed", "inverse"]
 Maxima = Literal["separate", "joint"]
-Floats = NDArray[np.float64]
 
 SMALLEST = 1e-6  # of |T|, which gamma can bring to zero
-_ENTRIES = 1 << 22  # distances held at a time
+_ENTRIES = 1 << 24  # distances held at a time: 128 MB
+_ROWS = 4096  # images packed at a time
+_CODES = (PRESENT, ABSENT & 3)  # as two bits say them
 
 
-def label_distances(psi: Floats, distance: Distance) -> Floats:
-    """(L, L) distances between the medians psi (L, D); inf where a class has none."""
+def label_distances(psi: NDArray[np.float64], distance: Distance) -> NDArray[np.float64]:
+    """(L, L) distances between the label embeddings psi (L, D); inf where a class has none."""
     known = ~np.any(np.isnan(psi), axis=-1)
     psi = np.where(known[:, None], psi, 0.0)
     if distance == "euclidean":
-        found = np.stack([np.sqrt(((psi - one) ** 2).sum(-1)) for one in psi])
+        between = np.stack([np.sqrt(((psi - row) ** 2).sum(-1)) for row in psi])
     else:
         lengths = np.sqrt((psi**2).sum(-1))
         products = lengths[:, None] * lengths
-        found = np.maximum(1 - psi @ psi.T / np.where(products > 0, products, 1.0), 0.0)
-    return np.where(known[:, None] & known, found, np.inf)
+        between = np.maximum(1 - psi @ psi.T / np.where(products > 0, products, 1.0), 0.0)
+    return np.where(known[:, None] & known, between, np.inf)
 
 
-def closest(values: Floats, nearest: Nearest) -> Floats:
-    """(b, L): the smallest of values (b, m, L) along m, or the median of the smallest five.
+def by_labels(labels: Tensor, between: Tensor, nearest: Nearest) -> Tensor:
+    """d+ and d- by labels: to the present and the absent classes of the same image (eq. 4).
 
-    inf counts as nothing: of fewer than five the median is taken of those there are; of none it
-    is inf.
+    Parameters
+    ----------
+    labels
+        (..., b, m) int8 of m of the classes: at least of those known in some image.
+    between
+        (..., m, L) distances from these classes to all (`label_distances`).
+    nearest
+        The smallest distance, or the median of the five smallest (of fewer where there are fewer).
+
+    Returns
+    -------
+    (2, ..., b, L) distances, inf where there is none. b x m x L of them are looked at.
     """
-    if values.shape[1] == 0:
-        return np.full((len(values), values.shape[2]), np.inf)
-    if nearest == "min":
-        return values.min(1)
-    if values.shape[1] > 5:
-        values = np.partition(values, 4, axis=1)[:, :5]
-    values = np.sort(values, axis=1)
-    count = np.isfinite(values).sum(1)
-    low, high = (
-        np.take_along_axis(values, place[:, None], 1)[:, 0]
-        for place in (np.maximum(count - 1, 0) // 2, count // 2)
-    )
-    return (low + high) / 2
+    (b, m), L = labels.shape[-2:], between.shape[-1]
+    step = max(1, _ENTRIES // max(1, labels[..., :1].numel() * L))
+    closest = []
+    for code in (PRESENT, ABSENT):
+        best = between.new_full((*labels.shape[:-2], b, 1, L), torch.inf)
+        for start in range(0, m, step):
+            known = (labels[..., start : start + step] == code)[..., None]  # (..., b, step, 1)
+            away = between[..., None, start : start + step, :]
+            some = _smallest(torch.where(known, away, torch.inf), nearest)
+            best = _smallest(torch.cat([best, some], -2), nearest)
+        closest.append(_middle(best, nearest))
+    return torch.stack(closest)
 
 
-def from_labels(codes: csr_array, between: Floats, nearest: Nearest) -> Floats:
-    """(2, b, L): d+ and d- by labels, to the present and the absent classes of the same image.
+def by_images(packed: Tensor, near: Tensor, away: Tensor, nearest: Nearest) -> Tensor:
+    """d+ and d- by images: to the neighbours that carry a class as present or absent (eq. 5).
 
-    codes (b, L) of some images;  between (L, L) of `label_distances`. inf where there is none.
+    Parameters
+    ----------
+    packed
+        (..., N, w) labels of all images (`packed_labels`).
+    near
+        (..., b, k) int64 rows of neighbours.
+    away
+        (..., b, k) distances to them, inf where there is no neighbour.
+    nearest
+        As in `by_labels`.
+
+    Returns
+    -------
+    (2, ..., b, 4 w) distances, inf where there is none. The classes end with those that fill the
+    last byte.
     """
-    return np.stack([_to_members(codes, code, between, nearest) for code in (PRESENT, ABSENT)])
+    b, k = near.shape[-2:]
+    rows = near.flatten(-2)[..., None].expand(*near.shape[:-2], b * k, packed.shape[-1])
+    theirs = packed.gather(-2, rows).unflatten(-2, (b, k))
+    shifts = torch.arange(0, 8, 2, dtype=torch.uint8, device=packed.device)
+    codes = ((theirs[..., None] >> shifts) & 3).flatten(-2)  # (..., b, k, 4 w)
+    carried = (torch.where(codes == code, away[..., None], torch.inf) for code in _CODES)
+    return torch.stack([_middle(_smallest(values, nearest), nearest) for values in carried])
 
 
-def _to_members(codes: csr_array, code: int, between: Floats, nearest: Nearest) -> Floats:
-    b, L = codes.shape
-    chosen = codes.data == code
-    members = codes.indices[chosen]
-    counts = np.bincount(np.repeat(np.arange(b), np.diff(codes.indptr))[chosen], minlength=b)
-    starts = np.cumsum(counts) - counts
-    members = np.append(members, L)  # the last, and row L of `between`, stand for "no more"
-    between = np.concatenate([between, np.full((1, L), np.inf)])
-    found = np.empty((b, L))
-    for rows in _groups(counts, L):
-        places = np.arange(counts[rows].max())
-        there = places < counts[rows, None]
-        classes = members[np.where(there, starts[rows, None] + places, len(members) - 1)]
-        found[rows] = closest(between[classes], nearest)
-    return found
+def packed_width(classes: int) -> int:
+    """Bytes that the packed labels of an image take."""
+    return -(-classes // 4)
 
 
-def _groups(counts: NDArray[np.int64], width: int) -> Iterator[NDArray[np.int64]]:
-    """Rows in groups of similar counts, so that rows x largest count x width stays bounded."""
-    order = np.argsort(counts, kind="stable")
-    while len(order):
-        area = np.arange(1, len(order) + 1) * counts[order] * width
-        size = max(1, int(np.searchsorted(area, _ENTRIES, side="right")))
-        yield order[:size]
-        order = order[size:]
-
-
-def from_images(
-    codes: csr_array, index: NDArray[np.int32], distance: Floats, nearest: Nearest
-) -> Floats:
-    """(2, b, L): d+ and d- by images, to the neighbours that carry a class as present or absent.
-
-    codes (N, L) of all images;  index (b, k) of neighbours and distance (b, k) to them. inf where
-    there is none.
-    """
-    L = codes.shape[1]
-    found = np.empty((2, len(index), L))
-    step = max(1, _ENTRIES // max(1, index.shape[1] * L))
-    for start in range(0, len(index), step):
-        near, away = index[start : start + step], distance[start : start + step, :, None]
-        theirs = codes[near.ravel()].toarray().reshape(*near.shape, L)
-        for place, code in enumerate((PRESENT, ABSENT)):
-            values = np.where(theirs == code, away, np.inf)
-            found[place, start : start + step] = closest(values, nearest)
-    return found
+def packed_labels(labels: PartialLabels) -> Tensor:
+    """(N, ceil(L / 4)) uint8: two bits for each label of +1, -1 and 0."""
+    N, L = labels.shape
+    packed = np.zeros((N, packed_width(L)), np.uint8)
+    for start in range(0, N, _ROWS):
+        codes = labels.rows(np.arange(start, min(start + _ROWS, N))).view(np.uint8) & 3
+        codes = np.pad(codes, ((0, 0), (0, -L % 4)))
+        for place in range(4):
+            packed[start : start + _ROWS] |= codes[:, place::4] << (2 * place)
+    return torch.from_numpy(packed)
 
 
 def scaled(distances: Tensor, counted: Tensor, maxima: Maxima) -> Tensor:
-    """d+ and d- (2, ..., b, L), each over its maximum in the image, or over that of both.
+    """d+ and d- (2, ..., b, L), each over its maximum in the image, or both over the larger one.
 
-    Only entries that are `counted` (..., b, L) enter the maxima; a maximum of 0 divides nothing.
+    Source: the text below eq. 8. Only entries that are `counted` (..., b, L) enter the maxima; a
+    maximum of 0 divides nothing.
     """
     top = torch.where(counted, distances, 0.0).amax(-1, keepdim=True)
     if maxima == "joint":
@@ -130,7 +129,7 @@ def scaled(distances: Tensor, counted: Tensor, maxima: Maxima) -> Tensor:
 
 
 def temperatures(distances: Tensor, *, beta: float, gamma: float, form: Form) -> Tensor:
-    """Signed temperatures (..., b, L) of scaled distances d+ and d- (2, ..., b, L).
+    """Signed temperatures (..., b, L) of scaled distances d+ and d- (2, ..., b, L) (eq. 8).
 
     T = exp(beta (1 - d+)) + gamma where d+ < d-, else -exp(beta (1 - d-)) + gamma. "inverse" has
     exp(beta d): near entries get |T| = 1 and far ones a flat loss. |T| is at least 1e-6. A size
@@ -140,6 +139,23 @@ def temperatures(distances: Tensor, *, beta: float, gamma: float, form: Form) ->
     positive = present < absent
     nearer = torch.where(positive, present, absent)
     size = torch.exp(beta * (nearer if form == "inverse" else 1 - nearer))
-    found = torch.where(positive, size, -size) + gamma
-    smallest = torch.where(positive, torch.full_like(found, SMALLEST), -SMALLEST)
-    return torch.where(found.abs() < SMALLEST, smallest, found)
+    T = torch.where(positive, size, -size) + gamma
+    smallest = torch.where(positive, torch.full_like(T, SMALLEST), -SMALLEST)
+    return torch.where(T.abs() < SMALLEST, smallest, T)
+
+
+def _smallest(values: Tensor, nearest: Nearest) -> Tensor:
+    """Of values (..., m, L) along m the smallest, or the smallest five in order."""
+    if nearest == "min":
+        return values.amin(-2, keepdim=True)
+    return values.topk(min(5, values.shape[-2]), dim=-2, largest=False, sorted=True).values
+
+
+def _middle(ordered: Tensor, nearest: Nearest) -> Tensor:
+    """(..., L): the median along m of the finite ones of ordered values (..., m, L)."""
+    if nearest == "min":
+        return ordered.squeeze(-2)
+    count = torch.isfinite(ordered).sum(-2, keepdim=True)
+    low = torch.take_along_dim(ordered, (count - 1).clamp(min=0) // 2, -2)
+    high = torch.take_along_dim(ordered, count // 2, -2)
+    return ((low + high) / 2).squeeze(-2)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from simkit.learn.methods.base import Method, Sizes, make
+from simkit.learn.method import Method, make
+from simkit.learn.task import Sizes
 
 # COCO's training split of the single-positive papers, 2,048 features, maps of 448 pixels.
 COCO = Sizes(images=65_665, classes=80, width=2048, map_side=14)

@@ -13,9 +13,9 @@ from torch import nn
 
 from simkit.errors import BadInput
 from simkit.learn import catalogue
-from simkit.learn.aids import aids
-from simkit.learn.methods.base import Method, Task, spell
+from simkit.learn.method import Method, spell
 from simkit.learn.steps.optim import Settings
+from simkit.learn.task import Task, check_aids
 from simkit.learn.validation import Validation
 
 Run = tuple[Task, Method]
@@ -104,7 +104,7 @@ def _check_method(task: Task, method: Method, fine_tuned: bool) -> None:
             f"{spell(method)} compares views of a picture and is not told which were mirrored top "
             "to bottom; train it on ImageInputs(..., vertical=False)"
         )
-    aids.check(method.name, needs.aids, task.aids)
+    check_aids(method.name, needs.aids, task.aids)
 
 
 def _warn(runs: Sequence[Run], settings: Settings) -> None:

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from simkit.errors import BadInput
 from simkit.learn.machines.devices import plain
-from simkit.learn.methods.base import Method, Task
+from simkit.learn.method import Method
+from simkit.learn.task import Task
 from simkit.learn.trained import evaluating
 
 _WANTED = (

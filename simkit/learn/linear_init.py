@@ -18,9 +18,9 @@ from simkit.learn.feeding.feed import feed_for
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.heads.stack import Begun, Run, Stack
 from simkit.learn.machines.devices import autocast, plain
-from simkit.learn.methods import state as states
-from simkit.learn.methods.base import Task
+from simkit.learn.method import stack_states
 from simkit.learn.steps.optim import Settings
+from simkit.learn.task import Task
 from simkit.learn.trained import evaluating
 
 _BATCH = 64
@@ -79,7 +79,7 @@ def head_first(
         model, state, _ = record.chosen(0, stack, averages)
     again = method.handed_over(state, run[0], chance.of("state", method.name))
     head = model.head
-    return Begun(head.weight.data, head.bias.data, states.stack([again])), curves
+    return Begun(head.weight.data, head.bias.data, stack_states([again])), curves
 
 
 @contextmanager

@@ -19,13 +19,13 @@ from simkit.learn.heads.scoring import of_stack
 from simkit.learn.heads.stack import Part, Stack
 from simkit.learn.machines.devices import on_device, plain
 from simkit.learn.machines.team import Team
-from simkit.learn.methods.base import Batch, Outputs
 from simkit.learn.reached import Reached, Told, after, nobody
 from simkit.learn.record import Record, mean_losses
 from simkit.learn.saved import unfinished as files
 from simkit.learn.steps.averaging import Averages
 from simkit.learn.steps.optimiser import Optimiser
 from simkit.learn.steps.schedules import set_rates
+from simkit.learn.task import Batch, Outputs
 from simkit.learn.validation import Validation
 from simkit.learn.watch import Watch, detached, show_batch, show_epoch
 

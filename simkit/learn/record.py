@@ -18,7 +18,7 @@ from simkit.learn.heads.heads import Model
 from simkit.learn.heads.scoring import of_stack
 from simkit.learn.heads.stack import RunWarning, Stack
 from simkit.learn.machines.team import Team
-from simkit.learn.methods import state as states
+from simkit.learn.method import state_for_prediction
 from simkit.learn.steps.averaging import Averages
 from simkit.learn.steps.optim import Settings
 from simkit.learn.validation import Selection, Validation
@@ -165,7 +165,7 @@ def _scored(stack: Stack, validation: Validation) -> list[float]:
 def _copied(run: int, stack: Stack) -> tuple[Model, nn.Module]:
     model = copy.deepcopy(stack.model(run)).cpu()
     model.precision = "fp32"
-    return model, states.for_prediction(stack.state(run)).cpu()
+    return model, state_for_prediction(stack.state(run)).cpu()
 
 
 def mean_losses(sums: list[Tensor], stack: Stack, images: int) -> Tensor:

@@ -20,13 +20,14 @@ from simkit.learn.heads.stack import Begun, Run, Stack
 from simkit.learn.linear_init import head_first
 from simkit.learn.machines.devices import compiled, device_of, laid_out
 from simkit.learn.machines.team import Team
-from simkit.learn.methods.base import Method, Task
+from simkit.learn.method import Method
 from simkit.learn.reached import told_by
 from simkit.learn.record import Record
 from simkit.learn.saved.provenance import computed_on, histories
 from simkit.learn.saved.unfinished import key_of
 from simkit.learn.steps.averaging import Averages
 from simkit.learn.steps.optim import Settings
+from simkit.learn.task import Task
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from simkit.learn.watch import Watch, Watcher

@@ -18,7 +18,7 @@ from simkit.errors import BadInput
 from simkit.history import History, content_id
 from simkit.learn.heads.heads import Model
 from simkit.learn.machines.devices import device_of
-from simkit.learn.methods.base import Method
+from simkit.learn.method import Method
 
 BATCH = 256  # inputs scored at a time
 

@@ -8,8 +8,8 @@ from typing import Protocol
 from torch import Tensor, nn
 
 from simkit.learn.heads.stack import Part, Stack
-from simkit.learn.methods import state as states
-from simkit.learn.methods.base import Batch, Outputs
+from simkit.learn.method import state_of_run
+from simkit.learn.task import Batch, Outputs
 
 
 class Watcher(Protocol):
@@ -32,7 +32,7 @@ def show_batch(watch: Watch, epoch: int, part: Part, batch: Batch, out: Outputs)
             seen = Batch(batch.index, batch.labels[k], batch.boxes, batch.flips)
             maps = None if out.maps is None else out.maps[k]
             watcher(
-                epoch, seen, Outputs(out.logits[k], maps, out.features), states.view(part.state, k)
+                epoch, seen, Outputs(out.logits[k], maps, out.features), state_of_run(part.state, k)
             )
 
 

@@ -18,7 +18,7 @@ from simkit.files import whole
 
 ROOT = Path(__file__).parents[1]
 # Where the imports of a run start; registries import every file of their package.
-_STARTS = ("study/worker.py", "annotate/schemes", "learn/methods", "learn/aids", "data")
+_STARTS = ("study/worker.py", "annotate/schemes", "learn/methods", "learn/side_info.py", "data")
 
 
 def code_id(parts: Iterable[object] = ()) -> str:

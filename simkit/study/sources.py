@@ -22,8 +22,7 @@ from simkit.data import names as source_names
 from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
 from simkit.embed.backbones import backbone as load_backbone
-from simkit.embed.label_means import LabelMeans
-from simkit.embed.medians import LabelMedians
+from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
@@ -32,10 +31,10 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, places
 from simkit.learn import methods
-from simkit.learn.aids import aids
 from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
 from simkit.learn.feeding.pictures import SizedPictures, sized
 from simkit.learn.methods import Method, Task
+from simkit.learn.side_info import build_aid
 from simkit.progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -333,7 +332,7 @@ def with_features(task: Task, method: Method, features: Callable[[], StudyData])
     task = replace(task, labels=study.readable(task.labels, "train"))
     on_features = replace(task, inputs=study.inputs("train", "pooled"))
     kinds = (kind for kind in method.needs.aids if kind in _OF_FEATURES)
-    built = (aids.built(kind, on_features, method.needs) for kind in kinds)
+    built = (build_aid(kind, on_features, method.needs) for kind in kinds)
     return task.with_aids(*(replace(aid, inputs="") for aid in built))
 
 

@@ -17,7 +17,6 @@ from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
 from simkit.learn.machines.team import Team
 from simkit.learn.methods import Method, Task, spell
@@ -34,6 +33,7 @@ from simkit.learn.metrics import (
     top1,
 )
 from simkit.learn.pointed import middle, pointed
+from simkit.learn.side_info import prepare
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train
 from simkit.learn.validation import Validation

@@ -25,7 +25,6 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.learn import methods
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.catalogue import training_bytes
 from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
 from simkit.learn.heads.scoring import of_trained
@@ -39,6 +38,7 @@ from simkit.learn.metrics import (
     precision_recall,
     present_counts,
 )
+from simkit.learn.side_info import prepare
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train_stack
 from simkit.learn.trained import Trained

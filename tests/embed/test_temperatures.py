@@ -4,16 +4,15 @@ import math
 import numpy as np
 import pytest
 import torch
-from scipy.sparse import csr_array
 
 from simkit.embed import temperatures as place
-from simkit.embed.medians import LabelMedians
+from simkit.embed.label_embeddings import LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.embed.temperatures import (
-    closest,
-    from_images,
-    from_labels,
+    by_images,
+    by_labels,
     label_distances,
+    packed_labels,
     scaled,
     temperatures,
 )
@@ -51,22 +50,27 @@ def test_reference_neighbours_and_medians(vectors, reference_task):
         assert (between[~known] == np.inf).all()
 
 
-@pytest.mark.parametrize(
-    "distance, nearest", list(itertools.product(["euclidean", "cosine"], ["min", "median5"]))
-)
+NEAREST = ["min", "median5"]
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "cosine"])
+@pytest.mark.parametrize("nearest", NEAREST)
 def test_reference_distances(vectors, reference_task, distance, nearest):
-    codes = reference_task.labels.codes
+    codes = torch.from_numpy(vectors["Z"].astype(np.int8))
     near, medians = Neighbours.build(reference_task), LabelMedians.build(reference_task)
-    away = near.distance if distance == "euclidean" else near.cosine
-    labels = from_labels(codes, label_distances(medians.psi, distance), nearest)
-    images = from_images(codes, near.index[:, :10], away[:, :10], nearest)
-    images = np.where(np.isinf(images), 1.0, images)
+    between = torch.from_numpy(label_distances(medians.psi, distance))
+    away = torch.from_numpy((near.distance if distance == "euclidean" else near.cosine)[:, :10])
+    index = torch.from_numpy(near.index[:, :10]).long()
+    labels = by_labels(codes, between, nearest).numpy()
+    images = by_images(packed_labels(reference_task.labels), index, away, nearest).numpy()
+    images = np.where(np.isinf(images), 1.0, images)[..., : codes.shape[1]]
     unknown = vectors["Z"] == 0
     for side, of in enumerate(("pos", "neg")):
-        for kind, found in (("dL", labels), ("dI", images)):
+        for kind, computed in (("dL", labels), ("dI", images)):
             wanted = vectors[f"{distance}_{nearest}_{kind}_{of}"]
             np.testing.assert_array_equal(np.isnan(wanted), ~unknown)
-            np.testing.assert_allclose(found[side][unknown], wanted[unknown], rtol=1e-9, atol=1e-12)
+            ours = computed[side][unknown]
+            np.testing.assert_allclose(ours, wanted[unknown], rtol=1e-9, atol=1e-12)
 
 
 def test_label_distances_are_those_between_medians():
@@ -87,39 +91,42 @@ def test_label_distances_are_those_between_medians():
     ]
 
 
-@pytest.mark.parametrize("m", [0, 1, 2, 4, 5, 6, 9])
-def test_closest_counts_what_is_there(m):
-    values = np.random.default_rng(m).random((4, m, 3))
-    values[np.random.default_rng(m + 1).random(values.shape) < 0.4] = np.inf
-    for nearest in ("min", "median5"):
-        found = closest(values, nearest)
-        for b in range(4):
-            for c in range(3):
-                there = [v for v in values[b, :, c].tolist() if v < np.inf]
-                wanted = slow.agreed(there, nearest)
-                assert found[b, c] == (np.inf if wanted is None else wanted)
-
-
-@pytest.mark.parametrize("entries", [1 << 22, 60, 1])
-def test_blocks_change_nothing(entries, monkeypatch):
-    rng = np.random.default_rng(0)
+def example(seed):
+    """Labels, distances of classes, neighbours and how far these are."""
+    rng = np.random.default_rng(seed)
     Z = rng.choice([-1, 0, 0, 1], (15, 6)).astype(np.int8)
     Z[3] = 0
     between = label_distances(rng.standard_normal((6, 4)), "euclidean")
-    index, away = rng.integers(0, 15, (8, 4), np.int32), rng.random((8, 4))
+    return Z, between, rng.integers(0, 15, (15, 4)), rng.random((15, 4))
+
+
+@pytest.mark.parametrize("entries", [1 << 22, 60, 1])
+@pytest.mark.parametrize("nearest", NEAREST)
+def test_distances_equal_the_slow_loops_whatever_the_blocks(entries, nearest, monkeypatch):
+    Z, between, index, away = example(0)
     monkeypatch.setattr(place, "_ENTRIES", entries)
-    for nearest in ("min", "median5"):
-        labels = from_labels(csr_array(Z), between, nearest)
-        images = from_images(csr_array(Z), index, away, nearest)
-        for side, code in enumerate((1, -1)):
-            for n in range(15):
-                for u in range(6):
-                    d = [between[u, c] for c in range(6) if Z[n, c] == code]
-                    assert labels[side, n, u] == (slow.agreed(d, nearest) if d else np.inf)
-            for n in range(8):
-                for u in range(6):
-                    d = [a for m, a in zip(index[n], away[n], strict=True) if Z[m, u] == code]
-                    assert images[side, n, u] == (slow.agreed(d, nearest) if d else np.inf)
+    labels = by_labels(torch.from_numpy(Z), torch.from_numpy(between), nearest)
+    packed = packed_labels(PartialLabels.of(Z))
+    images = by_images(packed, torch.from_numpy(index), torch.from_numpy(away), nearest)
+    for side, code in enumerate((1, -1)):
+        for n, u in itertools.product(range(15), range(6)):
+            d = [between[u, c] for c in range(6) if Z[n, c] == code]
+            assert labels[side, n, u] == (slow.agreed(d, nearest) if d else np.inf)
+            d = [a for m, a in zip(index[n], away[n], strict=True) if Z[m, u] == code]
+            assert images[side, n, u] == (slow.agreed(d, nearest) if d else np.inf)
+
+
+@pytest.mark.parametrize("nearest", NEAREST)
+def test_runs_lie_side_by_side(nearest):
+    runs = [example(seed) for seed in range(3)]
+    Z, between, index, away = (torch.from_numpy(np.stack(x)) for x in zip(*runs, strict=True))
+    packed = torch.stack([packed_labels(PartialLabels.of(run[0])) for run in runs])
+    labels = by_labels(Z, between, nearest)
+    images = by_images(packed, index, away, nearest)
+    for run in range(3):
+        assert torch.equal(labels[:, run], by_labels(Z[run], between[run], nearest))
+        alone = by_images(packed[run], index[run], away[run], nearest)
+        assert torch.equal(images[:, run], alone)
 
 
 def test_maxima_are_those_of_what_counts():

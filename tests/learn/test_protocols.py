@@ -81,21 +81,15 @@ def test_what_the_user_gives_wins():
     assert (last.select, last.max_drop, last.head_ratio) == ("last", None, 10)
     even = protocol("csl").changed({"schedule": "constant"})
     assert (even.cycle_momentum, even.ema) == (False, 0.9997)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="give epochs before the last one"):
         protocol("soft-exposure").changed({"epochs": 3})
-    assert str(error.value) == (
-        "training: milestones are [10, 20], and training ends with epoch 3; give epochs before the "
-        "last one"
-    )
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"did you mean 'epochs'\?"):
         protocol("csl").changed({"epoch": 3})
-    assert str(error.value) == ("no setting of training is called 'epoch'; did you mean 'epochs'?")
 
 
 def test_an_unknown_protocol_comes_with_the_nearest():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"did you mean 'large-loss'\?"):
         protocol("largeloss")
-    assert str(error.value) == "no protocol is called 'largeloss'; did you mean 'large-loss'?"
 
 
 def test_a_summary_says_what_is_not_usual_as_it_can_be_set():

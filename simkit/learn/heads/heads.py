@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.learn.machines.devices import autocast, plain
-from simkit.learn.methods.base import Outputs
+from simkit.learn.task import Outputs
 
 
 class Head(nn.Module):

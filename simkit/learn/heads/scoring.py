@@ -11,7 +11,7 @@ from torch import Tensor
 
 from simkit.learn.heads.heads import HeadStack, standardised
 from simkit.learn.heads.stack import Part, Stack
-from simkit.learn.methods.base import Outputs
+from simkit.learn.task import Outputs
 from simkit.learn.trained import BATCH, Trained, check_inputs, scores
 
 

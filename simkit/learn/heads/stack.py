@@ -15,10 +15,10 @@ from simkit.chance import Chance
 from simkit.learn.feeding.feed import Fed, Feed
 from simkit.learn.heads.heads import HeadStack, Model, Share, initial
 from simkit.learn.machines.devices import keyed
-from simkit.learn.methods import state as states
-from simkit.learn.methods.base import Batch, Method, Outputs, Task
+from simkit.learn.method import Method, stack_states, state_of_run
 from simkit.learn.steps.optim import Settings
 from simkit.learn.steps.optimiser import joined, without_decay
+from simkit.learn.task import Batch, Outputs, Task
 
 Run = tuple[Task, Method]
 CPU = torch.device("cpu")
@@ -206,7 +206,7 @@ class Stack:
     def state(self, run: int) -> nn.Module:
         """The state of one run, sharing memory with the stack."""
         part, k = self.place[run]
-        return states.view(part.state, k)
+        return state_of_run(part.state, k)
 
 
 def _part(
@@ -225,7 +225,7 @@ def _part(
             dense[task.labels.id] = torch.from_numpy(task.labels.rows(task.rows))
     same = len({task.labels.id for task in tasks}) == 1
     labels = torch.stack([dense[task.labels.id] for task in (tasks[:1] if same else tasks)])
-    state = states.stack(begin, len(tasks)) if begun is None else begun
+    state = stack_states(begin, len(tasks)) if begun is None else begun
     return Part(method, tuple(members), lr, labels, state)
 
 

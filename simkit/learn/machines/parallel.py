@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from simkit.errors import BadInput
 from simkit.learn.machines.team import Team
-from simkit.learn.methods.base import Method, Needs, Outputs, spell
+from simkit.learn.method import Method, spell
+from simkit.learn.task import Needs, Outputs
 
 if TYPE_CHECKING:
     from simkit.learn.heads.stack import Stack

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from simkit.learn.methods.base import Method, Needs, Outputs
+from simkit.learn.method import Method
+from simkit.learn.task import Needs, Outputs
 
 if TYPE_CHECKING:
     from simkit.learn.heads.stack import Stack

@@ -1,20 +1,7 @@
 """Training methods by name: `make("ll-r(delta=0.5)+boostlu(alpha=5)")`."""
 
-from simkit.learn.methods.base import (
-    Around,
-    Batch,
-    Method,
-    Needs,
-    Outputs,
-    Sizes,
-    Task,
-    get,
-    make,
-    names,
-    register,
-    spell,
-)
-from simkit.learn.methods.own_loop import epochs
+from simkit.learn.method import Around, Method, epochs, get, make, names, register, spell
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 
 __all__ = [
     "Task",

@@ -8,26 +8,19 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.methods.base import Batch, Method, Outputs, register
-from simkit.learn.methods.pieces.losses import Epsilon, Reduction, bce, reduce
+from simkit.learn.losses import Epsilon, Reduction, bce, reduce
+from simkit.learn.method import Method, Positive, register
+from simkit.learn.task import Batch, Outputs
 
 
 @dataclass(frozen=True)
 class AssumedNegatives(Method):
     """Unknown labels count as absent, with a weight on what is present: what AN and FE share."""
 
-    pos_weight: float = 1.0
+    pos_weight: Positive = 1.0
     reduction: Reduction = "mean_all"  # sum_classes: Soft Exposure
     epsilon: Epsilon | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.pos_weight > 0:
-            raise BadInput(
-                f"{self.name}: pos_weight is {self.pos_weight}; a number above 0 is expected"
-            )
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT
@@ -42,7 +35,9 @@ class AssumedNegatives(Method):
 class AssumeNegative(AssumedNegatives):
     """Take every unknown label for absent.
 
-    Kim et al. CVPR 2022 print a weight of 0 for assumed negatives, a misprint for 1.
+    The loss is the mean over all labels (..., b, L) of -log p where a label is present and of
+    -log(1 - p) elsewhere. Kim et al. CVPR 2022 print a weight of 0 for assumed negatives, a
+    misprint for 1.
     """
 
     reproduce: Literal["spml", "paper"] | None = None  # paper: exact logs
@@ -51,10 +46,7 @@ class AssumeNegative(AssumedNegatives):
     title: ClassVar[str] = "AN"
     gist: ClassVar[str] = "unknown = absent"
     source: ClassVar[str] = "Cole et al. CVPR 2021, eq. 3; naive AN of Kim et al., CVPR 2022"
-
-    def __post_init__(self) -> None:
-        if self.reproduce == "spml":
-            self._preset(pos_weight=1.0, reduction="mean_all", epsilon="spml")
-        elif self.reproduce == "paper":
-            self._preset(pos_weight=1.0, reduction="mean_all", epsilon=None)
-        super().__post_init__()
+    presets: ClassVar = {
+        "spml": {"pos_weight": 1.0, "reduction": "mean_all", "epsilon": "spml"},
+        "paper": {"pos_weight": 1.0, "reduction": "mean_all", "epsilon": None},
+    }

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from torch import Tensor, nn
 
 from simkit.labels.partial import PRESENT
-from simkit.learn.methods.base import Batch, Method, Outputs, register
-from simkit.learn.methods.pieces.focusing import check_focus, focused
-from simkit.learn.methods.pieces.losses import Reduction, reduce
+from simkit.learn.losses import Reduction, focused, reduce
+from simkit.learn.method import Method, register
+from simkit.learn.task import Batch, Outputs
+from simkit.registry import Range
+
+Gamma = Annotated[float, Range(0, 100)]
+Clip = Annotated[float, Range(0, below=1)]
 
 
 @register
@@ -18,13 +22,14 @@ from simkit.learn.methods.pieces.losses import Reduction, reduce
 class AsymmetricLoss(Method):
     """Take every unknown label for absent, and look away from easy absent ones above all.
 
-    A negative below the probability `clip` has no loss at all. The loss is a sum: a learning rate
-    that suits it is far below that of a mean.
+    A present label (..., b, L) adds -(1 - p)^gamma_pos log p, an absent one
+    -q^gamma_neg log(1 - q) with q = max(p - clip, 0): below the probability `clip` it has no loss
+    at all. The loss is a sum: a learning rate that suits it is far below that of a mean.
     """
 
-    gamma_pos: float = 1.0  # the published class; its training script for COCO has 0
-    gamma_neg: float = 4.0
-    clip: float = 0.05
+    gamma_pos: Gamma = 1.0  # the published class; its training script for COCO has 0
+    gamma_neg: Gamma = 4.0
+    clip: Clip = 0.05
     detach_focus: bool = True  # the published class; its optimised twin differentiates the weight
     reduction: Reduction = "sum"
     epsilon: Literal["csl"] | None = None
@@ -36,14 +41,10 @@ class AsymmetricLoss(Method):
     gist: ClassVar[str] = "unknown = absent, easy ones weigh less"
     alternative: ClassVar = {"gamma_neg": 2.0}
     source: ClassVar[str] = "Ridnik et al. ICCV 2021, eq. 4-7"
-
-    def __post_init__(self) -> None:
-        if self.reproduce == "csl":
-            self._preset(reduction="sum", epsilon="csl")
-        elif self.reproduce == "paper":
-            self._preset(reduction="sum", epsilon=None)
-        super().__post_init__()
-        check_focus(self.name, gamma_pos=self.gamma_pos, gamma_neg=self.gamma_neg, clip=self.clip)
+    presets: ClassVar = {
+        "csl": {"reduction": "sum", "epsilon": "csl"},
+        "paper": {"reduction": "sum", "epsilon": None},
+    }
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = focused(

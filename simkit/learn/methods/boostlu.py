@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.methods.base import Around, Needs, Outputs, Sizes, Task, register
+from simkit.learn.method import Around, maps_of, register
+from simkit.learn.task import Needs, Outputs, Sizes, Task
+from simkit.registry import Range
 
 
 @register
@@ -19,13 +20,14 @@ from simkit.learn.methods.base import Around, Needs, Outputs, Sizes, Task, regis
 class BoostLU(Around):
     """Pass every class map through f(m) = m below beta, alpha m + (1 - alpha) beta above it.
 
-    Works around any method; the paper's own uses are train=False around AN (boost at inference
-    only), around AN, and around LL-R, LL-Ct or LL-Cp. The bias of the 1x1 convolution lies inside
-    the boost, as in the published code. At m = beta the derivative is 1 (the paper's is alpha).
-    Around LL-Cp the classes that stay plain are those of the labels it started with.
+    Maps are (..., b, L, h, w); logits are means of the boosted ones. Works around any method; the
+    paper's own uses are train=False around AN (boost at inference only), around AN, and around
+    LL-R, LL-Ct or LL-Cp. The bias of the 1x1 convolution lies inside the boost, as in the published
+    code. At m = beta the derivative is 1 (the paper's is alpha). Around LL-Cp the classes that stay
+    plain are those of the labels it started with.
     """
 
-    alpha: float = 5.0  # what lies above beta in a map is multiplied by this
+    alpha: Annotated[float, Range(1)] = 5.0  # what lies above beta in a map is multiplied by this
     beta: float = 0.0  # of a map: what lies below it stays
     train: bool = True  # boost in training
     eval: bool = True  # boost in prediction
@@ -39,14 +41,7 @@ class BoostLU(Around):
     alternative: ClassVar = {"alpha": 2.0}
     source: ClassVar[str] = "Kim et al., CVPR 2023, eq. 6-8"
 
-    def __post_init__(self) -> None:
-        if self.reproduce == "cvpr23":
-            self._preset(zero_positive="boost")
-        elif self.reproduce == "paper":
-            self._preset(zero_positive="plain")
-        super().__post_init__()
-        if not self.alpha >= 1:  # the paper asks for more than 1, at which nothing is boosted
-            raise BadInput(f"boostlu: alpha is {self.alpha}; a number of at least 1 is expected")
+    presets: ClassVar = {"cvpr23": {"zero_positive": "boost"}, "paper": {"zero_positive": "plain"}}
 
     @property
     def needs(self) -> Needs:
@@ -70,13 +65,9 @@ class BoostLU(Around):
     def changed(self, out: Outputs, state: nn.Module, *, training: bool) -> Outputs:
         if not (self.train if training else self.eval):
             return out
-        if out.maps is None:
-            raise BadInput(
-                f"method {self.name!r} works on class maps, and the outputs hold none; train it on "
-                'maps (features of kind "maps"), or give Outputs(maps=...)'
-            )
+        maps = maps_of(self, out)
         gain: Tensor | float = self.alpha - 1
         if training and self._masks:
             gain = gain * state.has_positive[..., None, :, None, None]
-        maps = out.maps + gain * torch.relu(out.maps - self.beta)
+        maps = maps + gain * torch.relu(maps - self.beta)
         return Outputs(maps.mean((-2, -1)), maps, out.features)

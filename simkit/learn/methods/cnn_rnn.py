@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.pieces.losses import wide
+from simkit.learn.losses import wide
+from simkit.learn.method import Count, Method, register
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 
 
 @register
@@ -35,20 +35,14 @@ class CNNRNN(Method):
     the score of a class is the highest log-odds it had at a step before "that was all".
     """
 
-    embedding: int = 64  # numbers for a class, as in the source
-    hidden: int = 512  # of the LSTM, as in the source
-    longest: int = 10  # classes named at most, in training and in prediction
+    embedding: Count = 64  # numbers for a class, as in the source
+    hidden: Count = 512  # of the LSTM, as in the source
+    longest: Count = 10  # classes named at most, in training and in prediction
 
     name: ClassVar[str] = "cnn-rnn"
     title: ClassVar[str] = "CNN-RNN"
     gist: ClassVar[str] = "classes one after another"
     source: ClassVar[str] = "Wang et al. CVPR 2016, eq. 3-6"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for key in ("embedding", "hidden", "longest"):
-            if getattr(self, key) < 1:
-                raise BadInput(f"cnn-rnn: {key} is {getattr(self, key)}; at least 1 is expected")
 
     @property
     def needs(self) -> Needs:

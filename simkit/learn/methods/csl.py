@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
-from simkit.learn.aids.prior import ClassPrior
-from simkit.learn.methods.base import Batch, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.pieces.asymmetric import Asymmetric
-from simkit.learn.methods.pieces.losses import reduce, wide
+from simkit.learn.losses import reduce, wide
+from simkit.learn.method import NonNegative, Share, register, sizes_of
+from simkit.learn.methods.p_asl import Asymmetric
+from simkit.learn.side_info import ClassPrior
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Range
 
 # The published code takes eta = .5 for COCO: 5.06 times the mean of the prior that came with it.
 _TIMES_MEAN = 5.0
@@ -38,9 +39,9 @@ class ClassAwareSelective(Asymmetric):
     eta. The union is ignored, and both count the same labels, so they may overlap. prior="none"
     leaves the likelihood alone, top_k=0 the prior.
 
-    eta is a share of images, and the right one depends on the data and on the prior, of which an
-    early or small model makes too much: .5 on COCO, .05 on OpenImages (with K=200 and gammas 1, 2,
-    7). "auto" is 5 times the mean of the estimated prior, as .5 is for COCO's: a class is left out
+    eta is a share of images: .5 on COCO, .05 on OpenImages (with K=200 and gammas 1, 2, 7). The
+    right value depends on the data and on the prior, which an early or small model overestimates.
+    "auto" is 5 times the mean of the estimated prior, as .5 is for COCO's: a class is left out
     that stands far above the others, never more than a fifth of them, and where classes are few or
     alike there may be none. reproduce="csl" has .05 and takes the prior of the published code, a
     mean over all outputs of the temporary training, where the ClassPrior was built here.
@@ -50,35 +51,29 @@ class ClassAwareSelective(Asymmetric):
     has no prior.
     """
 
-    top_k: int = 5  # the published code; the paper has 200 of the 9,600 classes of OpenImages
+    # the published code; the paper has 200 of the 9,600 classes of OpenImages
+    top_k: Annotated[int, Range(0)] = 5
     # "batch": the top_k * b highest of the whole batch, as the published code does.
     top_k_scope: Literal["image", "batch"] = "image"
     # "soft": unknown labels that likelihood leaves weigh exp(-a * prior) instead (appendix B).
     prior: Literal["threshold", "soft", "none"] = "threshold"
     # Unknown labels of classes with a larger prior are left out. auto: 5 times its mean.
-    eta: float | Literal["auto"] = "auto"
-    a: float = 10.0  # how fast weights fall with the prior; for "soft"
+    eta: Share | Literal["auto"] = "auto"
+    a: NonNegative = 10.0  # how fast weights fall with the prior; for "soft"
 
     name: ClassVar[str] = "csl"
     title: ClassVar[str] = "CSL"
     gist: ClassVar[str] = "unknown ignored where likely"
     alternative: ClassVar = {"eta": 0.01}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 4-9"
+    presets: ClassVar = {"csl": {"top_k_scope": "batch"}, "paper": {"top_k_scope": "image"}}
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.top_k >= 0:
-            raise BadInput(f"csl: top_k is {self.top_k}; a whole number from 0 on is expected")
         if self.reproduce and self.eta == "auto":
             object.__setattr__(self, "eta", 0.05)
-        if self.eta != "auto" and not 0 <= self.eta <= 1:
-            raise BadInput(f"csl: eta is {self.eta}; a share of images from 0 to 1 is expected")
-        if not self.a >= 0:
-            raise BadInput(f"csl: a is {self.a}; a number from 0 on is expected")
-        if self.reproduce == "csl":  # where an eta of 0 means no prior
-            self._preset(top_k_scope="batch", prior=self.prior if self.eta else "none")
-        elif self.reproduce == "paper":
-            self._preset(top_k_scope="image")
+        if self.reproduce == "csl" and not self.eta:  # in that code an eta of 0 means no prior
+            self._preset({"prior": "none"})
 
     @property
     def needs(self) -> Needs:
@@ -98,7 +93,7 @@ class ClassAwareSelective(Asymmetric):
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
-        classes = (task if isinstance(task, Sizes) else task.sizes).classes
+        classes = sizes_of(task).classes
         if self.top_k >= classes:
             warnings.warn(
                 f"csl: top_k is {self.top_k} and there are {classes} classes, so every unknown "
@@ -122,7 +117,7 @@ class ClassAwareSelective(Asymmetric):
         return state
 
     def _shares(self, task: Task) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """(L,) prior of each class, 0 where it is blind; and (L,) where it is."""
+        """(L,) prior of each class, 0 where it is blind, and (L,) bool where that is."""
         prior = task.aid(ClassPrior)
         blind = prior.blind(task.labels)
         shares = prior.of(task.labels.classes, running=self.reproduce == "csl")

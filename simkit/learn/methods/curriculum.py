@@ -1,8 +1,7 @@
-"""Curriculum labelling: learn from known labels, then from one's own confident answers too."""
+"""Curriculum labelling: learn from known labels, then from the model's confident answers too."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,14 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
+from simkit.learn.losses import bce, kth_largest, reduce, wide
+from simkit.learn.method import Count, Method, NonNegative, Share, register, scores_of
 from simkit.learn.methods.ignore import warn_without_negatives
 from simkit.learn.methods.partial_bce import few_weigh_more
-from simkit.learn.methods.pieces.kth import kth_largest
-from simkit.learn.methods.pieces.losses import bce, reduce, wide
-from simkit.learn.methods.task import scores_of
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 
 _CLOSED = 2  # no pseudo-label ever: known, or of an image that was not asked about
 
@@ -28,8 +25,8 @@ _CLOSED = 2  # no pseudo-label ever: known, or of an image that was not asked ab
 class Curriculum(Method):
     """Partial BCE; every few epochs the model labels what it finds easy, and learns from that too.
 
-    Pseudo-labels are chosen anew each time, known labels are never changed, and the weight of an
-    image goes by its known and pseudo-labels together.
+    Pseudo-labels (N, L) are chosen anew each time, known labels are never changed, and the weight
+    of an image goes by its known and pseudo-labels together.
 
     threshold: logits of at least `theta` are present, of at most -theta absent.  proportion: the
     `share` of all unknown labels whose logits are farthest from 0, by their sign.  positives:
@@ -40,10 +37,10 @@ class Curriculum(Method):
     """
 
     strategy: Literal["threshold", "proportion", "positives"] = "threshold"
-    theta: float = 2.0  # logits beyond it on either side are sure; for "threshold"
-    share: float = 0.5  # of unknown labels; for "proportion"
+    theta: NonNegative = 2.0  # logits beyond it on either side are sure; for "threshold"
+    share: Share = 0.5  # of unknown labels; for "proportion"
     # Epochs of a round. The paper trains a round to its end; ten epochs then hold five rounds.
-    every: int = 2
+    every: Count = 2
     # The weighting of partial-bce, with the constants of Durand et al.
     alpha: float = -4.45
     beta: float = 5.45  # a label of an image with a share p known weighs alpha p^gamma + beta
@@ -54,15 +51,6 @@ class Curriculum(Method):
     gist: ClassVar[str] = "add confident guesses"
     alternative: ClassVar = {"theta": 1.0}
     source: ClassVar[str] = "Durand et al. CVPR 2019, section 3.3"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.theta < math.inf:
-            raise BadInput(f"curriculum: theta is {self.theta}; a logit of at least 0 is expected")
-        if not 0 <= self.share <= 1:
-            raise BadInput(f"curriculum: share is {self.share}; a share from 0 to 1 is expected")
-        if self.every < 1:
-            raise BadInput(f"curriculum: every is {self.every}; at least 1 epoch is expected")
 
     @property
     def needs(self) -> Needs:
@@ -94,20 +82,20 @@ class Curriculum(Method):
         return state
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        own = state.pseudo.index_select(-2, batch.index)
-        own = torch.where(own == _CLOSED, UNKNOWN, own)
-        labels = torch.where(batch.labels == UNKNOWN, own, batch.labels)
+        pseudo = state.pseudo.index_select(-2, batch.index)
+        pseudo = torch.where(pseudo == _CLOSED, UNKNOWN, pseudo)
+        labels = torch.where(batch.labels == UNKNOWN, pseudo, batch.labels)
         values = bce(out.logits, labels == PRESENT).masked_fill(labels == UNKNOWN, 0.0)
         weight = few_weigh_more(labels, self.alpha, self.beta, self.gamma)
         return reduce(values * weight.to(values.dtype), "mean_all")
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         """Unknown labels that the model has answered itself."""
-        own = state.pseudo.index_select(-2, batch.index)
-        return (batch.labels == UNKNOWN) & (own.abs() == 1)
+        pseudo = state.pseudo.index_select(-2, batch.index)
+        return (batch.labels == UNKNOWN) & (pseudo.abs() == 1)
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        x = wide(scores_of(self.name, scores))
+        x = wide(scores_of(self, scores))
         if epoch % self.every:
             return
         closed = state.pseudo == _CLOSED

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Outputs, register
-from simkit.learn.methods.pieces.losses import Epsilon, bce, entropy, reduce
+from simkit.learn.losses import Epsilon, bce, entropy, reduce
+from simkit.learn.method import Method, NonNegative, register
+from simkit.learn.task import Batch, Outputs
 
 
 @register
@@ -19,10 +19,12 @@ from simkit.learn.methods.pieces.losses import Epsilon, bce, entropy, reduce
 class EntropyMaximisation(Method):
     """Learn from known labels, and stay undecided about unknown ones.
 
-    Known negatives, which the published code cannot take, are learned from.
+    The loss is the mean over all labels (..., b, L) of the cross-entropy of the known ones and of
+    -alpha H(p) of the others, with the entropy H(p) = -p log p - (1 - p) log(1 - p). Known
+    negatives, which the published code cannot take, are learned from.
     """
 
-    alpha: float = 0.1  # COCO and NUS in the published code; VOC has 0.2, CUB 0.01
+    alpha: NonNegative = 0.1  # COCO and NUS in the published code; VOC has 0.2, CUB 0.01
     epsilon: Epsilon | None = None
     # em: logs as in Cole et al.'s code, whence it comes; paper: exact logs
     reproduce: Literal["em", "paper"] | None = None
@@ -32,15 +34,7 @@ class EntropyMaximisation(Method):
     gist: ClassVar[str] = "stay undecided on unknown"
     alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022, entropy-maximisation loss"
-
-    def __post_init__(self) -> None:
-        if self.reproduce == "em":
-            self._preset(epsilon="spml")
-        elif self.reproduce == "paper":
-            self._preset(epsilon=None)
-        super().__post_init__()
-        if self.alpha < 0:
-            raise BadInput(f"em: alpha is {self.alpha}; a number of at least 0 is expected")
+    presets: ClassVar = {"em": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         known = bce(out.logits, batch.labels == PRESENT, self.epsilon)

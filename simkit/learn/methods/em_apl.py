@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.pieces.losses import Epsilon, bce, entropy, reduce, wide
-from simkit.learn.methods.task import scores_of
+from simkit.learn.losses import Epsilon, bce, entropy, reduce, wide
+from simkit.learn.method import Method, NonNegative, Share, register, scores_of
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Range
 
 _OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; none ever: known, or of an image not asked about
 
@@ -24,6 +25,7 @@ _OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; none ever: known, or of an i
 class AsymmetricPseudoLabels(Method):
     """Stay undecided about unknown labels, and settle the least likely ones epoch by epoch.
 
+    The loss of EM, and beta times the cross-entropy against soft pseudo-labels (N, L).
     From the end of epoch `warmup` on, every class gives the same number of its unknown labels, the
     lowest scores first, their present probability as a soft label for good. With `epochs` epochs
     a share of `share` of its unknown labels is settled before the last one; what is settled after
@@ -36,11 +38,11 @@ class AsymmetricPseudoLabels(Method):
     """
 
     # COCO's settings
-    alpha: float = 0.1  # weight of the entropy of what is undecided
-    beta: float = 0.9  # weight of pseudo-labels
+    alpha: NonNegative = 0.1  # weight of the entropy of what is undecided
+    beta: NonNegative = 0.9  # weight of pseudo-labels
     warmup: int = 5  # the first epoch at whose end labels are settled
-    share: float = 0.9  # of the unknown labels of every class
-    epochs: int = 10  # over how many epochs they are spread
+    share: Share = 0.9  # of the unknown labels of every class
+    epochs: Annotated[int, Range(2)] = 10  # over how many epochs they are spread
     epsilon: Epsilon | None = None
     reproduce: Literal["em"] | None = None  # logs as in Cole et al.'s code, whence it comes
 
@@ -49,23 +51,10 @@ class AsymmetricPseudoLabels(Method):
     gist: ClassVar[str] = "undecided, then pseudo-labels"
     alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022"
+    presets: ClassVar = {"em": {"epsilon": "spml"}}
 
     def __post_init__(self) -> None:
-        if self.reproduce == "em":
-            self._preset(epsilon="spml")
         super().__post_init__()
-        for key in ("alpha", "beta"):
-            if not getattr(self, key) >= 0:
-                raise BadInput(
-                    f"em-apl: {key} is {getattr(self, key)}; a number of at least 0 is expected"
-                )
-        if not 0 <= self.share <= 1:
-            raise BadInput(f"em-apl: share is {self.share}; a share from 0 to 1 is expected")
-        if self.epochs < 2:
-            raise BadInput(
-                f"em-apl: epochs is {self.epochs}; at least 2 are expected, for labels that are "
-                "settled after one are learned from in the next"
-            )
         if not 1 <= self.warmup < self.epochs:
             raise BadInput(
                 f"em-apl: warmup is {self.warmup}; an epoch from 1 to {self.epochs - 1}, before "
@@ -124,7 +113,7 @@ class AsymmetricPseudoLabels(Method):
         return (batch.labels == UNKNOWN) & (soft >= 0)
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        scores = scores_of(self.name, scores)
+        scores = scores_of(self, scores)
         if not self.warmup <= epoch <= self.epochs:
             return
         L = scores.shape[-1]

@@ -8,9 +8,10 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from simkit.labels.partial import PRESENT
-from simkit.learn.methods.base import Batch, Outputs, register
-from simkit.learn.methods.pieces.expected import Expecting
-from simkit.learn.methods.pieces.losses import bce, reduce
+from simkit.learn.losses import bce, reduce
+from simkit.learn.method import register
+from simkit.learn.methods.en import Expecting
+from simkit.learn.task import Batch, Outputs
 
 
 @register
@@ -18,7 +19,8 @@ from simkit.learn.methods.pieces.losses import bce, reduce
 class ExpectedPositive(Expecting):
     """Take the unknown labels that are expected to be present for present, the others for absent.
 
-    An ablation in the paper, which finds EN better: what is expected by mistake confirms itself.
+    The loss is the mean cross-entropy over all labels (..., b, L). An ablation in the paper, which
+    finds EN better: labels expected by mistake confirm themselves.
     """
 
     name: ClassVar[str] = "ep"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from simkit.learn.losses import Reduction
+from simkit.learn.method import Positive, register
 from simkit.learn.methods.an import AssumedNegatives
-from simkit.learn.methods.base import register
-from simkit.learn.methods.pieces.losses import Reduction
 
 
 @register
 @dataclass(frozen=True)
 class FullExposure(AssumedNegatives):
-    """Take every unknown label for absent, and count every present one five times.
+    """Take every unknown label for absent, and count every present one five times (eq. 2).
 
     The loss is summed over classes: at the same learning rate it moves L times as far as AN.
     """
 
-    pos_weight: float = 5.0
+    pos_weight: Positive = 5.0
     reduction: Reduction = "sum_classes"
 
     name: ClassVar[str] = "fe"

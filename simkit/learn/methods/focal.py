@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.methods.base import Batch, Method, Outputs, register
-from simkit.learn.methods.pieces.focusing import check_focus, focused
-from simkit.learn.methods.pieces.losses import Reduction, reduce
+from simkit.learn.losses import Reduction, focused, reduce
+from simkit.learn.method import Method, register
+from simkit.learn.methods.asl import Gamma
+from simkit.learn.task import Batch, Outputs
+from simkit.registry import Range
 
 
 @register
@@ -20,11 +21,13 @@ from simkit.learn.methods.pieces.losses import Reduction, reduce
 class Focal(Method):
     """Take every unknown label for absent, and look away from what is well answered.
 
-    The loss is a sum: a learning rate that suits it is far below that of a mean.
+    A label (..., b, L) to whose target the model gives q adds -(1 - q)^gamma log q. The loss is a
+    sum: a learning rate that suits it is far below that of a mean.
     """
 
-    gamma: float = 2.0  # the larger, the less what is well answered counts
-    alpha: float | None = None  # weight of present labels, 1 - alpha of absent; 0.25 in Lin et al.
+    gamma: Gamma = 2.0  # the larger, the less what is well answered counts
+    # weight of present labels, 1 - alpha of absent; 0.25 in Lin et al.
+    alpha: Annotated[float, Range(above=0, below=1)] | None = None
     detach_focus: bool = False  # true: the weight has no gradient of its own
     reduction: Reduction = "sum"
 
@@ -33,14 +36,6 @@ class Focal(Method):
     gist: ClassVar[str] = "unknown = absent, hard ones count more"
     alternative: ClassVar = {"gamma": 1.0}
     source: ClassVar[str] = "Lin et al. ICCV 2017, eq. 4-5"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_focus(self.name, gamma=self.gamma)
-        if self.alpha is not None and not 0 < self.alpha < 1:
-            raise BadInput(
-                f"focal: alpha is {self.alpha}; a weight between 0 and 1, or none, is expected"
-            )
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT

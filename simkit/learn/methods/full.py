@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce
+from simkit.learn.losses import Epsilon, bce, reduce
+from simkit.learn.method import Method, register
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 
 
 @register
@@ -19,8 +20,9 @@ from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce
 class Full(Method):
     """Learn from labels of which every entry of every asked image is known.
 
-    Raises BadInput at the start when an entry is unknown. In a loop of one's own an unknown entry
-    that still comes along counts for nothing.
+    The loss is the mean binary cross-entropy over all labels (..., b, L). Raises BadInput at the
+    start when an entry is unknown. In a loop of your own an unknown entry that still comes along
+    counts for nothing.
     """
 
     epsilon: Epsilon | None = None
@@ -30,13 +32,7 @@ class Full(Method):
     title: ClassVar[str] = "Full labels"
     gist: ClassVar[str] = "all labels known"
     source: ClassVar[str] = "binary cross-entropy; every paper's upper bound"
-
-    def __post_init__(self) -> None:
-        if self.reproduce == "spml":
-            self._preset(epsilon="spml")
-        elif self.reproduce == "paper":
-            self._preset(epsilon=None)
-        super().__post_init__()
+    presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
     @property
     def needs(self) -> Needs:
@@ -45,11 +41,11 @@ class Full(Method):
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
         assert isinstance(task, Task)
-        asked, L = len(task.rows), task.sizes.classes
-        unknown = asked * L - task.labels.codes.nnz
+        entries = len(task.rows) * task.sizes.classes
+        unknown = entries - task.labels.codes.nnz
         if unknown:
             raise BadInput(
-                f"method 'full' needs complete labels, but {unknown} of {asked * L} entries of the "
+                f"method 'full' needs complete labels, but {unknown} of {entries} entries of the "
                 "asked images are unknown; annotate with full-subset, or train 'an' or 'ignore'"
             )
         return state

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task, register
-from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce
+from simkit.learn.losses import Epsilon, bce, reduce
+from simkit.learn.method import Method, register
+from simkit.learn.task import Batch, Outputs, Sizes, Task
 
 
 @register
@@ -19,9 +20,10 @@ from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce
 class Ignore(Method):
     """Learn from what is known and from nothing else.
 
-    Trap: where only positives are known the best answer is "everything is present"; `start` warns
-    of it. The code of Cole et al. stops at a batch without a positive or without a negative; small
-    batches may be so.
+    Binary cross-entropy of the known labels (..., b, L), reduced over all or over these. Trap:
+    where only positives are known the best answer is "everything is present"; `start` warns of it.
+    The code of Cole et al. stops at a batch without a positive or without a negative; small batches
+    may be so.
     """
 
     # mean_all: code of Cole et al.; sum: code of Ben-Baruch et al.; sum_classes: Soft Exposure.
@@ -33,15 +35,11 @@ class Ignore(Method):
     title: ClassVar[str] = "Ignore"
     gist: ClassVar[str] = "unknown left out"
     source: ClassVar[str] = "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al., CVPR 2022"
-
-    def __post_init__(self) -> None:
-        if self.reproduce == "spml":
-            self._preset(reduction="mean_all", epsilon="spml")
-        elif self.reproduce == "csl":
-            self._preset(reduction="sum", epsilon="csl")
-        elif self.reproduce == "paper":
-            self._preset(reduction="mean_all", epsilon=None)
-        super().__post_init__()
+    presets: ClassVar = {
+        "spml": {"reduction": "mean_all", "epsilon": "spml"},
+        "csl": {"reduction": "sum", "epsilon": "csl"},
+        "paper": {"reduction": "mean_all", "epsilon": None},
+    }
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)

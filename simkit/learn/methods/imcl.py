@@ -11,13 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
+from simkit.learn.losses import bce, reduce, wide
+from simkit.learn.method import Count, Method, NonNegative, Positive, features_of, register
 from simkit.learn.methods.ignore import warn_without_negatives
-from simkit.learn.methods.pieces.losses import bce, reduce, wide
-from simkit.learn.methods.pieces.similar import similar
-from simkit.learn.methods.task import features_of
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+
+_RIDGE = 1e-6  # keeps mixtures of nearly equal images solvable
+
+Views = tuple[Tensor, Tensor]
 
 
 @register
@@ -44,34 +46,21 @@ class InteractiveLearning(Method):
     Where only positives are known everything becomes present; `start` warns.
     """
 
-    c: float = 1.0  # COCO; OpenImages: 2
-    alpha: float = 0.5  # COCO; OpenImages: 1
-    alpha_features: float = 0.25  # their say in the choice, beside alpha: COCO; OpenImages: 0.5
-    atoms: int = 3  # images in a mixture at most
-    threshold: float = 1e-3  # a score below this ends the mixture; published: 1e-3 to 1e-20
-    memory: int = 1000  # places in the dictionary; COCO: 10000
+    c: Positive = 1.0  # COCO; OpenImages: 2
+    alpha: Positive = 0.5  # COCO; OpenImages: 1
+    # their say in the choice, beside alpha: COCO; OpenImages: 0.5
+    alpha_features: NonNegative = 0.25
+    atoms: Count = 3  # images in a mixture at most
+    threshold: NonNegative = 1e-3  # a score below this ends the mixture; published: 1e-3 to 1e-20
+    memory: Count = 1000  # places in the dictionary; COCO: 10000
     # The graph's rate over the classifier's: Adam's steps do not shrink with the gradient.
-    ratio: float = 0.1
+    ratio: Positive = 0.1
 
     name: ClassVar[str] = "imcl"
     title: ClassVar[str] = "IMCL"
     gist: ClassVar[str] = "model the missing labels"
     alternative: ClassVar = {"alpha": 0.1}
     source: ClassVar[str] = "Huynh & Elhamifar CVPR 2020"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for key in ("c", "alpha", "ratio"):
-            if not 0 < getattr(self, key) < math.inf:
-                raise BadInput(f"imcl: {key} is {getattr(self, key)}; a number above 0 is expected")
-        for key in ("alpha_features", "threshold"):
-            if not getattr(self, key) >= 0:
-                raise BadInput(
-                    f"imcl: {key} is {getattr(self, key)}; a number of at least 0 is expected"
-                )
-        for key in ("atoms", "memory"):
-            if getattr(self, key) < 1:
-                raise BadInput(f"imcl: {key} is {getattr(self, key)}; at least 1 is expected")
 
     @property
     def needs(self) -> Needs:
@@ -117,7 +106,7 @@ class InteractiveLearning(Method):
         b = x.shape[-2]
         slot = (state.next[..., None] + torch.arange(b, device=x.device)) % M
         for kept, values in (
-            (state.features, features_of(self.name, out)[..., -M:, :]),
+            (state.features, features_of(self, out)[..., -M:, :]),
             (state.predicted, self.answer(x)),
             (state.codes, codes),
         ):
@@ -127,11 +116,11 @@ class InteractiveLearning(Method):
         state.next.copy_((state.next + b) % M)
 
     def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
-        found = super().groups(model, state, lr)
-        for group in found:
+        groups = super().groups(model, state, lr)
+        for group in groups:
             if any(parameter is state.graph for parameter in group["params"]):
                 group |= {"lr": self.ratio * lr, "weight_decay": 0.0}
-        return found
+        return groups
 
     def answer(self, x: Tensor) -> Tensor:
         """a(x): from -1/c to 1, and 0 at 0."""
@@ -148,7 +137,7 @@ class InteractiveLearning(Method):
         graph, predicted = state.graph.to(x.dtype), state.predicted.to(x.dtype)
         with torch.no_grad():
             chosen, weights = similar(
-                (labels, features_of(self.name, out).to(x.dtype)),
+                (labels, features_of(self, out).to(x.dtype)),
                 (self._completed(predicted @ graph, state.codes), state.features.to(x.dtype)),
                 (state.owner >= 0)[..., None, :]
                 & (state.owner[..., None, :] != batch.index[:, None]),
@@ -173,3 +162,73 @@ def _together(task: Task) -> np.ndarray[Any, np.dtype[np.float32]]:
     graph = counts / np.maximum(counts.diagonal(), 1)[:, None]
     np.fill_diagonal(graph, 1)
     return np.ascontiguousarray(graph / graph.sum(0), np.float32)
+
+
+def similar(
+    targets: Views,
+    dictionary: Views,
+    allowed: Tensor,
+    *,
+    say: tuple[float, float],
+    atoms: int,
+    threshold: float,
+) -> tuple[Tensor, Tensor]:
+    """Which of M entries best make up each target, and with what weights in the first view.
+
+    targets (..., b, L) and (..., b, D);  dictionary (..., M, L) and (..., M, D);  allowed
+    (..., b, M) bool;  say: of each view in the choice. Returns indices (..., b, k) and weights
+    (..., b, k), 0 where fewer entries were found; k is `atoms`, at most M.
+
+    One entry after another is the one whose squared correlations with what is left of the target,
+    in both views, are largest; then all weights are fitted again by least squares, each view its
+    own. Correlations count double where both views agree that they are positive, nothing where they
+    disagree. A score of less than `threshold` ends the search. Source: Huynh & Elhamifar CVPR 2020.
+    """
+    say = (say[0] / max(say), say[1] / max(say))
+    views = list(zip(targets, dictionary, strict=True))
+    rest = list(targets)
+    sizes = [t.square().sum(-1)[..., None] * e.square().sum(-1)[..., None, :] for t, e in views]
+    chosen: list[Tensor] = []
+    alive: list[Tensor] = []
+    weights = torch.zeros_like(allowed[..., :0], dtype=targets[0].dtype)
+    for _ in range(min(atoms, allowed.shape[-1])):
+        score = _scores(rest, dictionary, sizes, say).masked_fill(~allowed, -torch.inf)
+        best = score.max(-1)
+        alive.append(best.values >= threshold)  # once below, always below: nothing changes
+        chosen.append(best.indices)
+        allowed = allowed & (
+            torch.arange(score.shape[-1], device=score.device) != best.indices[..., None]
+        )
+        index, live = torch.stack(chosen, -1), torch.stack(alive, -1)
+        for view, (target, entries) in enumerate(views):
+            fitted, rest[view] = _fit(target, entries, index, live)
+            weights = fitted if view == 0 else weights
+    return index, weights
+
+
+def _scores(
+    rest: list[Tensor], dictionary: Views, sizes: list[Tensor], say: tuple[float, float]
+) -> Tensor:
+    """(..., b, M), at most twice the summed say."""
+    total: Tensor | float = 0.0
+    signs: Tensor | float = 0.0
+    for left, entries, size, share in zip(rest, dictionary, sizes, say, strict=True):
+        inner = left @ entries.mT
+        total = total + share * inner.square() / size.clamp(min=1e-12)
+        signs = signs + (share > 0) * inner.sign()
+    return torch.as_tensor(total * signs)
+
+
+def _fit(target: Tensor, entries: Tensor, index: Tensor, live: Tensor) -> tuple[Tensor, Tensor]:
+    """Least-squares weights (..., b, k) of the chosen entries, and what they leave of targets."""
+    b, k = index.shape[-2:]
+    flat = index.flatten(-2)[..., None]
+    places = flat.expand(*flat.shape[:-1], entries.shape[-1])
+    wide = entries.expand(*places.shape[:-2], *entries.shape[-2:])
+    rows = wide.gather(-2, places).unflatten(-2, (b, k)) * live[..., None]
+    gram = rows @ rows.mT
+    ridge = _RIDGE * gram.diagonal(dim1=-2, dim2=-1).sum(-1)[..., None, None] + 1e-12
+    ridge = ridge * torch.eye(k, dtype=gram.dtype, device=gram.device)
+    wanted = rows @ target[..., None]
+    fitted = torch.linalg.solve_ex(gram + ridge, wanted).result.squeeze(-1)
+    return fitted, target - (rows * fitted[..., None]).sum(-2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -13,9 +12,9 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.pieces.losses import reduce, wide
-from simkit.learn.methods.task import features_of
+from simkit.learn.losses import reduce, wide
+from simkit.learn.method import Method, Positive, features_of, register, sizes_of
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 
 
 @register
@@ -25,7 +24,8 @@ class LatentNoise(Method):
 
     The classifier says whether a class is visible, p(v | image). A second linear layer on the same
     features says how likely a visible class is reported, r(1 | v = 1, image), and one that is not,
-    r(1 | v = 0, image); the labels teach their mixture. Predictions are p(v | image), the "visual"
+    r(1 | v = 0, image); the labels teach their mixture, r(1) = r(1 | 1) p + r(1 | 0) (1 - p), by
+    the mean cross-entropy over all labels (..., b, L). Predictions are p(v | image), the "visual"
     rows of the tables.
 
     Reduced to features: the source trains both layers on a whole network. The start is our choice.
@@ -40,7 +40,7 @@ class LatentNoise(Method):
     unknown: Literal["absent", "ignore"] = "absent"  # absent: not reported, as in the source
     reported: float = 0.9  # of what is visible, at the start
     invented: float = 1e-4  # of what is not visible, at the start: far below a rare class's share
-    ratio: float = 0.1  # how fast reports are learned, over the classifier
+    ratio: Positive = 0.1  # how fast reports are learned, over the classifier
 
     name: ClassVar[str] = "latent-noise"
     title: ClassVar[str] = "Latent noise"
@@ -55,8 +55,6 @@ class LatentNoise(Method):
                 f"latent-noise: invented is {self.invented} and reported is {self.reported}; "
                 "probabilities are expected, the first below the second"
             )
-        if not 0 < self.ratio < math.inf:
-            raise BadInput(f"latent-noise: ratio is {self.ratio}; a number above 0 is expected")
 
     @property
     def needs(self) -> Needs:
@@ -71,7 +69,7 @@ class LatentNoise(Method):
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         """The layer of reports: `weight` (2, L, D), `bias` (2, L); first of visible classes."""
         state = super().start(task, chance)
-        sizes = task if isinstance(task, Sizes) else task.sizes
+        sizes = sizes_of(task)
         assert sizes.width is not None
         shares = torch.tensor([self.reported, self.invented], dtype=torch.float64)
         bias = torch.logit(shares).float()[:, None].repeat(1, sizes.classes)
@@ -91,16 +89,16 @@ class LatentNoise(Method):
         return ignored if self.unknown == "ignore" else torch.zeros_like(ignored)
 
     def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
-        found = super().groups(model, state, lr)
-        for group in found:
+        groups = super().groups(model, state, lr)
+        for group in groups:
             if any(parameter is state.weight for parameter in group["params"]):
                 group |= {"lr": self.ratio * lr}
-        return found
+        return groups
 
     def _reports(self, out: Outputs, state: nn.Module) -> tuple[Tensor, Tensor]:
         """Log-probabilities that every class is reported and that it is not, (..., b, L) each."""
         x = wide(out.logits)
-        features = features_of(self.name, out).to(state.weight.dtype)[..., None, :, :]
+        features = features_of(self, out).to(state.weight.dtype)[..., None, :, :]
         r = (features @ state.weight.mT + state.bias[..., None, :]).to(x.dtype)
         seen, unseen = r.unbind(-3)
         visible, hidden = F.logsigmoid(x), F.logsigmoid(-x)

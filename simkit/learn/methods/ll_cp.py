@@ -8,10 +8,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from simkit.learn.methods.base import Batch, Outputs, register
-from simkit.learn.methods.pieces.large_loss import Relative
-from simkit.learn.methods.pieces.losses import wide
-from simkit.learn.methods.pieces.remembered import Remembering
+from simkit.learn.large_loss import Percent, Relative, Remembering
+from simkit.learn.losses import wide
+from simkit.learn.method import register
+from simkit.learn.task import Batch, Outputs
 
 
 @register
@@ -28,7 +28,7 @@ class LargeLossPermanentCorrection(Remembering, Relative):
 
     # Percent of every batch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to
     # 0.5, and 0.005 and 0.01 on OpenImages.
-    delta: float = 0.1
+    delta: Percent = 0.1
     # Which corrections stay: those at the threshold too (code of CVPR 2023), or only those above
     # it (code of CVPR 2022), whose label at the threshold is corrected in the step alone.
     update: Literal[">=", ">"] = ">="
@@ -39,11 +39,11 @@ class LargeLossPermanentCorrection(Remembering, Relative):
     alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 7-9"
     grows: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.reproduce is not None:
-            self._preset(update=">" if self.reproduce == "cvpr22" else ">=")
-        super().__post_init__()
+    presets: ClassVar = {
+        "cvpr22": {"k_of": "batch", "update": ">"},
+        "cvpr23": {"k_of": "batch", "update": ">="},
+        "paper": {"k_of": "unknown", "update": ">="},
+    }
 
     def lasting(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         if self.update == ">=":

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from simkit.learn.methods.base import register
-from simkit.learn.methods.pieces.large_loss import Absolute
-from simkit.learn.methods.pieces.remembered import Remembering
+from simkit.learn.large_loss import Absolute, Remembering
+from simkit.learn.method import register
 
 
 @register

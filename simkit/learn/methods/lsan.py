@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Outputs, register
-from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce, wide
+from simkit.learn.losses import Epsilon, bce, reduce, wide
+from simkit.learn.method import Method, register
+from simkit.learn.task import Batch, Outputs
 
 
 @register
@@ -19,8 +20,9 @@ from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce, wide
 class SmoothedAssumeNegative(Method):
     """Take every unknown label for absent, and no label for quite sure.
 
-    Targets are 1 - epsilon for present and epsilon for all else. On complete labels this is plain
-    label smoothing. What Soft Exposure calls LS is another thing: `ls-constant`.
+    Mean cross-entropy against targets (..., b, L) of 1 - epsilon for present and epsilon for all
+    else. On complete labels this is plain label smoothing. What Soft Exposure calls LS is another
+    thing: `ls-constant`.
     """
 
     epsilon: float = 0.1  # of the targets; Verelst et al. WACV 2023 choose from 0.1 and 0.2
@@ -34,12 +36,12 @@ class SmoothedAssumeNegative(Method):
     gist: ClassVar[str] = "unknown = absent, softened"
     alternative: ClassVar = {"epsilon": 0.2}
     source: ClassVar[str] = "Cole et al. CVPR 2021, assume negative loss with label smoothing"
+    presets: ClassVar = {
+        "spml": {"eps_convention": "whole", "smooth": "all", "log_epsilon": "spml"},
+        "paper": {"eps_convention": "whole", "smooth": "all", "log_epsilon": None},
+    }
 
     def __post_init__(self) -> None:
-        if self.reproduce == "spml":
-            self._preset(eps_convention="whole", smooth="all", log_epsilon="spml")
-        elif self.reproduce == "paper":
-            self._preset(eps_convention="whole", smooth="all", log_epsilon=None)
         super().__post_init__()
         end = 1 if self.eps_convention == "half" else 0.5  # where present and absent meet
         if not 0 <= self.epsilon < end:

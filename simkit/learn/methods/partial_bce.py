@@ -11,10 +11,12 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task, register
+from simkit.learn.losses import Reduction, focused, reduce
+from simkit.learn.method import Method, register, sizes_of
+from simkit.learn.methods.asl import Clip, Gamma
 from simkit.learn.methods.ignore import warn_without_negatives
-from simkit.learn.methods.pieces.focusing import check_focus, focused
-from simkit.learn.methods.pieces.losses import Reduction, reduce
+from simkit.learn.methods.p_asl import Weight
+from simkit.learn.task import Batch, Outputs, Sizes, Task
 
 _REDUCTION = {"durand": "mean_all", "csl": "sum"}
 
@@ -24,10 +26,11 @@ _REDUCTION = {"durand": "mean_all", "csl": "sum"}
 class PartialBCE(Method):
     """Learn from known labels alone; an image with few of them gives each a larger weight.
 
-    durand: alpha * share ** gamma + beta, of the share of classes that are known; mean over all
-    entries. Far below a share of 0.1 the weight hardly grows any more; (alpha, beta, gamma) =
-    (1, 0, -1) is the mean over what is known.  csl: 1 + 1 / (1 + number of known), summed, on the
-    asymmetric losses of that code; as its baseline wCE, without focusing.
+    Cross-entropy of the known labels (..., b, L) times a weight of their image. durand: alpha *
+    share ** gamma + beta, of the share of classes that are known; mean over all entries. Far below
+    a share of 0.1 the weight hardly grows any more; (alpha, beta, gamma) = (1, 0, -1) is the mean
+    over what is known.  csl: 1 + 1 / (1 + number of known), summed, on the asymmetric losses of
+    that code; as its baseline wCE, without focusing.
     """
 
     # The constants of Durand et al.; Soft Exposure does not say which it takes.
@@ -35,11 +38,11 @@ class PartialBCE(Method):
     beta: float = 5.45  # the weight of a label where the share p is known: alpha p^gamma + beta
     gamma: float = 1.0  # the exponent of that share
     normalise: Literal["durand", "csl"] = "durand"
-    gamma_pos: float = 0.0  # focusing, weights and clip as in p-asl
-    gamma_neg: float = 0.0
-    alpha_pos: float = 1.0
-    alpha_neg: float = 1.0
-    clip: float = 0.0
+    gamma_pos: Gamma = 0.0  # focusing, weights and clip as in p-asl
+    gamma_neg: Gamma = 0.0
+    alpha_pos: Weight = 1.0
+    alpha_neg: Weight = 1.0
+    clip: Clip = 0.0
     reduction: Reduction | None = None  # none: mean_all with durand, sum with csl
     epsilon: Literal["csl"] | None = None
     reproduce: Literal["csl", "paper"] | None = None  # paper: Durand et al., exact logs
@@ -49,32 +52,23 @@ class PartialBCE(Method):
     gist: ClassVar[str] = "known labels, reweighted"
     source: ClassVar[str] = "Durand et al. CVPR 2019; wCE of Ben-Baruch et al., CVPR 2022"
 
-    def __post_init__(self) -> None:
-        if self.reproduce == "csl":
-            self._preset(normalise="csl", reduction="sum", epsilon="csl")
-        elif self.reproduce == "paper":
-            self._preset(normalise="durand", reduction="mean_all", epsilon=None)
-        super().__post_init__()
-        check_focus(self.name, gamma_pos=self.gamma_pos, gamma_neg=self.gamma_neg, clip=self.clip)
-        for key in ("alpha_pos", "alpha_neg"):
-            if not 0 <= getattr(self, key) <= 1e6:
-                raise BadInput(
-                    f"partial-bce: {key} is {getattr(self, key)}; "
-                    "a number from 0 to 1,000,000 is expected"
-                )
+    presets: ClassVar = {
+        "csl": {"normalise": "csl", "reduction": "sum", "epsilon": "csl"},
+        "paper": {"normalise": "durand", "reduction": "mean_all", "epsilon": None},
+    }
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
-        self._check_weights((task if isinstance(task, Sizes) else task.sizes).classes)
+        self._check_weights(sizes_of(task).classes)
         warn_without_negatives(self.name, task)
         return state
 
     def _check_weights(self, classes: int) -> None:
         # They rise or fall with the share that is known: the two ends bound them all.
         for known in (1, classes):
-            one = torch.zeros(1, classes, dtype=torch.int8)
-            one[:, :known] = PRESENT
-            weight = self.weights(one).item()
+            labels = torch.zeros(1, classes, dtype=torch.int8)
+            labels[:, :known] = PRESENT
+            weight = self.weights(labels).item()
             if not 0 <= weight <= 1e12:
                 raise BadInput(
                     f"partial-bce: an image with {known} of {classes} labels known would weigh "

@@ -11,12 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.epr import expected_positives
-from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce, wide
-from simkit.learn.methods.pieces.positives import ExpectedCount
+from simkit.learn.losses import Epsilon, bce, reduce, wide
+from simkit.learn.method import Positive, register
+from simkit.learn.methods.epr import ExpectedCount, expected_positives
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 
 _UNSURE = math.log(0.6 / 0.4)  # unknown labels start within these logits of 0
 _SURE = math.log(0.995 / 0.005)  # known ones start here
@@ -38,7 +37,7 @@ class LabelEstimation(ExpectedCount):
     much again.
     """
 
-    ratio: float = 10.0  # how much faster than the classifier the estimator learns
+    ratio: Positive = 10.0  # how much faster than the classifier the estimator learns
     epsilon: Epsilon | None = None
     reproduce: Literal["spml"] | None = None
 
@@ -48,12 +47,7 @@ class LabelEstimation(ExpectedCount):
     alternative: ClassVar = {"ratio": 1.0}
     source: ClassVar[str] = "Cole et al. CVPR 2021, regularised online label estimation"
 
-    def __post_init__(self) -> None:
-        if self.reproduce == "spml":
-            self._preset(epsilon="spml", ratio=10.0)
-        super().__post_init__()
-        if not self.ratio > 0:
-            raise BadInput(f"role: ratio is {self.ratio}; a number above 0 is expected")
+    presets: ClassVar = {"spml": {"epsilon": "spml", "ratio": 10.0}}
 
     @property
     def needs(self) -> Needs:
@@ -74,7 +68,7 @@ class LabelEstimation(ExpectedCount):
         )
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`theta` (N, L): undecided where unknown; `handed_over` makes a second phase's."""
+        """`theta` (N, L): undecided where unknown."""
         state = super().start(task, chance)
         assert isinstance(task, Task)
         keyed = (chance or Chance.seeded(0)).of("label estimator")
@@ -98,34 +92,29 @@ class LabelEstimation(ExpectedCount):
     def handed_over(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
     ) -> nn.Module:
-        """The estimates go on to the second training."""
-        return handed_over(state)
+        """A fresh state from the estimates of the first training.
+
+        For LinearInit: train the head alone, then backbone and head from there with a new
+        optimiser. Estimates are kept within 1e-5 of 0 and 1, as in the published code.
+        """
+        fresh = nn.Module()
+        theta = torch.logit(estimated(state).double(), eps=1e-5)
+        fresh.theta = nn.Parameter(theta.to(state.theta.dtype))
+        fresh.register_buffer("positives", state.positives.clone())
+        return fresh
 
     def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
         """The estimator learns faster, and no weight decay pulls it back to undecided."""
-        found = super().groups(model, state, lr)
-        for group in found:
+        groups = super().groups(model, state, lr)
+        for group in groups:
             if any(parameter is state.theta for parameter in group["params"]):
                 group |= {"lr": self.ratio * lr, "weight_decay": 0.0}
-        return found
+        return groups
 
 
 def estimated(state: nn.Module) -> Tensor:
     """(..., N, L) probability of every label, as the estimator has it."""
     return torch.sigmoid(state.theta.detach())
-
-
-def handed_over(state: nn.Module) -> nn.Module:
-    """A fresh state of ROLE for a second phase of training, from the estimates of the first.
-
-    For LinearInit: train the head alone, then backbone and head from there with a new optimiser.
-    Estimates are kept within 1e-5 of 0 and 1, as in the published code.
-    """
-    fresh = nn.Module()
-    theta = torch.logit(estimated(state).double(), eps=1e-5)
-    fresh.theta = nn.Parameter(theta.to(state.theta.dtype))
-    fresh.register_buffer("positives", state.positives.clone())
-    return fresh
 
 
 def _initial(task: Task, chance: Chance) -> Tensor:

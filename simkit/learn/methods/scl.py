@@ -1,18 +1,29 @@
-"""Spatial consistency loss (SCL)."""
+"""Spatial consistency loss (SCL).
+
+Heat maps hold what the model said of every place of a picture, over crops and mirroring. Regions
+differ from picture to picture; each is resized by two small matrices of weights (rows and columns)
+that are made from its box, so a batch is two products and nothing depends on values.
+"""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
+from simkit.embed.features.features import cache_folder
 from simkit.errors import BadInput
-from simkit.learn.methods.base import Batch, Needs, Outputs, Sizes, Task, register
-from simkit.learn.methods.pieces import heat_maps
-from simkit.learn.methods.pieces.consistency import Consistency
+from simkit.labels.partial import PRESENT
+from simkit.learn.method import Count, maps_of, register
+from simkit.learn.methods.cl import Consistency
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 
 _SIDE = 28  # of heat maps where that of the class maps is not known: twice 14, pictures of 448
 
@@ -22,14 +33,15 @@ _SIDE = 28  # of heat maps where that of the class maps is not known: twice 14, 
 class SpatialConsistencyLoss(Consistency):
     """Hold what the model says of each place of a picture close to what it said of it before.
 
-    Works around any method. A heat map per image and class (`side` by `side`, by default twice the
-    class maps, uint8) remembers what was said of every place through random crops and mirroring;
-    without them a picture is compared with itself, which teaches little. mapped: keep the heat
+    Works around any method. Class maps (..., b, L, h, w), as probabilities, are compared with heat
+    maps H (N, L, side, side) uint8, by default of twice their side: H = mu H + (1 - mu) p in the
+    region that a random crop, perhaps mirrored, shows; without crops a picture is compared with
+    itself, which teaches little. mapped: keep the heat
     maps, 4.1 GB for COCO, in a file of the cache folder instead of memory. Trained models are
     without heat maps. The paper keeps ten classes an image on ImageNet; here all are kept.
     """
 
-    side: int | None = None  # cells of a kept map in each direction; none: by the class maps
+    side: Count | None = None  # cells of a kept map in each direction; none: by the class maps
     mapped: bool = False  # keep the maps in a file, not in memory
 
     name: ClassVar[str] = "scl"
@@ -40,11 +52,6 @@ class SpatialConsistencyLoss(Consistency):
 
     own_needs: ClassVar[Needs] = Needs(maps=True, views=True, labels=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.side is not None and self.side < 1:
-            raise BadInput(f"scl: side is {self.side}; a number of cells from 1 on is expected")
-
     def state_bytes(self, sizes: Sizes) -> int:
         cells = 0 if self.mapped else self._side(sizes) ** 2
         return super().state_bytes(sizes) + sizes.images * sizes.classes * cells
@@ -52,7 +59,7 @@ class SpatialConsistencyLoss(Consistency):
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
         assert isinstance(task, Task)
-        maps = heat_maps.initial_maps(task, self._side(task.sizes), mapped=self.mapped)
+        maps = initial_maps(task, self._side(task.sizes), mapped=self.mapped)
         state.register_buffer("heat", maps)
         state.for_training = ("heat",)
         state.in_file = ("heat",) if self.mapped else ()
@@ -61,23 +68,140 @@ class SpatialConsistencyLoss(Consistency):
     def extra(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         maps = self._maps(out)
         h, w = maps.shape[-2:]
-        kept = heat_maps.before(state.heat, batch, h, w, maps.dtype)
+        kept = before(state.heat, batch, h, w, maps.dtype)
         return self.term(maps.flatten(-3), kept.flatten(-3), state)
 
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
         super().after_batch(batch, out, state)
         said = torch.sigmoid(self._maps(out).detach())
-        changed = heat_maps.after(state.heat, batch, said, self.mu)
+        changed = after(state.heat, batch, said, self.mu)
         state.heat.index_copy_(-4, batch.index, changed)
 
     def _side(self, sizes: Sizes) -> int:
-        known = _SIDE if sizes.map_side is None else 2 * sizes.map_side
-        return known if self.side is None else self.side
+        usual = _SIDE if sizes.map_side is None else 2 * sizes.map_side
+        return usual if self.side is None else self.side
 
     def _maps(self, out: Outputs) -> Tensor:
-        if out.maps is None:
-            raise BadInput(
-                "method 'scl' compares class maps, and the outputs hold none; train it on maps "
-                '(features of kind "maps"), or give Outputs(maps=...)'
-            )
-        return out.maps if out.maps.dtype.itemsize > 2 else out.maps.float()
+        maps = maps_of(self, out)
+        return maps if maps.dtype.itemsize > 2 else maps.float()
+
+
+def initial_maps(task: Task, side: int, *, mapped: bool) -> Tensor:
+    """(N, L, side, side) uint8: 255 everywhere in the classes known to be present, else 0.
+
+    mapped: in a file in the cache folder, which is gone as soon as nobody uses it.
+    """
+    shape = (*task.labels.shape, side, side)
+    maps = _in_file(shape) if mapped else np.zeros(shape, np.uint8)
+    codes = task.labels.codes
+    for image in range(shape[0]):
+        row = slice(codes.indptr[image], codes.indptr[image + 1])
+        maps[image, codes.indices[row][codes.data[row] == PRESENT]] = 255
+    return torch.from_numpy(maps)
+
+
+def before(maps: Tensor, batch: Batch, height: int, width: int, dtype: torch.dtype) -> Tensor:
+    """(..., b, L, height, width) in [0, 1]: of each picture what the batch shows, as it shows it.
+
+    maps (..., N, L, W, W) uint8. The crop's region is mirrored where the picture is and resized
+    (bilinear, half-pixel centres).
+    """
+    W = maps.shape[-1]
+    top, bottom, left, right = regions(batch, W)
+    rows = from_region(top, bottom, W, height, dtype)
+    columns = from_region(left, right, W, width, dtype)
+    columns = _mirrored(columns, batch, -2)
+    kept = maps.index_select(-4, batch.index).to(dtype) / 255
+    return resampled(kept, rows, columns)
+
+
+def after(maps: Tensor, batch: Batch, said: Tensor, mu: float) -> Tensor:
+    """(..., b, L, W, W) uint8: the batch's heat maps, mu times the old and 1 - mu times `said`.
+
+    said (..., b, L, h, w) probabilities. Only the crop's region changes. Rounded half to even:
+    cutting off would draw the maps down with every visit. Changes of `said` below
+    0.5 / 255 / (1 - mu), 0.0098 at 0.8, are lost in the rounding.
+    """
+    W = maps.shape[-1]
+    top, bottom, left, right = regions(batch, W)
+    rows = to_region(top, bottom, W, said.shape[-2], said.dtype)
+    columns = to_region(left, right, W, said.shape[-1], said.dtype)
+    columns = _mirrored(columns, batch, -1)
+    old = maps.index_select(-4, batch.index)
+    new = mu * old + 255 * (1 - mu) * resampled(said, rows, columns)
+    inside = (_within(top, bottom, W)[:, :, None] & _within(left, right, W)[:, None])[:, None]
+    return torch.where(inside, new.round().to(torch.uint8), old)
+
+
+def regions(batch: Batch, side: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """First and one past the last row and column (b,) int64 that each box covers, at least one.
+
+    Without boxes it is the whole picture.
+    """
+    if batch.boxes is None:
+        first = torch.zeros_like(batch.index)
+        return first, first + side, first, first + side
+    y0, x0, y1, x1 = (batch.boxes.double() * side).round().long().unbind(-1)
+    top, left = y0.clamp(0, side - 1), x0.clamp(0, side - 1)
+    bottom, right = y1.clamp(max=side), x1.clamp(max=side)
+    return top, torch.maximum(bottom, top + 1), left, torch.maximum(right, left + 1)
+
+
+def from_region(first: Tensor, last: Tensor, side: int, size: int, dtype: torch.dtype) -> Tensor:
+    """(b, size, side): weights that resize cells first..last of `side` cells to `size` cells."""
+    cells = (last - first)[:, None]
+    to = torch.arange(size, device=first.device)
+    place = ((to + 0.5) * cells.double() / size - 0.5).clamp(min=0)
+    place = torch.minimum(place, cells - 1.0) + first[:, None]
+    return _hats(place, side).to(dtype)
+
+
+def to_region(first: Tensor, last: Tensor, side: int, size: int, dtype: torch.dtype) -> Tensor:
+    """(b, side, size): weights that resize `size` cells to cells first..last of `side`.
+
+    The other rows, of cells outside of the region, are of no use.
+    """
+    cells = (last - first)[:, None]
+    to = torch.arange(side, device=first.device) - first[:, None]
+    place = ((to + 0.5) * size / cells.double() - 0.5).clamp(0, size - 1)
+    return _hats(place, size).to(dtype)
+
+
+def resampled(values: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """values (..., b, L, h, w) to (..., b, L, H, W) by rows (b, H, h) and columns (b, W, w)."""
+    with torch.autocast(values.device.type, enabled=False):
+        for weights in (columns, rows):  # the last dimension first; each round turns the maps
+            flat = values.flatten(-3, -2) @ weights.mT
+            values = flat.unflatten(-2, values.shape[-3:-1]).mT
+    return values
+
+
+def _hats(place: Tensor, size: int) -> Tensor:
+    """(..., n) places among `size` cells to (..., n, size) weights of the two nearest cells."""
+    cell = torch.arange(size, device=place.device)
+    return (1 - (place[..., None] - cell).abs()).clamp(min=0)
+
+
+def _within(first: Tensor, last: Tensor, side: int) -> Tensor:
+    cell = torch.arange(side, device=first.device)
+    return (cell >= first[:, None]) & (cell < last[:, None])
+
+
+def _mirrored(weights: Tensor, batch: Batch, dim: int) -> Tensor:
+    if batch.flips is None:
+        return weights
+    return torch.where(batch.flips[:, None, None], weights.flip(dim), weights)
+
+
+def _in_file(shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    folder = cache_folder() / "heat-maps"
+    folder.mkdir(parents=True, exist_ok=True)
+    needed, free = int(np.prod(shape)), shutil.disk_usage(folder).free
+    if needed > free:
+        raise BadInput(
+            f"the heat maps take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB left; "
+            "make room, or set SIMKIT_CACHE to a folder with more"
+        )
+    # Temporary to the system: it disappears with its last user, even if that one is killed.
+    with tempfile.TemporaryFile(dir=folder) as file:
+        return np.memmap(file, np.uint8, "w+", shape=shape)

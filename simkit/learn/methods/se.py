@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from simkit.embed.medians import LabelMedians
+from simkit.embed.label_embeddings import LabelMedians
 from simkit.embed.neighbours import Neighbours
-from simkit.learn.methods.base import register
-from simkit.learn.methods.pieces.exposure import Exposure
+from simkit.learn.exposure import Exposure
+from simkit.learn.method import Count, register
 
 
 @register
@@ -20,16 +20,15 @@ from simkit.learn.methods.pieces.exposure import Exposure
 class SoftExposure(Exposure):
     """Take unknown labels for what the nearest known label is; the nearer, the less they count.
 
-    Near are similar classes in the same image, and the same class in similar images. As printed,
-    the nearer a label is to something known the flatter is its loss: at a distance of 0 it is all
-    but ignored, and the farthest get the full loss of a known label. Trap: where hardly any
-    label says "absent" nearly every unknown one becomes a soft positive.
+    Near are similar classes in the same image, and the same class in similar images: d+ and d-
+    (..., b, L) are the smaller of the two distances (eq. 6-7). As printed, the nearer a label is to
+    something known the flatter is its loss: at a distance of 0 it is all but ignored, and the
+    farthest get the full loss of a known label. Trap: where hardly any label says "absent" nearly
+    every unknown one becomes a soft positive.
     """
 
     psi: Literal["median", "mean"] = "median"  # of a class's features; a mean did worse there
-    k: int = 10  # neighbouring images; with fewer than 5 SE comes near SE-L
-    # Of more than a million images nearly all neighbours are found, or, with exact, all.
-    search: Literal["auto", "exact"] = "auto"
+    k: Count = 10  # neighbouring images; with fewer than 5 SE comes near SE-L
 
     name: ClassVar[str] = "se"
     title: ClassVar[str] = "SE"
@@ -47,5 +46,5 @@ class SoftExposure(Exposure):
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
         assert labels is not None and images is not None
         images = torch.where(torch.isinf(images), 1.0, images)  # no neighbour says anything
-        found = torch.minimum(labels, images)
-        return found, torch.zeros_like(found[0], dtype=torch.bool)
+        nearer = torch.minimum(labels, images)
+        return nearer, torch.zeros_like(nearer[0], dtype=torch.bool)

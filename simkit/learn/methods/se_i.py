@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from simkit.embed.neighbours import Neighbours
-from simkit.learn.methods.base import register
-from simkit.learn.methods.pieces.exposure import Exposure
+from simkit.learn.exposure import Exposure
+from simkit.learn.method import Count, register
 
 
 @register
@@ -19,13 +19,12 @@ from simkit.learn.methods.pieces.exposure import Exposure
 class SoftExposureByImages(Exposure):
     """SE by similar images alone: as the class is in the nearest image; the nearer, the less.
 
-    A distance is 1 where no neighbour says anything. Trap: where hardly any label says
+    d+ and d- (..., b, L) are the distances of eq. 5; one is 1 where no neighbour says anything.
+    Trap: where hardly any label says
     "absent" nearly every label that a neighbour covers becomes a soft positive.
     """
 
-    k: int = 10  # neighbouring images; with fewer than 5 SE-I comes near Ignore
-    # Of more than a million images nearly all neighbours are found, or, with exact, all.
-    search: Literal["auto", "exact"] = "auto"
+    k: Count = 10  # neighbouring images; with fewer than 5 SE-I comes near Ignore
     # What becomes of a label on which no neighbour says anything: by eq. 8 a hard negative; the
     # paper's results, near to those of NE, say that it is ignored.
     uncovered: Literal["ignore", "negative"] = "ignore"
@@ -34,7 +33,7 @@ class SoftExposureByImages(Exposure):
     title: ClassVar[str] = "SE-I"
     gist: ClassVar[str] = "near known images count more"
     alternative: ClassVar = {"beta": 1.0}
-    source: ClassVar[str] = "Soft Exposure, eq. 6-8"
+    source: ClassVar[str] = "Soft Exposure, eq. 3, 5, 8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)
     traps: ClassVar[Mapping[str, str]] = {
         "nothing": "no neighbour says anything of an unknown label",

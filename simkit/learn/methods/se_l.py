@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from simkit.embed.medians import LabelMedians
-from simkit.learn.methods.base import register
-from simkit.learn.methods.pieces.exposure import Exposure
+from simkit.embed.label_embeddings import LabelMedians
+from simkit.learn.exposure import Exposure
+from simkit.learn.method import register
 
 
 @register
@@ -19,9 +19,9 @@ from simkit.learn.methods.pieces.exposure import Exposure
 class SoftExposureByLabels(Exposure):
     """SE by the known classes of the image alone: as the nearest class; the nearer, the less.
 
-    Ignored are all unknown labels of an image in which nothing is known to be present, or nothing
-    to be absent, and classes that are known to be present nowhere. Trap: where no label says
-    "absent" it is Ignore.
+    d+ and d- (..., b, L) are the distances of eq. 4. Ignored are all unknown labels of an image in
+    which nothing is known to be present, or nothing to be absent, and classes that are known to be
+    present nowhere. Trap: where no label says "absent" it is Ignore.
     """
 
     psi: Literal["median", "mean"] = "median"  # of a class's features; a mean did worse there
@@ -30,7 +30,7 @@ class SoftExposureByLabels(Exposure):
     title: ClassVar[str] = "SE-L"
     gist: ClassVar[str] = "near known classes count more"
     alternative: ClassVar = {"beta": 1.0}
-    source: ClassVar[str] = "Soft Exposure, eq. 3-5"
+    source: ClassVar[str] = "Soft Exposure, eq. 3, 4, 8"
     aids: ClassVar[tuple[type, ...]] = (LabelMedians,)
     traps: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task, register
-from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce
+from simkit.learn.losses import Epsilon, bce, reduce
+from simkit.learn.method import Method, register, sizes_of
+from simkit.learn.task import Batch, Outputs, Sizes, Task
 
 
 @register
@@ -20,7 +21,8 @@ from simkit.learn.methods.pieces.losses import Epsilon, bce, reduce
 class WeakAssumeNegative(Method):
     """Take every unknown label for absent, at a weight of 1 / (L - 1).
 
-    All assumed negatives of an image with one known positive weigh as much as that positive.
+    All assumed negatives of an image with one known positive weigh as much as that positive. The
+    loss is the mean over all labels (..., b, L).
     """
 
     # The published code knows no known negatives, and would give them the small weight as well.
@@ -33,16 +35,13 @@ class WeakAssumeNegative(Method):
     title: ClassVar[str] = "WAN"
     gist: ClassVar[str] = "unknown = absent, weigh less"
     source: ClassVar[str] = "Cole et al. CVPR 2021, weak assume negative loss"
-
-    def __post_init__(self) -> None:
-        if self.reproduce == "spml":
-            self._preset(weight_known_negatives=True, epsilon="spml")
-        elif self.reproduce == "paper":
-            self._preset(weight_known_negatives=False, epsilon=None)
-        super().__post_init__()
+    presets: ClassVar = {
+        "spml": {"weight_known_negatives": True, "epsilon": "spml"},
+        "paper": {"weight_known_negatives": False, "epsilon": None},
+    }
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        classes = (task if isinstance(task, Sizes) else task.sizes).classes
+        classes = sizes_of(task).classes
         if classes < 2:
             raise BadInput(
                 f"wan: its weight is 1 / (classes - 1), and there are {classes} classes; "

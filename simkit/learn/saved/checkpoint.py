@@ -20,7 +20,7 @@ from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.history import History
 from simkit.learn.heads.heads import Head, Model
-from simkit.learn.methods.base import Around, Method, make, spell
+from simkit.learn.method import Around, Method, make, spell
 from simkit.learn.trained import Trained
 
 _FORM = "simkit model 1"

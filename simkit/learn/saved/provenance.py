@@ -11,7 +11,7 @@ from torch import nn
 from simkit.embed.networks.base import Backbone
 from simkit.history import History, content_id, versions
 from simkit.learn.heads.stack import Run
-from simkit.learn.methods.base import spell
+from simkit.learn.method import spell
 from simkit.learn.steps.optim import Settings
 from simkit.learn.validation import Validation
 

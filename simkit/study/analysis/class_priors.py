@@ -15,10 +15,8 @@ from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.partial import ABSENT, PRESENT
 from simkit.labels.truth import Truth
-from simkit.learn.aids.means import mean_probability
-from simkit.learn.aids.prepare import prepare
-from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
+from simkit.learn.side_info import ClassPrior, mean_probability, prepare
 from simkit.learn.train import train
 from simkit.study.analysis.checks import by_name, count, counts, indices, listed
 from simkit.study.analysis.learning import kinds, recorded, selections, unknown_labels

@@ -16,9 +16,9 @@ from scipy.stats import studentized_range
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
+from simkit.learn.side_info import prepare
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train_stack
 from simkit.study.analysis import checks, selection

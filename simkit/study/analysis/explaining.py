@@ -18,9 +18,9 @@ from simkit.data import Dataset
 from simkit.embed.backbones import backbone
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.heads.heads import Model
 from simkit.learn.methods import Method, Task, make
+from simkit.learn.side_info import prepare
 from simkit.learn.train import Watcher, train
 from simkit.learn.trained import BATCH, Trained, check_maps, evaluating
 from simkit.study.analysis import checks

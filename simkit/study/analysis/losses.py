@@ -21,10 +21,10 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.method import stack_states
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
-from simkit.learn.methods.state import stack
+from simkit.learn.side_info import prepare
 from simkit.learn.steps.optim import Settings
 from simkit.learn.steps.optimiser import Optimiser
 from simkit.study.analysis import checks
@@ -174,7 +174,7 @@ def _followed(
     maps = logits[..., None, None] + torch.linspace(0, _PEAK, L)[:, None, None] * _QUARTER
     pooled = torch.from_numpy(np.asarray(task.inputs.values)).mean((-2, -1))
     codes = torch.from_numpy(task.labels.rows(np.arange(N)))
-    state = stack([method.start(task, Chance.seeded(0))] * len(points))
+    state = stack_states([method.start(task, Chance.seeded(0))] * len(points))
     optimiser = _optimiser(method, state)
     batches = torch.arange(N).split(scene.batch)
 

@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import torch
 
-from simkit.learn.methods.pieces.large_loss import Relative, kept_share
-from simkit.learn.methods.pieces.remembered import unpack
+from simkit.learn.large_loss import Relative, kept_share, unpack
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-12}

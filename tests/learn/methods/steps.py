@@ -4,8 +4,8 @@ import numpy as np
 import torch
 
 from simkit.labels.partial import PartialLabels
+from simkit.learn.method import Method
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
-from simkit.learn.methods.base import Method
 
 
 def batch_of(codes, index=None) -> Batch:

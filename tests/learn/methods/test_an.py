@@ -31,9 +31,8 @@ def test_reproduce_sets_what_the_code_had():
 
 
 def test_pos_weight_must_be_positive():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="a number above 0 is expected"):
         make("an(pos_weight=0)")
-    assert str(error.value) == "an: pos_weight is 0.0; a number above 0 is expected"
 
 
 def test_reference_vectors(golden):

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 import torch
 
+from simkit.learn.method import state_size
 from simkit.learn.methods import Outputs, Task, make
-from simkit.learn.methods.state import size_in_bytes
+from simkit.learn.methods.cl import distances
 from tests.learn.methods.steps import batch_of, started
 from tests.reference import consistency as slow
 from tests.reference.methods import assume_negative
@@ -53,7 +54,7 @@ def test_scores_are_kept_once():
         more = 8 if shared else 8 + 9 * 8  # its epoch, and nine scores
         assert around.state_bytes(sizes) - alone.state_bytes(sizes) == more
         state = around.start(Task(Z))
-        assert size_in_bytes(state) == around.state_bytes(sizes)
+        assert state_size(state) == around.state_bytes(sizes)
         assert hasattr(state, "scores") != shared
 
 
@@ -87,3 +88,28 @@ def test_reference_epochs(golden, inner):
             np.testing.assert_allclose(x.grad[0], g["cl_grad_per_image"][e, i], **CLOSE)
         around.after_batch(batch_of(codes), plain(logits[e]), state)
         around.after_epoch(e + 1, None, state)
+
+
+@pytest.mark.parametrize("kind", ["l1", "l2", "jsd"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_distances_and_their_gradients(kind, dtype):
+    logits = torch.tensor([-100.0, -30, -1, 0, 0.3, 2, 30, 100], dtype=dtype)
+    before = torch.tensor([0.0, 0.2, 0.7, 1.0], dtype=dtype)
+    x = logits[:, None].expand(8, 4).contiguous().requires_grad_()
+    found = distances(x, before.expand(8, 4), kind)
+    wanted = [[slow.distance(a, b, kind) for b in before.tolist()] for a in logits.tolist()]
+    close = {"rtol": 1e-9, "atol": 1e-12} if dtype == torch.float64 else {"atol": 2e-7}
+    np.testing.assert_allclose(found.detach(), wanted, **close)
+    found.sum().backward()
+    h = 1e-5
+    for i, a in enumerate(logits.tolist()):
+        for j, b in enumerate(before.tolist()):
+            up, down = (slow.distance(a + d, b, kind) for d in (h, -h))
+            np.testing.assert_allclose(x.grad[i, j], (up - down) / (2 * h), atol=1e-5)
+
+
+def test_the_same_answer_is_no_distance_away():
+    logits = torch.linspace(-5, 5, 11)
+    for kind in ("l1", "l2", "jsd"):
+        found = distances(logits, torch.sigmoid(logits), kind)
+        torch.testing.assert_close(found, torch.zeros(11), atol=1e-6, rtol=0)

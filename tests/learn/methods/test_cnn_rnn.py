@@ -5,7 +5,6 @@ import pytest
 import torch
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.learn.methods import Task, make
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain
 
@@ -101,9 +100,3 @@ def test_the_start_is_keyed():
     one, same, other = (make(SPEC).start(Task(Z), Chance.seeded(s)) for s in (1, 1, 2))
     assert torch.equal(one.weight, same.weight) and not torch.equal(one.weight, other.weight)
     assert one.weight.abs().max() <= 1 / math.sqrt(6)
-
-
-def test_sizes_are_at_least_one():
-    with pytest.raises(BadInput) as error:
-        make("cnn-rnn(hidden=0)")
-    assert str(error.value) == "cnn-rnn: hidden is 0; at least 1 is expected"

@@ -1,6 +1,7 @@
 """What every method promises; a new one is covered as soon as its file is there."""
 
 import copy
+import re
 import warnings
 
 import numpy as np
@@ -11,9 +12,9 @@ from safetensors.torch import load, save
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn import methods
-from simkit.learn.aids.prepare import prepare
+from simkit.learn.method import stack_states, state_of_run, state_size
 from simkit.learn.methods import Outputs, Sizes, get, make, names, spell
-from simkit.learn.methods.state import size_in_bytes, stack, view
+from simkit.learn.side_info import prepare
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.trained import Trained
@@ -50,7 +51,7 @@ def test_stacked_runs_equal_separate_runs(spec):
     tasks = [task_for(spec, seed) for seed in range(3)]
     codes = [task.labels.rows(np.arange(N)) for task in tasks]
     alone = [quietly(method, task) for task in tasks]
-    together = stack([quietly(method, task) for task in tasks])
+    together = stack_states([quietly(method, task) for task in tasks])
     for epoch in (1, 2, 3):
         for index in zoo.order(epoch).split(B):
             singles = [outputs(10 * epoch + r, index=index) for r in range(3)]
@@ -83,7 +84,7 @@ def test_stacked_runs_equal_separate_runs(spec):
             end_epoch(method, alone[r], epoch, ends[r])
         end_epoch(method, together, epoch, torch.stack(ends))
     for r in range(3):
-        inside = tensors(view(together, r))
+        inside = tensors(state_of_run(together, r))
         assert inside.keys() == tensors(alone[r]).keys()
         for key, value in tensors(alone[r]).items():
             torch.testing.assert_close(inside[key], value, **near)
@@ -204,7 +205,7 @@ def test_images_nobody_asked_about_change_nothing(spec):
 @every
 def test_the_state_is_as_large_as_declared(spec):
     method, task, _, state = ready(spec)
-    assert size_in_bytes(state) == method.state_bytes(task.sizes)
+    assert state_size(state) == method.state_bytes(task.sizes)
     learned = sum(4 * parameter.numel() for parameter in state.parameters())
     assert method.learned_bytes(task.sizes) == learned
 
@@ -220,6 +221,44 @@ def test_what_is_missing_at_the_start_is_said(spec):
         match=r"needs the whole label matrix|reads pooled feat|which this|cannot be estimated",
     ):
         method.start(sizes, None)
+
+
+@every
+def test_what_a_loop_leaves_out_is_said(spec):
+    """Class maps, pooled features and scores at the end of an epoch, for methods that read them."""
+    method, _, codes, state = ready(spec)
+    batch, bare = batch_of(codes, torch.arange(N)), Outputs(torch.zeros(N, L))
+    if method.needs.maps or method.needs.features:
+        with pytest.raises(BadInput, match=r"class maps|pooled features.*give Outputs"):
+            method.loss(batch, bare, state)
+            method.predict(bare, state)
+    if method.needs.epoch_scores:
+        with pytest.raises(BadInput, match=r"scores of all images.*give epochs"):
+            method.after_epoch(1, None, state)
+
+
+IMPOSSIBLE = """
+    an(pos_weight=0) an+boostlu(alpha=0.5) an+cl(distance=l3) an+cl(weight=-1) an+scl(mu=1.5)
+    an+scl(side=0) an+scl(warmup=-1) asl(clip=1) asl(gamma_neg=-1) asl(gamma_pos=101)
+    cnn-rnn(hidden=0) csl(a=-1) csl(alpha_pos=-1) csl(eta=5) csl(gamma_neg=101) csl(top_k=-1)
+    curriculum(every=0) curriculum(share=2) curriculum(theta=-1) em(alpha=-1) em-apl(alpha=-1)
+    em-apl(beta=-1) em-apl(epochs=1) em-apl(share=1.5) em-apl(warmup=10) en(expected=0) ep(mu=1)
+    epr(expected=much) fe(pos_weight=-1) focal(alpha=1) focal(gamma=-1) focal(gamma=1000)
+    imcl(atoms=0) imcl(c=0) imcl(threshold=-1) latent-noise(invented=0.95) latent-noise(ratio=0)
+    ll-ct(delta=100.5) ll-cp(k_of=all) ll-r(delta=-1) ll-r-abs(delta=-1)
+    ll-r-abs(min_threshold=-1) ll-r-abs(r0=-1) ls-constant(pos_weight=0)
+    ls-constant(temperature=0) lsan(epsilon=0.5) p-asl(alpha_neg=2e6) p-asl(clip=1)
+    p-asl(gamma_unknown=-1) partial-bce(alpha_pos=-1) partial-bce(clip=1)
+    partial-bce(gamma_pos=101) role(expected=0) role(ratio=-1) se(beta=-1) se(distance=l1)
+    se(pos_weight=0) se-i(k=0) se-l(gamma=-0.1) se-l(k=3)
+"""
+
+
+@pytest.mark.parametrize("spec", IMPOSSIBLE.split())
+def test_impossible_settings_are_refused_by_name(spec):
+    name, key = re.search(r"([a-z-]+)\((\w+)=", spec).groups()
+    with pytest.raises(BadInput, match=rf"{name}.*\b{key}\b"):
+        make(spec)
 
 
 @every

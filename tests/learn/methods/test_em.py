@@ -24,9 +24,8 @@ def test_unknown_logits_are_drawn_to_zero():
 
 
 def test_alpha_is_not_negative():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="a number of at least 0 is expected"):
         make("em(alpha=-1)")
-    assert str(error.value) == "em: alpha is -1.0; a number of at least 0 is expected"
 
 
 def test_reference_vectors(golden):

@@ -2,9 +2,18 @@ import numpy as np
 import pytest
 import torch
 
+from simkit import methods, schemes
+from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
-from simkit.learn.methods import Sizes, make
-from simkit.learn.methods.epr import expected_positives
+from simkit.history import History
+from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.methods import Sizes, Task, make
+from simkit.learn.methods.epr import expected_positives, positives_per_image
+from simkit.learn.steps.optim import Settings
+from simkit.learn.train import train, train_stack
 from tests.learn.methods.elementwise import agrees, cases
 from tests.learn.methods.steps import loss_and_gradient, started
 from tests.reference import methods as slow
@@ -37,12 +46,6 @@ def test_the_batch_counts_as_one():
     assert loss_and_gradient(method, state, Z[:1], x[:1])[0] == pytest.approx((2 / 4) ** 2)
 
 
-def test_expected_must_be_positive():
-    with pytest.raises(BadInput) as error:
-        make("epr(expected=0)")
-    assert str(error.value) == "epr: expected is 0.0; a number of positives above 0 is expected"
-
-
 def test_reference_vectors(golden):
     g = np.load(golden / "an_family.npz")
     for case in ("c0", "c1", "c3"):
@@ -57,8 +60,115 @@ def test_reference_vectors(golden):
 
 def test_more_positives_than_classes_are_refused():
     make("epr(expected=2)").start(Sizes(images=4, classes=2))
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="give at most as many"):
         make("epr(expected=2.9)").start(Sizes(images=4, classes=2))
-    assert str(error.value) == (
-        "epr: expected is 2.9 positives in an image, and there are 2 classes; give at most as many"
-    )
+
+
+EXPECTING = ("epr", "role", "en", "ep")
+N, L = 2000, 12
+TRUTH = Truth.of(np.random.default_rng(0).random((N, L)) < np.linspace(0.02, 0.5, L))
+MEAN = TRUTH.present.nnz / N
+
+
+def test_complete_images_tell_it_exactly():
+    asked = simulate(TRUTH, "full-subset", images=300)
+    codes = asked.rows(np.flatnonzero(asked.asked))
+    wanted = (codes == 1).sum() / 300
+    assert positives_per_image(asked) == pytest.approx(wanted, rel=1e-12)
+    assert positives_per_image(PartialLabels.of(codes)) == pytest.approx(wanted, rel=1e-12)
+    mixed = simulate(TRUTH, "mixed(share=0.3)")
+    rows = mixed.rows(np.arange(N))
+    complete = rows[(rows != 0).all(1)]
+    assert 0 < len(complete) < N
+    assert positives_per_image(mixed) == pytest.approx((complete == 1).sum() / len(complete))
+
+
+@pytest.mark.parametrize("keep", [0.02, 0.1, 0.6, 1.0])
+def test_a_random_part_tells_it_up_to_chance(keep):
+    p = TRUTH.present.toarray().mean()
+    error = L * np.sqrt(p * (1 - p) * (1 - keep) / (keep * N * L))
+    found = [positives_per_image(simulate(TRUTH, f"rpa(keep={keep})", seed=s)) for s in range(5)]
+    assert found == pytest.approx([MEAN] * 5, abs=4 * error + 1e-9)
+    few = positives_per_image(simulate(TRUTH, f"rpa(keep={keep})", images=400, seed=1))
+    assert few == pytest.approx(MEAN, abs=4 * error * np.sqrt(5) + 0.5)  # and chance of the images
+
+
+@pytest.mark.parametrize("name", sorted({*schemes.names()} - {"full-subset", "mixed", "rpa"}))
+def test_labels_that_are_selected_do_not(name):
+    classes = tuple("abcdefghijkl")
+    hierarchy = Hierarchy.of(classes, ())
+    truth = Truth.of(TRUTH.present, classes=classes)
+    for more in ("", "(mode=truth)") if name == "knowledge-graph" else ("",):
+        given = hierarchy if name == "knowledge-graph" else None
+        assert positives_per_image(simulate(truth, name + more, hierarchy=given)) is None
+
+
+def test_labels_of_unknown_origin_tell_it_by_complete_images_that_stand_apart():
+    complete = np.where(TRUTH.present.toarray(), 1, -1)[:100]
+    one = np.zeros((50, L), int)
+    one[np.arange(50), np.arange(50) % L] = 1
+    wanted = (complete == 1).sum() / 100
+    together = PartialLabels.of(np.concatenate([complete, one]))
+    assert positives_per_image(together) == pytest.approx(wanted)
+    assert positives_per_image(PartialLabels.of(one)) is None
+    nearly = np.where(np.arange(L) < L - 1, complete, 0)  # some may be complete by chance
+    assert positives_per_image(PartialLabels.of(np.concatenate([complete, nearly]))) is None
+    assert positives_per_image(PartialLabels.of(-np.ones((5, L), int))) is None  # nothing present
+    pairs = np.array([[1, 0], [0, 1], [1, 1], [1, -1]])  # half of two classes is one
+    assert positives_per_image(PartialLabels.of(pairs)) is None
+
+
+@pytest.mark.parametrize("name", EXPECTING)
+def test_what_labels_do_not_tell_must_be_given(name):
+    labels = simulate(TRUTH, "single-positive")
+    inputs = FeatureInputs(np.zeros((N, 3), np.float32))
+    for start in (
+        lambda: make(name).start(Task(labels)),
+        lambda: make(name).start(Sizes(N, L)),
+        lambda: make(f"{name}+cl").start(Task(labels)),
+        lambda: train(Task(labels, inputs), make(name), settings=Settings(epochs=1)),
+    ):
+        with pytest.raises(BadInput) as error:
+            start()
+        for part in (f"{name}(expected=2.9)", "VOC 1.5", "NUS-WIDE 1.9", "CUB 31.4"):
+            assert part in str(error.value)
+    assert make(name, expected=1.5).start(Task(labels)).positives == 1.5
+    with pytest.raises(BadInput, match="expected is 'much'; a number or 'auto'"):
+        make(f"{name}(expected=much)")
+
+
+def test_sizes_are_enough_where_it_is_given():
+    assert make("epr(expected=2)").start(Sizes(N, L)).positives == 2
+    assert make("epr(reproduce=spml)").start(Sizes(N, L)).positives == 2.9
+
+
+@pytest.mark.parametrize("spec", ["epr(reproduce=spml)", "epr(reproduce=paper)",
+                                  "role(reproduce=spml)"])  # fmt: skip
+def test_what_reproduces_keeps_the_published_number(spec):
+    assert make(spec).expected == 2.9 and "expected=2.9" in methods.spell(make(spec))
+    assert make(spec.replace(")", ", expected=1.5)")).expected == 1.5
+
+
+@pytest.mark.parametrize("name", EXPECTING)
+def test_stacks_use_the_estimate_of_each_run_and_tell_it(name):
+    rng = np.random.default_rng(1)
+    inputs = FeatureInputs(rng.standard_normal((40, 6)).astype(np.float32))
+    history = History("simulate", {"scheme": "rpa(keep=0.5)"})
+    tasks = [
+        Task(PartialLabels.of(np.where(rng.random((40, 5)) < share, 1, -1)
+                              * (rng.random((40, 5)) < 0.5), asked=np.ones(40, bool),
+                              history=history), inputs)
+        for share in (0.2, 0.6)
+    ]  # fmt: skip
+    wanted = [positives_per_image(task.labels) for task in tasks]
+    assert wanted[1] > 2 * wanted[0]
+    how = {"settings": Settings(epochs=3, batch_size=16, lr=0.05)}
+    together = train_stack([(task, make(name)) for task in tasks], **how)
+    for task, found, positives in zip(tasks, together, wanted, strict=True):
+        assert found.state.positives.item() == positives
+        assert found.history.settings["estimates"] == {"expected": positives}
+        assert "expected='auto'" in found.history.settings["method"]
+        given = train(task, make(name, expected=positives), **how)
+        np.testing.assert_allclose(found.losses, given.losses, rtol=1e-5)
+        np.testing.assert_allclose(found.scores(inputs), given.scores(inputs), atol=1e-5)
+        assert "estimates" not in given.history.settings

@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 
-from simkit.errors import BadInput
-from simkit.learn.methods import make
 from tests.learn.methods.elementwise import agrees, agrees_with_the_slow_loop
 from tests.reference import methods as slow
 
@@ -22,17 +20,6 @@ def test_without_focus_it_is_an_summed():
         lambda x, z: slow.cross_entropy(x, float(z == 1)),
         how="sum",
     )
-
-
-def test_settings_out_of_range():
-    for spec, message in (
-        ("focal(gamma=1000)", "focal: gamma is 1000.0; a number from 0 to 100 is expected"),
-        ("focal(gamma=-1)", "focal: gamma is -1.0; a number from 0 to 100 is expected"),
-        ("focal(alpha=1)", "focal: alpha is 1.0; a weight between 0 and 1, or none, is expected"),
-    ):
-        with pytest.raises(BadInput) as error:
-            make(spec)
-        assert str(error.value) == message
 
 
 def test_reference_vectors(golden):

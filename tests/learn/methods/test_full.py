@@ -10,12 +10,8 @@ from tests.reference import methods as slow
 
 
 def test_unknown_labels_are_refused():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="annotate with full-subset, or train 'an' or"):
         started("full", [[1, 0, -1], [1, 1, -1]])
-    assert str(error.value) == (
-        "method 'full' needs complete labels, but 1 of 6 entries of the asked images are unknown; "
-        "annotate with full-subset, or train 'an' or 'ignore'"
-    )
 
 
 def test_images_that_nobody_asked_about_may_be_unknown():
@@ -24,12 +20,8 @@ def test_images_that_nobody_asked_about_may_be_unknown():
 
 
 def test_sizes_are_not_enough():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"give Task\(labels=\.\.\.\) instead of Sizes"):
         make("full").start(Sizes(images=2, classes=3))
-    assert str(error.value) == (
-        "method 'full' needs the whole label matrix to start, and only sizes came; "
-        "give Task(labels=...) instead of Sizes"
-    )
 
 
 @pytest.mark.parametrize("log", [None, "spml"])

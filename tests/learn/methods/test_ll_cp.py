@@ -52,12 +52,8 @@ def test_the_labels_of_the_batch_have_the_word_where_they_are_known():
 
 
 def test_sizes_are_not_enough():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"give Task\(labels=\.\.\.\) instead of Sizes"):
         make("ll-cp").start(Sizes(4, 3))
-    assert str(error.value) == (
-        "method 'll-cp' needs the whole label matrix to start, and only sizes came; "
-        "give Task(labels=...) instead of Sizes"
-    )
 
 
 def test_state_is_one_bit_for_each_label():

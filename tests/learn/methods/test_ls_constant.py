@@ -17,16 +17,10 @@ def test_unknown_labels_are_negatives_at_a_lower_temperature(temperature):
 
 
 def test_the_temperature_is_negative():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="a number of at most -1e-06 is expected"):
         make("ls-constant(temperature=0)")
-    assert str(error.value) == (
-        "ls-constant: temperature is 0.0; a number of at most -1e-06 is expected"
-    )
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="a number of at most -1e-06 is expected"):
         make("ls-constant(temperature=-1e-300)")
-    assert str(error.value) == (
-        "ls-constant: temperature is -1e-300; a number of at most -1e-06 is expected"
-    )
 
 
 def test_reference_vector(golden):
@@ -42,6 +36,5 @@ def test_present_labels_may_weigh_more():
         return (5 if z == 1 else 1) * slow.positive_term(z * x if z else x / -2)
 
     agrees_with_the_slow_loop("ls-constant(pos_weight=5)", term, how="sum_classes")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="a number above 0 is expected"):
         make("ls-constant(pos_weight=0)")
-    assert str(error.value) == "ls-constant: pos_weight is 0.0; a number above 0 is expected"

@@ -1,11 +1,10 @@
 import math
 
 import numpy as np
-import pytest
 
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
+from simkit.learn.side_info import prepare
 
 
 def test_by_hand():
@@ -22,16 +21,3 @@ def test_by_hand():
         [0, 0, math.exp(5)],
     ]
     np.testing.assert_allclose(T, wanted, rtol=1e-6)
-
-
-def test_without_negatives_the_unknown_become_soft_positives():
-    rng = np.random.default_rng(0)
-    Z, F = (rng.random((30, 12)) < 0.3).astype(np.int8), rng.standard_normal((30, 4))
-    task = prepare(Task(Z, FeatureInputs(F)), make("se"))
-    with pytest.warns(UserWarning) as heard:
-        T = make("se").start(task).temperature
-    assert [str(one.message) for one in heard] == [
-        "method 'se' compares the present with the absent, and these labels say of nothing "
-        "that it is absent: nearly every unknown label becomes a soft positive"
-    ]
-    assert (T > 0).sum() > 4 * (T < 0).sum()

@@ -1,11 +1,10 @@
 import math
 
 import numpy as np
-import pytest
 
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
+from simkit.learn.side_info import prepare
 
 # Images 0 and 1 are neighbours, and 2 and 3: cosines 0.96, distances sqrt(0.08).
 F = np.array([[1, 0], [0.96, 0.28], [-0.96, 0.28], [-1, 0]], np.float32)
@@ -32,17 +31,3 @@ def test_what_no_neighbour_covers_is_ignored_or_a_hard_negative():
     ignored, hard = (started(f"se-i(k=1, uncovered={how})", less) for how in ("ignore", "negative"))
     assert ignored[2:, 0].tolist() == [0, 0] and hard[2:, 0].tolist() == [-1, -1]
     assert np.array_equal(ignored[:, 1:], hard[:, 1:])
-
-
-def test_without_negatives_the_unknown_become_soft_positives():
-    rng = np.random.default_rng(0)
-    Z, F = (rng.random((30, 12)) < 0.3).astype(np.int8), rng.standard_normal((30, 4))
-    task = prepare(Task(Z, FeatureInputs(F)), make("se-i(uncovered='negative')"))
-    with pytest.warns(UserWarning) as heard:
-        T = make("se-i(uncovered='negative')").start(task).temperature
-    assert [str(one.message) for one in heard] == [
-        "method 'se-i' compares the present with the absent, and these labels say of nothing "
-        "that it is absent: nearly every unknown label that a neighbour covers becomes a soft "
-        "positive"
-    ]
-    assert (T > 0).sum() > 4 * (T < 0).sum()

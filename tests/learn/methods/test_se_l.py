@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Sizes, Task, make
+from simkit.learn.side_info import prepare
 from tests.learn.methods.steps import loss_and_gradient
 
 
@@ -26,12 +26,8 @@ def test_without_negatives_it_is_ignore():
     Z, F = (rng.random((30, 5)) < 0.2).astype(np.int8), rng.standard_normal((30, 4))
     method = make("se-l")
     task = prepare(Task(Z, FeatureInputs(F)), method)
-    with pytest.warns(UserWarning) as heard:
+    with pytest.warns(UserWarning, match="every unknown label is ignored"):
         state = method.start(task)
-    assert [str(one.message) for one in heard] == [
-        "method 'se-l' compares the present with the absent, and these labels say of nothing that "
-        "it is absent: every unknown label is ignored, as 'ignore' does"
-    ]
     X = rng.standard_normal(Z.shape)
     ours = loss_and_gradient(method, state, Z, X)
     ignore = make("ignore", reduction="sum_classes")

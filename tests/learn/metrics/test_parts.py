@@ -4,9 +4,9 @@ import torch
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.metrics import average_precision, blocks, mean_ap
 from simkit.learn.metrics.parts import Part, class_groups, group_map, map_by_labels
+from simkit.learn.side_info import ClassPrior
 
 
 def test_groups_are_consecutive_by_annotations_and_equal_ones_by_index():

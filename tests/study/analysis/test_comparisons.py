@@ -7,9 +7,9 @@ from scipy import stats
 
 import simkit
 from simkit.errors import BadInput
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
+from simkit.learn.side_info import prepare
 from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.study import runs

@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.aids.prepare import prepare
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
+from simkit.learn.side_info import prepare
 from simkit.study.analysis.embedding import (
     label_distances,
     neighbours,

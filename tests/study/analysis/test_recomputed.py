@@ -9,9 +9,9 @@ from scipy import stats
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.aids.prior import ClassPrior
 from simkit.learn.feeding.inputs import FeatureInputs
 from simkit.learn.methods import Task
+from simkit.learn.side_info import ClassPrior
 from simkit.learn.steps.optim import Settings
 from simkit.study import runs
 from simkit.study.analysis.amounts import shares

@@ -3,7 +3,10 @@
 The loss of an unknown label, assumed negative, grows with its logit. So the largest losses are
 those of the largest logits, and nothing is lost to rounding: in float32 the losses of confident
 negatives differ by less than they are rounded.
-Source: Kim et al., Large Loss Matters in Weakly Supervised Multi-Label Classification, CVPR 2022.
+
+A method joins an effect (`Rejecting`, `Correcting`, `Remembering`) with a rule (`Relative`,
+`Absolute`). Source: Kim et al., Large Loss Matters in Weakly Supervised Multi-Label
+Classification, CVPR 2022.
 """
 
 from __future__ import annotations
@@ -12,21 +15,24 @@ import math
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.labels.partial import UNKNOWN
-from simkit.learn.methods.base import Batch, Method, Outputs, Sizes, Task
-from simkit.learn.methods.pieces.kth import kth_largest
-from simkit.learn.methods.pieces.losses import wide
+from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
+from simkit.learn.losses import kth_largest, wide
+from simkit.learn.method import Method, NonNegative
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Range
 
 KOf = Literal["batch", "unknown"]
 Reproduce = Literal["cvpr22", "cvpr23", "paper"]
+Percent = Annotated[float, Range(0, 100)]
 
 
 @dataclass(frozen=True)
@@ -46,25 +52,77 @@ class LargeLoss(Method):
         return self.large(logits, self.open(batch, state).expand_as(logits), state)
 
 
-def rejecting(logits: Tensor, present: Tensor, rejected: Tensor) -> Tensor:
-    """Mean over all entries; what is rejected counts 0 and keeps its place in the denominator."""
-    return _mean(logits, present, (~rejected).to(wide(logits).dtype))
-
-
-def correcting(logits: Tensor, present: Tensor, corrected: Tensor) -> Tensor:
-    """Mean over all entries; what is corrected counts as present.
-
-    The paper writes a weight, the ratio of the two losses; differentiated through it is the same.
-    """
-    return _mean(logits, present | corrected, None)
-
-
-def _mean(logits: Tensor, present: Tensor, weight: Tensor | None) -> Tensor:
+def _mean(logits: Tensor, present: Tensor, weight: Tensor | None = None) -> Tensor:
     """Mean weighted cross-entropy, (...), in few passes over memory, backwards too."""
     logits = wide(logits)
     target = present.to(logits.dtype).expand_as(logits)
     values = F.binary_cross_entropy_with_logits(logits, target, weight, reduction="none")
     return values.sum((-2, -1)) / max(logits.shape[-2] * logits.shape[-1], 1)
+
+
+@dataclass(frozen=True)
+class Rejecting(LargeLoss):
+    """LL-R: large losses count 0 and keep their place in the denominator (eq. 4)."""
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        kept = ~self.selected(batch, out, state)
+        return _mean(out.logits, batch.labels == PRESENT, kept.to(wide(out.logits).dtype))
+
+
+@dataclass(frozen=True)
+class Correcting(LargeLoss):
+    """LL-Ct: labels with large losses count as present in their step (eq. 5-6).
+
+    The paper writes a weight, the ratio of the two losses; differentiated through it is the same.
+    """
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        corrected = self.selected(batch, out, state)
+        return _mean(out.logits, (batch.labels == PRESENT) | corrected)
+
+
+@dataclass(frozen=True)
+class Remembering(LargeLoss):
+    """LL-Cp: corrected labels count as present from then on (eq. 7-9).
+
+    state.present holds the known positives and the corrected labels, packed as by `packed`. A
+    correction acts in its own step and from the image's next visit on. Of an image that is in a
+    batch more than once every copy's corrections stay.
+    """
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(labels=True)
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return super().state_bytes(sizes) + sizes.images * _packed_width(sizes.classes)
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        assert isinstance(task, Task)
+        state.register_buffer("present", packed(task.labels))
+        return state
+
+    def open(self, batch: Batch, state: nn.Module) -> Tensor:
+        rows = state.present.index_select(-2, batch.index)
+        return (batch.labels == UNKNOWN) & ~unpack(rows, batch.labels.shape[-1])
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        unknown, open = batch.labels == UNKNOWN, self.open(batch, state)
+        logits = wide(out.logits)
+        corrected = self.large(logits.detach(), open.expand_as(logits), state)
+        present = (batch.labels == PRESENT) | (unknown & ~open)
+        return _mean(logits, present | corrected)
+
+    def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        index = batch.index.long()
+        rows = state.present.index_select(-2, index)
+        new = pack(_of_all_copies(self.lasting(batch, out, state), index))
+        state.present.index_copy_(-2, index, rows | new)
+
+    def lasting(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        """(..., b, L) bool: corrections of this step that stay."""
+        return self.selected(batch, out, state)
 
 
 @dataclass(frozen=True)
@@ -75,21 +133,20 @@ class Relative(LargeLoss):
     split over devices selects otherwise.
     """
 
-    delta: float  # percent
+    delta: Percent
     k_of: KOf = "batch"  # what the percentage is of: the published code; the paper says "unknown"
     # paper: k_of unknown; the others: rates as their floats, one more at some exact multiples.
     reproduce: Reproduce | None = None
 
     grows: ClassVar[bool] = True  # by delta with every epoch, or always delta
+    presets: ClassVar = {
+        "cvpr22": {"k_of": "batch"},
+        "cvpr23": {"k_of": "batch"},
+        "paper": {"k_of": "unknown"},
+    }
 
     def __post_init__(self) -> None:
-        if self.reproduce is not None:
-            self._preset(k_of="unknown" if self.reproduce == "paper" else "batch")
         super().__post_init__()
-        if not 0 <= self.delta <= 100:
-            raise BadInput(
-                f"{self.name}: delta is {self.delta}; a percentage from 0 to 100 is expected"
-            )
         if 0 < self.delta < 1e-6:  # below what the fraction of a rate holds
             raise BadInput(
                 f"{self.name}: delta is {self.delta}; a percentage of 0, or of at least 1e-06, is "
@@ -146,35 +203,20 @@ class Relative(LargeLoss):
         return k.clamp(max=entries)
 
 
-def kept_share(state: nn.Module) -> Tensor:
-    """(...) float64: the share of labels that published code keeps in this epoch."""
-    return state.kept_bits.view(torch.float64)
-
-
-def _bits(double: Tensor) -> Tensor:
-    return double.view(torch.int64)
-
-
 @dataclass(frozen=True)
 class Absolute(LargeLoss):
     """The rule of the absolute variants: a loss above R(t) = r0 - t * delta in epoch t (from 1).
 
     Trap: when R has fallen to 0 every unknown label is modified; `min_threshold` keeps it above.
+    There is no published code. Source: Kim et al., CVPR 2022, supplement B.
     """
 
     # The supplement searches r0 in 1, 1.5, 2 and delta in 0.1, 0.15, 0.2 without naming the best.
     # This is the middle r0 with the largest delta that leaves R above 0 for ten epochs.
-    r0: float = 1.5
-    delta: float = 0.1  # by which the threshold falls in every epoch
-    min_threshold: float = 0.0  # it falls no further
+    r0: NonNegative = 1.5
+    delta: NonNegative = 0.1  # by which the threshold falls in every epoch
+    min_threshold: NonNegative = 0.0  # it falls no further
     skip_first_epoch: bool = False  # the supplement says nothing of it
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for key in ("r0", "delta", "min_threshold"):
-            value = getattr(self, key)
-            if value < 0:
-                raise BadInput(f"{self.name}: {key} is {value}; a number of at least 0 is expected")
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + 8
@@ -211,3 +253,53 @@ class Absolute(LargeLoss):
             "r0 - t * delta is not above 0 then; give a smaller delta, or min_threshold",
             stacklevel=3,
         )
+
+
+def kept_share(state: nn.Module) -> Tensor:
+    """(...) float64: the share of labels that published code keeps in this epoch."""
+    return state.kept_bits.view(torch.float64)
+
+
+def _bits(double: Tensor) -> Tensor:
+    return double.view(torch.int64)
+
+
+def _of_all_copies(flags: Tensor, index: Tensor) -> Tensor:
+    """(..., b, L) bool: of an image that is in a batch more than once, what any copy says."""
+    places = torch.arange(len(index), device=index.device)
+    same = index[:, None] == index
+    first = torch.where(same, places, len(index)).amin(-1) if len(index) else places
+    counts = torch.zeros_like(flags, dtype=torch.int32).index_add_(-2, first, flags.int())
+    return counts.index_select(-2, first).bool()
+
+
+def _packed_width(classes: int) -> int:
+    return (classes + 7) // 8
+
+
+def packed(labels: PartialLabels) -> Tensor:
+    """(N, ceil(L / 8)) uint8 of the known positives: class c is bit c % 8 of byte c // 8."""
+    N, L = labels.shape
+    bits = np.zeros((N, _packed_width(L)), np.uint8)
+    rows, classes = labels.codes.tocoo().coords
+    present = labels.codes.data == PRESENT
+    rows, classes = rows[present], classes[present]
+    # No bit is added twice, so that adding is setting.
+    np.add.at(bits, (rows, classes // 8), (1 << (classes % 8)).astype(np.uint8))
+    return torch.from_numpy(bits)
+
+
+def pack(flags: Tensor) -> Tensor:
+    """(..., b, L) bool as (..., b, ceil(L / 8)) uint8."""
+    whole = F.pad(flags.to(torch.uint8), (0, -flags.shape[-1] % 8)).unflatten(-1, (-1, 8))
+    return (whole << _places(flags)).sum(-1, dtype=torch.uint8)
+
+
+def unpack(rows: Tensor, classes: int) -> Tensor:
+    """The first `classes` bits of every row, (..., b, classes) bool; `pack` undone."""
+    bits = (rows[..., None] >> _places(rows)) & 1
+    return bits.flatten(-2)[..., :classes].bool()
+
+
+def _places(like: Tensor) -> Tensor:
+    return torch.arange(8, dtype=torch.uint8, device=like.device)

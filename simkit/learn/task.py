@@ -1,7 +1,8 @@
-"""What a method is given: the task, batches of it, the model's outputs; and what it can ask for."""
+"""What a method is given: the task, its batches, the model's outputs; and what it can ask for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -11,7 +12,6 @@ from torch import Tensor
 
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn.aids import aids as aid_checks
 
 A = TypeVar("A")
 
@@ -20,8 +20,14 @@ A = TypeVar("A")
 class Sizes:
     """How many images and classes there are: enough to start a method that needs no labels.
 
-    width: D of the pooled features, for methods that read them.  map_side: height or width of the
-    class maps, whichever is larger; None where it is not known.
+    Parameters
+    ----------
+    images, classes
+        N and L.
+    width
+        D of the pooled features, for methods that read them.
+    map_side
+        Height or width of the class maps, whichever is larger; None where it is not known.
     """
 
     images: int
@@ -32,11 +38,19 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is learned from: partial labels, inputs with a row for each of their images, aids.
+    """What is learned from: partial labels, an input for each of their images, side information.
 
-    labels: PartialLabels, of which only asked images enter training, or an (N, L) array or tensor
-    of +1 present, -1 absent, 0 unknown, of which every row does. There is no place for truth.
-    map_side: of the class maps, where a backbone makes them; known as soon as one is trained.
+    Parameters
+    ----------
+    labels
+        PartialLabels, of which only asked images enter training, or an (N, L) array or tensor of
+        +1 present, -1 absent, 0 unknown, of which every row does. There is no place for truth.
+    inputs
+        FeatureInputs or ImageInputs with a row for each image of the labels.
+    aids
+        Side information, such as a ClassPrior: at most one value of a kind.
+    map_side
+        Of the class maps, where a backbone makes them; known as soon as one is trained.
     """
 
     labels: PartialLabels
@@ -46,8 +60,8 @@ class Task:
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, PartialLabels):
-            given = self.labels.cpu() if isinstance(self.labels, Tensor) else self.labels
-            codes = np.asarray(given)
+            array = self.labels.cpu() if isinstance(self.labels, Tensor) else self.labels
+            codes = np.asarray(array)
             everyone = np.ones(codes.shape[:1], bool)
             object.__setattr__(self, "labels", PartialLabels.of(codes, asked=everyone))
         N = self.labels.shape[0]
@@ -85,7 +99,7 @@ class Task:
 
     def aid(self, kind: type[A]) -> A:
         """The aid of this kind. Raises BadInput when the task carries none."""
-        aid_checks.check("this", (kind,), self.aids)
+        check_aids("this", (kind,), self.aids)
         return next(aid for aid in self.aids if isinstance(aid, kind))
 
 
@@ -93,9 +107,18 @@ class Task:
 class Batch:
     """One step's images.
 
-    index (b,) int64 rows of the task;  labels (..., b, L) int8;  boxes (b, 4) float crops as shares
-    of the picture (y0, x0, y1, x1) or None;  flips (b,) bool, mirrored left to right, or None.
-    share: of the images of an optimiser's step, below 1 where several batches make one.
+    Parameters
+    ----------
+    index
+        (b,) int64 rows of the task.
+    labels
+        (..., b, L) int8.
+    boxes
+        (b, 4) float crops as shares of the picture (y0, x0, y1, x1), or None.
+    flips
+        (b,) bool, mirrored left to right, or None.
+    share
+        Of the images of an optimiser's step, below 1 where several batches make one.
     """
 
     index: Tensor
@@ -109,8 +132,14 @@ class Batch:
 class Outputs:
     """What the model says about a batch.
 
-    logits (..., b, L), the means of the class maps;  maps (..., b, L, h, w) or None;
-    features (b, D), pooled, or None.
+    Parameters
+    ----------
+    logits
+        (..., b, L), the means of the class maps.
+    maps
+        (..., b, L, h, w) or None.
+    features
+        (b, D), pooled, or None.
     """
 
     logits: Tensor
@@ -122,11 +151,22 @@ class Outputs:
 class Needs:
     """What a method cannot do without; `a | b` joins two.
 
-    maps: Outputs.maps in every step.  views: Batch.boxes and Batch.flips.  features:
-    Outputs.features in every step, and their width at the start.  epoch_scores: logits of all
-    images at the end of every epoch.  labels: the whole label matrix at the start.
-    aids: kinds of side information.  neighbours: how many of each image an aid of them must hold;
-    exact: whether it must hold all of the nearest, and not nearly all.
+    Parameters
+    ----------
+    maps
+        Outputs.maps in every step.
+    views
+        Batch.boxes and Batch.flips.
+    features
+        Outputs.features in every step, and their width at the start.
+    epoch_scores
+        Logits of all images at the end of every epoch.
+    labels
+        The whole label matrix at the start.
+    aids
+        Kinds of side information.
+    neighbours
+        How many of each image an aid of them must hold.
     """
 
     maps: bool = False
@@ -136,7 +176,6 @@ class Needs:
     labels: bool = False
     aids: tuple[type[Any], ...] = ()
     neighbours: int = 0
-    exact: bool = False
 
     def __or__(self, other: Needs) -> Needs:
         return Needs(
@@ -147,25 +186,19 @@ class Needs:
             self.labels or other.labels,
             (*self.aids, *(kind for kind in other.aids if kind not in self.aids)),
             max(self.neighbours, other.neighbours),
-            self.exact or other.exact,
         )
 
 
-def features_of(method: str, out: Outputs) -> Tensor:
-    """(b, D) pooled features of the outputs. Raises BadInput where a loop gave none."""
-    if out.features is None:
+def missing_aids(needed: Iterable[type[Any]], aids: Iterable[Any]) -> list[type[Any]]:
+    """The needed kinds of side information of which `aids` holds none, in order."""
+    held = list(aids)
+    return [kind for kind in needed if not any(isinstance(aid, kind) for aid in held)]
+
+
+def check_aids(method: str, needed: Iterable[type], aids: Iterable[Any]) -> None:
+    """Raise BadInput that names the first aid which `method` needs and `aids` lacks."""
+    for kind in missing_aids(needed, aids):
         raise BadInput(
-            f"method {method!r} reads pooled features, and the outputs hold none; give "
-            "Outputs(features=...)"
+            f"method {method!r} needs {kind.__name__}, which this task does not carry; "
+            "`prepare(task, method)` builds it, or pass one with task.with_aids(...)"
         )
-    return out.features
-
-
-def scores_of(method: str, scores: Tensor | None) -> Tensor:
-    """(..., N, L) scores at the end of an epoch. Raises BadInput where a loop gave none."""
-    if scores is None:
-        raise BadInput(
-            f"method {method!r} reads the scores of all images at the end of every epoch, and none "
-            "came; give epochs(count, method, state, scores), or after_epoch(epoch, scores, state)"
-        )
-    return scores

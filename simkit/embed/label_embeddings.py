@@ -1,0 +1,181 @@
+"""Where each class lies among the features: medians and means of the features of its images."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
+
+from simkit.embed.unit import Rows, UnitRows, same_features, unit_rows
+from simkit.errors import BadInput
+from simkit.files import readable, whole
+from simkit.history import content_id
+from simkit.labels.partial import PRESENT
+from simkit.labels.truth import locked
+
+_COLUMNS = 128  # features whose medians are taken at a time
+_HELD = 1 << 28  # values of such columns that are held: 1 GB
+_VALUES = 1 << 23  # values that are sorted at a time: 32 MB
+_SORTED = 512  # of fewer values than this all are sorted, which is faster than to find the middle
+_ROWS = 4096  # images added at a time for means; another number would give other last bits
+
+
+@dataclass(frozen=True, eq=False)
+class LabelEmbeddings:
+    """A point for each class among the features, which have unit length.
+
+    Parameters
+    ----------
+    psi
+        (L, D) float64, nan for a class without one.
+    labels, inputs
+        The ids of the labels and features that it is made of, "" where nobody said.
+    """
+
+    psi: NDArray[np.float64]
+    labels: str = ""
+    inputs: str = ""
+
+    name: ClassVar[str]
+    key: ClassVar[str]  # what the array is called in a file
+
+    @cached_property
+    def id(self) -> str:
+        """Content id."""
+        return content_id(self.name, self.psi)
+
+    @classmethod
+    def build(cls, task: Any, *, train: Callable[..., Any] | None = None) -> Self:
+        """From the features and labels of the asked images of a task; `train` is not used.
+
+        Raises
+        ------
+        BadInput
+            Where the task has no features.
+        """
+        features = unit_rows(task, cls.name.replace("-", " "))
+        codes = task.labels.codes[np.flatnonzero(task.labels.asked)]
+        psi = cls.of(features, codes == PRESENT)
+        return cls(locked(psi), task.labels.id, str(task.inputs.id))
+
+    @staticmethod
+    def of(features: Rows, present: Any) -> NDArray[np.float64]:
+        """(L, D) embeddings from features (n, D) and the sparse labels present (n, L) bool."""
+        raise NotImplementedError
+
+    def fits(self, task: Any) -> bool:
+        """Whether these may be of the task: its classes and, where known, labels and features."""
+        without = task.labels.per_class(PRESENT) == 0
+        if len(self.psi) != len(without) or (np.isnan(self.psi).any(1) != without).any():
+            return False
+        return self.labels in ("", task.labels.id) and same_features(self.inputs, task)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write an npz file of psi and the ids of what it is made of."""
+        arrays: dict[str, Any] = {self.key: self.psi}
+        arrays |= {"labels": np.array(self.labels), "inputs": np.array(self.inputs)}
+        with whole(path) as temporary, open(temporary, "wb") as stream:
+            np.savez_compressed(stream, allow_pickle=False, **arrays)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote. Raises BadInput for another file."""
+        kind = cls.name.replace("-", " ")
+        checked = readable(path, f"{kind} (npz)")
+        try:
+            with np.load(checked, allow_pickle=False) as file:
+                psi = file[cls.key]
+                ids = [str(file[key]) if key in file else "" for key in ("labels", "inputs")]
+            if psi.ndim != 2 or psi.dtype != np.float64:
+                raise ValueError
+        except (OSError, ValueError, EOFError, KeyError, TypeError, IndexError, BadZipFile):
+            raise BadInput(
+                f"{checked} cannot be read as {kind}; a file that {cls.__name__}.save wrote is "
+                "expected"
+            ) from None
+        return cls(locked(psi), *ids)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMedians(LabelEmbeddings):
+    """The median of each feature over the images in which a class is known to be present.
+
+    The medians are not brought to unit length again. Features of up to 1 GB are held in float32, of
+    larger ones 1 GB of columns at a time. Source: Soft Exposure, section 3 (a mean did worse).
+    """
+
+    name: ClassVar[str] = "label-medians"
+    key: ClassVar[str] = "psi"
+
+    @staticmethod
+    def of(features: Rows, present: Any) -> NDArray[np.float64]:
+        """(L, D) medians. Mapped files come on top of the memory (1 GB at most of `Shards`)."""
+        present = csc_array(present)
+        n, width = features.shape
+        psi = np.full((present.shape[1], width), np.nan)
+        at_once = width
+        if isinstance(features, UnitRows):
+            at_once = min(width, max(1, _HELD // max(1, n)))
+        for first in range(0, width, at_once):
+            last = min(first + at_once, width)
+            held = features.columns(first, last) if isinstance(features, UnitRows) else features[:]
+            for c in range(present.shape[1]):
+                rows = np.sort(present.indices[present.indptr[c] : present.indptr[c + 1]])
+                if len(rows):
+                    psi[c, first:last] = _median(held, rows)
+        return psi
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMeans(LabelEmbeddings):
+    """The mean feature of the images in which a class is known to be present.
+
+    The means are not brought to unit length again. Source: Soft Exposure, section 3, which found
+    medians (`LabelMedians`) better.
+    """
+
+    name: ClassVar[str] = "label-means"
+    key: ClassVar[str] = "means"
+
+    @staticmethod
+    def of(features: Rows, present: Any) -> NDArray[np.float64]:
+        """(L, D) means."""
+        present = csr_array(present).astype(np.float64)
+        sums = np.zeros((present.shape[1], features.shape[1]))
+        for start in range(0, present.shape[0], _ROWS):
+            some = features[start : start + _ROWS].astype(np.float64)
+            sums += present[start : start + _ROWS].T @ some
+        counts = present.sum(0)[:, None]
+        return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+
+
+def _median(features: NDArray[np.float32], rows: NDArray[np.integer]) -> NDArray[np.float64]:
+    """(D,) medians of some rows of features (n, D)."""
+    step = max(1, min(_COLUMNS, _VALUES // len(rows)))
+    medians = []
+    for at in range(0, features.shape[1], step):
+        values = np.ascontiguousarray(features[rows, at : at + step].T)
+        medians.append(_middle(values))
+    return np.concatenate(medians)
+
+
+def _middle(values: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The median of each row of values, which are put into another order."""
+    n = values.shape[1]
+    half = n // 2
+    if n < _SORTED:
+        values.sort(axis=1)
+    else:
+        values.partition(half, axis=1)  # everything before the middle is not above it
+    upper = values[:, half].astype(np.float64)
+    if n % 2:
+        return upper
+    lower = values[:, half - 1] if n < _SORTED else values[:, :half].max(1)
+    return (upper + lower.astype(np.float64)) / 2

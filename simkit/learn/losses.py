@@ -1,0 +1,209 @@
+"""Losses of single entries, their reductions, and the k-th largest of them: what methods share.
+
+Everything works on the last two dimensions, images and classes; others are runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor
+
+Epsilon = Literal["spml", "csl"]
+SPML_EPSILON = 1e-5
+CSL_FLOOR = 1e-8
+
+Reduction = Literal["mean_all", "sum", "sum_classes"]
+
+
+def wide(logits: Tensor) -> Tensor:
+    """The logits in float32 at least: losses, and what is selected by them, want the digits."""
+    return logits if logits.dtype == torch.float64 else logits.float()
+
+
+def log_of(p: Tensor, epsilon: Epsilon | None = None) -> Tensor:
+    """log p as published code guards it.
+
+    spml: log(p + 1e-5), as Cole et al. 2021 do: the loss ends at 11.513 and the gradient vanishes
+    where the model is confidently wrong.  csl: p is at least 1e-8, as in the code of Ridnik et al.
+    2021 and Ben-Baruch et al. 2022: beyond a logit of 18.4 the loss is 18.42, without gradient.
+    """
+    if epsilon == "spml":
+        return torch.log(p + SPML_EPSILON)
+    return torch.log(p.clamp(min=CSL_FLOOR) if epsilon == "csl" else p)
+
+
+def bce(logits: Tensor, target: Tensor, epsilon: Epsilon | None = None) -> Tensor:
+    """Binary cross-entropy of every entry: -t log p - (1 - t) log(1 - p) with p = sigmoid(x).
+
+    Parameters
+    ----------
+    logits
+        (..., b, L) x.
+    target
+        t, to be spread over them: bool, or float from 0 to 1.
+    epsilon
+        The logs of `log_of`; exact without.
+
+    Returns
+    -------
+    (..., b, L) losses.
+    """
+    logits = wide(logits)
+    if epsilon is None:
+        soft = target.to(logits.dtype).expand_as(logits)
+        return F.binary_cross_entropy_with_logits(logits, soft, reduction="none")
+    if target.dtype == torch.bool:
+        return -log_of(torch.sigmoid(torch.where(target, logits, -logits)), epsilon)
+    present = log_of(torch.sigmoid(logits), epsilon)
+    return -(target * present + (1 - target) * log_of(torch.sigmoid(-logits), epsilon))
+
+
+def entropy(logits: Tensor, epsilon: Epsilon | None = None) -> Tensor:
+    """Entropy of every entry's own prediction, differentiable; exact without `epsilon`."""
+    return bce(logits, torch.sigmoid(wide(logits)), epsilon)
+
+
+def reduce(values: Tensor, how: str, counted: Tensor | None = None) -> Tensor:
+    """(..., b, L) losses to one for each run, (...).
+
+    mean_all: mean over all b * L entries, unknown ones included in the denominator (spml, LL).
+    sum_classes: sum over classes, mean over images (Soft Exposure).
+    sum: sum over everything (the code of Ben-Baruch et al. 2022 and of ASL).
+    mean_observed: mean over `counted` entries; 0 where there is none.
+    """
+    if how == "mean_all":
+        return values.mean((-2, -1))
+    if how == "sum_classes":
+        return values.sum(-1).mean(-1)
+    if how == "sum":
+        return values.sum((-2, -1))
+    assert how == "mean_observed" and counted is not None, how
+    return values.sum((-2, -1)) / counted.sum((-2, -1)).clamp(min=1)
+
+
+def focused(
+    logits: Tensor,
+    present: Tensor,
+    *,
+    gamma_pos: float,
+    gamma_neg: float,
+    clip: float = 0.0,
+    detach: bool = True,
+    epsilon: Epsilon | None = None,
+) -> Tensor:
+    """Cross-entropy times (probability of error) ** gamma: focal loss and ASL.
+
+    Parameters
+    ----------
+    logits
+        (..., b, L).
+    present
+        (..., b, L) bool.
+    gamma_pos, gamma_neg
+        Of present and of absent labels.
+    clip
+        By this the probability that counts against a negative is reduced: one below it has no loss
+        and no gradient.
+    detach
+        No gradient flows through the focusing weight (the reference class of ASL; its optimised
+        twin and focal loss let it flow).
+    epsilon
+        As in `bce`.
+
+    Returns
+    -------
+    (..., b, L) losses.
+    """
+    logits = wide(logits)
+    error = torch.sigmoid(torch.where(present, -logits, logits))
+    values = bce(logits, present, epsilon)
+    if clip:
+        # A clip keeps the log away from 0 already, unless it drowns in the digits.
+        clipped = (error - clip).clamp(0, 1 - torch.finfo(error.dtype).eps)
+        values = torch.where(present, values, -torch.log1p(-clipped))
+        error = torch.where(present, error, clipped)
+    if gamma_pos == gamma_neg == 0:
+        return values
+    error = error.detach() if detach else error
+    weight = power(error, gamma_pos)
+    if gamma_pos != gamma_neg:
+        weight = torch.where(present, weight, power(error, gamma_neg))
+    return values * weight
+
+
+def power(base: Tensor, gamma: float) -> Tensor:
+    """base ** gamma of numbers from 0 to 1; whole powers by multiplication, many times as fast."""
+    if gamma != int(gamma) or gamma > 16:
+        # Away from 0, where the derivative of a power below 1 has no end.
+        return base.clamp(min=torch.finfo(base.dtype).tiny).pow(gamma)
+    product, whole = None, int(gamma)
+    while whole:
+        if whole % 2:
+            product = base if product is None else product * base
+        whole //= 2
+        base = base * base if whole else base
+    return torch.ones_like(base) if product is None else product
+
+
+def kth_largest(values: Tensor, k: Tensor, among: Tensor | None = None) -> Tensor:
+    """The k-th largest value along the last dimension; nan for k = 0.
+
+    torch.topk wants k as a Python number, which a device would have to be waited for, and which
+    would compile anew when it grows. On a device all values are sorted; on the CPU, where sorting
+    takes many times as long as the loss, numpy divides them at the k-th.
+
+    Parameters
+    ----------
+    values
+        (..., n) float32 or float64, not tracked for gradients.
+    k
+        (...) int64 from 0 to n.
+    among
+        (..., n) bool: which values take part; -inf is the answer if they are fewer than k.
+    """
+    if values.device.type == "cpu":
+        return torch.ops.simkit.divided(values, k, among)
+    return by_sorting(values, k, among)
+
+
+def by_sorting(values: Tensor, k: Tensor, among: Tensor | None = None) -> Tensor:
+    """`kth_largest` on a device."""
+    if among is not None:
+        values = torch.where(among, values, -torch.inf)
+    ordered = values.sort(-1, descending=True).values
+    nothing = torch.full_like(ordered[..., :1], torch.nan)
+    return torch.cat([nothing, ordered], -1).gather(-1, k[..., None]).squeeze(-1)
+
+
+# An operator, so that a compiler looks at its shape alone. torch.library.custom_op would do it in
+# fewer words, and load the compiler (seconds) when it is first called.
+torch.library.define("simkit::divided", "(Tensor values, Tensor k, Tensor? among) -> Tensor")
+
+
+@torch.library.impl("simkit::divided", "cpu")
+def _divided(values: Tensor, k: Tensor, among: Tensor | None) -> Tensor:
+    n = values.shape[-1]
+    runs = k.numel()
+    rows, counts = values.reshape(runs, n).numpy(), k.reshape(-1).tolist()
+    masks = [None] * runs if among is None else among.reshape(runs, n).numpy()
+    largest = [_kth(*each) for each in zip(rows, counts, masks, strict=True)]
+    return torch.tensor(largest, dtype=values.dtype).reshape(k.shape)
+
+
+def _kth(row: NDArray[Any], k: int, mask: NDArray[np.bool_] | None) -> float:
+    # What takes no part is left out: numpy is slow where most values are the smallest one.
+    kept = row.copy() if mask is None else np.compress(mask, row)
+    if not 0 < k <= len(kept):
+        return np.nan if k == 0 else -np.inf
+    kept.partition(len(kept) - k)
+    return float(kept[-k])
+
+
+@torch.library.register_fake("simkit::divided")
+def _shape(values: Tensor, k: Tensor, among: Tensor | None) -> Tensor:
+    return values.new_empty(k.shape)

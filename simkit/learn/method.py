@@ -1,0 +1,417 @@
+"""What a training method is.
+
+Every tensor may carry leading run dimensions: `...` below. A method reduces over the last two
+dimensions only (of maps over the last four) and returns one loss for each run. The tensors of its
+state carry the same leading dimensions, because `stack_states` puts the states of several runs
+together. In a step nothing waits for the device: no branch on a tensor's value, no indexing whose
+result has a shape that depends on values.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.errors import BadInput, whole_number
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task, check_aids
+from simkit.registry import Range, Registry, settle
+
+NonNegative = Annotated[float, Range(0)]
+Positive = Annotated[float, Range(above=0)]
+Share = Annotated[float, Range(0, 1)]
+Count = Annotated[int, Range(1)]
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to learn from partial labels: a value whose fields are the hyper-parameters.
+
+    title is the field's display name, source the paper and equation. gist: the same in a few plain
+    words. alternative: one more value of its most important setting, which a fair comparison tries
+    beside the default. presets: the fields that a published repository had, by the value of
+    `reproduce`.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    gist: ClassVar[str] = ""
+    alternative: ClassVar[Mapping[str, Any]] = {}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    def __post_init__(self) -> None:
+        """Turn the fields into their types. Raises BadInput; further checks come after it."""
+        settle(self)
+        self._preset(self.presets.get(getattr(self, "reproduce", None) or "", {}))
+
+    def _preset(self, fields: Mapping[str, Any]) -> None:
+        """Set fields to what a repository had. Raises BadInput for one that was set otherwise."""
+        for key, value in fields.items():
+            set_to = getattr(self, key)
+            if set_to not in (value, type(self).__dataclass_fields__[key].default):
+                raise BadInput(
+                    f"{self.name}: reproduce={getattr(self, 'reproduce', None)!r} has {key} "
+                    f"{value!r} and {set_to!r} was given; leave one of them out"
+                )
+            object.__setattr__(self, key, value)
+
+    @property
+    def needs(self) -> Needs:
+        """What this method, with these settings, needs."""
+        return Needs()
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        """Bytes of the state of one run, known before it is made."""
+        return 0
+
+    def learned_bytes(self, sizes: Sizes) -> int:
+        """Those of them that are parameters, of which an optimiser keeps three times as much."""
+        return 0
+
+    def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
+        """Warnings, in sentences, for a training of so many epochs with this optimiser."""
+        return ()
+
+    def estimates(self, task: Task | Sizes) -> dict[str, float]:
+        """The values that settings of "auto" take for this task, by name; the history has them.
+
+        Raises BadInput where they cannot be estimated from the task.
+        """
+        return {}
+
+    @property
+    def sums(self) -> bool:
+        """Whether the loss sums over images, so that batches of one step add up as they are."""
+        return getattr(self, "reduction", "") == "sum"
+
+    @property
+    def per_image(self) -> bool:
+        """Whether training changes something that it keeps for each image.
+
+        By default true where more images take more memory; a method that only reads such a state
+        says so.
+        """
+        single, double = (Sizes(images, 1, width=1, map_side=1) for images in (1, 2))
+        return self.state_bytes(double) > self.state_bytes(single)
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        """A new state: everything that training will change, besides the model.
+
+        A method with state calls this first and registers its tensors on the module that it
+        returns. Raises BadInput that says what `task` lacks.
+        """
+        needs = self.needs
+        if needs.labels and not isinstance(task, Task):
+            raise BadInput(
+                f"method {self.name!r} needs the whole label matrix to start, and only sizes came; "
+                "give Task(labels=...) instead of Sizes"
+            )
+        if needs.features and sizes_of(task).width is None:
+            raise BadInput(
+                f"method {self.name!r} reads pooled features, and their width is not known; train "
+                "it on cached features (FeatureInputs)"
+                + ("" if needs.labels else ", or give Sizes(..., width=D)")
+            )
+        check_aids(self.name, needs.aids, () if isinstance(task, Sizes) else task.aids)
+        return nn.Module()
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        """One loss for each run, (...); reads the state and writes nothing."""
+        raise NotImplementedError(f"{type(self).__name__} has no loss")
+
+    def predict(self, out: Outputs, state: nn.Module) -> Tensor:
+        """(..., b, L) logits for evaluation."""
+        return out.logits
+
+    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        """(..., b, L) bool: labels that this step rejects, corrects or ignores (for analysis)."""
+        return torch.zeros_like(batch.labels, dtype=torch.bool)
+
+    def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        """Bring the state up to date after an optimiser step; runs without gradients."""
+
+    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
+        """Bring the state up to date after `epoch` (from 1) has ended.
+
+        scores (..., N, L) logits of all images where `needs.epoch_scores`, else None.
+        """
+
+    def handed_over(
+        self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
+    ) -> nn.Module:
+        """The new state that a second training starts with, from the state of a first one.
+
+        For LinearInit, where the head has been trained alone before.
+        """
+        return self.start(task, chance)
+
+    def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
+        """Parameter groups for an optimiser; `model` has a `head` and perhaps a `backbone`.
+
+        A head on a backbone learns `model.head_ratio` times as fast (10 in Kim et al., CVPR 2022).
+        """
+        head = {"params": list(model.head.parameters()), "lr": lr}
+        of_state = list(state.parameters())
+        groups = [head, {"params": of_state, "lr": lr}] if of_state else [head]
+        backbone = getattr(model, "backbone", None)
+        if backbone is not None:
+            head["lr"] = lr * model.head_ratio
+            body = [p for p in backbone.parameters() if p.requires_grad]
+            groups.append({"params": body, "lr": lr})
+        return groups
+
+
+@dataclass(frozen=True)
+class Around(Method):
+    """A method around another one: changes the outputs that `inner` sees, or adds to its loss.
+
+    The changed outputs reach the inner loss, selection and updates alike. The inner state is
+    `state.inner`.
+    """
+
+    inner: Method
+
+    own_needs: ClassVar[Needs] = Needs()
+
+    def changed(self, out: Outputs, state: nn.Module, *, training: bool) -> Outputs:
+        """The outputs as the inner method shall see them."""
+        return out
+
+    def extra(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor | float:
+        """What is added to the inner loss, (...), a mean over the images of the batch.
+
+        `out` is what the model said, unchanged.
+        """
+        return 0.0
+
+    @property
+    def needs(self) -> Needs:
+        return self.inner.needs | self.own_needs
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return self.inner.state_bytes(sizes)
+
+    def learned_bytes(self, sizes: Sizes) -> int:
+        return self.inner.learned_bytes(sizes)
+
+    def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
+        return self.inner.notes(epochs=epochs, optimiser=optimiser)
+
+    def estimates(self, task: Task | Sizes) -> dict[str, float]:
+        return self.inner.estimates(task)
+
+    @property
+    def sums(self) -> bool:
+        return self.inner.sums
+
+    @property
+    def per_image(self) -> bool:
+        return self.inner.per_image
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        state.inner = self.inner.start(task, chance)
+        return state
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        seen = self.changed(out, state, training=True)
+        extra = self.extra(batch, out, state)
+        if self.sums and batch.share != 1:  # sums of several batches add up, and means do not
+            extra = batch.share * extra
+        return self.inner.loss(batch, seen, _inner(state)) + extra
+
+    def predict(self, out: Outputs, state: nn.Module) -> Tensor:
+        return self.inner.predict(self.changed(out, state, training=False), _inner(state))
+
+    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        seen = self.changed(out, state, training=True)
+        return self.inner.selected(batch, seen, _inner(state))
+
+    def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        seen = self.changed(out, state, training=True)
+        self.inner.after_batch(batch, seen, _inner(state))
+
+    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
+        self.inner.after_epoch(epoch, scores, _inner(state))
+
+    def handed_over(
+        self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
+    ) -> nn.Module:
+        fresh = self.start(task, chance)
+        fresh.inner = self.inner.handed_over(_inner(state), task, chance)
+        return fresh
+
+    def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
+        return self.inner.groups(model, _inner(state), lr)
+
+
+def _inner(state: nn.Module) -> nn.Module:
+    return state.inner
+
+
+methods: Registry[Method] = Registry("method", "simkit.learn.methods")
+register = methods.register
+make = methods.make
+spell = methods.spell
+names = methods.names
+get = methods.__getitem__
+
+
+def sizes_of(task: Task | Sizes) -> Sizes:
+    """The sizes of a task, or those that came in its place."""
+    return task if isinstance(task, Sizes) else task.sizes
+
+
+def scores_of(method: Method, scores: Tensor | None) -> Tensor:
+    """(..., N, L) scores at the end of an epoch. Raises BadInput where a loop gave none."""
+    if scores is None:
+        raise BadInput(
+            f"method {method.name!r} reads the scores of all images at the end of every epoch, and "
+            "none came; give epochs(count, method, state, scores), or after_epoch(epoch, scores, "
+            "state)"
+        )
+    return scores
+
+
+def features_of(method: Method, out: Outputs) -> Tensor:
+    """(b, D) pooled features of the outputs. Raises BadInput where a loop gave none."""
+    if out.features is None:
+        raise BadInput(
+            f"method {method.name!r} reads pooled features, and the outputs hold none; give "
+            "Outputs(features=...)"
+        )
+    return out.features
+
+
+def maps_of(method: Method, out: Outputs) -> Tensor:
+    """(..., b, L, h, w) class maps of the outputs. Raises BadInput where a loop gave none."""
+    if out.maps is None:
+        raise BadInput(
+            f"method {method.name!r} works on class maps, and the outputs hold none; train it on "
+            'maps (features of kind "maps"), or give Outputs(maps=...)'
+        )
+    return out.maps
+
+
+def epochs(
+    count: int, method: Method, state: nn.Module, scores: Callable[[], Tensor] | None = None
+) -> Iterator[int]:
+    """The epochs of a training loop of your own, 1 to `count`.
+
+    After the body of each the method brings its state up to date (`after_epoch`). A `break` in the
+    body ends the training, and its epoch counts for nothing.
+
+    Parameters
+    ----------
+    count
+        A whole number from 0 on.
+    method, state
+        The method and its state.
+    scores
+        Gives the (N, L) logits of all images. It is called, without gradients, where
+        `method.needs.epoch_scores`.
+
+    Raises
+    ------
+    BadInput
+        For another count, and for a method that needs scores where there are none.
+    """
+    whole = whole_number(count, "the number of epochs")
+    if whole < 0:
+        raise BadInput(f"the number of epochs is {whole}; give 0 or more")
+    return _epochs(whole, method, state, scores)
+
+
+def _epochs(
+    count: int, method: Method, state: nn.Module, scores: Callable[[], Tensor] | None
+) -> Iterator[int]:
+    for epoch in range(1, count + 1):
+        yield epoch
+        with torch.no_grad():
+            logits = scores() if scores and method.needs.epoch_scores else None
+            method.after_epoch(epoch, logits, state)
+
+
+# States of several runs as one, and back. A module of a state may name, besides its tensors,
+# `for_training`: those that prediction does without, and `in_file`: those that lie in a file and
+# not in memory. Both are tuples of names.
+
+
+def stack_states(states: Iterable[nn.Module], count: int | None = None) -> nn.Module:
+    """One state whose tensors carry a leading run dimension, from the states of equal methods.
+
+    A single state is taken over as it is and shares its memory. With their `count` given, states
+    may come out of a generator; each is let go before the next is asked for.
+    """
+    if count is None:
+        states = states if isinstance(states, Sized) else list(states)
+        count = len(states)
+    run = 0  # enumerate would hold on to the state before
+    for state in states:
+        if count == 1:
+            return _with(state, lambda tensor: tensor[None].contiguous())
+        if run == 0:
+            if any(getattr(module, "in_file", ()) for module in state.modules()):
+                raise BadInput(
+                    "states that lie in files cannot be put together, for that would read them "
+                    "into memory; train these runs one at a time, or with mapped=False"
+                )
+            together = _with(state, lambda tensor: tensor.new_empty((count, *tensor.shape)))
+            room = dict(_tensors(together))
+        for name, tensor in _tensors(state):
+            room[name][run].copy_(tensor)
+        run += 1
+        del state
+    return together
+
+
+def state_of_run(state: nn.Module, run: int) -> nn.Module:
+    """The state of one run inside a stacked one, sharing its memory."""
+    return _with(state, lambda tensor: tensor[run])
+
+
+def state_for_prediction(state: nn.Module) -> nn.Module:
+    """A copy of a state without what training alone needs."""
+    return _with(_without(state), lambda tensor: tensor.clone())
+
+
+def state_size(state: nn.Module) -> int:
+    """Bytes of memory that the tensors of a state take."""
+    return sum(
+        tensor.numel() * tensor.element_size()
+        for module in state.modules()
+        for name, tensor in [*module._buffers.items(), *module._parameters.items()]
+        if tensor is not None and name not in getattr(module, "in_file", ())
+    )
+
+
+def _with(state: nn.Module, change: Callable[[Tensor], Tensor]) -> nn.Module:
+    """The same state with other tensors."""
+    other = copy.copy(state)
+    other._buffers = {key: change(buffer) for key, buffer in state._buffers.items()}
+    other._parameters = {
+        key: nn.Parameter(change(parameter.detach()))
+        for key, parameter in state._parameters.items()
+    }
+    other._modules = {key: _with(module, change) for key, module in state._modules.items()}
+    return other
+
+
+def _without(state: nn.Module) -> nn.Module:
+    """The same state without its tensors `for_training`."""
+    other = copy.copy(state)
+    left_out = getattr(state, "for_training", ())
+    other._buffers = {k: buffer for k, buffer in state._buffers.items() if k not in left_out}
+    other._modules = {key: _without(module) for key, module in state._modules.items()}
+    return other
+
+
+def _tensors(state: nn.Module) -> list[tuple[str, Tensor]]:
+    parameters = [(name, parameter.detach()) for name, parameter in state.named_parameters()]
+    return [*state.named_buffers(), *parameters]

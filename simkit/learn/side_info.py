@@ -1,0 +1,320 @@
+"""Side information that a method needs besides labels and pictures, such as a class prior."""
+
+from __future__ import annotations
+
+import csv
+import json
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial, reduce
+from operator import or_
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from simkit.errors import BadInput, unknown
+from simkit.files import readable, whole
+from simkit.history import History, content_id
+from simkit.labels.partial import ABSENT, PartialLabels
+from simkit.labels.truth import locked, sealed
+from simkit.learn.method import Method, make
+from simkit.learn.task import Batch, Needs, Outputs, Task, missing_aids
+from simkit.learn.trained import Trained, evaluating
+
+_BATCH = 256
+
+
+@runtime_checkable
+class Aid(Protocol):
+    """A value that is computed once before training and belongs to one task.
+
+    id: names the content, for histories and for the keys of finished work.
+    """
+
+    name: ClassVar[str]
+
+    @property
+    def id(self) -> str: ...
+
+    @classmethod
+    def build(cls, task: Task, *, train: Callable[..., Any]) -> Aid:
+        """Make the aid from what the task holds; `train(task, method)` trains a temporary model."""
+        ...
+
+
+def prepare(task: Task, *methods: Method, **training: Any) -> Task:
+    """The task with all side information that any of the methods needs.
+
+    One aid serves all methods: neighbours are as many as the method with most wants. Those that the
+    task has already are kept.
+
+    Parameters
+    ----------
+    task
+        Labels and inputs.
+    methods
+        Methods that are to be trained on it.
+    **training
+        Settings, seed, draw and so on, as `train` takes them, for an aid that trains a temporary
+        model.
+
+    Raises
+    ------
+    BadInput
+        Where an aid cannot be built from the task.
+    """
+    from simkit.learn.train import train
+
+    needs = reduce(or_, (method.needs for method in methods), Needs())
+    for kind in missing_aids(needs.aids, task.aids):
+        aid = build_aid(kind, task, needs, train=partial(train, **training))
+        task = task.with_aids(aid)
+    return task
+
+
+def build_aid(kind: type[Any], task: Task, needs: Needs, **how: Any) -> Any:
+    """An aid of this kind as these needs want it, where the kind says how to with `wanted`."""
+    wanted = getattr(kind, "wanted", None)
+    return kind.build(task, **how, **(wanted(needs) if wanted else {}))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPrior:
+    """The estimated share of images in which each class is present: the side information of CSL.
+
+    Parameters
+    ----------
+    values
+        (L,) float64 in [0, 1].
+    classes
+        Their L names, or None for the order of the task.
+    history
+        How it came about.
+    running
+        (L,) float64 the prior of the published code, a mean over all outputs of the temporary
+        training from its first step on; None where there was none.
+
+    References
+    ----------
+    Ben-Baruch et al., CVPR 2022, section 4.2, eq. 10-11.
+    """
+
+    values: NDArray[np.float64]
+    classes: tuple[str, ...] | None = None
+    history: History = field(default_factory=lambda: History("given"))
+    running: NDArray[np.float64] | None = None
+
+    name: ClassVar[str] = "class-prior"
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for values that are no shares, and for names that do not fit them."""
+        object.__setattr__(self, "values", self._shares(self.values))
+        if self.classes is not None:
+            object.__setattr__(self, "classes", tuple(self.classes))
+            if len(set(self.classes)) != len(self.values) or len(self.classes) != len(self.values):
+                raise BadInput(
+                    f"{len(self.classes)} class names ({len(set(self.classes))} different) came "
+                    f"for {len(self.values)} priors; give one name for each"
+                )
+        if self.running is not None:
+            object.__setattr__(self, "running", self._shares(self.running))
+            if self.running.shape != self.values.shape:
+                raise BadInput(
+                    f"{len(self.running)} running means came for {len(self.values)} priors; give "
+                    "one for each"
+                )
+
+    def _shares(self, values: Any) -> NDArray[np.float64]:
+        try:
+            shares = locked(np.asarray(values, np.float64))
+        except (TypeError, ValueError):
+            raise BadInput("a class prior holds no numbers; give (L,) shares of images") from None
+        if shares.ndim != 1 or not len(shares):
+            raise BadInput(f"a class prior has shape {shares.shape}; (L,) is expected")
+        odd = np.flatnonzero(~((shares >= 0) & (shares <= 1)))  # nan is odd too
+        if len(odd):
+            names = dict(enumerate(self.classes or ()))
+            which = repr(names[odd[0]]) if odd[0] in names else odd[0]
+            raise BadInput(
+                f"the prior of class {which} is {shares[odd[0]]}; a share from 0 to 1 is expected"
+            )
+        return shares
+
+    @cached_property
+    def id(self) -> str:
+        """Content id."""
+        running = () if self.running is None else (self.running,)
+        return content_id("class-prior", self.values, json.dumps(self.classes), *running)
+
+    @classmethod
+    def build(cls, task: Task, *, train: Callable[..., Trained]) -> ClassPrior:
+        """Train a temporary model that ignores unknown labels, and average its probabilities: over
+        the asked images when training has ended, and for `running` during training."""
+        mean = RunningMean()
+        with warnings.catch_warnings():
+            # What it says of labels without negatives is about this model; CSL says its own.
+            warnings.filterwarnings("ignore", "method 'ignore' learns from known labels alone")
+            trained = train(task, make("ignore"), watch=(mean,))
+        parents = (task.labels.id, str(task.inputs.id))
+        settings = {**trained.history.settings, "method": "ignore"}
+        history = History("class-prior", settings, trained.history.seed, parents)
+        return cls(mean_probability(trained, task), task.labels.classes, history, mean.value)
+
+    def of(self, classes: Sequence[str], *, running: bool = False) -> NDArray[np.float64]:
+        """(L,) priors of these classes: by name where this one has names, else by place.
+
+        running: those of the published code, where there are such.
+        """
+        values = self.running if running and self.running is not None else self.values
+        if self.classes is None:
+            if len(classes) != len(self.values):
+                raise BadInput(
+                    f"the class prior is of {len(self.values)} classes and the labels of "
+                    f"{len(classes)}; give one for each class, or name its classes"
+                )
+            return values
+        place = {name: c for c, name in enumerate(self.classes)}
+        for name in classes:
+            if name not in place:
+                raise unknown("class of the prior", name, place)
+        return values[[place[name] for name in classes]]
+
+    def blind(self, labels: PartialLabels) -> NDArray[np.bool_]:
+        """(L,) bool: classes whose prior cannot be told, for it was estimated from these labels.
+
+        These are the classes of which no label says absent: "present everywhere" is the best
+        answer to the others, and without any label there is no answer. Of a prior from elsewhere
+        it is none.
+        """
+        if self.history.command != self.name or labels.id not in self.history.parents:
+            return np.zeros(labels.shape[1], bool)
+        return np.asarray(labels.per_class(ABSENT) == 0)
+
+    def spearman(self, truth_frequency: Any, top: int | None = None) -> float:
+        """Rank correlation with the true frequencies (L,), over the `top` truly most frequent.
+
+        Of equally frequent classes the first count. nan where either is constant.
+        Source: Ben-Baruch et al., CVPR 2022, figure 7.
+        """
+        from scipy.stats import rankdata
+
+        true = np.asarray(truth_frequency, np.float64)
+        if true.shape != self.values.shape:
+            raise BadInput(
+                f"true frequencies have shape {true.shape}; {self.values.shape} is expected"
+            )
+        if top is not None and not 2 <= top <= len(true):
+            raise BadInput(f"top is {top}; a number of classes from 2 to {len(true)} is expected")
+        chosen = np.argsort(-true, kind="stable")[:top]
+        a, b = (rankdata(x[chosen]) - (len(chosen) + 1) / 2 for x in (true, self.values))
+        scale = float(np.sqrt((a @ a) * (b @ b)))
+        return float(a @ b) / scale if scale else float("nan")
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write JSON: priors by class name, or as a list where there are no names; the history.
+
+        Running means are a list in the order of the priors.
+        """
+        values = self.values.tolist()
+        content = {
+            "priors": dict(zip(self.classes, values, strict=True)) if self.classes else values,
+            "history": json.loads(self.history.to_json()),
+        }
+        if self.running is not None:
+            content["running"] = self.running.tolist()
+        with whole(path) as temporary:
+            text = json.dumps(content, indent=1, ensure_ascii=False)
+            temporary.write_text(text + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> ClassPrior:
+        """Read what `save` wrote, or a .csv of class and prior with or without a line of headings.
+
+        The CSVs that the code of Ben-Baruch et al. writes end with a line that holds a count and no
+        class; such a last line is left out. Raises BadInput.
+        """
+        file = readable(path, "a class prior (JSON or CSV)")
+        try:
+            return _from_csv(file) if file.suffix.lower() == ".csv" else _from_json(file)
+        except BadInput as error:
+            raise BadInput(f"{file}: {error}") from None
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            AttributeError,
+            csv.Error,
+            RecursionError,
+        ) as error:
+            raise BadInput(
+                f"{file} cannot be read as a class prior ({error}); write it with ClassPrior.save"
+            ) from None
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        sealed(self.values)
+        if self.running is not None:
+            sealed(self.running)
+
+
+def _from_json(path: Path) -> ClassPrior:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    priors = content["priors"]
+    history = History.from_json(json.dumps(content["history"]))
+    named = isinstance(priors, dict)
+    values = np.array(list(priors.values()) if named else priors)
+    if values.dtype.kind not in "iuf":
+        raise TypeError("a prior is no number")
+    return ClassPrior(values, tuple(priors) if named else None, history, content.get("running"))
+
+
+def _from_csv(path: Path) -> ClassPrior:
+    rows = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    if rows and len(rows[-1]) == 1:
+        del rows[-1]
+    for place, row in enumerate(rows):
+        if len(row) != 2:
+            raise ValueError(f"line {place + 1} has {len(row)} fields, and 2 are expected")
+    if rows and not rows[0][1].strip().lstrip("+-.")[:1].isdigit():  # headings
+        del rows[0]
+    values = np.array([float(value) for _, value in rows])
+    return ClassPrior(values, tuple(name for name, _ in rows), History("given", {"file": "csv"}))
+
+
+def mean_probability(trained: Trained, task: Task) -> NDArray[np.float64]:
+    """(L,) mean of the sigmoid of the scores over the asked images of a task.
+
+    With a backbone on a GPU where there is one.
+    """
+    trained = trained.on("auto")
+    device = trained.model.head.weight.device
+    total = torch.zeros(len(trained.classes), dtype=torch.float64)
+    rows = task.rows
+    with torch.no_grad(), evaluating(trained.model):
+        for start in range(0, len(rows), _BATCH):
+            out = trained.model(task.inputs.batch(rows[start : start + _BATCH]).to(device))
+            total += trained.method.predict(out, trained.state).double().sigmoid().sum(0).cpu()
+    return total.numpy() / len(rows)
+
+
+class RunningMean:
+    """Watches a training: the mean probability of each class over all steps so far."""
+
+    def __init__(self) -> None:
+        self._total: Tensor | float = 0.0
+        self._images = 0
+
+    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None:
+        self._total = self._total + out.logits.double().sigmoid().sum(0)
+        self._images += len(batch.index)
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """(L,) float64; after a first step."""
+        return torch.as_tensor(self._total).cpu().numpy() / self._images
