@@ -37,10 +37,10 @@ from scipy.sparse import csr_array  # noqa: E402
 
 from simkit.history import versions  # noqa: E402
 from simkit.labels.shipped import shipped  # noqa: E402
-from simkit.learn.feeding.inputs import FeatureInputs  # noqa: E402
-from simkit.learn.heads.scoring import of_trained  # noqa: E402
+from simkit.learn.inputs import FeatureInputs  # noqa: E402
 from simkit.learn.methods import Task, make  # noqa: E402
-from simkit.learn.steps.optim import Settings  # noqa: E402
+from simkit.learn.optim import Settings  # noqa: E402
+from simkit.learn.stack import scores_of_all  # noqa: E402
 from simkit.learn.train import train, train_stack  # noqa: E402
 from simkit.study.compare import compare  # noqa: E402
 from simkit.study.grid import Grid  # noqa: E402
@@ -131,7 +131,7 @@ def gaps(given: dict[str, Any], published: dict[str, np.ndarray], epochs: int) -
     test = FeatureInputs(given["test"])
     settings = Settings(epochs=epochs, **_rates())
     stack = train_stack([(task, make(spec)) for spec in METHODS], settings=settings)
-    scores = dict(zip(METHODS, of_trained(stack, test).numpy(), strict=True))
+    scores = dict(zip(METHODS, scores_of_all(stack, test).numpy(), strict=True))
     alone = max(
         float(np.abs(train(task, make(spec), settings=settings).scores(test) - scores[spec]).max())
         for spec in METHODS

@@ -27,9 +27,9 @@ import pandas as pd
 from findings import shown
 
 import simkit
-from simkit.learn.feeding.inputs import ImageInputs
+from simkit.learn.inputs import ImageInputs
 from simkit.learn.metrics import average_precision, mean_ap, top1
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.trained import Trained
 from simkit.study.analysis.explaining import from_pixels
 from simkit.study.analysis.locating import object_size, positives

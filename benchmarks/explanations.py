@@ -30,7 +30,7 @@ from simkit.data.dataset import Boxes
 from simkit.embed.backbones import backbone
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import Trained, train
 from simkit.study.analysis.explaining import damage, damage_summary, models
 from simkit.study.analysis.locating import blind, pointing

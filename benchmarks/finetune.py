@@ -31,8 +31,7 @@ from finetune_plain import PlainLoop, drawn_files
 from simkit.chance import Chance
 from simkit.data.pictures import FilePictures
 from simkit.embed.backbones import backbone
-from simkit.learn.feeding.inputs import ImageInputs
-from simkit.learn.feeding.pictures import sized
+from simkit.learn.inputs import ImageInputs, sized
 from simkit.learn.methods import Task, make
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.train import Settings, train

@@ -20,7 +20,7 @@ from torchvision import transforms
 
 from simkit.chance import Chance
 from simkit.data.scenes import ScenePictures
-from simkit.learn.heads.heads import initial
+from simkit.learn.model import initial
 
 CLASSES = 80
 

@@ -32,7 +32,7 @@ from scipy.sparse import csc_array
 from simkit.embed.features.shards import Shards
 from simkit.embed.label_embeddings import LabelMedians
 from simkit.embed.unit import UnitRows
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 
 # Images, classes, labels present per image.
 SIZES = {"5,011 x 20": (5_011, 20, 1.46)}

@@ -20,7 +20,7 @@ from findings import photographs, shown
 from simkit.annotate.simulate import simulate
 from simkit.history import versions
 from simkit.learn.methods import Task
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.study.analysis.learning import LABEL_KINDS, early_share, memorisation, modification
 from simkit.study.sources import Source, open_source
 

@@ -40,7 +40,7 @@ from simkit.embed.nearest import (  # noqa: E402
     nearest_in_lists,
 )
 from simkit.embed.unit import UnitRows  # noqa: E402
-from simkit.learn.feeding.inputs import FeatureInputs  # noqa: E402
+from simkit.learn.inputs import FeatureInputs  # noqa: E402
 
 K = 10
 SIZES = {"5k x 512": (5_000, 512), "5k x 2,048": (5_000, 2_048)}

@@ -15,10 +15,10 @@ import numpy as np
 import simkit.data
 from simkit.embed.backbones import backbone
 from simkit.embed.features.features import extract, read_features
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
 
 SPLITS = ("train", "val", "test")

@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 import simkit.data
 from simkit.annotate.prices import cost
 from simkit.annotate.simulate import simulate
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.study.compare import compare
 from simkit.study.grid import Grid, demo_grid
 

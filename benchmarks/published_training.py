@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 from simkit.chance import Chance
-from simkit.learn.heads.heads import initial
+from simkit.learn.model import initial
 
 
 def an(logits: Tensor, labels: Tensor, epoch: int) -> Tensor:

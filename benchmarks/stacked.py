@@ -24,10 +24,10 @@ import torch
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.learn.feeding.inputs import FeatureInputs
-from simkit.learn.heads.heads import initial
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Outputs, Task, epochs, make
-from simkit.learn.steps.optim import Settings
+from simkit.learn.model import initial
+from simkit.learn.optim import Settings
 from simkit.learn.train import train_stack
 
 IMAGES, CLASSES, SIDE, DRAWS, BAR = 1_000, 20, 7, 5, 1.8

@@ -18,12 +18,12 @@ from simkit.embed.neighbours import Neighbours as Neighbours
 from simkit.errors import BadInput as BadInput
 from simkit.labels.partial import PartialLabels as PartialLabels
 from simkit.labels.truth import Truth as Truth
-from simkit.learn.feeding.inputs import FeatureInputs as FeatureInputs
-from simkit.learn.feeding.inputs import ImageInputs as ImageInputs
+from simkit.learn.inputs import FeatureInputs as FeatureInputs
+from simkit.learn.inputs import ImageInputs as ImageInputs
+from simkit.learn.optim import Settings as Settings
 from simkit.learn.predict import predict as predict
 from simkit.learn.side_info import ClassPrior as ClassPrior
 from simkit.learn.side_info import prepare as prepare
-from simkit.learn.steps.optim import Settings as Settings
 from simkit.learn.task import Task as Task
 from simkit.learn.train import Trained as Trained
 from simkit.learn.train import train as train

@@ -97,7 +97,7 @@ def test_what_a_worker_imports_had_a_part() -> None:
     }
     assert {
         "simkit/__init__.py",
-        "simkit/learn/heads/stack.py",
+        "simkit/learn/stack.py",
         "simkit/annotate/prices.toml",
     } <= found
     assert not any(name.startswith("simkit/cli/") for name in found)

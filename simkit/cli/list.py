@@ -273,7 +273,7 @@ def _grid() -> list[dict[str, Any]]:
 def _tables() -> dict[str, type[Any]]:
     """The fields of a grid that have settings of their own."""
     from simkit.annotate.habits import Habits
-    from simkit.learn.steps.optim import Settings
+    from simkit.learn.optim import Settings
     from simkit.study.grid import Pictures, Tuning
 
     return {"train": Settings, "pictures": Pictures, "habits": Habits, "tuning": Tuning}

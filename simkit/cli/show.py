@@ -93,7 +93,7 @@ def _is_training(path: Path) -> bool:
 
 
 def _training(path: Path) -> tuple[str, dict[str, Any]]:
-    from simkit.learn.saved.unfinished import describe
+    from simkit.learn.checkpoint import describe
 
     return _lines(facts := describe(path)), facts
 
@@ -172,7 +172,7 @@ def _habits(path: Path) -> tuple[str, dict[str, Any]]:
 
 def _folder(path: Path) -> tuple[str, dict[str, Any]]:
     if (path / "model.json").is_file():
-        from simkit.learn.saved.checkpoint import describe
+        from simkit.learn.trained import describe
 
         return _lines(facts := describe(path)), facts
     from simkit.embed.features.feature_folder import below

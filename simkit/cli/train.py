@@ -25,10 +25,10 @@ from simkit.cli.output import Advance, print_json, progress
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from simkit.learn.machines.team import Team
+    from simkit.learn.distributed import Team
+    from simkit.learn.optim import Settings
     from simkit.learn.protocols import Protocol
-    from simkit.learn.reached import Reached
-    from simkit.learn.steps.optim import Settings
+    from simkit.learn.validation import Reached
     from simkit.study.sources import ImageTransform, Source
     from simkit.study.trial import Trial
 
@@ -91,7 +91,7 @@ def command(**given: Any) -> None:
     """
     from simkit.labels import formats
     from simkit.learn import methods
-    from simkit.learn.machines.parallel import together
+    from simkit.learn.distributed import together
     from simkit.study.trial import trial
 
     method = methods.make(given["method"])
@@ -183,7 +183,7 @@ def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
 
 def _settings(given: dict[str, Any], preset: Protocol | None) -> Settings:
     """What is set by hand, over the protocol's settings where one is named."""
-    from simkit.learn.steps.optim import Settings
+    from simkit.learn.optim import Settings
     from simkit.registry import build
 
     expected = "a setting and its value, as in ema=0.999"

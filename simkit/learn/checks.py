@@ -1,30 +1,37 @@
-"""Whether runs, settings and validation fit together: asked once, before any work."""
+"""Whether runs, settings, backbone and validation fit together: asked once, before any work."""
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from simkit.errors import BadInput
 from simkit.learn import catalogue
+from simkit.learn.distributed import not_compiled
 from simkit.learn.method import Method, spell
-from simkit.learn.steps.optim import Settings
+from simkit.learn.model import evaluating
+from simkit.learn.optim import Settings
 from simkit.learn.task import Task, check_aids
 from simkit.learn.validation import Validation
 
 Run = tuple[Task, Method]
+_WANTED = (
+    "a backbone has a whole number `width` (D), a method `prepare` from (b, 3, H, W) uint8 "
+    "pictures to what it takes, and gives maps (b, D, h, w) of floats"
+)
 
 
 def check_training(
     runs: Sequence[Run],
     rates: Sequence[float],
-    *,
     settings: Settings,
     validation: Validation | None,
     backbone: nn.Module | None,
@@ -38,7 +45,7 @@ def check_training(
     for lr in rates:
         if not 0 < lr < math.inf:
             raise BadInput(f"a learning rate is {lr}; a number above 0 is expected")
-    check_shared(runs)
+    _check_shared(runs)
     for task, method in runs:
         _check_method(task, method, backbone is not None)
     _check_backbone(runs, backbone, settings)
@@ -54,7 +61,55 @@ def check_training(
     _warn(runs, settings)
 
 
-def check_shared(runs: Sequence[Run]) -> None:
+def checked_backbone(
+    backbone: nn.Module | None, runs: Sequence[Run]
+) -> tuple[nn.Module | None, Sequence[Run]]:
+    """A copy of the backbone to train, and the runs with the side of the class maps it makes.
+
+    Raises BadInput for what is no module, and for what a backbone lacks: it is shown one image.
+    """
+    if backbone is None:
+        return None, runs
+    if not isinstance(backbone, nn.Module):
+        raise BadInput(
+            f"backbone is {backbone!r}; a torch.nn.Module is expected, such as one of "
+            "simkit.embed.backbones.backbone(name, weights)"
+        )
+    backbone = copy.deepcopy(backbone)
+    if len(runs) == 1:
+        ((task, method),) = runs
+        if getattr(task.inputs, "kind", "") == "images" and len(task.rows):
+            side = _map_side(backbone, task.inputs.batch(task.rows[:1]))
+            runs = [(replace(task, map_side=side), method)]
+    return backbone, runs
+
+
+def _map_side(backbone: Any, pictures: Tensor) -> int:
+    """Height or width, whichever is larger, of its maps of pictures (b, 3, H, W) uint8."""
+    kind = type(backbone).__name__
+    width = getattr(backbone, "width", None)
+    if isinstance(width, bool) or not isinstance(width, int):
+        raise BadInput(f"{kind} has no `width`, and {_WANTED}; add what is missing")
+    if not callable(getattr(backbone, "prepare", None)):
+        raise BadInput(f"{kind} has no `prepare`, and {_WANTED}; add what is missing")
+    device = next((p.device for p in backbone.parameters()), torch.device("cpu"))
+    with torch.no_grad(), evaluating(backbone), not_compiled(backbone):
+        maps = backbone(backbone.prepare(pictures.to(device)))
+    if not isinstance(maps, Tensor) or maps.ndim != 4 or not maps.is_floating_point():
+        gave = f"{tuple(maps.shape)}" if isinstance(maps, Tensor) else f"a {type(maps).__name__}"
+        raise BadInput(
+            f"{kind} gave {gave} for pictures {tuple(pictures.shape)}, and {_WANTED}; leave out "
+            "its pooling and its last layer"
+        )
+    if maps.shape[1] != width:
+        raise BadInput(
+            f"{kind} says width {width} and gave maps of {maps.shape[1]} channels; set its width "
+            "to what it gives"
+        )
+    return max(maps.shape[2:])
+
+
+def _check_shared(runs: Sequence[Run]) -> None:
     """Raise BadInput unless all runs share inputs, classes and asked images, at least one."""
     first = runs[0][0]
     if first.inputs is None:

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
 from simkit.learn.metrics import pointing_game, pointing_hits
-from simkit.learn.trained import BATCH, Trained
+from simkit.learn.model import BATCH
+from simkit.learn.trained import Trained
 
 
 def pointed(

@@ -14,10 +14,8 @@ from simkit.data.dataset import WHOLE
 from simkit.embed.features.features import Kind, extract
 from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
-from simkit.learn.feeding.pictures import sized
-from simkit.learn.saved.checkpoint import backbone_of
-from simkit.learn.trained import Trained
+from simkit.learn.inputs import FeatureInputs, ImageInputs, sized
+from simkit.learn.trained import Trained, backbone_of
 from simkit.progress import Progress, silent
 
 if TYPE_CHECKING:

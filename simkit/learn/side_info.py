@@ -24,8 +24,9 @@ from simkit.history import History, content_id
 from simkit.labels.partial import ABSENT, PartialLabels
 from simkit.labels.truth import locked, sealed
 from simkit.learn.method import Method, make
+from simkit.learn.model import evaluating
 from simkit.learn.task import Batch, Needs, Outputs, Task, missing_aids
-from simkit.learn.trained import Trained, evaluating
+from simkit.learn.trained import Trained
 
 _BATCH = 256
 

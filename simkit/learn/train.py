@@ -1,49 +1,148 @@
-"""Training: heads on frozen features, many at once, and whole backbones."""
+"""Training: heads on frozen features, many at once, and whole backbones, by one loop (`fit`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import torch
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.history import History, content_id
-from simkit.learn import loop
-from simkit.learn.checks import check_training
-from simkit.learn.feeding.feed import feed_for
-from simkit.learn.fitting import copied, fitted
-from simkit.learn.heads.stack import Begun, Run, Stack
-from simkit.learn.linear_init import head_first
-from simkit.learn.machines.devices import compiled, device_of, laid_out
-from simkit.learn.machines.team import Team
-from simkit.learn.method import Method
-from simkit.learn.reached import told_by
-from simkit.learn.record import Record
-from simkit.learn.saved.provenance import computed_on, histories
-from simkit.learn.saved.unfinished import key_of
-from simkit.learn.steps.averaging import Averages
-from simkit.learn.steps.optim import Settings
-from simkit.learn.task import Task
-from simkit.learn.trained import Trained
-from simkit.learn.validation import Validation
-from simkit.learn.watch import Watch, Watcher
-from simkit.progress import notebook_bar
+from simkit.history import content_id
+from simkit.learn.checkpoint import Checkpoint
+from simkit.learn.checks import check_training, checked_backbone
+from simkit.learn.distributed import (
+    Team,
+    compiled,
+    device_of,
+    laid_out,
+    not_compiled,
+    on_device,
+)
+from simkit.learn.inputs import FeatureInputs
+from simkit.learn.loading import FeatureLoader, ImageLoader, Loader
+from simkit.learn.method import Method, stack_states, state_of_run
+from simkit.learn.model import backbone_maps, batches, evaluating
+from simkit.learn.optim import Averages, Optimiser, Settings
+from simkit.learn.stack import Begun, Part, Run, Setup, Stack
+from simkit.learn.task import Batch, Outputs, Task
+from simkit.learn.trained import Trained, computed_on, histories
+from simkit.learn.validation import Record, Reporter, Validation
+from simkit.progress import Progress, notebook_bar, silent
 
 __all__ = ["Settings", "Trained", "Validation", "Watcher", "train", "train_stack"]
 
+Places = NDArray[np.int64]
+Seen = list[tuple[Part, Batch, Outputs]]
 
-def train(task: Task, method: Method, *, watch: Sequence[Watcher] = (), **more: Any) -> Trained:
-    """Train one method on one task; `more` is what `train_stack` takes.
 
-    In notebooks a bar is shown where no `progress` is given, unless SIMKIT_PROGRESS is "off".
+class Watcher(Protocol):
+    """Called in every step, after the optimiser and before the method's state is updated.
+
+    What it is shown lies where training runs. It may also have `after_epoch(epoch, model, state)`,
+    called when an epoch has ended.
     """
-    if more.get("progress") is None:
-        more["progress"] = notebook_bar("training")
-    return train_stack([(task, method)], watch={0: tuple(watch)}, **more)[0]
+
+    def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None: ...
+
+
+Watch = Mapping[int, Sequence[Watcher]]  # watchers by the place of their run
+
+
+@dataclass(frozen=True, eq=False)
+class Execution:
+    """Where and how a training runs; its numbers agree within 1e-5 whatever these are."""
+
+    device: str | torch.device = "auto"
+    compile: bool = False
+    checkpoint: str | PathLike[str] | None = None
+    progress: Progress | None = None
+    team: Team = field(default_factory=Team)
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """What accompanies a training: of the head alone, or of everything."""
+
+    checkpoint: Checkpoint
+    report: Reporter
+    team: Team
+    validation: Validation | None = None
+    watch: Watch = field(default_factory=dict)
+
+
+def train(
+    task: Task,
+    method: Method,
+    *,
+    settings: Settings = Settings(),
+    seed: int = 0,
+    draw: int = 0,
+    validation: Validation | None = None,
+    watch: Sequence[Watcher] = (),
+    backbone: nn.Module | None = None,
+    **options: Any,
+) -> Trained:
+    """Train one method on one task.
+
+    Parameters
+    ----------
+    task
+        Labels of N images and their inputs; only asked images enter training.
+    method
+        For instance ``simkit.methods.make("ll-r")``.
+    settings
+        Epochs, batch size, learning rate and so on.
+    seed, draw
+        The order of images and the initial head depend on these alone.
+    validation
+        Images to score after every epoch, and to choose one where the settings ask for it.
+    watch
+        Called in every step; they see no epochs in which the head learns alone.
+    backbone
+        A network that learns along with the head, on ImageInputs; a copy of it, the one given
+        stays. One of one's own has `width`, the number D, and `prepare(images)`, from uint8
+        (b, 3, H, W) to what it takes, and gives maps (b, D, h, w) of floats.
+    **options
+        See Other Parameters.
+
+    Other Parameters
+    ----------------
+    device : str or torch.device
+        "auto" is a GPU where there is one and a backbone learns, else the CPU; or "cpu", "cuda",
+        "cuda:1". What comes back lies on the CPU.
+    compile : bool
+        Let torch.compile work on the backbone.
+    checkpoint : path
+        A file written after every epoch; where it exists, training goes on from it to the same
+        numbers.
+    progress : callable
+        Called with (epochs done, epochs); it may have `told`, called after every step and epoch
+        with `Reached`. By default a bar in notebooks, unless SIMKIT_PROGRESS is "off".
+    team : Team
+        The processes that train together: see `distributed.together`.
+
+    Returns
+    -------
+    Trained
+        Scores by `.scores(inputs)`, or as a table by `simkit.predict`.
+
+    Raises
+    ------
+    BadInput
+        For what does not fit together, and for what a method or a backbone lacks.
+    """
+    if options.get("progress") is None:
+        options["progress"] = notebook_bar("training")
+    what: dict[str, Any] = {"settings": settings, "validation": validation, "backbone": backbone}
+    watchers = {0: tuple(watch)}
+    return train_stack([(task, method)], seed=seed, draw=draw, watch=watchers, **what, **options)[0]
 
 
 def train_stack(
@@ -55,122 +154,267 @@ def train_stack(
     draw: int = 0,
     validation: Validation | None = None,
     watch: Watch | None = None,
-    progress: Callable[[int, int], None] | None = None,
     backbone: nn.Module | None = None,
-    checkpoint: str | PathLike[str] | None = None,
-    device: str | torch.device = "auto",
-    compile: bool = False,
-    team: Team = Team(),
+    **options: Any,
 ) -> list[Trained]:
     """Train several runs of one draw together; each comes out as it would alone (to 1e-5).
 
-    runs share inputs and asked images, and only these enter training. The order of images depends
-    on seed and draw alone, and so does the head that every run starts from: differences between
-    runs are differences between labels and methods.
+    The order of images depends on seed and draw alone, and so does the initial head: differences
+    between runs are differences between labels and methods.
 
-    lrs: a learning rate for each run, by default that of the settings.  watch: watchers by the
-    place of their run; they see no epochs in which the head learns alone.  progress: called with
-    (epochs done, epochs); it may have `told`, called after every step and epoch with `Reached`.
-    backbone: learns along with the head, for a single run on ImageInputs; a copy of it, the one
-    given stays. One of one's own has `width`, the number D, and `prepare(pictures)`, from uint8
-    (b, 3, H, W) to what it takes, and gives maps (b, D, h, w) of floats.  checkpoint: a file
-    written after every epoch; where it exists, training goes on from it to the same numbers.
+    Parameters
+    ----------
+    runs
+        Pairs of a task and a method. They share inputs and asked images.
+    lrs
+        A learning rate for each run; by default that of the settings.
+    watch
+        Watchers by the place of their run.
+    settings, seed, draw, validation, backbone, **options
+        As in `train`; a backbone learns with a single run.
 
-    device: "auto" is a GPU where there is one and a backbone learns, else the CPU; or "cpu",
-    "cuda", "cuda:1". What comes back lies on the CPU.  compile: let torch.compile work on the
-    backbone.  team: the processes that train together: see `parallel.together`.
+    Returns
+    -------
+    list of Trained
+        In the order of `runs`.
 
-    Raises BadInput for what does not fit together and for what a method or a backbone lacks.
+    Raises
+    ------
+    BadInput
+        As `train`.
     """
-    common = settings.rate(backbone=backbone is not None)
-    rates = [common] * len(runs) if lrs is None else [float(lr) for lr in lrs]
-    team.check([method for _, method in runs])
-    place = team.device(device_of(device, needed=backbone is not None))
-    net = copied(backbone)
-    runs = fitted(runs, net)
-    check_training(
-        runs, rates, settings=settings, validation=validation, backbone=backbone, device=place
-    )
-    who: dict[str, Any] = {"validation": validation, "backbone": backbone}
-    about = histories(runs, rates, settings=settings, seed=seed, draw=draw, **who)
-    key = content_id(*(history.to_json() for history in about))
-    course = loop.Course(key, validation, watch or {}, checkpoint=checkpoint, team=team)
-    how: dict[str, Any] = {"settings": settings, "chance": Chance.seeded(seed).of("train", draw)}
-    net = None if net is None else _placed(net, place, compile)
-    stack, record, averages = _phases(
-        runs, rates, course, progress, device=place, backbone=net, **how
-    )
-    found = []
-    for run, history in enumerate(about):
-        told = computed_on(history, place, compiled=compile, processes=team.processes)
-        found.append(_trained(run, stack, record, averages, told))
-    return found
+    how = Execution(**options)
+    default = settings.rate(backbone=backbone is not None)
+    rates = [default] * len(runs) if lrs is None else [float(lr) for lr in lrs]
+    how.team.check([method for _, method in runs])
+    device = how.team.device(device_of(how.device, needed=backbone is not None))
+    network, runs = checked_backbone(backbone, runs)
+    check_training(runs, rates, settings, validation, network, device)
+    what: dict[str, Any] = {"validation": validation, "backbone": backbone}
+    records = histories(runs, rates, settings=settings, seed=seed, draw=draw, **what)
+    if network is not None:
+        laid_out(network, device)
+        if how.compile:
+            compiled(network)
 
-
-def _placed(backbone: nn.Module, device: torch.device, compile: bool) -> nn.Module:
-    placed = laid_out(backbone, device)
-    if compile:
-        compiled(placed)
-    return placed
-
-
-def _phases(
-    runs: Sequence[Run],
-    rates: Sequence[float],
-    course: loop.Course,
-    progress: Callable[[int, int], None] | None,
-    *,
-    settings: Settings,
-    chance: Chance,
-    device: torch.device,
-    backbone: nn.Module | None = None,
-) -> tuple[Stack, Record, Averages | None]:
-    """The head alone, where the settings want that and no checkpoint is past it; then all."""
-    how: dict[str, Any] = {"chance": chance, "backbone": backbone, "device": device}
-    before, of = settings.head_epochs, settings.head_epochs + settings.epochs
+    key = content_id(*(history.to_json() for history in records))
+    setup = Setup(settings, Chance.seeded(seed).of("train", draw), device, network)
+    before, earlier = settings.head_epochs, content_id("head", key)
+    report = Reporter(how.progress or silent, before, before + settings.epochs)
+    checkpoint = Checkpoint(how.checkpoint, key, earlier if before else None)
+    phase = Phase(checkpoint, report, how.team, validation, watch or {})
     begun: Begun | None = None
-    course = replace(course, told=told_by(progress, before, of))
-    if progress is not None:
-        course = replace(course, progress=lambda done: progress(before + done, of))
-    if before:
-        course = replace(course, earlier=content_id("head", course.key))
-        if key_of(course.checkpoint) != course.key:
-            said = (lambda done: progress(done, of)) if progress else (lambda done: None)
-            key = str(course.earlier)
-            told = told_by(progress, 0, of)
-            first = replace(course, key=key, earlier=None, watch={}, progress=said, told=told)
-            begun, curves = head_first(runs[0], first, settings=settings, **how)
-            course = replace(course, head=curves)
-    feed = feed_for(
-        runs[0][0].inputs,
-        runs[0][0].rows,
-        maps=any(method.needs.maps for _, method in runs),
-        standardise=settings.standardise,
-        autocast=settings.precision == "bf16",
-        **how,
-    )
-    going_on = settings.head_then == "go-on"
-    stack = Stack(
-        runs, rates, feed, settings=settings, begun=begun, before=before if going_on else 0, **how
-    )
-    return stack, *loop.run(stack, course)
+    head_curves: dict[str, list[float]] = {}
+    if before and not checkpoint.is_current:
+        of_head = Checkpoint(how.checkpoint, earlier)
+        first = replace(phase, checkpoint=of_head, report=replace(report, before=0), watch={})
+        begun, head_curves = _head_first(runs[0], setup, first)
+    if settings.head_then == "go-on":
+        setup = replace(setup, before=before)
+
+    stack = Stack(runs, rates, _loader(runs, setup), setup, begun)
+    record, averages = fit(stack, phase, head_curves)
+    trained = []
+    for run, (history, curve) in enumerate(zip(records, record.curves, strict=True)):
+        model, state, epoch = record.chosen(run, stack, averages)
+        history = computed_on(history, device, compiled=how.compile, processes=how.team.processes)
+        trained.append(Trained(
+            model.eval(), runs[run][1], state, runs[run][0].labels.classes, epoch,
+            tuple(curve.losses), tuple(curve.validation), history, tuple(curve.plain),
+            tuple(record.head.get("losses", ())), tuple(record.head.get("validation", ())),
+        ))  # fmt: skip
+    return trained
 
 
-def _trained(
-    run: int, stack: Stack, record: Record, averages: Averages | None, history: History
-) -> Trained:
-    task, method = stack.runs[run]
-    model, state, epoch = record.chosen(run, stack, averages)
-    return Trained(
-        model.eval(),
-        method,
-        state,
-        task.labels.classes,
-        epoch,
-        tuple(record.losses[run]),
-        tuple(record.validation[run]),
-        history,
-        tuple(record.plain[run]),
-        tuple(record.head.get("losses", ())),
-        tuple(record.head.get("validation", ())),
-    )
+def fit(
+    stack: Stack, phase: Phase, head_curves: dict[str, list[float]]
+) -> tuple[Record, Averages | None]:
+    """Train a stack to the end, or from where its checkpoint left it: the loop."""
+    settings, team = stack.settings, phase.team
+    optimiser = Optimiser(stack.groups(), settings)
+    averages = None
+    if settings.ema is not None:
+        averages = Averages(stack.weights(), settings.ema, warm_up=settings.ema_warm_up)
+    record = Record(len(stack.runs), settings, head_curves)
+    training = stack, optimiser, record, averages
+    done = team.in_turn(lambda: phase.checkpoint.resume(*training))
+    team.begin(stack, done)
+    if done:
+        phase.report.epoch(done, record, resumed=True)
+
+    for epoch in range(done + 1, settings.epochs + 1):
+        if record.over:
+            break
+        sums = [torch.zeros(len(part.runs), device=stack.device) for part in stack.parts]
+        count = stack.before + epoch  # of the method's epochs
+        steps = _steps(stack, count)
+        stack.loader.expect([team.part(batch) for step in steps for batch in step])
+        with stack.training(count):
+            for k, step in enumerate(steps):
+                optimiser.schedule(settings, (epoch - 1) * len(steps) + k, len(steps))
+                stack.zero_grad()
+                seen: Seen = []
+                images = sum(map(len, step))
+                for batch in step:  # several where gradients are accumulated
+                    share = len(batch) / images
+                    seen += _forward_and_backward(batch, share, count, stack, team, sums)
+                stack.share_gradients()
+                team.sum_gradients(stack)
+                optimiser.step()
+                if averages is not None:
+                    averages.update()
+                _watch_step(phase.watch, epoch, seen)
+                with torch.no_grad():
+                    for part, batch_seen, out in seen:
+                        part.method.after_batch(batch_seen, out, part.state)
+                phase.report.step(epoch - 1 + (k + 1) / len(steps))
+        _after_epoch(count, stack)
+        record.note_losses(epoch, sums, stack)
+        record.validate(epoch, stack, phase.validation, averages, team)
+        _watch_epoch(phase.watch, epoch, stack)
+        if team.first:
+            phase.checkpoint.save(epoch, *training)
+        phase.report.epoch(epoch, record)
+    return record, averages
+
+
+def _forward_and_backward(
+    place: Places, share: float, epoch: int, stack: Stack, team: Team, sums: list[Tensor]
+) -> Seen:
+    """Add a batch's gradients and its sums of losses; returns what each part saw.
+
+    place (b,): among the asked images.  share: of the images of the step.  Nothing in a step waits
+    for the device: indices come from pinned memory, the sums stay.
+    """
+    b = len(place)
+    # A last, smaller batch is no reason to compile a backbone again.
+    with nullcontext() if b == stack.settings.batch_size else not_compiled(stack.backbone):
+        x, views = stack.loader.batch(team.part(place), epoch=epoch)
+        outs = stack.forward(x)
+    boxes, flips = team.gathered(views.boxes, b), team.gathered(views.flips, b)
+    index, where = (on_device(rows, stack.device) for rows in (stack.rows[place], place))
+    seen: Seen = []
+    total = torch.zeros((), device=stack.device)
+    for part, part_out, part_sum in zip(stack.parts, outs, sums, strict=True):
+        out = team.whole(part_out, b, part.method.needs)
+        batch = part.batch(index, where, boxes=boxes, flips=flips, share=share)
+        losses = part.method.loss(batch, out, part.state)
+        total = total + losses.sum() * (1 if part.method.sums else share)
+        part_sum += losses.detach() * (1 if part.method.sums else b)
+        seen.append((part, batch, _detached(out)))
+    total.backward()
+    return seen
+
+
+def _steps(stack: Stack, epoch: int) -> list[list[Places]]:
+    """The batches of each step of an epoch: places among the asked images, in keyed order."""
+    N, size = len(stack.rows), stack.settings.batch_size
+    order = stack.chance.of("order", epoch).permutation(N).at(np.arange(N))
+    cut = [order[rows] for rows in batches(N, size)]
+    return [cut[rows] for rows in batches(len(cut), stack.settings.accumulate)]
+
+
+def _after_epoch(epoch: int, stack: Stack) -> None:
+    """Bring states up to date, with scores of all images for the methods that need them."""
+    wanted = any(part.method.needs.epoch_scores for part in stack.parts)
+    scores = stack.scores(stack.runs[0][0].inputs) if wanted else [None] * len(stack.parts)
+    with torch.no_grad():
+        for part, values in zip(stack.parts, scores, strict=True):
+            needed = values if part.method.needs.epoch_scores else None
+            part.method.after_epoch(epoch, needed, part.state)
+
+
+def _watch_step(watch: Watch, epoch: int, seen: Seen) -> None:
+    """Show a step to the watchers of each run as if it were trained alone."""
+    for part, batch, out in seen if watch else ():
+        for k, run in enumerate(part.runs):
+            for watcher in watch.get(run, ()):
+                alone = Batch(batch.index, batch.labels[k], batch.boxes, batch.flips)
+                maps = None if out.maps is None else out.maps[k]
+                outputs = Outputs(out.logits[k], maps, out.features)
+                watcher(epoch, alone, outputs, state_of_run(part.state, k))
+
+
+def _watch_epoch(watch: Watch, epoch: int, stack: Stack) -> None:
+    for run, watchers in watch.items():
+        for watcher in watchers:
+            if (look := getattr(watcher, "after_epoch", None)) is not None:
+                look(epoch, stack.model(run), stack.state(run))
+
+
+def _detached(out: Outputs) -> Outputs:
+    maps = None if out.maps is None else out.maps.detach()
+    features = None if out.features is None else out.features.detach()
+    return Outputs(out.logits.detach(), maps, features)
+
+
+def _loader(runs: Sequence[Run], setup: Setup) -> Loader:
+    task, backbone, device = runs[0][0], setup.backbone, setup.device
+    if backbone is not None:
+        width: int = backbone.width  # type: ignore[assignment]
+        return ImageLoader(task.inputs, task.rows, width, chance=setup.chance, device=device)
+    maps, standardise = any(m.needs.maps for _, m in runs), setup.settings.standardise
+    how: dict[str, Any] = {"maps": maps, "standardise": standardise, "device": device}
+    return FeatureLoader(task.inputs, task.rows, **how)
+
+
+def _head_first(run: Run, setup: Setup, phase: Phase) -> tuple[Begun, dict[str, list[float]]]:
+    """Train the head of one run for `head_epochs`; returns what to go on from, and the curves.
+
+    The backbone normalises as in evaluation and stays as it is. Features are computed once, of
+    images as they are, unless the head shall see them augmented or the method looks at maps, which
+    would fill the memory. With "restart" the method begins anew from the best epoch's head (Cole et
+    al., CVPR 2021, who hand ROLE's estimates over), with "go-on" it keeps its state (Verelst et
+    al., WACV 2023).
+    """
+    task, method = run
+    settings, network = replace(setup.settings, standardise=False).of_head(), setup.backbone
+    assert network is not None
+    held = phase.validation
+    augmented = settings.head_augment or method.needs.maps
+    if not augmented:  # rows of images that nobody was asked about stay empty if none needs them
+        rows = np.arange(len(task.inputs)) if method.needs.epoch_scores else task.rows
+        task = replace(task, inputs=_features(task.inputs, rows, setup))
+        if held is not None and held.labels is not None:
+            rows = np.arange(len(held.inputs))
+            held = replace(held, inputs=_features(held.inputs, rows, setup))
+    setup = replace(setup, settings=settings, backbone=network if augmented else None, frozen=True)
+    with _frozen(network):
+        loader = _loader([(task, method)], setup)
+        stack = Stack([(task, method)], [settings.rate(backbone=True)], loader, setup)
+        record, averages = fit(stack, replace(phase, validation=held), {})
+        curves = {"losses": record.curves[0].losses, "validation": record.curves[0].validation}
+        if settings.head_then == "go-on":
+            head = stack.model(0).head
+            state = stack.parts[0].state
+        else:
+            model, before, _ = record.chosen(0, stack, averages)
+            head, chance = model.head, setup.chance.of("state", method.name)
+            state = stack_states([method.handed_over(before, run[0], chance)])
+    return Begun(head.weight.detach().clone(), head.bias.detach().clone(), state), curves
+
+
+@contextmanager
+def _frozen(backbone: nn.Module) -> Iterator[None]:
+    """Inside the block no gradients are wanted of the backbone, and it normalises as it learned."""
+    learned = [p for p in backbone.parameters() if p.requires_grad]
+    for parameter in learned:
+        parameter.requires_grad_(False)
+    try:
+        with evaluating(backbone):
+            yield
+    finally:
+        for parameter in learned:
+            parameter.requires_grad_(True)
+
+
+def _features(images: Any, rows: Places, setup: Setup) -> FeatureInputs:
+    """Pooled features (N, D) of images as they are; zero but at `rows`."""
+    network: Any = setup.backbone
+    values = np.zeros((len(images), network.width), np.float32)
+    with torch.no_grad(), evaluating(network), not_compiled(network):
+        for part in batches(len(rows), 64):
+            x = images.batch(rows[part]).to(setup.device)
+            maps = backbone_maps(network, x, setup.settings.precision)
+            values[rows[part]] = maps.mean((-2, -1)).cpu().numpy()
+    return FeatureInputs(values, id=f"{images.id} pooled")

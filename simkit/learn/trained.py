@@ -1,38 +1,63 @@
-"""What training gives back."""
+"""A trained model: scores, class maps, its history, and its files (safetensors and JSON)."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from simkit.embed.backbones import BACKBONES
+from simkit.embed.backbones import backbone as load_backbone
+from simkit.embed.networks.base import Backbone
 from simkit.errors import BadInput
-from simkit.history import History, content_id
-from simkit.learn.heads.heads import Model
-from simkit.learn.machines.devices import device_of
-from simkit.learn.method import Method
+from simkit.files import readable, whole
+from simkit.history import History, content_id, versions
+from simkit.learn.distributed import device_of
+from simkit.learn.method import Around, Method, make, spell
+from simkit.learn.model import BATCH, Head, Model, batches, check_maps, evaluating, scores
+from simkit.learn.optim import Settings
+from simkit.learn.task import Task
 
-BATCH = 256  # inputs scored at a time
+if TYPE_CHECKING:
+    from simkit.learn.validation import Validation
+
+_FORM = "simkit model 1"
+_BY_NAME = {"its own": None, "imagenet": "imagenet", "random": "random"}  # weights of a backbone
+_CURVES = ("validation", "validation_plain", "head_losses", "head_validation")
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A model that was trained, with all that is needed to use it and to train it again.
+    """A trained model, with all that is needed to use it and to train it again.
 
-    epoch: the one whose weights these are.  losses: mean training loss of every
-    epoch, by image: those that sum over a batch are divided by its images, so that curves do not
-    depend on its size.
-    validation: mAP of every epoch where there were labels to score by; of the averaged weights
-    where there are such and they are kept, and then validation_plain is that of the plain ones.
-    head_losses, head_validation: those of the epochs in which the head learned alone.
+    Attributes
+    ----------
+    model, method, state, classes
+        Head and backbone, the method with its state, and names of the L classes.
+    epoch
+        The one whose weights these are.
+    losses
+        Mean training loss of every epoch, by image: those that sum over a batch are divided by its
+        images, so that curves do not depend on its size.
+    validation, validation_plain
+        mAP in [0, 1] of every epoch where there were labels to score by; of the averaged weights
+        where there are such and they are kept, and then `validation_plain` is of the plain ones.
+    head_losses, head_validation
+        Those of the epochs in which the head learned alone.
+    history
+        Settings, seed, versions, and ids of labels and inputs.
     """
 
     model: Model
@@ -55,14 +80,31 @@ class Trained:
         device: str | torch.device = "auto",
         precision: str = "fp32",
     ) -> NDArray[np.float32]:
-        """(N, L) logits for inputs of the kind it was trained on. Raises BadInput for another.
+        """Logits for inputs of the kind it was trained on.
 
-        device: as in `train`.  precision: of the backbone, "fp32" or "bf16".
+        Parameters
+        ----------
+        inputs
+            FeatureInputs or ImageInputs of N images.
+        batch
+            Images scored at a time.
+        device
+            As in `train`.
+        precision
+            Of the backbone, "fp32" or "bf16".
+
+        Returns
+        -------
+        ndarray
+            (N, L) float32.
+
+        Raises
+        ------
+        BadInput
+            For inputs of another kind or width.
         """
-        there = self.on(device)
-        there.model.precision = precision
-        found = scores(there.model, self.method, there.state, inputs, batch=batch)
-        return found.cpu().numpy()
+        moved = self.on(device, precision)
+        return scores(moved.model, self.method, moved.state, inputs, batch=batch).cpu().numpy()
 
     def maps(
         self,
@@ -72,99 +114,288 @@ class Trained:
         device: str | torch.device = "auto",
         precision: str = "fp32",
     ) -> Iterator[NDArray[np.float32]]:
-        """(b, L, h, w) class maps of one batch of inputs after the other, in their order.
+        """Class maps of one batch of inputs after the other, in their order.
 
-        Their means are the logits before what a method does at inference (BoostLU). inputs: maps of
-        features, or pictures where a backbone was trained; a head on pooled features has maps too.
-        device, precision: as in `scores`. Raises BadInput for pooled features.
+        Their means are the logits before what a method does at inference (BoostLU).
+
+        Parameters
+        ----------
+        inputs
+            Maps of features, or images where a backbone was trained; a head on pooled features has
+            maps too.
+        batch, device, precision
+            As in `scores`.
+
+        Yields
+        ------
+        ndarray
+            (b, L, h, w) float32.
+
+        Raises
+        ------
+        BadInput
+            For pooled features, and as `scores`.
         """
         check_maps(self.model, inputs)
-        model = self.on(device).model
-        model.precision = precision
-        place = model.head.weight.device
-        for start in range(0, len(inputs), batch):
-            x = inputs.batch(np.arange(start, min(start + batch, len(inputs))))
+        model = self.on(device, precision).model
+        for rows in batches(len(inputs), batch):
+            x = inputs.batch(np.arange(rows.start, rows.stop)).to(model.head.weight.device)
             # Not around the loop: who reads two of these in turn would be left without gradients.
             with torch.no_grad(), evaluating(model):
-                out = model(x.to(place), maps=True)
-            assert out.maps is not None
-            yield out.maps.float().cpu().numpy()
+                maps = model(x, maps=True).maps
+            yield maps.float().cpu().numpy()
 
-    def on(self, device: str | torch.device) -> Trained:
+    def on(self, device: str | torch.device, precision: str = "fp32") -> Trained:
         """The same with model and state as copies on a device."""
         place = device_of(device, needed=self.model.backbone is not None)
-        moved = {"model": copy.deepcopy(self.model), "state": copy.deepcopy(self.state)}
-        return replace(self, **{key: module.to(place) for key, module in moved.items()})
+        model, state = copy.deepcopy(self.model).to(place), copy.deepcopy(self.state).to(place)
+        model.precision = precision
+        return replace(self, model=model, state=state)
 
     @property
     def id(self) -> str:
         """Content id of the weights."""
-        parts: list[Any] = []
-        for key, value in sorted(self.model.state_dict().items()):
-            parts += [key, value.detach().cpu().numpy()]
-        return content_id("trained", *parts)
+        return content_id("trained", *_values(self.model))
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write model.safetensors and model.json into a folder."""
-        from simkit.learn.saved.checkpoint import save
-
-        save(self, folder)
+        """Write model.safetensors, then model.json that vouches for it, into a folder."""
+        target = Path(folder)
+        if target.exists() and not target.is_dir():
+            raise BadInput(f"{target} is a file; give a folder for the model")
+        tensors = {f"model.{k}": v for k, v in self.model.state_dict().items()}
+        tensors |= {f"state.{k}": v for k, v in self.state.state_dict().items()}
+        write_tensors(target / "model.safetensors", tensors, {})
+        curves = {
+            name: [None if value != value else value for value in getattr(self, name)]
+            for name in _CURVES
+        }
+        facts = {
+            "form": _FORM,
+            "id": self.id,
+            "method": spell(self.method),
+            "backbone": self.model.backbone is not None,
+            "classes": list(self.classes),
+            "epoch": self.epoch,
+            "losses": list(self.losses),
+            **curves,
+            "history": json.loads(self.history.to_json()),
+            "tensors": _digest(target / "model.safetensors"),
+        }
+        text = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+        with whole(target / "model.json") as part:
+            part.write_text(text, encoding="utf-8")
 
     @staticmethod
     def load(folder: str | PathLike[str], *, backbone: nn.Module | None = None) -> Trained:
-        """Read what `save` wrote; a fine-tuned model wants a backbone of its kind to fill."""
-        from simkit.learn.saved.checkpoint import load
+        """Read what `save` wrote.
 
-        return load(folder, backbone=backbone)
+        Parameters
+        ----------
+        folder
+            With model.json and model.safetensors.
+        backbone
+            The network that the weights of a fine-tuned model are filled into; by default the one
+            that the model names, if its weights were no file.
+
+        Raises
+        ------
+        BadInput
+            For damaged files, and for a backbone that is missing or does not fit.
+        """
+        facts = _facts(Path(folder))
+        file = Path(folder) / "model.safetensors"
+        tensors, _ = read_tensors(file, "the weights of a model")
+        if facts["tensors"] != _digest(file):
+            raise BadInput(
+                f"{folder} holds weights of another model than its model.json describes; save it "
+                "again"
+            )
+        if not facts["backbone"]:
+            backbone = None
+        elif backbone is None:
+            backbone = backbone_of(facts["history"]["settings"])
+        head = Head(tensors["model.head.weight"], tensors["model.head.bias"])
+        model, method = Model(head, backbone=backbone), make(facts["method"])
+        try:
+            model.load_state_dict(below(tensors, "model."))
+        except RuntimeError as error:
+            raise BadInput(f"the backbone does not fit the model in {folder} ({error})") from None
+        curves = {
+            name: tuple(float("nan") if v is None else v for v in facts.get(name, ()))
+            for name in _CURVES
+        }
+        return Trained(
+            model,
+            method,
+            _as_state(below(tensors, "state."), method),
+            tuple(facts["classes"]),
+            facts["epoch"],
+            tuple(facts["losses"]),
+            history=History.from_json(json.dumps(facts["history"])),
+            **curves,
+        )
 
 
-def scores(
-    model: Model, method: Method, state: nn.Module, inputs: Any, *, batch: int = BATCH
-) -> Tensor:
-    """(N, L) float32 logits of one run for evaluation, on the device of the model."""
-    check_inputs(model, inputs)
-    device = model.head.weight.device
-    maps = method.needs.maps and inputs.kind != "pooled"
-    found = torch.empty(len(inputs), model.head.bias.shape[-1], device=device)
-    with torch.no_grad(), evaluating(model):
-        for start in range(0, len(inputs), batch):
-            rows = slice(start, min(start + batch, len(inputs)))
-            x = inputs.batch(np.arange(rows.start, rows.stop))
-            found[rows] = method.predict(model(x.to(device), maps=maps), state).float()
-    return found
+def describe(folder: str | PathLike[str]) -> dict[str, Any]:
+    """What a saved model is and how it was made, for people and programs."""
+    facts = _facts(Path(folder))
+    history = facts["history"]
+    return {
+        "id": facts["id"],
+        "method": facts["method"],
+        "classes": len(facts["classes"]),
+        "epoch": facts["epoch"],
+        "loss": facts["losses"][-1] if facts["losses"] else None,
+        "seed": history["seed"],
+        "settings": history["settings"],
+        "parents": list(history["parents"]),
+        "versions": history["versions"],
+    }
 
 
-@contextmanager
-def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode inside the block, whatever it was before."""
-    was_training = model.training
-    model.eval()
+def backbone_of(settings: Mapping[str, Any]) -> Backbone:
+    """The backbone that the settings of a model name.
+
+    Raises BadInput for one of one's own and where its weights came from a file: their name alone
+    does not find them again, and a file may say how a network pads its images.
+    """
+    name, weights = settings.get("backbone"), str(settings.get("weights"))
+    if name not in BACKBONES or not (weights in _BY_NAME or weights.startswith("IMAGENET")):
+        raise BadInput(
+            f"the model was trained with backbone {name!r} and weights {weights!r}, which are not "
+            "found by name; give backbone=simkit.backbone(name, weights)"
+        )
+    return load_backbone(name, _BY_NAME.get(weights, weights))
+
+
+def histories(
+    runs: Sequence[tuple[Task, Method]],
+    rates: Sequence[float],
+    *,
+    settings: Settings,
+    seed: int,
+    draw: int,
+    validation: Validation | None,
+    backbone: nn.Module | None,
+) -> list[History]:
+    """Everything that decides a training, for each of its runs; see `computed_on` for where.
+
+    The weights that a backbone begins with are among its parents, by their content.
+    """
+    inputs = runs[0][0].inputs
+    shared: dict[str, Any] = {
+        "training": settings.to_json(),
+        "draw": int(draw),
+        "validation": "none" if validation is None else validation.kind,
+        "backbone": None if backbone is None else getattr(backbone, "name", "own"),
+    }
+    parents = [str(inputs.id)]
+    if isinstance(backbone, Backbone):
+        shared["weights"] = getattr(backbone, "weights", "own")
+        parents.append(backbone.id)
+    elif backbone is not None:
+        parents.append(content_id("own backbone", *_values(backbone)))
+    shared |= getattr(inputs, "augmentation", {})
+    if validation is not None and validation.id is not None:
+        parents.append(validation.id)
+    made_with = {**versions(), "torch": torch.__version__}
+    run_histories = []
+    for (task, method), lr in zip(runs, rates, strict=True):
+        details = {**shared, "method": spell(method), "lr": lr}
+        if estimates := method.estimates(task):
+            details["estimates"] = estimates
+        aids = [aid for aid in task.aids if isinstance(aid, method.needs.aids)]
+        for aid in aids:  # neighbours may be nearly all of the nearest
+            if getattr(aid, "recall", 1) < 1:
+                details[f"{aid.name} recall"] = aid.recall
+        ids = (task.labels.id, *parents, *(aid.id for aid in aids))
+        run_histories.append(History("train", details, int(seed), ids, made_with))
+    return run_histories
+
+
+def computed_on(
+    history: History, device: torch.device, *, compiled: bool, processes: int = 1
+) -> History:
+    """The history with the kind of device among its versions, where that is not the plain CPU.
+
+    Results of different devices agree to about 1e-5, so this says with what a number was made and
+    not what was made: a training that is interrupted may go on elsewhere.
+    """
+    kind = device.type + (" compiled" if compiled else "")
+    kind += f" in {processes} processes" if processes > 1 else ""
+    if kind == "cpu":
+        return history
+    return replace(history, versions={**history.versions, "device": kind})
+
+
+def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Those whose names begin like this, by the rest of their names."""
+    return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], texts: dict[str, str]) -> None:
+    """A safetensors file, which appears whole."""
+    with whole(path) as part:
+        save_file({name: _alone(tensor) for name, tensor in tensors.items()}, part, texts)
+
+
+def read_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and texts of a safetensors file. Raises BadInput where it is none."""
     try:
-        yield
-    finally:
-        model.train(was_training)
+        with safe_open(readable(path, what), framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
+    except (SafetensorError, OSError) as error:
+        raise BadInput(f"{path} cannot be read ({error}); {what} is expected") from None
 
 
-def check_inputs(model: Model, inputs: Any) -> None:
-    """Raise BadInput for inputs of another kind or width than the model was trained on."""
-    wanted = "pictures (ImageInputs)" if model.backbone is not None else "features (FeatureInputs)"
-    if (inputs.kind == "images") != (model.backbone is not None):
+def _alone(tensor: Tensor) -> Tensor:
+    """The tensor in a memory of its own: safetensors writes no two views of one memory.
+
+    Copied only where it must be, for some states are large.
+    """
+    tensor = tensor.detach()
+    whole_memory = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+    return tensor if whole_memory and tensor.is_contiguous() else tensor.clone().contiguous()
+
+
+def _as_state(tensors: dict[str, Tensor], method: Method) -> nn.Module:
+    """A state of this method with these tensors as buffers, nested as their names are."""
+    state = module = nn.Module()
+    while isinstance(method, Around):  # what stands inside may have no tensors of its own
+        module.inner = nn.Module()
+        module, method = module.inner, method.inner
+    for name, tensor in tensors.items():
+        *path, last = name.split(".")
+        module = state
+        for step in path:
+            if step not in module._modules:
+                module.add_module(step, nn.Module())
+            module = module.get_submodule(step)
+        module.register_buffer(last, tensor)
+    return state
+
+
+def _values(module: nn.Module) -> list[Any]:
+    """Names and values of all tensors, for a content id."""
+    values: list[Any] = []
+    for name, tensor in sorted(module.state_dict().items()):
+        values += [name, tensor.detach().cpu().numpy()]
+    return values
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    path = readable(folder / "model.json", "the description of a model")
+    try:
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if facts["form"] != _FORM:
+            raise KeyError("form")
+    except (ValueError, KeyError, TypeError):
         raise BadInput(
-            f"the model was trained on {wanted}, but {inputs.kind} came; bring the same kind"
-        )
-    width = model.head.weight.shape[-1]
-    if model.backbone is None and inputs.width != width:
-        raise BadInput(
-            f"the model was trained on features of width {width}, but width {inputs.width} came; "
-            "use the same backbone"
-        )
+            f"{path} does not describe a simkit model; train and save it again"
+        ) from None
+    return facts
 
 
-def check_maps(model: Model, inputs: Any) -> None:
-    """Raise BadInput as `check_inputs`, and for pooled features."""
-    check_inputs(model, inputs)
-    if inputs.kind == "pooled":
-        raise BadInput(
-            "class maps are made from maps of features, and these are pooled; bring maps, as "
-            "simkit features --kind maps writes them"
-        )
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,32 +1,56 @@
-"""Choosing the epoch: by labels of a validation split, or not at all."""
+"""Validation: mAP after every epoch, early stopping, and the best model of each run."""
 
 from __future__ import annotations
 
+import copy
+import math
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch import Tensor, nn
 
 from simkit.history import content_id
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth
+from simkit.learn import catalogue
+from simkit.learn.distributed import Team
+from simkit.learn.method import state_for_prediction
 from simkit.learn.metrics import average_precision, mean_ap
+from simkit.learn.model import Model
+from simkit.learn.optim import Averages, Settings
+from simkit.learn.stack import RunWarning, Stack
+from simkit.learn.trained import below
+from simkit.progress import Progress
 
 Honesty = Literal["complete", "partial", "none"]
+_LOWEST = float("-inf")
+_SAVED = ("losses", "validation", "plain", "best", "epoch", "stopped")  # of every run, by name
 
 
 @dataclass(frozen=True, eq=False)
 class Validation:
     """Images to score after every epoch, and what is known of them.
 
-    labels: Truth (complete, or with `known`), partial labels (scored on what is known), or None.
-    What kind it was is recorded with every result, because complete labels cost money too.
-    known: (N, L) bool, or None for all: entries that may count where the labels know them.
-    classes: indices of those that the mean is over, or None for all.
+    What kind of labels it was is recorded with every result, because complete labels cost money
+    too.
+
+    Attributes
+    ----------
+    inputs
+        FeatureInputs or ImageInputs of N images.
+    labels
+        Truth (complete, or with `known`), partial labels (scored on what is known), or None.
+    known
+        (N, L) bool, or None for all: entries that may count where the labels know them.
+    classes
+        Indices of those that the mean is over, or None for all.
     """
 
     inputs: Any
@@ -73,30 +97,194 @@ class Validation:
         return present, known
 
 
-class Selection:
-    """The best epoch of each run so far.
+@dataclass(eq=False)
+class Curve:
+    """What training has shown of one run.
 
-    patience counts epochs without a better one, max_drop is how far mAP may lie below the best:
-    what a run does after either is not looked at, so that a run in a stack chooses as it would
-    alone.
+    losses, validation: by epoch.  plain: mAP of the plain weights where averaged ones are scored
+    too.  best, epoch: the highest mAP yet and its epoch.  stopped: nothing after this is looked at,
+    so that a run in a stack chooses as it would alone.  kept: model and state of the best epoch, on
+    the CPU.
     """
 
-    def __init__(self, runs: int, patience: int | None, max_drop: float | None = None) -> None:
-        self.patience, self.max_drop = patience, max_drop
-        self.best = [float("-inf")] * runs
-        self.epoch = [0] * runs
-        self.stopped = [False] * runs
+    losses: list[float] = field(default_factory=list)
+    validation: list[float] = field(default_factory=list)
+    plain: list[float] = field(default_factory=list)
+    best: float = _LOWEST
+    epoch: int = 0
+    stopped: bool = False
+    kept: tuple[Model, nn.Module] | None = None
 
-    def see(self, run: int, epoch: int, score: float, keep: Callable[[], None]) -> None:
-        """Take note of a score; `keep` is called when this epoch is the best one yet."""
-        if self.stopped[run]:
-            return
-        score = float("-inf") if np.isnan(score) else score
+    def improves(self, epoch: int, score: float, settings: Settings) -> bool:
+        """Whether this epoch is the best one yet; stops the run that got too late or too low."""
+        if self.stopped:
+            return False
+        score = _LOWEST if math.isnan(score) else score
         # As long as there is nothing to choose by, the last epoch is taken.
-        if score > self.best[run] or self.best[run] == float("-inf"):
-            self.best[run], self.epoch[run] = score, epoch
-            keep()
+        if score > self.best or self.best == _LOWEST:
+            self.best, self.epoch = score, epoch
+            return True
+        late = settings.patience is not None and epoch - self.epoch >= settings.patience
+        low = settings.max_drop is not None and self.best - score > settings.max_drop
+        self.stopped = late or low
+        return False
+
+
+class Record:
+    """Curves and selected models of all runs; head: curves of the epochs with the head alone."""
+
+    def __init__(self, runs: int, settings: Settings, head: dict[str, list[float]]) -> None:
+        self.settings, self.head = settings, head
+        self.curves = [Curve() for _ in range(runs)]
+
+    @property
+    def over(self) -> bool:
+        """Whether every run has stopped early."""
+        return all(curve.stopped for curve in self.curves)
+
+    def note_losses(self, epoch: int, sums: list[Tensor], stack: Stack) -> None:
+        """Note the mean losses of an epoch from the sums (r,) over all images of every part."""
+        for part, total in zip(stack.parts, sums, strict=True):
+            means = (total.double().cpu() / len(stack.rows)).tolist()
+            for run, loss in zip(part.runs, means, strict=True):
+                losses = self.curves[run].losses
+                if not math.isfinite(loss) and all(map(math.isfinite, losses)):
+                    text = (
+                        f"{catalogue.short(part.method)}: the training loss of epoch {epoch} is "
+                        f"{loss} at a learning rate of {part.lr:g}, and what is learned from it is "
+                        "of no use; set lr lower"
+                    )
+                    warnings.warn(RunWarning(text, run), stacklevel=5)
+                losses.append(loss)
+
+    def validate(
+        self,
+        epoch: int,
+        stack: Stack,
+        validation: Validation | None,
+        averages: Averages | None,
+        team: Team,
+    ) -> None:
+        """Score the validation images by plain and averaged weights, and keep what is best."""
+        if validation is None or validation.labels is None:
             return
-        late = self.patience is not None and epoch - self.epoch[run] >= self.patience
-        low = self.max_drop is not None and self.best[run] - score > self.max_drop
-        self.stopped[run] = late or low
+        plain = averaged = team.from_first(lambda: _mean_aps(stack, validation))
+        if averages is not None:
+            with averages.shown():
+                averaged = team.from_first(lambda: _mean_aps(stack, validation))
+        for run, curve in enumerate(self.curves):
+            keep = self.settings.keep
+            average = averages is not None and (
+                keep == "average" or (keep == "better" and averaged[run] > plain[run])
+            )
+            curve.validation.append(averaged[run] if average else plain[run])
+            if averages is not None:
+                curve.plain.append(plain[run])
+            best = self.settings.select == "best"
+            if best and curve.improves(epoch, curve.validation[-1], self.settings):
+                with _shown(averages if average else None):
+                    curve.kept = _copied(run, stack)
+
+    def chosen(
+        self, run: int, stack: Stack, averages: Averages | None
+    ) -> tuple[Model, nn.Module, int]:
+        """Model, state and epoch of one run: the best ones where selected, else the last."""
+        curve = self.curves[run]
+        if curve.kept is not None:
+            return (*curve.kept, curve.epoch)
+        with _shown(averages if self.settings.keep != "plain" else None):
+            return (*_copied(run, stack), len(curve.losses))
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the kept models."""
+        saved = {name: [getattr(curve, name) for curve in self.curves] for name in _SAVED}
+        saved["best"] = [None if best == _LOWEST else best for best in saved["best"]]
+        kept = [run for run, curve in enumerate(self.curves) if curve.kept is not None]
+        return {**saved, "head": self.head, "kept": kept}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The kept models and states, by name."""
+        return {
+            f"kept.{run}.{kind}.{key}": value
+            for run, curve in enumerate(self.curves)
+            for kind, module in zip(("model", "state"), curve.kept or (), strict=False)
+            for key, value in module.state_dict().items()
+        }
+
+    def restore(self, saved: dict[str, Any], tensors: dict[str, Tensor], stack: Stack) -> None:
+        """Take up again what `to_json` and `tensors` gave."""
+        self.head = saved["head"]
+        for run, curve in enumerate(self.curves):
+            for name in _SAVED:
+                setattr(curve, name, saved[name][run])
+            curve.best = _LOWEST if curve.best is None else curve.best
+            if run in saved["kept"]:
+                curve.kept = _copied(run, stack)
+                for kind, module in zip(("model", "state"), curve.kept, strict=True):
+                    module.load_state_dict(below(tensors, f"kept.{run}.{kind}."))
+
+
+def _shown(averages: Averages | None) -> AbstractContextManager[None]:
+    return nullcontext() if averages is None else averages.shown()
+
+
+def _mean_aps(stack: Stack, validation: Validation) -> list[float]:
+    """mAP of every run on the validation images."""
+    scores = [0.0] * len(stack.runs)
+    for part, logits in zip(stack.parts, stack.scores(validation.inputs), strict=True):
+        for run, values in zip(part.runs, logits, strict=True):
+            scores[run] = validation.score(values)
+    return scores
+
+
+def _copied(run: int, stack: Stack) -> tuple[Model, nn.Module]:
+    model = copy.deepcopy(stack.model(run)).cpu()
+    model.precision = "fp32"
+    return model, state_for_prediction(stack.state(run)).cpu()
+
+
+@dataclass(frozen=True)
+class Reached:
+    """How far a training is.
+
+    epochs: done, of `of` in all; a part of one while it lasts.  loss, validation: mean loss of the
+    epoch that has just ended, and mAP on the validation images; None in its midst and where there
+    are none. They are those of the first run.  resumed: a checkpoint has brought the training here.
+    """
+
+    epochs: float
+    of: int
+    loss: float | None = None
+    validation: float | None = None
+    resumed: bool = False
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """Tells a progress how far a training is, with `before` epochs of another phase done, of `of`.
+
+    It is called with (epochs done, of); where it has `told`, that is called after every step and
+    epoch with `Reached`.
+    """
+
+    progress: Progress
+    before: int
+    of: int
+
+    def step(self, epochs: float) -> None:
+        """In the midst of an epoch."""
+        self._tell(Reached(self.before + epochs, self.of))
+
+    def epoch(self, epoch: int, record: Record, *, resumed: bool = False) -> None:
+        """At the end of an epoch."""
+        done = self.before + epoch
+        if not resumed:
+            self.progress(done, self.of)
+        first = record.curves[0]
+        score = first.validation[-1] if first.validation else None
+        self._tell(Reached(done, self.of, first.losses[-1], score, resumed))
+
+    def _tell(self, reached: Reached) -> None:
+        told: Callable[[Reached], None] | None = getattr(self.progress, "told", None)
+        if told is not None:
+            told(reached)

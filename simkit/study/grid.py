@@ -24,8 +24,8 @@ from simkit.errors import BadInput, unknown
 from simkit.files import readable
 from simkit.learn import methods
 from simkit.learn.methods import Around, Method
+from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
-from simkit.learn.steps.optim import Settings
 from simkit.registry import build, convert, split_sum
 from simkit.study.limit import Limit
 from simkit.study.toml import toml, toml_lines

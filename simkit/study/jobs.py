@@ -24,7 +24,7 @@ from simkit.annotate.simulate import how_many, simulate
 from simkit.errors import BadInput
 from simkit.history import content_id, versions
 from simkit.learn import methods
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.study.code import code_id
 from simkit.study.grid import COMPLETE, REFERENCE, Grid, Pictures, Setting
 from simkit.study.limit import Limit

@@ -31,8 +31,7 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, places
 from simkit.learn import methods
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
-from simkit.learn.feeding.pictures import SizedPictures, sized
+from simkit.learn.inputs import FeatureInputs, ImageInputs, SizedPictures, sized
 from simkit.learn.methods import Method, Task
 from simkit.learn.side_info import build_aid
 from simkit.progress import Progress, silent

@@ -17,8 +17,8 @@ from simkit.data import open as open_data
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
-from simkit.learn.machines.team import Team
+from simkit.learn.distributed import Team
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Method, Task, spell
 from simkit.learn.metrics import (
     Part,
@@ -32,9 +32,9 @@ from simkit.learn.metrics import (
     precision_recall,
     top1,
 )
+from simkit.learn.optim import Settings
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.side_info import prepare
-from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train
 from simkit.learn.validation import Validation
 from simkit.progress import Progress, silent

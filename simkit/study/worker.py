@@ -26,9 +26,7 @@ from simkit.history import versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.learn import methods
 from simkit.learn.catalogue import training_bytes
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
-from simkit.learn.heads.scoring import of_trained
-from simkit.learn.heads.stack import RunWarning
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Method, Sizes, Task
 from simkit.learn.metrics import (
     average_precision,
@@ -38,8 +36,9 @@ from simkit.learn.metrics import (
     precision_recall,
     present_counts,
 )
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
-from simkit.learn.steps.optim import Settings
+from simkit.learn.stack import RunWarning, scores_of_all
 from simkit.learn.train import train_stack
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
@@ -504,7 +503,7 @@ def _scores(runs: Sequence[_Run], trained: Sequence[Trained], split: str) -> Any
     """(R, N, L) logits of a split, for runs trained together."""
     first = runs[0].inputs(split)
     if isinstance(first, FeatureInputs):
-        return of_trained(trained, first)
+        return scores_of_all(trained, first)
     return [model.scores(first, precision=runs[0].settings.precision) for model in trained]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from simkit.cli import train
 from simkit.cli.train import TrainingProgress
-from simkit.learn.reached import Reached
+from simkit.learn.validation import Reached
 
 
 class Bar:

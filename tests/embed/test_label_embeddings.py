@@ -11,7 +11,7 @@ from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.unit import UnitRows
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task
 from simkit.learn.side_info import Aid
 from tests.reference import exposure as slow

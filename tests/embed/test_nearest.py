@@ -9,7 +9,7 @@ import torch
 
 from simkit.embed.nearest import blas_core, nearest, nearest_in_lists
 from simkit.embed.unit import UnitRows
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from tests.reference import exposure as slow
 
 

@@ -5,7 +5,7 @@ from simkit.embed import neighbours as place
 from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task
 from simkit.learn.side_info import Aid
 from tests.reference import exposure as slow

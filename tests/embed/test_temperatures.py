@@ -17,7 +17,7 @@ from simkit.embed.temperatures import (
     temperatures,
 )
 from simkit.labels.partial import PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task
 from tests.reference import exposure as slow
 

@@ -5,7 +5,7 @@ from simkit.embed import unit as place
 from simkit.embed.unit import UnitRows, unit_features, unit_rows
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task
 
 

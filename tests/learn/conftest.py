@@ -6,7 +6,7 @@ import torch
 
 from simkit.history import History
 from simkit.labels.partial import PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task
 
 

@@ -9,10 +9,10 @@ import torch
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Needs, Task, make, spell
 from simkit.learn.methods.an import AssumeNegative
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.validation import Validation
 from tests.learn.test_linear_init import Normalising

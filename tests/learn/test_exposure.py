@@ -11,7 +11,7 @@ from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.method import state_for_prediction, state_size
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.side_info import prepare

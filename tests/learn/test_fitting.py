@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
-import torch
 from torch import nn
 
 from simkit.embed.backbones import backbone
 from simkit.errors import BadInput
-from simkit.learn.feeding.inputs import ImageInputs
-from simkit.learn.fitting import copied, fitted, map_side
+from simkit.learn.checks import checked_backbone
+from simkit.learn.inputs import ImageInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
 
 WANTED = (
@@ -86,19 +85,19 @@ def test_a_name_is_no_backbone(pictured):
 def test_looking_changes_nothing():
     net = nn.BatchNorm2d(3).train()
     net.width, net.prepare = 3, lambda pictures: pictures.float()
-    assert map_side(net, torch.ones((2, 3, 4, 5), dtype=torch.uint8)) == 5
-    assert net.training and not net.running_mean.any() and int(net.num_batches_tracked) == 0
-    own = copied(net)
-    assert own is not net and own.weight is not net.weight
-    assert copied(None) is None
+    task = Task(np.eye(2, dtype=int), ImageInputs(np.ones((2, 3, 4, 5), np.uint8)))
+    copy, ((sized, _),) = checked_backbone(net, [(task, make("an"))])
+    assert sized.map_side == 5 and copy is not net and copy.weight is not net.weight
+    for each in (net, copy):
+        assert each.training and not each.running_mean.any() and not each.num_batches_tracked
 
 
 @pytest.mark.parametrize(("pixels", "cells"), [(64, 8), (96, 12)])
 def test_the_side_of_class_maps_is_that_of_the_backbone_at_this_size(pixels, cells):
     task = Task(np.eye(2, dtype=int), ImageInputs(np.zeros((2, 3, pixels, pixels), np.uint8)))
-    ((known, _),) = fitted([(task, make("an+scl"))], backbone("scenes-net"))
+    _, ((known, _),) = checked_backbone(backbone("scenes-net"), [(task, make("an+scl"))])
     assert known.sizes.map_side == cells and task.sizes.map_side is None
-    assert fitted([(task, make("an"))], None) == [(task, make("an"))]
+    assert checked_backbone(None, [(task, make("an"))]) == (None, [(task, make("an"))])
 
 
 def test_heat_maps_are_twice_the_class_maps(pictured):

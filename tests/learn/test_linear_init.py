@@ -7,11 +7,10 @@ from torch import nn
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
-from simkit.learn.linear_init import frozen
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.methods.role import estimated
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.learn.validation import Validation
 
@@ -70,9 +69,6 @@ def test_the_head_alone_is_the_head_on_features(task):
 def test_a_frozen_backbone_neither_learns_nor_counts(task):
     net = Normalising()
     before = {k: v.clone() for k, v in net.state_dict().items()}
-    with frozen(net):
-        assert not net.training and not any(p.requires_grad for p in net.parameters())
-    assert net.training and all(p.requires_grad for p in net.parameters())
     settings = Settings(epochs=1, lr=1e-12, head_epochs=2, head_augment=True)
     found = train(task, make("an"), settings=settings, backbone=net)
     assert found.model.backbone.norm.num_batches_tracked == 1  # of the second training alone

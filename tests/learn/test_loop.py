@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
-from simkit.learn.machines import devices
-from simkit.learn.machines.team import Team
+from simkit.learn import distributed
+from simkit.learn.distributed import Team
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.validation import Validation
 from tests.learn.test_train import Small
@@ -177,7 +177,7 @@ def test_nothing_is_compiled_for_a_smaller_batch_or_for_scores(pictured, present
         compiled.append([tuple(x.shape) for x in examples if x.ndim == 4])
         return graph.forward
 
-    monkeypatch.setattr(devices, "_COMPILER", compiler)
+    monkeypatch.setattr(distributed, "_COMPILER", compiler)
     check = Validation(pictured.inputs, Truth.of(pictured.labels.rows(np.arange(44)) == 1))
     settings = Settings(epochs=3, batch_size=16)
     given = {"settings": settings, "validation": check}

@@ -9,7 +9,6 @@ from torch import nn
 
 from simkit import methods
 from simkit.errors import BadInput
-from simkit.learn.heads.heads import Head, Model
 from simkit.learn.method import (
     Around,
     Method,
@@ -18,6 +17,7 @@ from simkit.learn.method import (
     state_of_run,
     state_size,
 )
+from simkit.learn.model import Head, Model
 from simkit.learn.task import Needs, Sizes, Task
 from tests.learn.methods import zoo
 

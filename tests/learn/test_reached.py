@@ -5,12 +5,11 @@ import pytest
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.reached import Reached
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
-from simkit.learn.validation import Validation
+from simkit.learn.validation import Reached, Validation
 
 
 class Seen:

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader
 
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Batch, Outputs, make
 from simkit.learn.task import Needs, Sizes, Task
 

@@ -8,11 +8,11 @@ from torch import nn
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Needs, Task, make
 from simkit.learn.methods.an import AssumeNegative
 from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.validation import Validation
 
@@ -31,7 +31,7 @@ def test_stacked_runs_equal_separate_runs(task, complete, standardise):
     lrs = [0.02 if k % 3 else 0.005 for k in range(len(runs))]
     together = train_stack(runs, settings=settings, lrs=lrs)
     for (one_task, method), lr, found in zip(runs, lrs, together, strict=True):
-        alone = train(one_task, method, settings=settings, lrs=[lr])
+        (alone,) = train_stack([(one_task, method)], settings=settings, lrs=[lr])
         np.testing.assert_allclose(
             found.scores(task.inputs), alone.scores(task.inputs), atol=1e-5, rtol=0
         )

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import make
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
 
 ONE = Settings(epochs=1)

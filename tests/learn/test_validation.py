@@ -6,7 +6,8 @@ import pytest
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.validation import Selection, Validation
+from simkit.learn.optim import Settings
+from simkit.learn.validation import Curve, Validation
 
 PRESENT = np.array([[1, 0], [0, 1], [1, 1]], bool)
 SCORES = np.array([[0.9, 0.1], [0.5, 0.2], [0.1, 0.3]], np.float32)
@@ -45,18 +46,18 @@ def test_only_what_counts_is_scored():
 
 
 def test_the_first_of_equals_is_kept_and_patience_ends_a_run():
-    chosen, kept = Selection(2, patience=2), []
-    for epoch, score in enumerate([0.3, 0.5, 0.5, 0.4, 0.9], 1):
-        chosen.see(0, epoch, score, lambda e=epoch: kept.append(e))
-    assert kept == [1, 2] and chosen.epoch == [2, 0] and chosen.stopped == [True, False]
+    curve, settings = Curve(), Settings(select="best", patience=2)
+    scores = [0.3, 0.5, 0.5, 0.4, 0.9]
+    assert [e for e, s in enumerate(scores, 1) if curve.improves(e, s, settings)] == [1, 2]
+    assert curve.epoch == 2 and curve.stopped
 
 
 @pytest.mark.parametrize("scores, epoch", [("--1", 3), ("1--", 1), ("---", 3)])
 def test_the_last_epoch_is_kept_until_there_is_a_score(scores, epoch):
-    chosen, kept = Selection(1, patience=2), []
-    for at, score in enumerate(scores, 1):
-        chosen.see(0, at, float("nan") if score == "-" else 0.1, lambda e=at: kept.append(e))
-    assert kept[-1] == epoch and chosen.epoch == [epoch]
+    curve, settings = Curve(), Settings(select="best", patience=2)
+    values = [float("nan") if score == "-" else 0.1 for score in scores]
+    better = [e for e, value in enumerate(values, 1) if curve.improves(e, value, settings)]
+    assert better[-1] == epoch == curve.epoch
 
 
 def test_a_dense_mask_of_what_counts_stays_dense():

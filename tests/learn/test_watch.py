@@ -1,7 +1,7 @@
 import torch
 
 from simkit.learn.methods import make
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from simkit.errors import BadInput
 from simkit.learn import methods
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.study import grid as grids
 from simkit.study.grid import Grid, Pictures, Setting, Tuning, at_edge
 from simkit.study.limit import Limit, money

@@ -10,7 +10,7 @@ import pytest
 from simkit.annotate.habits import Habits
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.study import jobs
 from simkit.study.grid import Pictures, Setting
 from simkit.study.jobs import Job, Purchase, check, purchases, seconds, source_of, sweep

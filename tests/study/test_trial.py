@@ -10,9 +10,9 @@ from simkit.errors import BadInput
 from simkit.labels import formats
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.learn import methods
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.metrics import average_precision, mean_ap
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.study.sources import ImageTransform, Source
 from simkit.study.trial import Scored, details, trial
 from tests.reference.metrics import average_precision as slow_ap

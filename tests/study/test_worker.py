@@ -16,10 +16,10 @@ from simkit.errors import BadInput
 from simkit.labels.effort import Effort
 from simkit.labels.partial import PartialLabels
 from simkit.learn import methods
-from simkit.learn.heads.stack import RunWarning
 from simkit.learn.methods import Sizes, Task
+from simkit.learn.optim import Settings
 from simkit.learn.protocols import protocol
-from simkit.learn.steps.optim import Settings
+from simkit.learn.stack import RunWarning
 from simkit.learn.train import train
 from simkit.study import jobs, runs, worker
 from simkit.study.sources import ImageTransform, open_source

@@ -18,8 +18,8 @@ from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
-from simkit.learn.steps.optim import Settings
 from simkit.learn.train import Trained, train_stack
 from simkit.study.analysis import checks, selection
 from simkit.study.analysis.checks import Methods, listed

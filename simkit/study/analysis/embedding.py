@@ -19,7 +19,7 @@ from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.exposure import Exposure
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.side_info import prepare
 from simkit.study.analysis import checks

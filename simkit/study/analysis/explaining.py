@@ -18,11 +18,11 @@ from simkit.data import Dataset
 from simkit.embed.backbones import backbone
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.heads.heads import Model
 from simkit.learn.methods import Method, Task, make
+from simkit.learn.model import BATCH, Model, check_maps, evaluating
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Watcher, train
-from simkit.learn.trained import BATCH, Trained, check_maps, evaluating
+from simkit.learn.trained import Trained
 from simkit.study.analysis import checks
 from simkit.study.analysis.checks import Methods
 from simkit.study.analysis.learning import innermost

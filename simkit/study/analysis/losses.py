@@ -21,12 +21,11 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.method import stack_states
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
+from simkit.learn.optim import Optimiser, Settings
 from simkit.learn.side_info import prepare
-from simkit.learn.steps.optim import Settings
-from simkit.learn.steps.optimiser import Optimiser
 from simkit.study.analysis import checks
 from simkit.study.analysis.checks import Methods
 from simkit.study.analysis.learning import layers

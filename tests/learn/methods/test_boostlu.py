@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from simkit.errors import BadInput
-from simkit.learn.heads.heads import Head
 from simkit.learn.methods import Batch, Outputs, make
+from simkit.learn.model import Head
 from tests.learn.methods.steps import batch_of, started
 from tests.reference import methods as slow
 

@@ -14,8 +14,8 @@ from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.method import stack_states, state_of_run, state_size
 from simkit.learn.methods import Outputs, Sizes, get, make, names, spell
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
-from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.trained import Trained
 from tests.learn.methods import zoo

@@ -9,8 +9,8 @@ from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.learn.methods import Sizes, Task, make
 from simkit.learn.methods.csl import highest
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, prepare
-from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain
 from tests.learn.methods.test_p_asl import drawn, settings

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from simkit.chance import Chance
-from simkit.learn.feeding.inputs import FeatureInputs
-from simkit.learn.heads.heads import Head, Model, initial
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Outputs, Task, make
 from simkit.learn.methods.imcl import similar
+from simkit.learn.model import Head, Model, initial
 from tests.reference import estimators as slow
 
 RNG = np.random.default_rng(0)

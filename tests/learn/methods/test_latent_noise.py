@@ -6,8 +6,8 @@ import torch
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.learn.heads.heads import Head, Model, initial
 from simkit.learn.methods import Outputs, Sizes, make
+from simkit.learn.model import Head, Model, initial
 from tests.learn.methods.steps import batch_of
 from tests.reference import estimators as slow
 

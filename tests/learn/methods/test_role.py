@@ -5,12 +5,11 @@ import pytest
 import torch
 
 from simkit.chance import Chance
-from simkit.learn.heads.heads import Head, Model, initial
 from simkit.learn.method import stack_states
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.methods.role import estimated
-from simkit.learn.steps.optim import Settings
-from simkit.learn.steps.optimiser import Optimiser
+from simkit.learn.model import Head, Model, initial
+from simkit.learn.optim import Optimiser, Settings
 from tests.learn.methods.steps import batch_of, loss_and_gradient, started
 from tests.reference import estimators as slow
 

@@ -1,21 +1,20 @@
 import numpy as np
 import pytest
 import torch
+from tests.learn.saved.test_checkpoint import Stop, until
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.augment import shown
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.inputs import FeatureInputs, ImageInputs, shown
 from simkit.learn.method import state_size
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.methods import scl as heat_maps
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from tests.learn.methods.steps import started
-from tests.learn.saved.test_checkpoint import Stop, until
 from tests.learn.test_train import Small
 from tests.reference import consistency as slow
 from tests.reference.methods import assume_negative

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.side_info import prepare
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Sizes, Task, make
 from simkit.learn.side_info import prepare
 from tests.learn.methods.steps import loss_and_gradient

@@ -11,10 +11,10 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.partial import PartialLabels
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Method, Outputs, Task, get, make, names, spell
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
-from simkit.learn.steps.optim import Settings
 
 N, L, B, H, D = 24, 6, 8, 3, 4  # images, classes, batch, side of the maps, width of the features
 

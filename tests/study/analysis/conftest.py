@@ -2,7 +2,7 @@
 
 import pytest
 
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.study.analysis.explaining import models
 from simkit.study.sources import Source, StudyData, open_source
 

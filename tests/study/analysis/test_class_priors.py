@@ -9,10 +9,10 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, prepare
-from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.class_priors import (
     COUNTED,
     estimates,

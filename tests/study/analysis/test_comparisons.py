@@ -9,8 +9,8 @@ import simkit
 from simkit.errors import BadInput
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision, f1, f1_thresholds, mean_ap
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
-from simkit.learn.steps.optim import Settings
 from simkit.learn.train import train
 from simkit.study import runs
 from simkit.study.analysis.comparisons import ablation, both_scores, courses, ranks

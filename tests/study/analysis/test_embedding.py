@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.side_info import prepare
 from simkit.study.analysis.embedding import (

@@ -13,10 +13,10 @@ from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
-from simkit.learn.heads.heads import Head, Model
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.steps.optim import Settings
+from simkit.learn.model import Head, Model
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.learn.trained import Trained
 from simkit.study.analysis.explaining import (

@@ -8,7 +8,7 @@ import torch
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs, ImageInputs
+from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.large_loss import unpack
 from simkit.learn.methods import Task, make
 from simkit.learn.train import Settings, train

@@ -13,8 +13,8 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import make
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
+from simkit.learn.optim import Settings
 from simkit.learn.pointed import pointed
-from simkit.learn.steps.optim import Settings
 from simkit.study.analysis.comparisons import ablation
 from simkit.study.analysis.explaining import explained, models
 from simkit.study.analysis.locating import (

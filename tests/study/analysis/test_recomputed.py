@@ -9,10 +9,10 @@ from scipy import stats
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task
+from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior
-from simkit.learn.steps.optim import Settings
 from simkit.study import runs
 from simkit.study.analysis.amounts import shares
 from simkit.study.analysis.class_priors import likelihood, rank_agreement

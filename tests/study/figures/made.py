@@ -13,9 +13,9 @@ from simkit.data.dataset import Boxes
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.feeding.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
-from simkit.learn.steps.optim import Settings
+from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.study import runs
 from simkit.study.analysis.amounts import images_or_labels, mode_gaps, modes, shares, sweep

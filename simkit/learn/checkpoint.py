@@ -1,0 +1,159 @@
+"""A training in progress as a file: from there it goes on to the same numbers."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from simkit.errors import BadInput
+from simkit.files import may_write
+from simkit.learn.catalogue import short
+from simkit.learn.optim import Averages, Optimiser
+from simkit.learn.stack import Stack
+from simkit.learn.trained import below, read_tensors, write_tensors
+from simkit.learn.validation import Record
+
+_FORM = "simkit training 3"
+_WHAT = "an unfinished training"
+
+
+class Checkpoint:
+    """The file of a training, written after every epoch; None for no file.
+
+    Parameters
+    ----------
+    path
+        Where it lies.
+    key
+        Names the training; a file of another one is refused.
+    earlier
+        Key of the phase before, whose file is overwritten.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str] | None, key: str, earlier: str | None = None
+    ) -> None:
+        self.path = None if path is None else Path(path)
+        self.key, self.earlier = key, earlier
+        if self.path is not None:  # after an epoch it would be too late
+            may_write(self.path)
+
+    def save(
+        self,
+        epoch: int,
+        stack: Stack,
+        optimiser: Optimiser,
+        record: Record,
+        averages: Averages | None,
+    ) -> None:
+        """Write everything that the epochs after `epoch` depend on.
+
+        Order, views of images and dropout are keyed by place and epoch, and rates follow from the
+        epoch: neither generators nor a schedule have to be kept.
+        """
+        if self.path is None:
+            return
+        facts = {"form": _FORM, "key": self.key, "epoch": epoch, "record": record.to_json()}
+        facts["about"] = _about(stack)
+        tensors = {**_tensors(stack), **record.tensors()}
+        tensors |= {f"optimiser.{name}": value for name, value in optimiser.tensors().items()}
+        if averages is not None:
+            facts["averaged"] = averages.step
+            tensors |= averages.tensors()
+        write_tensors(self.path, tensors, {"simkit": json.dumps(facts)})
+
+    def resume(
+        self, stack: Stack, optimiser: Optimiser, record: Record, averages: Averages | None
+    ) -> int:
+        """Put a training back to where `save` left it; returns the epoch it had finished.
+
+        0 without a file, and where it is of the phase before. Raises BadInput when it belongs to
+        another training.
+        """
+        if self.path is None or not self.path.exists():
+            return 0
+        facts, tensors = _opened(self.path)
+        if facts["key"] == self.earlier is not None:
+            return 0
+        current = _tensors(stack)
+        fits = all(
+            name in tensors and tensors[name].shape == tensor.shape
+            for name, tensor in current.items()
+        )
+        if facts["key"] != self.key or not fits:
+            differing = _differences(facts.get("about", {}), _about(stack))
+            raise BadInput(
+                f"{self.path} belongs to a training with other "
+                + (f"settings ({differing})" if differing else "tasks, settings or initial weights")
+                + "; choose another file or delete it"
+            )
+        for name, tensor in current.items():
+            tensor.copy_(tensors[name])
+        optimiser.restore(below(tensors, "optimiser."))
+        if averages is not None:
+            averages.restore(facts["averaged"], tensors)
+        record.restore(facts["record"], tensors, stack)
+        return int(facts["epoch"])
+
+    @property
+    def is_current(self) -> bool:
+        """Whether there is a file of this training, past the phase before."""
+        if self.path is None or not self.path.exists():
+            return False
+        return bool(_opened(self.path)[0]["key"] == self.key)
+
+
+def describe(path: str | PathLike[str]) -> dict[str, Any]:
+    """What a training in progress is, for people and programs. Raises BadInput for other files."""
+    facts, _ = _opened(Path(path))
+    record, about = facts["record"], facts.get("about", {})
+    return {
+        "unfinished training": about.get("method", ""),
+        "phase": about.get("phase", ""),
+        "epoch": facts["epoch"],
+        "epochs": about.get("settings", {}).get("epochs"),
+        "loss": record["losses"][0][-1] if record["losses"][0] else None,
+        "validation": record["validation"][0][-1] if record["validation"][0] else None,
+        "settings": about.get("settings", {}),
+    }
+
+
+def _about(stack: Stack) -> dict[str, Any]:
+    """What a training is, in words: the key alone could not say what differs."""
+    return {
+        "method": ", ".join(dict.fromkeys(short(method) for _, method in stack.runs)),
+        "phase": "head" if stack.frozen else "all",
+        "settings": stack.settings.to_json(),
+    }
+
+
+def _differences(saved: dict[str, Any], current: dict[str, Any]) -> str:
+    """In which settings two trainings differ, where they can be compared."""
+    if not saved or saved["phase"] != current["phase"]:
+        return ""
+    pairs = [("method", saved["method"], current["method"])]
+    pairs += [(key, saved["settings"].get(key), now) for key, now in current["settings"].items()]
+    return ", ".join(f"{key} {was} -> {now}" for key, was, now in pairs if was != now)
+
+
+def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    tensors, texts = read_tensors(path, _WHAT)
+    try:
+        facts: dict[str, Any] = json.loads(texts["simkit"])
+        if facts["form"] != _FORM:
+            raise KeyError
+    except (KeyError, ValueError):
+        raise BadInput(f"{path} is not {_WHAT}; choose another file") from None
+    return facts, tensors
+
+
+def _tensors(stack: Stack) -> dict[str, Tensor]:
+    """Of heads, backbone and states."""
+    tensors = stack.weights()
+    for k, part in enumerate(stack.parts):
+        tensors |= {f"part.{k}.{name}": value for name, value in part.state.state_dict().items()}
+    return tensors

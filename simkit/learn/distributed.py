@@ -1,0 +1,333 @@
+"""Where a training runs: device, precision, and several processes, one for each GPU.
+
+torchrun --nproc-per-node 4 --no-python simkit train --fine-tune ...
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.learn.method import Method, spell
+from simkit.learn.task import Needs, Outputs
+
+if TYPE_CHECKING:
+    from simkit.learn.stack import Stack
+
+T = TypeVar("T")
+_COMPILER: Any = "inductor"
+_PATIENCE = timedelta(days=1)  # torchrun ends all processes when one fails; validation may be long
+_TORCHRUN = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+
+
+def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
+    """ "auto", "cpu", "cuda", "cuda:1". Raises BadInput for what there is not.
+
+    auto: a GPU where there is one and it is `needed`, that is for backbones; heads on features
+    stay on the CPU.
+    """
+    if isinstance(name, torch.device):
+        return name
+    if name == "auto":
+        name = "cuda" if needed and torch.cuda.is_available() else "cpu"
+    kind, _, number = name.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
+        raise BadInput(
+            f"device is {name!r}; auto, cpu, cuda or a GPU's number, as cuda:1, is meant"
+        )
+    if kind == "cuda":
+        count = torch.cuda.device_count()
+        if not torch.cuda.is_available() or int(number or 0) >= count:
+            raise BadInput(f"device is {name!r}, and torch sees {count} GPUs; use auto or cpu")
+    return torch.device(name)
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
+    """Inside the block a backbone computes in bf16 where its precision says so."""
+    if precision == "fp32":
+        return nullcontext()
+    return torch.autocast(device.type, torch.bfloat16)
+
+
+@contextmanager
+def keyed(device: torch.device, chance: Chance) -> Iterator[None]:
+    """torch's own generators (dropout) are keyed by `chance` inside, and put back afterwards."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        seed = chance.seed()
+        torch.default_generator.manual_seed(seed)
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(seed)
+        yield
+
+
+def laid_out(backbone: nn.Module, device: torch.device) -> nn.Module:
+    """The backbone on its device, convolutions with their channels last as GPUs like them best.
+
+    On a CPU they stay as they are.
+    """
+    if device.type == "cuda":
+        return backbone.to(device, memory_format=torch.channels_last)
+    return backbone.to(device)
+
+
+def compiled(backbone: nn.Module) -> None:
+    """Let torch.compile work on a backbone, in place, at its first batch; for one batch size."""
+    backbone.compile(dynamic=False, backend=_COMPILER)
+
+
+def not_compiled(backbone: nn.Module | None) -> AbstractContextManager[Any]:
+    """Inside the block a compiled backbone runs as it is written, so that nothing is compiled anew.
+
+    For what has another size or mode than the batches of training: their last one, and evaluation.
+    """
+    if getattr(backbone, "_compiled_call_impl", None) is None:
+        return nullcontext()
+    return torch.compiler.set_stance("force_eager")  # type: ignore[no-any-return]
+
+
+def on_device(values: Any, device: torch.device) -> torch.Tensor:
+    """An array as a tensor on the device, by way of pinned memory so that nothing waits for it."""
+    found = torch.from_numpy(values)
+    if device.type != "cuda":
+        return found.to(device)
+    return found.pin_memory().to(device, non_blocking=True)
+
+
+class Team:
+    """A process that trains alone; `parallel.Processes` are several.
+
+    Every process has the same stack. It shows its own part of every batch to the backbone and the
+    heads; what these say is put together, so that each process computes the loss of the whole
+    batch, whatever a method selects in it, and learns from its own part.
+    """
+
+    first: bool = True  # whether it validates, writes files and reports progress
+    processes: int = 1
+
+    def check(self, methods: Sequence[Method]) -> None:
+        """Raise BadInput for a method that cannot be trained like this."""
+
+    def device(self, device: torch.device) -> torch.device:
+        """Where this process works, of the kind of `device`."""
+        return device
+
+    def begin(self, stack: Stack, done: int) -> None:
+        """Have all processes begin at the same numbers, after the same number of epochs."""
+
+    def part(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Those of a batch's places (b,) that this process works on: at least one."""
+        return place
+
+    def whole(self, out: Outputs, images: int, needs: Needs) -> Outputs:
+        """The outputs of all `images` of a batch from those of this part; gradients flow back.
+
+        needs: of the method that looks at them; features that it does not need may be left out.
+        """
+        return out
+
+    def gathered(self, values: Tensor | None, images: int) -> Tensor | None:
+        """The rows of all `images` of a batch from those of this part."""
+        return values
+
+    def sum_gradients(self, stack: Stack) -> None:
+        """Put the gradients of the whole batch where there are those of this part."""
+
+    def from_first(self, find: Callable[[], list[float]]) -> list[float]:
+        """What `find` returns in the first process, which alone calls it."""
+        return find()
+
+    def in_turn(self, make: Callable[[], T]) -> T:
+        """Call `make` in the first process and then in the others, which find its files."""
+        return make()
+
+
+class Processes(Team):
+    """One of several processes of torch.distributed.
+
+    Numbers are those of one process to about 1e-5, for every method, with two exceptions: batch
+    normalisation goes by the part that a process has, as everywhere in data-parallel training
+    (running statistics are averaged), and dropout is drawn for it. Methods with a state for each
+    image are refused. Weights and checkpoints lie where all processes can read them.
+    """
+
+    def __init__(self, rank: int, processes: int, local: int) -> None:
+        self.rank, self.processes, self.local = rank, processes, local
+        self.first = rank == 0
+
+    def check(self, methods: Sequence[Method]) -> None:
+        for method in methods:
+            if method.per_image:
+                raise BadInput(
+                    f"{spell(method)} keeps a state for each image, which {self.processes} "
+                    "processes would each have to hold; train it in one process, without torchrun"
+                )
+
+    def device(self, device: torch.device) -> torch.device:
+        """The GPU of this process where any is meant. Raises BadInput where there are too few."""
+        if device.type != "cuda":
+            return device
+        if self.local >= torch.cuda.device_count():
+            raise BadInput(
+                f"torchrun started more than {self.local} processes here, and torch sees "
+                f"{torch.cuda.device_count()} GPUs; start one for each GPU, or use device='cpu'"
+            )
+        torch.cuda.set_device(self.local)
+        return torch.device("cuda", self.local)
+
+    def begin(self, stack: Stack, done: int) -> None:
+        """The first process's weights and states go to all, since GPUs may differ in a last bit.
+
+        Raises BadInput where processes have read different checkpoints.
+        """
+        epochs = self._all(torch.tensor([done])).tolist()
+        if len(set(epochs)) > 1:
+            raise BadInput(
+                f"the processes go on after {', '.join(map(str, epochs))} epochs; keep the "
+                "checkpoint where all of them can read it"
+            )
+        tensors = list(stack.weights().values())
+        for part in stack.parts:
+            tensors += part.state.state_dict().values()
+        for tensor in tensors:
+            _broadcast(tensor.detach())
+
+    def part(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Equally many for all; the last place comes again where there are too few."""
+        each = -(-len(place) // self.processes)
+        own = np.arange(self.rank * each, (self.rank + 1) * each)
+        return place[np.minimum(own, len(place) - 1)]
+
+    def whole(self, out: Outputs, images: int, needs: Needs) -> Outputs:
+        features = self.gathered(out.features, images) if needs.features else None
+        if out.maps is None:
+            return Outputs(_Gather.apply(out.logits, images, -2, self), None, features)
+        maps = _Gather.apply(out.maps, images, -4, self)
+        return Outputs(maps.mean((-2, -1)), maps, features)
+
+    def gathered(self, values: Tensor | None, images: int) -> Tensor | None:
+        if values is None:
+            return None
+        own = values.detach().contiguous()
+        if own.dtype == torch.bool:  # no back end promises to send them
+            return self._all(own.to(torch.uint8))[:images].bool()
+        return self._all(own)[:images]
+
+    def sum_gradients(self, stack: Stack) -> None:
+        """Of heads and backbone, in one message; states have those of the whole batch already.
+
+        Along with them go the means of states' gradients and of batch normalisation's statistics,
+        which keeps all processes at the same numbers.
+        """
+        summed = [x.grad for x in (stack.heads.weight, stack.heads.bias) if x.grad is not None]
+        meant = [grad for part in stack.parts for grad in _gradients(part.state)]
+        if stack.backbone is not None and not stack.frozen:
+            summed += _gradients(stack.backbone)
+            meant += [x for x in stack.backbone.buffers() if x.is_floating_point()]
+        with torch.no_grad():
+            for tensor in meant:
+                tensor.div_(self.processes)
+            _sum([*summed, *meant])
+
+    def from_first(self, find: Callable[[], list[float]]) -> list[float]:
+        found = torch.tensor(find() if self.first else [], dtype=torch.float64)
+        count = torch.tensor([len(found)])
+        _broadcast(count)
+        if not self.first:
+            found = found.new_zeros(int(count))
+        _broadcast(found)
+        return [float(value) for value in found]
+
+    def in_turn(self, make: Callable[[], T]) -> T:
+        if not self.first:
+            self.from_first(list)
+        made = make()
+        if self.first:
+            self.from_first(list)
+        return made
+
+    def _all(self, own: Tensor) -> Tensor:
+        """(p * m, ...) the rows of all processes from the (m, ...) of this one."""
+        found = own.new_empty((self.processes * len(own), *own.shape[1:]))
+        dist.all_gather_into_tensor(found, own)
+        return found
+
+
+class _Gather(torch.autograd.Function):
+    """Rows of all processes along `dim`; each gets the gradient of its own.
+
+    Every process computes the same loss of all rows, so that nothing is sent backwards.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, own: Tensor, images: int, dim: int, team: Processes) -> Tensor:
+        ctx.dim, ctx.each = dim, own.shape[dim]
+        ctx.start = team.rank * ctx.each
+        found = team.gathered(own.movedim(dim, 0), images)
+        assert found is not None
+        return found.movedim(0, dim)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
+        rows = grads[0].movedim(ctx.dim, 0)
+        mine = rows[ctx.start : ctx.start + ctx.each]
+        grad = rows.new_zeros((ctx.each, *rows.shape[1:]))  # what came twice counts once
+        grad[: len(mine)] = mine
+        return grad.movedim(0, ctx.dim), None, None, None
+
+
+def _gradients(module: nn.Module) -> list[Tensor]:
+    return [p.grad for p in module.parameters() if p.grad is not None]
+
+
+def _sum(tensors: Sequence[Tensor]) -> None:
+    """Replace tensors of one device by their sums over processes; one message for each dtype."""
+    for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
+        group = [tensor for tensor in tensors if tensor.dtype == dtype]
+        flat = torch.cat([tensor.reshape(-1) for tensor in group])
+        dist.all_reduce(flat)
+        parts = flat.split([tensor.numel() for tensor in group])
+        torch._foreach_copy_(
+            group, [part.view(x.shape) for part, x in zip(parts, group, strict=True)]
+        )
+
+
+def _broadcast(tensor: Tensor) -> None:
+    """Overwrite a tensor with the first process's."""
+    sent = tensor.to(torch.uint8) if tensor.dtype == torch.bool else tensor.contiguous().clone()
+    dist.broadcast(sent, 0)
+    tensor.copy_(sent)
+
+
+@contextmanager
+def together() -> Iterator[Team]:
+    """Inside the block the processes that torchrun started; without it a process alone.
+
+    Raises BadInput where the environment tells of other processes and not how to reach them.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+        yield Team()
+        return
+    lacking = [name for name in _TORCHRUN if name not in os.environ]
+    if lacking:
+        raise BadInput(
+            f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but {lacking[0]} is not set; start several "
+            "processes with torchrun, or unset WORLD_SIZE"
+        )
+    gpu = torch.cuda.is_available()
+    dist.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo", timeout=_PATIENCE)
+    try:
+        yield Processes(dist.get_rank(), dist.get_world_size(), int(os.environ["LOCAL_RANK"]))
+    finally:
+        dist.destroy_process_group()

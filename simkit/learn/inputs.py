@@ -1,0 +1,466 @@
+"""What training reads in batches: features, or images that are cropped and mirrored anew."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property, partial
+from numbers import Real
+from pathlib import Path
+from typing import Any, Literal, Protocol, get_args
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+
+from simkit.chance import Chance, below
+from simkit.data.dataset import Pictures
+from simkit.embed.features.decoding import cores, fit
+from simkit.embed.features.features import cache_folder
+from simkit.errors import BadInput, whole_number
+from simkit.files import whole
+from simkit.history import content_id
+from simkit.progress import Progress, silent
+
+Kind = Literal["pooled", "maps", "images"]
+Form = Literal["square", "centre"]
+ASPECT = (3 / 4, 4 / 3)  # of crops, as in RandomResizedCrop of torchvision
+_MEMORY = 4 << 30  # bytes of decoded images that are kept in memory where no folder is named
+_ROWS = 1024  # images in a file, at least
+_FILES = 512  # at most: each stays open
+
+
+class Inputs(Protocol):
+    """N inputs, read in batches by row.
+
+    kind: "pooled" (b, D) float32, "maps" (b, D, h, w) float32, "images" (b, 3, H, W) uint8.
+    """
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def id(self) -> str: ...
+
+    def __len__(self) -> int: ...
+
+    def batch(self, index: Any) -> Tensor:
+        """The inputs at these rows."""
+        ...
+
+
+class FeatureInputs:
+    """Features of images.
+
+    Parameters
+    ----------
+    values
+        (N, D) pooled features or (N, D, h, w) maps, any float, memory-mapped or not.
+    id
+        Names the content; by default it is computed from the values when it is first asked for.
+    """
+
+    def __init__(self, values: NDArray[np.floating], id: str = "") -> None:
+        if values.ndim not in (2, 4) or values.dtype.kind != "f" or 0 in values.shape[1:]:
+            raise BadInput(
+                f"features have shape {values.shape} of {values.dtype}; floats of shape (N, D) or "
+                "(N, D, h, w) are expected"
+            )
+        self.values = values
+        self._id = id
+
+    @property
+    def kind(self) -> Kind:
+        """ "pooled" or "maps"."""
+        return "pooled" if self.values.ndim == 2 else "maps"
+
+    @property
+    def width(self) -> int:
+        """D, the number of features."""
+        return int(self.values.shape[1])
+
+    @cached_property
+    def id(self) -> str:
+        """Content id."""
+        return self._id or content_id("features", np.asarray(self.values))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def batch(self, index: Any) -> Tensor:
+        """(b, D) or (b, D, h, w) float32."""
+        rows = self.values[np.asarray(index)]
+        if rows.dtype == np.float16:  # torch widens them faster than numpy, to the same numbers
+            return torch.from_numpy(np.ascontiguousarray(rows)).float()
+        return torch.from_numpy(np.asarray(rows, np.float32))
+
+
+class ImageInputs:
+    """Images of one size; training shows them cropped and mirrored anew in every epoch.
+
+    Parameters
+    ----------
+    pictures
+        A uint8 array (N, 3, H, W), `sized(...)` ones, or those of a data set.
+    flip, vertical
+        Mirror left to right, or also top to bottom, with probability one half.
+    crop
+        Smallest and largest share of the area that is shown, such as (0.25, 1), brought to the
+        image's size; None for the whole image.
+    aspect
+        Smallest and largest width by height of a crop, where 1 keeps the image's form.
+    """
+
+    kind: Kind = "images"
+
+    def __init__(
+        self,
+        pictures: NDArray[np.uint8] | SizedPictures | Pictures,
+        *,
+        flip: bool = True,
+        vertical: bool = False,
+        crop: tuple[float, float] | None = None,
+        aspect: tuple[float, float] = ASPECT,
+    ) -> None:
+        if isinstance(pictures, np.ndarray) and (
+            pictures.ndim != 4 or pictures.shape[1] != 3 or pictures.dtype != np.uint8
+        ):
+            raise BadInput(
+                f"pictures have shape {pictures.shape} of {pictures.dtype}; uint8 of shape "
+                "(N, 3, H, W) is expected"
+            )
+        if crop is not None and not (_is_range(crop) and crop[1] <= 1):
+            raise BadInput(
+                f"crop is {crop}; the smallest and the largest share of the area are expected, "
+                "such as (0.25, 1)"
+            )
+        if not _is_range(aspect):
+            raise BadInput(
+                f"aspect is {aspect}; the smallest and the largest width by height are expected, "
+                "such as (3 / 4, 4 / 3)"
+            )
+        self.pictures = pictures
+        self.flip, self.vertical = flip, vertical
+        self.crop = None if crop is None else (float(crop[0]), float(crop[1]))
+        self.aspect = (float(aspect[0]), float(aspect[1]))
+
+    @cached_property
+    def id(self) -> str:
+        """Content id."""
+        if isinstance(self.pictures, np.ndarray):
+            return content_id("pictures", self.pictures)
+        return self.pictures.id
+
+    @property
+    def augmentation(self) -> dict[str, Any]:
+        """What is done to pictures in training, where it is not the usual: mirrored, but whole."""
+        shown: dict[str, Any] = {} if self.flip else {"flip": False}
+        if self.vertical:
+            shown["vertical"] = True
+        if self.crop is not None:
+            shown |= {"crop": list(self.crop), "aspect": list(self.aspect)}
+        return shown
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    def views(self, index: NDArray[np.int64], chance: Chance, *, epoch: int) -> Views:
+        """How the images at these rows are shown in an epoch: by place, whatever the batch."""
+        boxes = flips = vertical = None
+        if self.crop is not None:
+            place = chance.of("crop", epoch)
+            drawn = drawn_boxes(index, place, area=self.crop, aspect=self.aspect)
+            boxes = torch.from_numpy(drawn)
+        if self.flip:
+            flips = torch.from_numpy(below(chance.of("flip", epoch)(index), 0.5))
+        if self.vertical:
+            vertical = torch.from_numpy(below(chance.of("vertical", epoch)(index), 0.5))
+        return Views(boxes, flips, vertical)
+
+    def batch(self, index: Any) -> Tensor:
+        """(b, 3, H, W) uint8."""
+        index = np.asarray(index)
+        if isinstance(self.pictures, np.ndarray):
+            images = np.take(self.pictures, index, axis=0)  # other threads may go on meanwhile
+        elif isinstance(self.pictures, SizedPictures):
+            images = self.pictures[index]
+        else:
+            read = self.pictures.read(index)
+            shapes = {image.shape for image in read}
+            if len(shapes) > 1:
+                raise BadInput(
+                    f"pictures come in several sizes ({', '.join(map(str, sorted(shapes)))}); "
+                    "bring them to one size first, with simkit.learn.inputs.sized"
+                )
+            images = np.ascontiguousarray(np.stack(read).transpose(0, 3, 1, 2))
+        return torch.from_numpy(images)
+
+
+def _is_range(value: Any) -> bool:
+    """Whether it is two numbers above 0, the first not above the second."""
+    return (
+        isinstance(value, tuple | list | np.ndarray)
+        and len(value) == 2
+        and all(isinstance(limit, Real) for limit in value)
+        and bool(0 < value[0] <= value[1] < math.inf)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """How n pictures are shown; each is None where nothing is done.
+
+    boxes (n, 4) float64 shares y0, x0, y1, x1 of the picture;  flips (n,) bool, mirrored left to
+    right;  vertical (n,) bool, mirrored top to bottom. A picture is cropped before it is mirrored.
+    """
+
+    boxes: Tensor | None = None
+    flips: Tensor | None = None
+    vertical: Tensor | None = None
+
+    def at(self, index: Tensor) -> Views:
+        """Those of some pictures, by their places."""
+        return Views(*(None if x is None else x[index] for x in self._all))
+
+    def to(self, device: torch.device) -> Views:
+        """The same on a device."""
+        return Views(*(None if x is None else x.to(device) for x in self._all))
+
+    @property
+    def _all(self) -> tuple[Tensor | None, ...]:
+        return self.boxes, self.flips, self.vertical
+
+
+def drawn_boxes(
+    index: NDArray[np.int64],
+    chance: Chance,
+    *,
+    area: tuple[float, float],
+    aspect: tuple[float, float],
+) -> NDArray[np.float64]:
+    """(b, 4) shares y0, x0, y1, x1 of random parts, by the places of their pictures.
+
+    A part's share of the area is uniform; the logarithm of its aspect (width by height, of a square
+    picture) is uniform between those limits at which it still lies inside. So every area has its
+    due; RandomResizedCrop of torchvision draws again what does not fit, which favours small parts.
+    """
+    share, form, y, x = (_shares(chance.of(name)(index)) for name in ("area", "aspect", "y", "x"))
+    whole = area[0] + share * (area[1] - area[0])
+    least, most = (np.clip(limit, whole, 1 / whole) for limit in aspect)
+    ratio = least * (most / least) ** form
+    sides = np.minimum(np.sqrt(np.stack([whole / ratio, whole * ratio], 1)), 1)
+    start = np.stack([y, x], 1) * (1 - sides)
+    return np.concatenate([start, np.minimum(start + sides, 1)], 1)
+
+
+def shown(pictures: Tensor, views: Views) -> Tensor:
+    """(b, 3, H, W) uint8: what views of b pictures show, brought to the pictures' own size.
+
+    Crops are resampled once, bilinear with pixels' values in their middles; a box need not end at
+    pixels, and beyond the outermost middles inside it a part goes on even: nothing of the picture
+    around it is seen, as where parts are cut out first. A part is never larger than the
+    picture and so never made smaller, which is why nothing is smoothed (antialias of torchvision
+    changes nothing either). Nothing waits for the device.
+    """
+    flips, vertical = views.flips, views.vertical
+    if views.boxes is None:
+        for flip, dim in ((flips, -1), (vertical, -2)):
+            if flip is not None:
+                pictures = torch.where(flip[:, None, None, None], pictures.flip(dim), pictures)
+        return pictures
+    y0, x0, y1, x1 = views.boxes.unbind(1)
+    y = _places(y0, y1, pictures.shape[2], vertical)
+    x = _places(x0, x1, pictures.shape[3], flips)
+    grid = torch.stack(torch.broadcast_tensors(x[:, None, :], y[:, :, None]), -1)
+    parts = F.grid_sample(
+        pictures.float(), grid, mode="bilinear", padding_mode="border", align_corners=False
+    )
+    return parts.round().to(torch.uint8)
+
+
+def _places(first: Tensor, last: Tensor, size: int, flip: Tensor | None) -> Tensor:
+    """(b, size) float32: where pixels come from, -1 and 1 being the edges of the picture."""
+    middles = (torch.arange(size, device=first.device, dtype=first.dtype) + 0.5) / size
+    if flip is not None:
+        first, last = torch.where(flip, last, first), torch.where(flip, first, last)
+    places = first[:, None] + middles * (last - first)[:, None]
+    low, high = torch.minimum(first, last), torch.maximum(first, last)
+    inner = ((low * size - 0.5).ceil(), (high * size - 0.5).floor())
+    low, high = (((edge + 0.5) / size)[:, None] for edge in inner)
+    return (2 * torch.minimum(torch.maximum(places, low), high) - 1).float()
+
+
+def _shares(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Uniform numbers as floats from 0 to below 1."""
+    return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+class SizedPictures:
+    """N pictures (N, 3, size, size) uint8, in one array or in several files of equal length.
+
+    `pictures[[5, 1]]` gives an array of these rows. id names the pictures and how they were sized.
+    """
+
+    def __init__(self, parts: Sequence[NDArray[np.uint8]], id: str) -> None:
+        self._parts = parts
+        self._each = max(1, len(parts[0]))
+        self.shape = (sum(map(len, parts)), *parts[0].shape[1:])
+        self.id = id
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all pictures."""
+        return int(np.prod(self.shape))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> NDArray[np.uint8]:
+        """The rows at an array of integers, 0..N-1, as a copy."""
+        rows = np.asarray(index)
+        if len(self._parts) == 1:
+            return np.take(self._parts[0], rows, axis=0)
+        found = np.empty((len(rows), *self.shape[1:]), np.uint8)
+        for place, row in enumerate(rows.tolist()):
+            found[place] = self._parts[row // self._each][row % self._each]
+        return found
+
+
+def sized(
+    pictures: Pictures,
+    size: int,
+    *,
+    form: Form = "square",
+    cache: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> SizedPictures:
+    """Decode all images to one size.
+
+    Parameters
+    ----------
+    pictures
+        N images of any size.
+    size
+        Side in pixels.
+    form
+        "square" brings the whole image to a square, as the papers do (bilinear, smoothed, as Pillow
+        resizes); "centre" keeps its form and cuts out the middle, as for ImageNet networks.
+    cache
+        The folder where they are kept as files of 1,024 images or more, each of which appears
+        whole; a second call opens them, and one that was interrupted goes on. By default images of
+        up to 4 GiB are kept in memory alone and more in the cache folder ($SIMKIT_CACHE).
+    threads
+        By default as many as cores.
+    progress
+        Called with (images done, images).
+
+    Returns
+    -------
+    SizedPictures
+        (N, 3, size, size) uint8.
+
+    Raises
+    ------
+    BadInput
+        For an image that cannot be read, and where the folder has no room.
+    """
+    if form not in get_args(Form):
+        raise BadInput(f"form is {form!r}; {' or '.join(get_args(Form))} is expected")
+    size = whole_number(size, "the size of pictures")
+    if size < 1:
+        raise BadInput(f"the size of pictures is {size}; a number of pixels from 1 on is expected")
+    N, shape = len(pictures), (3, size, size)
+    if not N:
+        raise BadInput("there are no pictures to decode; open a data set that has some")
+    key = content_id(f"sized 1 {form} {size}", pictures.id)
+    fill = partial(_fill, pictures, form, cores() if threads is None else threads)
+    if cache is None and N * 3 * size**2 <= _MEMORY:
+        values = np.empty((N, *shape), np.uint8)
+        for start in range(0, N, _ROWS):
+            fill(start, values[start : start + _ROWS])
+            progress(min(start + _ROWS, N), N)
+        return SizedPictures([values], key)
+    folder = Path(cache_folder() if cache is None else cache) / "pictures" / key
+    each = max(_ROWS, -(-N // _FILES))
+    parts = {
+        start: (folder / f"{start // each:05}.npy", (min(each, N - start), *shape))
+        for start in range(0, N, each)
+    }
+    _check_room(folder, [shape for file, shape in parts.values() if _opened(file, shape) is None])
+    files = []
+    for start, (file, part) in parts.items():
+        if (opened := _opened(file, part)) is None:
+            with whole(file) as beside:
+                values = np.lib.format.open_memmap(beside, "w+", np.uint8, part)
+                fill(start, values)
+                values.flush()
+            opened = np.asarray(np.load(file, mmap_mode="r"))
+        files.append(opened)
+        progress(start + part[0], N)
+    return SizedPictures(files, key)
+
+
+def _fill(
+    pictures: Pictures, form: Form, threads: int, start: int, values: NDArray[np.uint8]
+) -> None:
+    """Write the pictures from row `start` on into values (n, 3, size, size)."""
+    size = values.shape[-1]
+
+    def one(place: int) -> None:
+        values[place] = _sized(pictures.read([start + place])[0], size, form)
+
+    if threads < 2:
+        for place in range(len(values)):
+            one(place)
+        return
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="decode")
+    try:
+        for _ in pool.map(one, range(len(values))):
+            pass
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _sized(picture: NDArray[np.uint8], size: int, form: Form) -> NDArray[np.uint8]:
+    """(H, W, 3) to (3, size, size)."""
+    if form == "centre":
+        return fit(picture, size).numpy()
+    if picture.shape[:2] != (size, size):
+        resized = Image.fromarray(picture).resize((size, size), Image.Resampling.BILINEAR)
+        picture = np.asarray(resized)
+    return picture.transpose(2, 0, 1)
+
+
+def _opened(file: Path, shape: tuple[int, ...]) -> NDArray[np.uint8] | None:
+    """The images of a file, mapped; None where it is not there whole."""
+    try:
+        mapped = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    fits = mapped.shape == shape and mapped.dtype == np.uint8 and mapped.flags.c_contiguous
+    return np.asarray(mapped) if fits else None  # a plain array over the map is faster to index
+
+
+def _check_room(folder: Path, missing: Sequence[tuple[int, ...]]) -> None:
+    needed = sum(int(np.prod(shape)) for shape in missing)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise BadInput(
+            f"{folder} cannot be written ({error.strerror}); choose another place for decoded "
+            "pictures"
+        ) from None
+    if needed > free:
+        raise BadInput(
+            f"the decoded pictures take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB "
+            "left; make room, or choose another folder or a smaller size"
+        )

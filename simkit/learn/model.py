@@ -1,0 +1,165 @@
+"""The model: a linear head on features, or on a backbone that learns with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.learn.distributed import autocast, not_compiled
+from simkit.learn.method import Method
+from simkit.learn.task import Outputs
+
+BATCH = 256  # inputs scored at a time
+
+
+class Head(nn.Module):
+    """A linear layer over pooled features and over maps: weight (..., L, D), bias (..., L).
+
+    Pooling and a linear layer commute: the logits are the means of the class maps, the bias lies
+    inside the maps. So only methods that look at maps pay for them.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+        self.bias = nn.Parameter(bias)
+
+    def forward(self, features: Tensor, *, maps: bool = False) -> Outputs:
+        """Outputs for pooled features (b, D) or maps (b, D, h, w); with class maps if `maps`."""
+        bias = self.bias if self.bias.ndim == 1 else self.bias[:, None]
+        pooled = features if features.ndim == 2 else features.mean((-2, -1))
+        if not maps:
+            return Outputs(pooled @ self.weight.mT + bias, None, pooled)
+        b, D, h, w = features.shape
+        points = features.flatten(2).mT.reshape(b * h * w, D)
+        values = (points @ self.weight.mT + bias).unflatten(-2, (b, h, w)).movedim(-1, -3)
+        return Outputs(values.mean((-2, -1)), values, pooled)
+
+
+class Model(nn.Module):
+    """A head on features that are standardised first, or on a backbone that learns with it.
+
+    shift, scale (D): subtracted from and dividing cached features; 0 and 1 with a backbone.
+    head_ratio: how much faster than the backbone the head learns.  precision: of the backbone.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        *,
+        shift: Tensor | None = None,
+        scale: Tensor | None = None,
+        backbone: nn.Module | None = None,
+        head_ratio: float = 1.0,
+        precision: str = "fp32",
+    ) -> None:
+        super().__init__()
+        width = head.weight.shape[-1]
+        self.head = head
+        self.backbone = backbone
+        self.head_ratio = head_ratio
+        self.precision = precision
+        self.register_buffer("shift", torch.zeros(width) if shift is None else shift)
+        self.register_buffer("scale", torch.ones(width) if scale is None else scale)
+
+    def features(self, x: Tensor) -> Tensor:
+        """What the head sees of features (b, D), (b, D, h, w), or images (b, 3, H, W) uint8."""
+        if self.backbone is None:
+            return standardised(x, self.shift, self.scale)
+        with not_compiled(self.backbone):
+            return backbone_maps(self.backbone, x, self.precision)
+
+    def forward(self, x: Tensor, *, maps: bool = False) -> Outputs:
+        """Outputs for what `features` takes; with class maps if `maps`."""
+        return self.head(self.features(x), maps=maps)
+
+
+def standardised(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
+    """(b, D) or (b, D, h, w) features with `shift` subtracted, divided by `scale`, both (D)."""
+    if features.ndim == 4:
+        shift, scale = shift[:, None, None], scale[:, None, None]
+    return (features - shift) / scale
+
+
+def backbone_maps(backbone: Any, images: Tensor, precision: str) -> Tensor:
+    """(b, D, h, w) float32 maps of images (b, 3, H, W) uint8; heads and losses stay in fp32."""
+    prepared = backbone.prepare(images)
+    if images.is_cuda:  # as the backbone lies there
+        prepared = prepared.contiguous(memory_format=torch.channels_last)
+    with autocast(images.device, precision):
+        return backbone(prepared).float()
+
+
+def initial(chance: Chance, classes: int, width: int) -> tuple[Tensor, Tensor]:
+    """Weight (L, D) and bias (L): uniform in +-1/sqrt(D), as torch.nn.Linear; zero bias.
+
+    The numbers depend on `chance` alone: every run of a draw starts at the same place.
+    """
+    bound = 1 / math.sqrt(width)
+    weight = torch.rand(classes, width, generator=chance.torch())
+    return (2 * weight - 1) * bound, torch.zeros(classes)
+
+
+def scores(
+    model: Model, method: Method, state: nn.Module, inputs: Any, *, batch: int = BATCH
+) -> Tensor:
+    """(N, L) float32 logits for evaluation, on the device of the model."""
+    check_inputs(model, inputs)
+    device = model.head.weight.device
+    maps = method.needs.maps and inputs.kind != "pooled"
+    logits = torch.empty(len(inputs), model.head.bias.shape[-1], device=device)
+    with torch.no_grad(), evaluating(model):
+        for rows in batches(len(inputs), batch):
+            out = model(inputs.batch(np.arange(rows.start, rows.stop)).to(device), maps=maps)
+            logits[rows] = method.predict(out, state).float()
+    return logits
+
+
+def batches(n: int, size: int = BATCH) -> Iterator[slice]:
+    """Rows 0 to n, `size` at a time."""
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode inside the block, whatever it was before."""
+    was_training = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was_training)
+
+
+def check_inputs(model: Model, inputs: Any) -> None:
+    """Raise BadInput for inputs of another kind or width than the model was trained on."""
+    width = model.head.weight.shape[-1]
+    if (inputs.kind == "images") != (model.backbone is not None):
+        wanted = "pictures (ImageInputs)" if model.backbone else "features (FeatureInputs)"
+        raise BadInput(
+            f"the model was trained on {wanted}, but {inputs.kind} came; bring the same kind"
+        )
+    if model.backbone is None and inputs.width != width:
+        raise BadInput(
+            f"the model was trained on features of width {width}, but width {inputs.width} came; "
+            "use the same backbone"
+        )
+
+
+def check_maps(model: Model, inputs: Any) -> None:
+    """Raise BadInput as `check_inputs`, and for pooled features."""
+    check_inputs(model, inputs)
+    if inputs.kind == "pooled":
+        raise BadInput(
+            "class maps are made from maps of features, and these are pooled; bring maps, as "
+            "simkit features --kind maps writes them"
+        )

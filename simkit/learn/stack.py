@@ -1,0 +1,338 @@
+"""Runs that are trained together: their heads lie in one memory, one product serves all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.learn.distributed import keyed
+from simkit.learn.loading import CPU, Loader
+from simkit.learn.method import Method, stack_states, state_of_run
+from simkit.learn.model import (
+    Head,
+    Model,
+    backbone_maps,
+    batches,
+    check_inputs,
+    initial,
+    scores,
+    standardised,
+)
+from simkit.learn.optim import Settings, joined, without_decay
+from simkit.learn.task import Batch, Outputs, Task
+from simkit.learn.trained import Trained
+
+Run = tuple[Task, Method]
+
+
+class RunWarning(UserWarning):
+    """A warning about one run of a stack; run: its place in what the caller gave."""
+
+    def __init__(self, text: str, run: int) -> None:
+        super().__init__(text)
+        self.run = run
+
+
+class Heads:
+    """The linear heads of R runs: weight (R, L, D), bias (R, L).
+
+    shares: number of runs and whether they look at class maps, for each method; those with maps
+    come last. The others are computed by one product, each with maps by its own.
+    """
+
+    def __init__(self, weight: Tensor, bias: Tensor, shares: Sequence[tuple[int, bool]]) -> None:
+        R = sum(runs for runs, _ in shares)
+        self.weight = nn.Parameter(weight.expand(R, *weight.shape).contiguous())
+        self.bias = nn.Parameter(bias.expand(R, *bias.shape).contiguous())
+        self._pooled = [runs for runs, maps in shares if not maps]
+        self._products = [sum(self._pooled)] if self._pooled else []
+        self._products += [runs for runs, maps in shares if maps]
+
+    def forward(self, features: Tensor) -> list[Outputs]:
+        """Outputs (r, b, L) of each share, for features (b, D) or maps of them (b, D, h, w)."""
+        pooled = features if features.ndim == 2 else features.mean((-2, -1))
+        outs = []
+        weights, biases = [self.weight], [self.bias]
+        if len(self._products) > 1:
+            weights, biases = (x.split(self._products) for x in (self.weight, self.bias))
+        for k, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+            if k == 0 and self._pooled:
+                logits = _product(pooled, weight, bias).movedim(1, 0)
+                seen = pooled.detach()
+                outs += [Outputs(part, None, seen) for part in logits.split(self._pooled)]
+                continue
+            maps = features if features.ndim == 4 else features[:, :, None, None]
+            b, _, h, w = maps.shape
+            values = _product(maps.flatten(2).mT.flatten(0, 1), weight, bias)
+            values = values.unflatten(0, (b, h, w)).permute(3, 0, 4, 1, 2)
+            outs.append(Outputs(values.mean((-2, -1)), values, pooled.detach()))
+        return outs
+
+
+def _product(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """(n, D) rows to (n, r, L)."""
+    return F.linear(rows, weight.flatten(0, 1), bias.flatten()).unflatten(1, bias.shape)
+
+
+@dataclass(eq=False)
+class Part:
+    """Runs of one method (equal values) at one learning rate; tensors carry a leading run axis.
+
+    runs: their places in what the caller gave.  labels (r, n, L) int8 of the asked images, or
+    (1, n, L) where all runs learn from the same.  state: stacked.  head: views of the memory of all
+    heads, whose rows begin at `start`.
+    """
+
+    method: Method
+    runs: tuple[int, ...]
+    lr: float
+    labels: Tensor
+    state: nn.Module
+    start: int = 0
+    head: Head = field(init=False)
+
+    def batch(self, index: Tensor, place: Tensor, **about: Any) -> Batch:
+        """The batch of all runs of this part, at `place` among the asked images."""
+        labels = self.labels.index_select(1, place).expand(len(self.runs), -1, -1)
+        return Batch(index, labels, **about)
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """What the phases of a training share.
+
+    backbone: None for heads on features.  frozen: it stays as it is.  before: epochs that the
+    methods have seen already.
+    """
+
+    settings: Settings
+    chance: Chance
+    device: torch.device = CPU
+    backbone: nn.Module | None = None
+    frozen: bool = False
+    before: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """Where a training goes on from: weight (L, D), bias (L), and a state of one run, stacked."""
+
+    weight: Tensor
+    bias: Tensor
+    state: nn.Module
+
+
+class Stack:
+    """All parts, their heads in one memory, and the backbone where there is one."""
+
+    def __init__(
+        self,
+        runs: Sequence[Run],
+        lrs: Sequence[float],
+        loader: Loader,
+        setup: Setup,
+        begun: Begun | None = None,
+    ) -> None:
+        self.runs, self.rows, self.loader = runs, runs[0][0].rows, loader
+        self.settings, self.chance, self.device = setup.settings, setup.chance, setup.device
+        self.backbone, self.frozen, self.before = setup.backbone, setup.frozen, setup.before
+        grouped: dict[tuple[Method, float], list[int]] = {}
+        for run, (_, method) in enumerate(runs):
+            grouped.setdefault((method, lrs[run]), []).append(run)
+        labels: dict[str, Tensor] = {}
+        self.parts = [
+            self._part(members, method, lr, labels, begun)
+            for (method, lr), members in sorted(  # those with maps last
+                grouped.items(), key=lambda item: item[0][0].needs.maps
+            )
+        ]
+        classes = runs[0][0].sizes.classes
+        weight, bias = initial(self.chance.of("head"), classes, loader.width)
+        if begun is not None:
+            weight, bias = begun.weight, begun.bias
+        shares = [(len(part.runs), part.method.needs.maps) for part in self.parts]
+        self.heads = Heads(weight.to(self.device), bias.to(self.device), shares)
+        start = 0
+        for part in self.parts:
+            part.start, rows = start, slice(start, start + len(part.runs))
+            part.head = Head(self.heads.weight.data[rows], self.heads.bias.data[rows])
+            start = rows.stop
+        self.place = {run: (part, k) for part in self.parts for k, run in enumerate(part.runs)}
+
+    def _part(
+        self,
+        members: Sequence[int],
+        method: Method,
+        lr: float,
+        labels: dict[str, Tensor],
+        begun: Begun | None,
+    ) -> Part:
+        """labels: of the asked images by id, each made dense once."""
+        tasks = [self.runs[run][0] for run in members]
+        for task in tasks:
+            if task.labels.id not in labels:
+                labels[task.labels.id] = torch.from_numpy(task.labels.rows(task.rows))
+        ids = [task.labels.id for task in tasks]
+        codes = torch.stack([labels[id] for id in (ids if len(set(ids)) > 1 else ids[:1])])
+        if begun is None:
+            started = (self._start(method, self.runs[run][0], run) for run in members)
+            state = stack_states(started, len(tasks))
+        else:
+            state = begun.state
+        return Part(method, tuple(members), lr, codes.to(self.device), state.to(self.device))
+
+    def _start(self, method: Method, task: Task, run: int) -> nn.Module:
+        """The state of one run; the warnings of its method name the run."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            state = method.start(task, self.chance.of("state", method.name))
+        for warning in caught:
+            text = warning.message
+            named = RunWarning(str(text), run) if warning.category is UserWarning else text
+            warnings.warn(named, stacklevel=4)
+        return state
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Parameter groups of every part, as its method wants them."""
+        groups, vectors = [], set()
+        backbone = None if self.frozen else self.backbone
+        for part in self.parts:
+            model = Model(part.head, backbone=backbone, head_ratio=self.settings.head_ratio)
+            groups += part.method.groups(model, part.state, part.lr)
+            learned = [*part.head.parameters(), *part.state.parameters()]
+            vectors |= {id(p) for p in learned if p.ndim <= 2}  # the first dimension is of runs
+        if not self.settings.decay_vectors:
+            if backbone is not None:
+                vectors |= {id(p) for p in backbone.parameters() if p.ndim <= 1}
+            groups = without_decay(groups, vectors)
+        return joined(groups)
+
+    @contextmanager
+    def training(self, epoch: int) -> Iterator[None]:
+        """Training mode; torch's own generators (dropout) are keyed, and put back afterwards."""
+        if self.backbone is None:
+            yield
+            return
+        was_training = self.backbone.training
+        with keyed(self.device, self.chance.of("step", epoch)):
+            self.backbone.train(not self.frozen)
+            yield
+        self.backbone.train(was_training)
+
+    def forward(self, x: Tensor) -> list[Outputs]:
+        """Outputs of every part, for features or, with a backbone, for uint8 images."""
+        if self.backbone is not None:
+            x = backbone_maps(self.backbone, x, self.settings.precision)
+        return self.heads.forward(x)
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        self.heads.weight.grad = self.heads.bias.grad = None
+        modules = [part.state for part in self.parts]
+        for module in modules if self.backbone is None else [*modules, self.backbone]:
+            module.zero_grad(set_to_none=True)
+
+    def share_gradients(self) -> None:
+        """Hand every part its rows of the heads' gradients, as views."""
+        assert self.heads.weight.grad is not None and self.heads.bias.grad is not None
+        for part in self.parts:
+            rows = slice(part.start, part.start + len(part.runs))
+            part.head.weight.grad = self.heads.weight.grad[rows]
+            part.head.bias.grad = self.heads.bias.grad[rows]
+
+    def gradients(self) -> Iterator[Tensor]:
+        """Those of the heads, of all states and of the backbone, to be changed in place."""
+        modules = [part.state for part in self.parts]
+        parameters = [self.heads.weight, self.heads.bias]
+        for module in modules if self.backbone is None else [*modules, self.backbone]:
+            parameters += module.parameters()
+        yield from (p.grad for p in parameters if p.grad is not None)
+
+    def weights(self) -> dict[str, Tensor]:
+        """Of heads and backbone, with its statistics, by name; not those of states."""
+        weights = {"heads.weight": self.heads.weight.data, "heads.bias": self.heads.bias.data}
+        if self.backbone is not None and not self.frozen:
+            weights |= {f"backbone.{k}": v for k, v in self.backbone.state_dict().items()}
+        return weights
+
+    def model(self, run: int) -> Model:
+        """The model of one run, sharing memory with the stack."""
+        part, k = self.place[run]
+        return Model(
+            Head(part.head.weight.data[k], part.head.bias.data[k]),
+            shift=self.loader.shift.to(self.device),
+            scale=self.loader.scale.to(self.device),
+            backbone=self.backbone,
+            precision=self.settings.precision,
+        )
+
+    def state(self, run: int) -> nn.Module:
+        """The state of one run, sharing memory with the stack."""
+        part, k = self.place[run]
+        return state_of_run(part.state, k)
+
+    @torch.no_grad()
+    def scores(self, inputs: Any) -> list[Tensor]:
+        """(r, N, L) float32 logits of every part, on its device."""
+        if self.backbone is not None:  # a single run
+            return [scores(self.model(0), self.parts[0].method, self.state(0), inputs)[None]]
+        check_inputs(self.model(0), inputs)
+        shape = len(inputs), self.heads.bias.shape[1]
+        logits = [torch.empty(len(part.runs), *shape, device=self.device) for part in self.parts]
+        for rows, outs in _outputs(self.heads, inputs, self.loader.shift, self.loader.scale):
+            for part, out, values in zip(self.parts, outs, logits, strict=True):
+                values[:, rows] = part.method.predict(out, part.state).float()
+        return logits
+
+
+@torch.no_grad()
+def scores_of_all(trained: Sequence[Trained], inputs: Any) -> Tensor:
+    """(R, N, L) float32 logits of heads that were trained on the same features.
+
+    Equal to each one's own `scores` to 1e-5; the inputs are read once and multiplied once. Raises
+    BadInput for inputs of another kind or width.
+    """
+    first = trained[0].model
+    for one in trained:
+        check_inputs(one.model, inputs)
+    alike = all(
+        one.model.backbone is None
+        and torch.equal(one.model.shift, first.shift)
+        and torch.equal(one.model.scale, first.scale)
+        for one in trained
+    )
+    if not alike:
+        return torch.stack([torch.from_numpy(one.scores(inputs)) for one in trained])
+    order = sorted(range(len(trained)), key=lambda k: trained[k].method.needs.maps)  # maps last
+    shares = [(1, trained[k].method.needs.maps) for k in order]
+    heads = Heads(first.head.weight.detach(), first.head.bias.detach(), shares)
+    for place, k in enumerate(order):
+        heads.weight.data[place] = trained[k].model.head.weight.detach()
+        heads.bias.data[place] = trained[k].model.head.bias.detach()
+    logits = torch.empty(len(trained), len(inputs), first.head.bias.shape[0])
+    for rows, outs in _outputs(heads, inputs, first.shift, first.scale):
+        for out, k in zip(outs, order, strict=True):
+            maps = None if out.maps is None else out.maps[0]
+            alone = Outputs(out.logits[0], maps, out.features)
+            logits[k, rows] = trained[k].method.predict(alone, trained[k].state).float()
+    return logits
+
+
+def _outputs(
+    heads: Heads, inputs: Any, shift: Tensor, scale: Tensor
+) -> Iterator[tuple[slice, list[Outputs]]]:
+    """Outputs of all heads, for some rows of the inputs after the others."""
+    device = heads.weight.device
+    shift, scale = shift.to(device), scale.to(device)
+    for rows in batches(len(inputs)):
+        x = inputs.batch(np.arange(rows.start, rows.stop)).to(device)
+        yield rows, heads.forward(standardised(x, shift, scale))

@@ -1,0 +1,134 @@
+"""An interrupted training ends with the same numbers, whatever it is made of."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from simkit.errors import BadInput
+from simkit.labels.partial import PartialLabels
+from simkit.labels.truth import Truth
+from simkit.learn.checkpoint import Checkpoint, describe
+from simkit.learn.inputs import FeatureInputs, ImageInputs
+from simkit.learn.methods import Task, make
+from simkit.learn.optim import Optimiser, Settings
+from simkit.learn.train import train
+from simkit.learn.validation import Record, Validation
+from tests.learn.methods import zoo
+from tests.learn.test_linear_init import Normalising, features_of, task
+from tests.learn.test_saved import Stop, until
+from tests.learn.test_stack import stack_of
+
+__all__ = ["task"]
+
+EVERYTHING = {
+    "averages": Settings(epochs=4, batch_size=8, ema=0.9, schedule="one-cycle", optimiser="adamw",
+                         weight_decay=0.01, decay_vectors=False, cycle_momentum=True),
+    "better": Settings(epochs=4, batch_size=8, lr=0.05, ema=0.9, keep="better", select="best"),
+    "steps": Settings(epochs=4, batch_size=4, accumulate=3, schedule="step", milestones=(1, 3),
+                      optimiser="sgd", lr=0.05),
+    "bf16": Settings(epochs=4, batch_size=8, precision="bf16", schedule="cosine"),
+    "head first": Settings(epochs=2, batch_size=8, head_epochs=2, head_lr=0.02, ema=0.5,
+                           select="best", schedule="cosine"),
+    "head goes on": Settings(epochs=2, batch_size=8, head_epochs=2, head_then="go-on",
+                             head_augment=True),
+}  # fmt: skip
+
+
+def same(a, b) -> None:
+    assert a.id == b.id and a.losses == b.losses and a.validation == b.validation
+    assert a.head_losses == b.head_losses and a.head_validation == b.head_validation
+    assert a.validation_plain == b.validation_plain and a.epoch == b.epoch
+    assert {k: v.tolist() for k, v in a.state.state_dict().items()} == {
+        k: v.tolist() for k, v in b.state.state_dict().items()
+    }
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+@pytest.mark.parametrize("spec", ["ll-r(delta=5)+cl", "role(expected=2)"])
+def test_an_interrupted_training_ends_with_the_same_numbers(task, tmp_path, name, spec):
+    rng = np.random.default_rng(3)
+    held = Validation(ImageInputs(task.inputs.pictures[:20]), Truth.of(rng.random((20, 4)) < 0.5))
+    given = {"settings": EVERYTHING[name], "backbone": Normalising(), "validation": held}
+    whole = train(task, make(spec), **given)
+    path = tmp_path / "training.safetensors"
+    for epoch in (1, 2, 3):  # with a head first, 2 is the turn between both
+        with pytest.raises(Stop):
+            train(task, make(spec), **given, checkpoint=path, progress=until(epoch))
+    same(whole, train(task, make(spec), **given, checkpoint=path))
+    same(whole, train(task, make(spec), **given, checkpoint=path))  # there is nothing left to do
+
+
+LEARNED = ["role(expected=2)", "imcl(memory=16)", "latent-noise", "cnn-rnn(embedding=3, hidden=5)"]
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+@pytest.mark.parametrize("spec", LEARNED)
+def test_what_a_method_learns_goes_on_to_the_same_numbers(task, tmp_path, spec, optimiser):
+    codes = task.labels.rows(np.arange(40)) * (np.random.default_rng(4).random((40, 4)) < 0.6)
+    pooled = Task(PartialLabels.of(codes, asked=task.labels.asked), features_of(task).inputs)
+    given = {"settings": Settings(epochs=3, batch_size=16, lr=0.05, optimiser=optimiser)}
+    whole = train(pooled, make(spec), **given)
+    path = tmp_path / "training.safetensors"
+    with pytest.raises(Stop):
+        train(pooled, make(spec), **given, checkpoint=path, progress=until(1))
+    same(whole, train(pooled, make(spec), **given, checkpoint=path))
+
+
+def test_every_method_that_learns_is_tried():
+    found = set()
+    for spec in zoo.specs():
+        _, _, _, state = zoo.ready(spec)
+        if list(state.parameters()):
+            found.add(spec.partition("(")[0])
+    assert found == {spec.partition("(")[0] for spec in LEARNED}
+
+
+def test_a_file_of_the_head_alone_belongs_to_its_training(task, tmp_path):
+    path = tmp_path / "training.safetensors"
+    settings = Settings(epochs=2, head_epochs=2)
+    given = {"backbone": Normalising(), "checkpoint": path}
+    with pytest.raises(Stop):
+        train(task, make("an"), settings=settings, **given, progress=until(1))
+    with pytest.raises(BadInput) as error:
+        train(task, make("ignore"), settings=settings, **given)
+    assert str(error.value) == (
+        f"{path} belongs to a training with other settings (method an -> ignore); choose another "
+        "file or delete it"
+    )
+    assert describe(path)["phase"] == "head"
+    train(task, make("an"), settings=settings, **given)
+    assert describe(path)["epoch"] == describe(path)["epochs"] == 2
+    assert describe(path)["unfinished training"] == "an" and describe(path)["phase"] == "all"
+    with pytest.raises(BadInput) as error:
+        train(task, make("an"), settings=replace(settings, epochs=3, head_epochs=0), **given)
+    assert "other settings (epochs 2 -> 3, head_epochs 2 -> 0); choose" in str(error.value)
+
+
+@pytest.mark.parametrize("head_epochs", [0, 2])
+def test_a_training_that_began_with_other_weights_is_another(task, tmp_path, head_epochs):
+    path = tmp_path / "training.safetensors"
+    given = {"settings": Settings(epochs=2, head_epochs=head_epochs), "checkpoint": path}
+    with pytest.raises(Stop):
+        train(task, make("an"), **given, backbone=Normalising(), progress=until(1))
+    other = Normalising()
+    with torch.no_grad():
+        next(other.parameters()).mul_(2)
+    with pytest.raises(BadInput, match="initial weights"):
+        train(task, make("an"), **given, backbone=other)
+    train(task, make("an"), **given, backbone=Normalising())
+
+
+def test_nothing_is_overwritten_by_a_file_that_does_not_fit(task, tmp_path):
+    file, record = Checkpoint(tmp_path / "training.safetensors", "key"), Record(1, Settings(), {})
+    stacks = [
+        stack_of([(replace(task, inputs=FeatureInputs(np.ones((40, D, 1, 1)))), make("an"))], [0.1])
+        for D in (6, 7)
+    ]  # fmt: skip
+    made = [Optimiser(stack.groups(), Settings()) for stack in stacks]
+    file.save(1, stacks[0], made[0], record, None)
+    before = {name: value.clone() for name, value in stacks[1].weights().items()}
+    with pytest.raises(BadInput, match="choose another file"):
+        file.resume(stacks[1], made[1], record, None)
+    assert all(torch.equal(before[name], value) for name, value in stacks[1].weights().items())

@@ -1,0 +1,141 @@
+import copy
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import torch
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.learn.distributed import autocast, device_of, keyed, laid_out, not_compiled, on_device
+from simkit.learn.methods import Outputs, make
+from simkit.learn.optim import Settings
+from simkit.learn.train import train
+from tests.learn.methods import zoo
+from tests.learn.test_linear_init import Normalising, task
+from tests.learn.test_train import Small
+
+__all__ = ["task"]
+CPU = torch.device("cpu")
+no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch sees no GPU here")
+
+
+def test_auto_is_the_cpu_for_what_needs_no_gpu():
+    assert device_of("auto", needed=False) == device_of("cpu") == device_of(CPU) == CPU
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:x", "cpu:one", ""])
+def test_strange_devices_are_refused(name):
+    with pytest.raises(BadInput) as error:
+        device_of(name)
+    assert str(error.value) == (
+        f"device is {name!r}; auto, cpu, cuda or a GPU's number, as cuda:1, is meant"
+    )
+
+
+def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert device_of("auto") == torch.device("cuda")
+    with pytest.raises(BadInput) as error:
+        device_of("cuda:1")
+    assert str(error.value) == "device is 'cuda:1', and torch sees 1 GPUs; use auto or cpu"
+
+
+def test_torchs_numbers_are_keyed_and_put_back():
+    torch.manual_seed(5)
+    wanted = torch.rand(2)
+    torch.manual_seed(5)
+    seen = []
+    for _ in range(2):
+        with keyed(CPU, Chance.seeded(0).of("step", 1)):
+            seen.append(torch.rand(3))
+    assert torch.equal(*seen) and torch.equal(torch.rand(2), wanted)
+
+
+def test_bf16_is_asked_for_by_name():
+    layer = torch.nn.Linear(2, 2)
+    for precision, kind in (("fp32", torch.float32), ("bf16", torch.bfloat16)):
+        with autocast(CPU, precision):
+            assert layer(torch.ones(1, 2)).dtype == kind
+
+
+def test_on_the_cpu_a_backbone_stays_as_it_is():
+    net = Small()
+    assert laid_out(net, CPU) is net and net.layer.weight.is_contiguous()
+    with not_compiled(net), not_compiled(None):
+        assert net(torch.zeros(1, 3, 4, 4)).shape == (1, 8, 4, 4)
+    assert on_device(np.arange(3), CPU).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("spec", zoo.specs())
+def test_no_step_of_a_method_looks_at_values_or_leaves_the_device(spec, monkeypatch):
+    """On the device "meta" tensors have no values: what asks for one fails, as does a CPU tensor.
+
+    So nothing in a step waits for a GPU, and all that a method makes lies where its inputs lie.
+    """
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())  # knows no "meta"
+    method, _, codes, state = zoo.ready(spec)
+    zoo.steps(method, state, codes)
+    there = copy.deepcopy(state).to("meta")
+    batch, out = zoo.batch_of(codes, torch.arange(zoo.B)), zoo.outputs(1, index=torch.arange(zoo.B))
+    batch = type(batch)(*(x.to("meta") for x in
+                          (batch.index, batch.labels, batch.boxes, batch.flips)))  # fmt: skip
+    maps = out.maps.detach().to("meta").requires_grad_()
+    out = Outputs(maps.mean((-2, -1)), maps, out.features.to("meta"))
+    loss = method.loss(batch, out, there)
+    assert loss.device.type == "meta" and loss.shape == ()
+    loss.backward()
+    with torch.no_grad():
+        assert method.predict(out, there).device.type == "meta"
+        assert method.selected(batch, out, there).shape == out.logits.shape
+        method.after_batch(batch, out, there)
+
+
+def test_a_state_in_a_file_is_for_the_cpu(task, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(BadInput, match="keeps its state in a file, where a GPU cannot reach it"):
+        train(task, make("an+scl(mapped=True)"), backbone=Normalising(), device="cuda")
+
+
+@no_gpu
+@pytest.mark.parametrize(
+    "spec", ["an", "ll-r(delta=5)+boostlu", "en(expected=1)+cl", "role(expected=1)"]
+)
+def test_a_gpu_finds_the_same_model(task, spec):
+    found = {
+        device: train(task, make(spec), settings=Settings(epochs=2, batch_size=8),
+                      backbone=Normalising(), device=device)
+        for device in ("cpu", "cuda")
+    }  # fmt: skip
+    assert next(found["cuda"].model.parameters()).device == CPU
+    assert found["cuda"].history.versions["device"] == "cuda"
+    np.testing.assert_allclose(
+        *(one.scores(task.inputs, device="cpu") for one in found.values()), atol=1e-3
+    )
+
+
+@no_gpu
+def test_nothing_in_a_step_waits_for_the_gpu(task):
+    steps = []
+
+    class Strict:
+        """After the first step, which sets things up, waiting is an error until the epoch ends."""
+
+        def __call__(self, epoch, batch, out, state):
+            steps.append(epoch)
+            torch.cuda.set_sync_debug_mode("error")
+
+        def after_epoch(self, epoch, model, state):
+            torch.cuda.set_sync_debug_mode("default")
+
+    settings = Settings(epochs=1, batch_size=8, precision="bf16", ema=0.9, schedule="cosine")
+    try:
+        with pytest.raises(RuntimeError, match="called a synchronizing CUDA operation"):
+            # The epoch's end reads the mean loss: that is the first thing that may wait.
+            train(task, make("en(expected=1)+cl"), settings=settings, backbone=Normalising(),
+                  device="cuda", watch=[Strict()])  # fmt: skip
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert len(steps) == 4

@@ -1,0 +1,243 @@
+"""Two processes on a CPU learn what one learns."""
+
+import os
+import socket
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import multiprocessing, nn
+
+from simkit.errors import BadInput
+from simkit.labels.truth import Truth
+from simkit.learn.distributed import Processes, Team, together
+from simkit.learn.inputs import ImageInputs
+from simkit.learn.methods import Task, make, spell
+from simkit.learn.optim import Settings
+from simkit.learn.train import train
+from simkit.learn.validation import Validation
+from tests.learn.methods import zoo
+from tests.learn.test_loop import Plain
+
+# Elementwise; selecting in a batch or coupling its images; with parameters, features, temperatures.
+TOGETHER = [
+    "an", "wan", "asl", "ignore", "partial-bce", "ll-r(delta=10)", "ll-r(delta=10, k_of='unknown')",
+    "ll-ct(delta=10)+boostlu", "csl(top_k_scope='batch')", "epr", "cnn-rnn", "imcl", "latent-noise",
+    "se",
+]  # fmt: skip
+ON_PICTURES = [
+    "an",
+    "ll-r(delta=20)",
+    "csl(prior=none, top_k=1, top_k_scope=batch)",
+    "epr(expected=1)",
+]
+WAYS = {
+    "one image is left over": {"batch_size": 43},
+    "averages": {"ema": 0.9, "select": "best", "keep": "better"},
+    "accumulated": {"batch_size": 8, "accumulate": 2},
+    "head first": {"head_epochs": 2},
+    "head first, going on": {"head_epochs": 2, "head_then": "go-on", "head_augment": True},
+}
+USUAL = Settings(epochs=2, batch_size=14, lr=0.01)
+
+
+class Normed(Plain):
+    """With batch normalisation."""
+
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.BatchNorm2d(8)
+
+
+def pictured(shift: int = 0) -> Task:
+    """Pictures (44, 3, 6, 6), cropped and mirrored."""
+    rng = np.random.default_rng(shift)
+    values = rng.integers(0, 256, (44, 3, 6, 6)).astype(np.uint8)
+    return Task(rng.integers(-1, 2, (44, 3)), ImageInputs(values, crop=(0.25, 1)))
+
+
+def trainings(team: Team, folder: str, device: str = "cpu") -> dict[str, np.ndarray]:
+    """Weights, states and curves of many trainings, by name."""
+    found, where = {}, {"team": team, "device": device}
+
+    def keep(name, done):
+        tensors = {**done.model.state_dict(), **{f"{k}'": v for k, v in done.state.named_buffers()}}
+        tensors |= {f"{k}'": v for k, v in done.state.named_parameters()}
+        tensors["losses"] = torch.tensor(done.losses)
+        tensors["validation"] = torch.tensor(done.validation)
+        found.update({f"{name}|{key}": value.detach().numpy() for key, value in tensors.items()})
+
+    for spec in TOGETHER:
+        task = zoo.task_for(spec, 1)
+        keep(spec, train(task, make(spec), settings=USUAL, **where))
+    task, check = pictured(), pictured(1)
+    held = Validation(check.inputs, Truth.of(check.labels.rows(np.arange(44)) == 1))
+    given = {"validation": held, "backbone": Plain(), **where}
+    for spec in ON_PICTURES:
+        keep(f"pictures: {spec}", train(task, make(spec), settings=USUAL, **given))
+    for way, more in WAYS.items():
+        method = make("an+boostlu")
+        keep(way, train(task, method, settings=replace(USUAL, **more), **given))
+    given |= {"settings": USUAL, "checkpoint": os.path.join(folder, "checkpoint")}
+    with pytest.raises(Stopped):
+        train(task, make("an"), **given, progress=stopping)
+    keep("resumed", train(task, make("an"), **given))
+    given |= {"backbone": Normed(), "checkpoint": None, "settings": replace(USUAL, lr=1e-9)}
+    keep("batch norm", train(task, make("an"), **given))
+    return found
+
+
+class Stopped(Exception):
+    pass
+
+
+def stopping(done: int, of: int) -> None:
+    raise Stopped
+
+
+def worker(rank: int, port: int, folder: str, device: str) -> None:
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    with together() as team:
+        found = trainings(team, folder, device)
+        found["seen"] = np.array(team.in_turn(lambda: sorted(os.listdir(folder))))
+        refused = {}
+        for name, act in {
+            "scl": lambda: train(pictured(), make("an+scl"), team=team),
+            "checkpoint": lambda: team.begin(None, rank + 3),
+        }.items():
+            try:
+                act()
+                refused[name] = ""
+            except BadInput as error:
+                refused[name] = str(error)
+    np.savez(os.path.join(folder, f"{rank}.npz"), **found, **refused)
+
+
+def two(folder: Path, device: str = "cpu") -> list[dict[str, np.ndarray]]:
+    """What each of two processes found."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    multiprocessing.spawn(worker, (port, str(folder), device), nprocs=2)
+    found = []
+    for rank in range(2):
+        with np.load(folder / f"{rank}.npz") as file:
+            found.append(dict(file))
+    return found
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory) -> list[dict[str, np.ndarray]]:
+    return two(tmp_path_factory.mktemp("two"))
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory) -> dict[str, np.ndarray]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return trainings(Team(), str(tmp_path_factory.mktemp("one")))
+
+
+def test_two_processes_learn_what_one_learns(alone, both):
+    """Whatever is selected in a batch: LL-R, CSL, EPR and the mean over known labels included."""
+    assert alone.keys() <= both[0].keys()
+    compared = [key for key in alone if not key.startswith("batch norm|")]
+    assert len({key.partition("|")[0] for key in compared}) == len(TOGETHER) + 10
+    for key in compared:
+        np.testing.assert_allclose(both[0][key], alone[key], atol=1e-5, rtol=1e-5, err_msg=key)
+
+
+@pytest.mark.parametrize("spec", zoo.specs())
+def test_what_changes_for_each_image_is_told(spec):
+    spec = {"curriculum": "curriculum(theta=0.1)", "em-apl": "em-apl(warmup=1)"}.get(spec, spec)
+    method, _, codes, state = zoo.ready(spec)
+    before = zoo.tensors(state)
+    zoo.steps(method, state, codes)
+    changed = [
+        key
+        for key, tensor in zoo.tensors(state).items()
+        if zoo.N in tensor.shape and not torch.equal(tensor, before[key])
+    ]
+    assert bool(changed) == method.per_image, changed
+
+
+def test_a_state_in_a_file_is_one_for_each_image_too():
+    assert make("an+scl(mapped=True)").per_image
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="two processes need two GPUs")
+def test_two_gpus_learn_what_one_processor_learns(alone, tmp_path):
+    found = two(tmp_path, "cuda")
+    for key in alone:
+        np.testing.assert_array_equal(found[0][key], found[1][key], err_msg=key)
+        if key.endswith("|losses") and not key.startswith("batch norm"):
+            np.testing.assert_allclose(found[0][key], alone[key], rtol=1e-3, err_msg=key)
+
+
+def test_processes_stay_at_the_same_numbers(alone, both):
+    for key in alone:
+        np.testing.assert_array_equal(both[0][key], both[1][key], err_msg=key)
+
+
+def test_batch_norm_goes_by_the_part_of_a_process(alone, both):
+    mean = "batch norm|backbone.drop.running_mean"
+    np.testing.assert_allclose(both[0][mean], alone[mean], rtol=1e-5)  # of two halves
+    variance = "batch norm|backbone.drop.running_var"
+    assert (both[0][variance] != alone[variance]).any()
+    assert both[0]["batch norm|backbone.drop.num_batches_tracked"] == 8
+
+
+def test_an_interrupted_training_goes_on_together_from_one_file(both):
+    for key in ("losses", "validation", "head.weight", "backbone.layer.weight"):
+        np.testing.assert_array_equal(both[1][f"resumed|{key}"], both[1][f"pictures: an|{key}"])
+    assert both[0]["seen"].tolist() == both[1]["seen"].tolist() == ["checkpoint"]
+
+
+def test_parts_are_equal_and_cover_a_batch():
+    place = np.array([7, 3, 5, 1, 9])
+    parts = [Processes(rank, 3, rank).part(place).tolist() for rank in range(3)]
+    assert parts == [[7, 3], [5, 1], [9, 9]]
+    assert [Processes(rank, 2, rank).part(place[:1]).tolist() for rank in range(2)] == [[7], [7]]
+
+
+def test_a_process_without_torchrun_is_alone(monkeypatch):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with together() as team:
+        assert type(team) is Team
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.delenv("RANK", raising=False)
+    with pytest.raises(BadInput) as error, together():
+        pass
+    assert str(error.value) == (
+        "WORLD_SIZE is 2, but RANK is not set; start several processes with torchrun, or unset "
+        "WORLD_SIZE"
+    )
+
+
+def test_there_is_a_gpu_for_each_process(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert Processes(3, 4, 3).device(torch.device("cpu")) == torch.device("cpu")
+    with pytest.raises(BadInput) as error:
+        Processes(3, 4, 3).device(torch.device("cuda"))
+    assert str(error.value) == (
+        "torchrun started more than 3 processes here, and torch sees 2 GPUs; start one for each "
+        "GPU, or use device='cpu'"
+    )
+
+
+def test_what_processes_cannot_do_is_said(both):
+    for rank in range(2):
+        assert both[rank]["scl"] == (
+            f"{spell(make('an+scl'))} keeps a state for each image, which 2 processes would each "
+            "have to hold; train it in one process, without torchrun"
+        )
+        assert both[rank]["checkpoint"] == (
+            "the processes go on after 3, 4 epochs; keep the checkpoint where all of them can "
+            "read it"
+        )

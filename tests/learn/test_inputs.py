@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+import torch
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.learn.inputs import FeatureInputs, ImageInputs, shown
+
+
+def test_features_are_read_as_float32(tmp_path):
+    values = np.random.default_rng(0).standard_normal((9, 4)).astype(np.float16)
+    np.save(tmp_path / "f.npy", values)
+    mapped = FeatureInputs(np.load(tmp_path / "f.npy", mmap_mode="r"))
+    batch = mapped.batch([3, 0])
+    assert batch.dtype == torch.float32 and mapped.kind == "pooled" and mapped.width == 4
+    np.testing.assert_array_equal(batch, values[[3, 0]].astype(np.float32))
+    assert mapped.id == FeatureInputs(values).id != FeatureInputs(values[:8]).id
+    assert FeatureInputs(values, id="mine").id == "mine" and len(mapped) == 9
+
+
+def test_maps_have_four_dimensions():
+    assert FeatureInputs(np.zeros((2, 4, 3, 3), np.float32)).kind == "maps"
+    with pytest.raises(BadInput) as error:
+        FeatureInputs(np.zeros((2, 4, 3), np.float32))
+    assert str(error.value) == (
+        "features have shape (2, 4, 3) of float32; floats of shape (N, D) or "
+        "(N, D, h, w) are expected"
+    )
+
+
+class Album:
+    id = "album"
+
+    def __init__(self, shapes):
+        self.shapes = shapes
+
+    def __len__(self):
+        return len(self.shapes)
+
+    def read(self, index):
+        return [np.full((*self.shapes[i], 3), i, np.uint8) for i in index]
+
+
+def test_pictures_of_a_data_set():
+    inputs = ImageInputs(Album([(2, 5)] * 3))
+    batch = inputs.batch([2, 0])
+    assert batch.shape == (2, 3, 2, 5) and batch[0].unique().item() == 2 and inputs.id == "album"
+
+
+def test_pictures_of_several_sizes_are_refused():
+    with pytest.raises(BadInput) as error:
+        ImageInputs(Album([(2, 5), (3, 5)])).batch([0, 1])
+    assert str(error.value) == (
+        "pictures come in several sizes ((2, 5, 3), (3, 5, 3)); bring them to one size first, "
+        "with simkit.learn.inputs.sized"
+    )
+    with pytest.raises(BadInput) as error:
+        ImageInputs(np.zeros((4, 2, 2, 3), np.uint8))
+    assert str(error.value) == (
+        "pictures have shape (4, 2, 2, 3) of uint8; uint8 of shape (N, 3, H, W) is expected"
+    )
+
+
+def test_a_picture_tells_where_it_was_cropped():
+    # Brightness is the place: 2 per pixel from top to bottom in red, from left to right in green.
+    places = np.arange(0, 128, 2, dtype=np.uint8)
+    picture = np.zeros((3, 64, 64), np.uint8)
+    picture[0], picture[1] = places[:, None], places[None, :]
+    inputs = ImageInputs(np.stack([picture] * 20), crop=(0.25, 0.8))
+    index = np.arange(20)
+    views = inputs.views(index, Chance.seeded(3), epoch=1)
+    boxes, flips = views.boxes.numpy(), views.flips.numpy()
+    found = shown(inputs.batch(index), views).numpy().astype(float)
+    middles = (np.arange(64) + 0.5) / 64
+
+    def inner(low, high):  # nothing is seen of pixels whose middle lies outside
+        return 2 * np.ceil(64 * low - 0.5), 2 * np.floor(64 * high - 0.5)
+
+    for image, (y0, x0, y1, x1) in zip(index, boxes, strict=True):
+        down = 128 * (y0 + middles * (y1 - y0)) - 1  # the middle of pixel k has brightness 2 k
+        right = 128 * (x0 + middles * (x1 - x0)) - 1
+        right = right[::-1] if flips[image] else right
+        np.testing.assert_allclose(found[image, 0, :, 7], np.clip(down, *inner(y0, y1)), atol=0.51)
+        np.testing.assert_allclose(found[image, 1, 9], np.clip(right, *inner(x0, x1)), atol=0.51)
+
+
+@pytest.mark.parametrize("crop", [(0, 1), (0.5, 0.2), (0.5, 1.1), (0.5,), 0.25, "a"])
+def test_crops_that_cannot_be_are_refused(crop):
+    with pytest.raises(BadInput) as error:
+        ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=crop)
+    assert str(error.value) == (
+        f"crop is {crop}; the smallest and the largest share of the area are expected, such as "
+        "(0.25, 1)"
+    )
+
+
+@pytest.mark.parametrize("aspect", [(0, 1), (2, 1), (1, float("inf")), (1,), 1.0])
+def test_forms_that_cannot_be_are_refused(aspect):
+    with pytest.raises(BadInput) as error:
+        ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=(0.25, 1), aspect=aspect)
+    assert str(error.value) == (
+        f"aspect is {aspect}; the smallest and the largest width by height are expected, such as "
+        "(3 / 4, 4 / 3)"
+    )
+
+
+def test_views_are_drawn_by_place_and_epoch():
+    inputs = ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=(0.25, 1), vertical=True)
+    rows = np.arange(1000)
+    found = inputs.views(rows, Chance.seeded(0), epoch=1)
+    some = inputs.views(rows[300:], Chance.seeded(0), epoch=1)
+    later = inputs.views(rows, Chance.seeded(0), epoch=2)
+    for name in ("boxes", "flips", "vertical"):
+        assert torch.equal(getattr(some, name), getattr(found, name)[300:])
+        assert not torch.equal(getattr(later, name), getattr(found, name))
+    assert 430 < found.vertical.sum() < 570
+    assert 200 < (found.vertical & found.flips).sum() < 300  # independent of each other
+    plain = ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), flip=False)
+    none = plain.views(rows, Chance.seeded(0), epoch=1)
+    assert none.boxes is None and none.flips is None and none.vertical is None
+
+
+def test_what_is_unusual_about_the_pictures_shown_is_told():
+    values = np.zeros((4, 3, 2, 2), np.uint8)
+    assert ImageInputs(values).augmentation == {}
+    assert ImageInputs(values, flip=False, vertical=True, crop=(0.25, 1)).augmentation == {
+        "flip": False,
+        "vertical": True,
+        "crop": [0.25, 1.0],
+        "aspect": [3 / 4, 4 / 3],
+    }
