@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.asking import ruling_out
-from simkit.annotate.asking.answers import draw_present
-from simkit.annotate.asking.descent import Descent
-from simkit.annotate.asking.ledger import Ledger
-from simkit.annotate.asking.machine import Machine
-from simkit.annotate.asking.naming import boxes_by_class, draw_pairs, draw_weighted
-from simkit.annotate.asking.settling import look_for
-from simkit.annotate.asking.sight import Sight
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
+from simkit.annotate.ledger import Ledger
+from simkit.annotate.proposer import Proposer
+from simkit.annotate.sampling import (
+    ask_images,
+    ask_pairs,
+    boxes_by_class,
+    draw_pairs,
+    draw_present,
+    draw_weighted,
+    entries_of,
+    lookup,
+    row_blocks,
+)
+from simkit.annotate.search import Goal, look_for
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.partial import PartialLabels
+from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth, frozen, locked
 
 DENSE = 1 << 21  # places spread out at a time where whole rows are needed; changes no result
@@ -33,14 +42,28 @@ DENSE = 1 << 21  # places spread out at a time where whole rows are needed; chan
 class Crowd:
     """People who see the images of one truth.
 
-    images    indices of the images that may be asked about, ascending; None: all.
-    hierarchy needed by `descend` only; the truth must be closed under it.
-    boxes     where the objects are; needed to name by size or place only.
-    chance    keys people's errors by (image, class, person).
+    Answers to the same question are the same however often and in whatever way it is asked.
 
-    Answers to the same question are the same however often and in whatever way it is asked. Raises
-    BadInput for a truth that is itself partial, and when more than `ledger.LIMIT` answers would be
-    written down.
+    Parameters
+    ----------
+    truth : Truth
+        What is in the images; complete.
+    chance : Chance
+        Keys people's errors by (image, class, person).
+    images : (n,) int, optional
+        Indices of the images that may be asked about, ascending; by default all.
+    hierarchy : Hierarchy, optional
+        Needed by `descend` only; the truth must be closed under it.
+    habits : Habits
+        How people err and vote.
+    boxes : Boxes, optional
+        Where the objects are; needed to name by size or place only.
+
+    Raises
+    ------
+    BadInput
+        For a truth that is itself partial, and when more than `ledger.LIMIT` answers would be
+        written down.
     """
 
     def __init__(
@@ -56,24 +79,24 @@ class Crowd:
         habits.check(truth.shape[1])
         self.shape = truth.shape
         self.hierarchy, self.boxes, self.habits = hierarchy, boxes, habits
-        self._sight = Sight(truth, images, habits, chance)
-        self.images = self._sight.images
+        self._seen = Observations(truth, images, habits, chance)
+        self.images = self._seen.images
         self._ledger = Ledger(*self.shape)
 
     def among(self, images: NDArray[np.int64]) -> Crowd:
         """The same people, asked about these of the images only; one bill and one set of labels."""
         part = copy(self)
-        part._sight = self._sight.among(images)
-        part.images = part._sight.images
+        part._seen = self._seen.among(images)
+        part.images = part._seen.images
         return part
 
-    # -- questions ---------------------------------------------------------------------------
+    # -- questions --------------------------------------------------------------------------------
 
     def verify(self, images: Any, classes: Any, kind: str = "verify") -> NDArray[np.bool_]:
         """Is this class in this image? (n,) answers for n pairs; each pair is one question."""
         images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
-        self._sight.check(images)
-        yes = self._sight.answers(images, classes)
+        self._seen.check(images)
+        yes = self._seen.answers(images, classes)
         self._ledger.bill(kind, images)
         self._ledger.record(images, classes, yes)
         return yes
@@ -83,16 +106,16 @@ class Crowd:
     ) -> NDArray[np.int64]:
         """Name up to `most` classes in each of n images, out of those present.
 
-        bias: "none" (uniformly), "size" or "centre" (see `naming`; needs boxes). Returns (n, most)
-        classes, -1 where there is none left. Each class named is a question, and so is "nothing
-        (else)". Larger `most` adds to what a smaller one names.
+        bias: "none" (uniformly), "size" or "centre" (see `sampling.boxes_by_class`; needs boxes).
+        Returns (n, most) classes, -1 where there is none left. Each class named is a question, and
+        so is "nothing (else)". Larger `most` adds to what a smaller one names.
         """
         images = np.asarray(images, np.int64)
         named = self._named(images, chance, most, bias)
         places = named >= 0
-        found = places.sum(1)
-        self._ledger.bill("name", images, np.minimum(found + 1, most) if most > 1 else None)
-        self._ledger.record(np.repeat(images, found), named[places], True)
+        count = places.sum(1)
+        self._ledger.bill("name", images, np.minimum(count + 1, most) if most > 1 else None)
+        self._ledger.record(np.repeat(images, count), named[places], True)
         return named
 
     def name_share(self, share: float, *, chance: Chance) -> int:
@@ -123,21 +146,20 @@ class Crowd:
         wanted = np.full(len(self.images), min(absent, L))
         self._ledger.expect(int(wanted.sum()) if absent < L // 2 else 0)
         order = chance.permutation(L)
-        answers = self._sight.answers
-        for met in ruling_out.in_images(answers, order, self.images, wanted, named):
-            self._ledger.verified(*met, keep_yes=keep_looks)
+        for answered in ask_images(self._seen.answers, order, self.images, wanted, named):
+            self._ledger.verified(*answered, keep_yes=keep_looks)
 
     def rule_out_pairs(self, absent: int, *, chance: Chance) -> None:
         """Verify pairs of images and classes in one random order of all until `absent` of them are
         denied; the present ones met on the way are paid for and dropped."""
-        self._ledger.expect(min(absent, len(self.images) * self.shape[1] - self._yes.nnz))
-        met = ruling_out.over_pairs(self._sight.answers, self.images, self.shape[1], absent, chance)
-        for piece in met:
-            self._ledger.verified(*piece, keep_yes=False)
+        L = self.shape[1]
+        self._ledger.expect(min(absent, len(self.images) * L - self._yes.nnz))
+        for answered in ask_pairs(self._seen.answers, self.images, L, absent, chance):
+            self._ledger.verified(*answered, keep_yes=False)
 
-    def propose(self, machine: Machine) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def propose(self, proposer: Proposer) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Pairs of images and classes that a machine takes for present; nobody is asked."""
-        return machine.propose(self._sight.present, self.images, self.hierarchy)
+        return proposer.propose(self._seen.present, self.images, self.hierarchy)
 
     def search(
         self,
@@ -151,18 +173,11 @@ class Crowd:
     ) -> NDArray[np.int64]:
         """Look for `present` images that show each class and `absent` ones that do not.
 
-        present and absent: one number for all, or (g,) for g classes.
-        precision None: images are looked at in the class's own order until both are found, or all
-        are looked at. Otherwise a machine proposes candidates of which this share shows the class.
-        keep_looks: write down every answer that was paid for; otherwise those beyond `present` and
-        `absent` are dropped, and counted. Returns (g,) how many present images were found.
+        The settings are those of `search.Goal`. Returns (g,) how many present images were found.
         """
-        self._expect_ghosts()
-        goals = np.asarray(classes, np.int64), np.asarray(present), np.asarray(absent)
-        return look_for(
-            self._ledger, self._sight, *goals,
-            chance=chance, precision=precision, keep_looks=keep_looks,
-        )  # fmt: skip
+        self._expect_imagined()
+        goal = Goal(present, absent, precision, keep_looks)
+        return look_for(self._ledger, self._seen, np.asarray(classes, np.int64), goal, chance)
 
     def sweep(self, images: Any, classes: Any = None) -> None:
         """Label images exhaustively, for all classes or these; each class is a question."""
@@ -179,10 +194,14 @@ class Crowd:
 
         mode: "verify" goes down the hierarchy (questions of kind `descend`), "truth" sweeps all
         that is neither on the path nor below it, "path-only" asks nothing more. The first question
-        is of kind `name`. See `descent.Descent`.
+        is of kind `name`. See `Descent`.
         """
         if self.hierarchy is None:
-            raise BadInput("asking down a hierarchy needs one; pass hierarchy=Hierarchy.load(FILE)")
+            raise BadInput(
+                "questions down a class hierarchy need one, and none was given; make one with "
+                "`simkit hierarchy --classes names.txt`, and open the data under it with "
+                "hierarchy=hierarchy.json or the name of a shipped one"
+            )
         images = np.asarray(images, np.int64)
         descent = Descent(self.hierarchy)
         named = self._named(images, chance, 1)[:, 0]
@@ -205,17 +224,17 @@ class Crowd:
         codes = frozen(self._ledger.codes())
         asked = locked(self._ledger.asked())
         effort = self._ledger.effort(self.habits.workers, codes)
-        truth = self._sight.truth
+        truth = self._seen.truth
         return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
 
-    # -- what people see ---------------------------------------------------------------------
+    # -- what people see --------------------------------------------------------------------------
 
     @property
     def _yes(self) -> csr_array:
-        self._expect_ghosts()
-        return self._sight.yes
+        self._expect_imagined()
+        return self._seen.yes
 
-    def _expect_ghosts(self) -> None:
+    def _expect_imagined(self) -> None:
         """Refuse before what people imagine everywhere is worked out and does not fit."""
         unsure = float(np.mean(self.habits.unsure_absent)) * self.habits.unsure_yes
         imagined = float(np.mean(self.habits.false_alarm)) + unsure
@@ -223,7 +242,7 @@ class Crowd:
 
     def _whole_rows(self, images: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
         """What people say about all classes (b, L), some images at a time."""
-        rows = self._sight.rows(images)
+        rows = self._seen.rows(images)
         step = max(1, DENSE // self.shape[1])
         for start in range(0, len(images), step):
             part = slice(start, start + step)
@@ -232,13 +251,195 @@ class Crowd:
     def _named(
         self, images: NDArray[np.int64], chance: Chance, most: int, bias: str = "none"
     ) -> NDArray[np.int64]:
-        rows = self._sight.rows(images)
-        own = self._yes if images is self.images else csr_array(self._yes[rows])
+        rows = self._seen.rows(images)
+        yes = self._yes if images is self.images else csr_array(self._yes[rows])
         if bias == "none":
-            return draw_present(own, images, most=most, chance=chance)
+            return draw_present(yes, images, most=most, chance=chance)
         if self.boxes is None:
             raise BadInput(
-                f"naming by {bias} needs boxes of the objects; pass boxes=data.boxes[split]"
+                f"naming by {bias} needs boxes of the objects, and none were given; open a data "
+                "set that has them, such as scenes or coco:FILE, and pass boxes=data.boxes[split]"
             )
         values = boxes_by_class(self.boxes, bias, self.shape, self.hierarchy)
-        return draw_weighted(own, images, values, most=most, chance=chance)
+        return draw_weighted(yes, images, values, most=most, chance=chance)
+
+
+class Observations:
+    """One truth as its annotators see it.
+
+    images  indices of the n images that may be asked about, ascending; None: all.
+    chance  keys people's errors by (image, class, person), so that the same question gets the same
+            answer however often and in whatever way it is asked.
+    """
+
+    def __init__(self, truth: Truth, images: Any, habits: Habits, chance: Chance) -> None:
+        check_complete(truth)
+        N, _ = truth.shape
+        self.truth, self.habits, self._chance = truth, habits, chance
+        self.images = np.arange(N) if images is None else np.unique(np.asarray(images, np.int64))
+        self.all = len(self.images) == N
+
+    @cached_property
+    def present(self) -> csr_array:
+        """(n, L) what is there; row i is about `images[i]`."""
+        return self.truth.present if self.all else csr_array(self.truth.present[self.images])
+
+    @cached_property
+    def yes(self) -> csr_array:
+        """(n, L) where people say yes; row i is about `images[i]`."""
+        matrix, habits = self.present, self.habits
+        if habits.perfect:
+            return matrix
+        N, L = matrix.shape
+        if habits.ever_imagine:  # then every place must be asked
+            step = max(1, DENSE // L)
+            blocks: Iterator[tuple[int, int]] = (
+                (start, min(start + step, N)) for start in range(0, N, step)
+            )
+        else:
+            blocks = row_blocks(matrix, DENSE)
+        counts, columns = [], []
+        for start, stop in blocks:
+            rows, classes = entries_of(matrix, start, stop)
+            present = np.ones(len(rows), bool)
+            if habits.ever_imagine:
+                dense = np.zeros((stop - start, L), bool)
+                dense[rows, classes] = True
+                rows, classes = np.indices(dense.shape).reshape(2, -1)
+                present = dense.ravel()
+            yes = habits.answers(self.images[start + rows], classes, present, chance=self._chance)
+            counts.append(np.bincount(rows[yes], minlength=stop - start))
+            columns.append(classes[yes].astype(np.int32))
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        indices = np.concatenate(columns)
+        return csr_array((np.ones(len(indices), bool), indices, indptr), shape=matrix.shape)
+
+    @cached_property
+    def by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """`yes` by class: (L + 1,) pointers and rows, ascending in a class."""
+        if self.all and self.habits.perfect:
+            return self.truth.by_class
+        N, L = self.yes.shape
+        rows, columns = entries_of(self.yes, 0, N)
+        bits = np.uint64(N.bit_length())
+        keys = columns.astype(np.uint64) << bits
+        keys |= rows.view(np.uint64)
+        keys.sort()
+        pointers = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=L))])
+        keys &= (np.uint64(1) << bits) - np.uint64(1)
+        return pointers, keys.astype(np.int32)
+
+    def answers(self, images: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(n,) what people say about n pairs."""
+        present = lookup(self.truth.present, images, classes)
+        return self.habits.answers(images, classes, present, chance=self._chance)
+
+    def rows(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where these images stand in `yes`. Raises BadInput for others than `self.images`."""
+        self.check(images)
+        return images if self.all else np.searchsorted(self.images, images)
+
+    def check(self, images: NDArray[np.int64]) -> None:
+        """Raise BadInput for an image that may not be asked about."""
+        if self.all or images is self.images:
+            return
+        strange = ~self._allowed[images]
+        if strange.any():
+            stranger = int(images[strange][0])
+            raise BadInput(f"image {stranger} is not among those this crowd is asked about")
+
+    def among(self, images: NDArray[np.int64]) -> Observations:
+        """The same people before these images only. Raises BadInput for others."""
+        self.check(images)
+        return Observations(self.truth, images, self.habits, self._chance)
+
+    @cached_property
+    def _allowed(self) -> NDArray[np.bool_]:
+        allowed = np.zeros(self.truth.shape[0], bool)
+        allowed[self.images] = True
+        return allowed
+
+
+def check_complete(truth: Truth) -> None:
+    """Raise BadInput for a truth that is known in part only."""
+    if truth.known is not None:
+        raise BadInput(
+            "this truth is known in part only, but people answer from a complete one; open the "
+            "data with unknown=absent-in-train, which takes what is not known for absent (an "
+            "assumption), or train on the label file itself"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """The questions down a hierarchy that follow when class v was named in an image.
+
+    v and its ancestors are present. Asked about are the other children of v's ancestors (the
+    siblings of all classes on the path) and all classes at the top; never what stands below v.
+    "No" settles the whole branch as absent; "yes" leaves what is below open. Where classes have
+    several parents, all parents of what is present are present too, and a branch that was denied
+    settles only what does not also stand below a class known to be present.
+    Source: Soft Exposure, section 4.1.2, which leaves open what becomes of the classes beside the
+    path. The above is mode `verify`; in mode `truth` all that is neither on the path nor below v is
+    asked about, and in mode `path-only` nothing is.
+    """
+
+    hierarchy: Hierarchy
+
+    @cached_property
+    def frontier(self) -> NDArray[np.bool_]:
+        """(L + 1, L) classes asked about once v was named; the last row: when nothing was."""
+        above, children = self.hierarchy.above, self.hierarchy.children
+        L = len(children)
+        asked = np.zeros((L + 1, L), bool)
+        asked[:, self.hierarchy.roots] = True
+        for v in range(L):
+            for ancestor in np.flatnonzero(above[v]):
+                if ancestor != v:
+                    asked[v, list(children[ancestor])] = True
+        asked[:L] &= ~(above | above.T)
+        return asked
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Classes, parents before children."""
+        return list(nx.topological_sort(self.hierarchy.graph))
+
+    def reveal(
+        self, named: NDArray[np.int64], says_yes: NDArray[np.bool_], mode: str = "verify"
+    ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+        """Labels (b, L) int8 and the classes asked about (b, L) for b images.
+
+        named (b,) class named in each image, -1 for none; says_yes (b, L) what people would say.
+        """
+        some = named >= 0
+        path = self.hierarchy.above[named] & some[:, None]
+        if mode == "verify":
+            asked = self.frontier[named]
+        elif mode == "truth":
+            asked = ~(path | (self.hierarchy.above.T[named] & some[:, None]))
+        else:
+            asked = np.zeros(says_yes.shape, bool)
+        yes, no = asked & says_yes, asked & ~says_yes
+        settled = np.zeros(asked.shape, bool)
+        if mode == "verify":
+            yes = yes | (self._next_to(yes, above=True) & ~no & ~path)
+            open_below = yes.copy()
+            open_below[some, named[some]] = True
+            below = self._next_to(no, above=False) & ~self._next_to(open_below, above=False)
+            settled = below & ~asked & ~path & ~yes
+        codes = np.zeros(asked.shape, np.int8)
+        codes[path | yes] = PRESENT
+        codes[no | settled] = ABSENT
+        return codes, asked
+
+    def _next_to(self, marked: NDArray[np.bool_], *, above: bool) -> NDArray[np.bool_]:
+        """(b, L) classes strictly above a marked class, or strictly below one."""
+        columns = np.ascontiguousarray(marked.T)  # a class's images lie together
+        out = np.zeros_like(columns)
+        for c in reversed(self.order) if above else self.order:
+            for parent in self.hierarchy.parents[c]:
+                target, source = (parent, c) if above else (c, parent)
+                out[target] |= out[source]
+                out[target] |= columns[source]
+        return out.T

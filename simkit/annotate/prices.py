@@ -1,21 +1,150 @@
-"""What questions cost: the bill in seconds and dollars."""
+"""Price lists, and the bill of the questions behind labels in seconds and dollars."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from importlib import resources
+from os import PathLike
+from typing import Any, Literal
 
-from simkit.annotate.price_lists import DEFAULT, presets, prices
-from simkit.annotate.rates import Prices, Rate
-from simkit.errors import BadInput
-from simkit.labels.effort import Effort
+import numpy as np
+
+from simkit import quantities
+from simkit.errors import BadInput, unknown
+from simkit.files import readable
+from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import PartialLabels
+from simkit.registry import build, settle
 
-__all__ = ["Cost", "Line", "Prices", "Rate", "cost", "presets", "prices"]
-
+DEFAULT = "hourly"  # of a bill and of a plan
 IMAGES, ASSURANCE, SET_UP = "images", "quality assurance", "set-up"
+_AMOUNT = {"within": (0, 10**9)}  # seconds, dollars
+_COUNT = {"within": (1, 10**9)}
+_ASSURANCE = {"within": (0, 5)}  # more is a percentage that was meant as a share
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What one person's work on one kind of question costs.
+
+    per      "question", "image" (all questions of this kind about an image at once) or "page" (up
+             to `page` questions about an image at once).
+    seconds, dollars   of one unit; None: not known. One of them is given.
+    source   where the number is from, or "assumption: ..." with the reasoning.
+
+    Questions of different kinds about the same image never share a page: people meet them in
+    different tools, one after the other.
+    """
+
+    per: Literal["question", "page", "image"]
+    seconds: float | None = field(default=None, metadata=_AMOUNT)
+    dollars: float | None = field(default=None, metadata=_AMOUNT)
+    source: str = ""
+    page: int = field(default=0, metadata={"within": (0, 10**9)})
+
+    def __post_init__(self) -> None:
+        settle(self, "price")
+
+    def units(self, effort: Effort, kind: str) -> int:
+        """How many units of work the questions of this kind are."""
+        if self.per == "question":
+            return effort.count(kind)
+        if self.per == "image":
+            return effort.images(kind)
+        histogram = effort.questions.get(kind, np.zeros(1, np.int64))
+        return int(histogram @ -(-np.arange(len(histogram)) // self.page))
+
+
+@dataclass(frozen=True)
+class Prices:
+    """A price list: rates by kind of question, people per question, wage in dollars an hour.
+
+    workers      people per question, where the effort does not say how many answered.
+    setup        dollars for a project, once anything is asked;  setup_class  dollars for a class.
+    qa           quality assurance, management and rework, as a share of what questions cost.
+    image        what loading an image costs a person, per image; None: nothing.
+    Each comes with the text of its source.
+    """
+
+    name: str
+    title: str
+    workers: int = field(metadata=_COUNT)
+    rates: Mapping[str, Rate]
+    wage: float | None = field(default=None, metadata=_AMOUNT)
+    workers_source: str = ""
+    wage_source: str = ""
+    setup: float = field(default=0.0, metadata=_AMOUNT)
+    setup_class: float = field(default=0.0, metadata=_AMOUNT)
+    setup_source: str = ""
+    qa: float = field(default=0.0, metadata=_ASSURANCE)
+    qa_source: str = ""
+    image: Rate | None = None
+
+    def __post_init__(self) -> None:
+        settle(self, "price list")
+        if not self.rates:
+            raise BadInput("no kind of question has a price; add a table such as [verify]")
+        for kind, rate in self._rates().items():
+            only = {"search": "question", "image": "image"}.get(kind, rate.per)
+            if rate.per != only:
+                raise BadInput(
+                    f"{kind}: per is {rate.per!r}; looks and loaded images are counted one by "
+                    f'one, so write per = "{only}"'
+                )
+            if rate.per == "page" and not rate.page:
+                raise BadInput(f"{kind}: page is 0; the number of questions on a page is expected")
+            if rate.dollars is None and (rate.seconds is None or self.wage is None):
+                raise BadInput(
+                    f"{kind}: neither dollars nor seconds with a wage are given; add dollars here, "
+                    "or seconds and a wage for the list"
+                )
+
+    def _rates(self) -> dict[str, Rate]:
+        return {**self.rates, **({"image": self.image} if self.image else {})}
+
+    def once_set_up(self) -> Prices:
+        """The same list for what is bought later on: the set-up is paid already."""
+        return replace(self, setup=0.0, setup_class=0.0)
+
+    def at_wage(self, wage: float | str) -> Prices:
+        """The same list at another wage.
+
+        Parameters
+        ----------
+        wage : float or str
+            Dollars an hour, as `simkit.quantities.dollars` reads them.
+
+        Returns
+        -------
+        Prices
+
+        Raises
+        ------
+        BadInput
+            For a wage of 0 or none at all, and where a price of the list is in dollars, which no
+            wage changes.
+        """
+        hourly = quantities.dollars(wage, "wage")
+        if not hourly:
+            raise BadInput(f"wage is {wage!r}; dollars an hour above 0 are expected, such as 15")
+        priced = [kind for kind, rate in self._rates().items() if rate.dollars is not None]
+        if priced:
+            raise BadInput(
+                f"price list {self.name!r} has prices in dollars, not in seconds "
+                f"({', '.join(priced)}), so a wage does not change it; leave the wage out, or take "
+                "a list of seconds such as hourly"
+            )
+        return replace(self, wage=hourly, wage_source="set by the user")
+
+    def _repr_html_(self) -> str:
+        from pandas import DataFrame
+
+        rows = [{"question": kind, **vars(rate)} for kind, rate in self._rates().items()]
+        return DataFrame(rows).to_html(index=False, border=0, na_rep="")
 
 
 @dataclass(frozen=True)
@@ -65,17 +194,141 @@ class Cost:
         lines = [{**vars(line), "full": line.full} for line in self.lines]
         return {**vars(self), "lines": lines}
 
+    def _repr_html_(self) -> str:
+        from pandas import DataFrame
+
+        total = Line(f"total at {self.prices} prices", 0, self.seconds, self.dollars, "")
+        rows = [
+            {
+                "question": line.kind,
+                "asked": f"{line.questions:,}" if line.questions else "",
+                "hours": "unknown" if line.seconds is None else f"{line.seconds / 3600:,.2f}",
+                "dollars": f"{line.dollars:,.2f}",
+            }
+            for line in (*self.lines, total)
+        ]
+        return DataFrame(rows).to_html(index=False, border=0)
+
+
+def presets() -> list[str]:
+    """Names of the price lists that come with simkit, the default one first."""
+    return sorted(_shipped(), key=lambda name: (name != DEFAULT, name))
+
+
+def prices(name: Prices | str | PathLike[str]) -> Prices:
+    """A price list by name or from a file.
+
+    Parameters
+    ----------
+    name : str, path or Prices
+        A shipped list, or the path of a TOML file, which ends in .toml: title, workers, wage,
+        set-up and quality assurance, a table for each kind of question and one for loading an
+        image, as prices.toml shows; `like = "google"` takes over what the file leaves out from
+        that preset. A list is returned as it is.
+
+    Returns
+    -------
+    Prices
+
+    Raises
+    ------
+    BadInput
+        Naming file, field and mend.
+    """
+    if isinstance(name, Prices):
+        return name
+    text = str(name)
+    if text.lower() in _shipped():
+        return _from_tables(_shipped()[text.lower()], text.lower(), "prices.toml")
+    if not text.lower().endswith(".toml"):
+        raise unknown("price list", text, _shipped())
+    path = readable(name, "prices (TOML)")
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadInput(f"{path} cannot be read as TOML ({error}); mend that line") from None
+    return _from_tables(values, path.stem, str(path))
+
+
+@lru_cache
+def _shipped() -> dict[str, dict[str, Any]]:
+    text = resources.files("simkit.annotate").joinpath("prices.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
+    """A list from the tables of a file called `where`."""
+    try:
+        if "like" in values:
+            values = _completed(values)
+        fields = [key for key in Prices.__dataclass_fields__ if key not in ("name", "rates")]
+        for key in values:
+            if key not in (*fields, *QUESTIONS):
+                raise unknown("field or kind of question", key, (*fields, *QUESTIONS))
+        kinds = (*QUESTIONS, "image")
+        rates = {kind: _rate(kind, values[kind]) for kind in kinds if kind in values}
+        head = {key: value for key, value in values.items() if key not in rates}
+        head = {
+            "title": name,
+            "workers": 1,
+            **head,
+            "name": name,
+            "image": rates.pop("image", None),
+        }
+        return build(Prices, {**head, "rates": rates}, "price list")
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _completed(values: dict[str, Any]) -> dict[str, Any]:
+    """What a file says, and what the preset that it is like says besides."""
+    own = dict(values)
+    like = str(own.pop("like")).lower()
+    if like not in _shipped():
+        raise BadInput(f"like: {unknown('price list', like, _shipped())}")
+    # A number of one's own does not come from the source of the preset's.
+    stale = {f"{key}_source" for key in own} | ({"setup_source"} if "setup_class" in own else set())
+    return {key: value for key, value in _shipped()[like].items() if key not in stale} | own
+
+
+def _rate(kind: str, table: Any) -> Rate:
+    if isinstance(table, Mapping) and kind == "image":
+        table = {"per": "image", **table}
+    if not isinstance(table, Mapping) or "per" not in table:
+        raise BadInput(
+            f"{kind} is {table!r}; a table [{kind}] with per (question, page or image) and seconds "
+            "or dollars is expected"
+        )
+    try:
+        return build(Rate, table, "price")
+    except BadInput as error:
+        raise BadInput(f"{kind}: {error}") from None
+
 
 def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost:
-    """What the questions behind these labels cost by this price list, or its name.
+    """What the questions behind labels cost.
 
-    One line for each kind of question; then, where the list has a price for them, "images" (an
-    image is loaded for each kind of question about it, and for each look of a search), "quality
-    assurance" (a share of what the questions cost) and "set-up" (once, if anything was asked).
-    More questions never cost less. Without a list it is "hourly". Raises BadInput when the list has
-    no price for a kind of question that was asked.
+    Parameters
+    ----------
+    labels : PartialLabels or Effort
+        The labels, or what was asked for them.
+    prices : Prices or str
+        The price list, its name or file; "hourly" by default.
+
+    Returns
+    -------
+    Cost
+        One line for each kind of question; then, where the list has a price for them, "images" (an
+        image is loaded for each kind of question about it, and for each look of a search), "quality
+        assurance" (a share of what the questions cost) and "set-up" (once, if anything was asked).
+        More questions never cost less.
+
+    Raises
+    ------
+    BadInput
+        When the list has no price for a kind of question that was asked.
     """
-    listed = _named(prices)
+    listed = _listed(prices)
     effort = labels if isinstance(labels, Effort) else labels.effort
     classes = len(effort.looks)  # those asked about: a hierarchy may have added more since
     if not classes and not isinstance(labels, Effort):
@@ -83,14 +336,18 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
     workers = listed.workers if effort.workers is None else effort.workers
     asked = tuple(_line(effort, kind, listed, workers) for kind in effort.kinds())
     lines = (*asked, *_extras(effort, asked, listed, workers, classes)) if asked else ()
-    dollars = _clean(math.fsum(line.dollars for line in lines))
-    lost = _lost(effort, asked, listed)
-    count = sum(effort.dropped.values())
-    return Cost(_seconds(lines), dollars, lines, workers, listed.name, count, lost)
+    return Cost(
+        seconds=_seconds(lines),
+        dollars=_clean(math.fsum(line.dollars for line in lines)),
+        lines=lines,
+        workers=workers,
+        prices=listed.name,
+        dropped=sum(effort.dropped.values()),
+        dropped_dollars=_dropped(effort, asked, listed),
+    )
 
 
-def _named(given: Prices | str) -> Prices:
-    return given if isinstance(given, Prices) else prices(given)
+_listed = prices  # `cost` has an argument of this name
 
 
 def _line(effort: Effort, kind: str, listed: Prices, workers: int) -> Line:
@@ -125,30 +382,29 @@ def _extras(
             effort.count(line.kind) if line.kind == "search" else effort.images(line.kind)
             for line in asked
         )
-        yield Line(
-            IMAGES, loaded, *_amounts(listed.image, loaded * workers, listed), listed.image.source
-        )
+        amounts = _amounts(listed.image, loaded * workers, listed)
+        yield Line(IMAGES, loaded, *amounts, listed.image.source)
     if listed.qa:
         seconds = _seconds(asked)
-        more = _clean(listed.qa * math.fsum(line.dollars for line in asked))
+        dollars = _clean(listed.qa * math.fsum(line.dollars for line in asked))
         longer = None if seconds is None else _clean(listed.qa * seconds)
-        yield Line(ASSURANCE, 0, longer, more, listed.qa_source)
+        yield Line(ASSURANCE, 0, longer, dollars, listed.qa_source)
     once = _clean(listed.setup + listed.setup_class * classes)
     if once:
         yield Line(SET_UP, 0, 0.0, once, listed.setup_source)  # nobody answers in this time
 
 
-def _lost(effort: Effort, asked: tuple[Line, ...], listed: Prices) -> float:
+def _dropped(effort: Effort, asked: tuple[Line, ...], listed: Prices) -> float:
     """Dollars for the answers that were dropped, at the mean price of questions of their kind."""
-    lost = (
+    dropped = (
         line.dollars * min(1.0, effort.dropped.get(line.kind, 0) / line.questions) for line in asked
     )
-    return _clean(math.fsum(lost) * (1 + listed.qa))
+    return _clean(math.fsum(dropped) * (1 + listed.qa))
 
 
 def _seconds(lines: tuple[Line, ...]) -> float | None:
-    known = [line.seconds for line in lines if line.seconds is not None]
-    return _clean(math.fsum(known)) if len(known) == len(lines) else None
+    seconds = [line.seconds for line in lines if line.seconds is not None]
+    return _clean(math.fsum(seconds)) if len(seconds) == len(lines) else None
 
 
 def _clean(amount: float) -> float:

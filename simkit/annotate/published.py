@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -10,12 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate import schemes
-from simkit.annotate.asking import ledger
-from simkit.annotate.asking.answers import entries_of
-from simkit.annotate.asking.sight import check_complete
-from simkit.annotate.crowd import Crowd
-from simkit.annotate.habits import Habits
+from simkit.annotate import ledger
+from simkit.annotate.crowd import Crowd, check_complete
+from simkit.annotate.sampling import entries_of
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.schemes.fpc import FixedPerClass
 from simkit.annotate.schemes.rpa import RandomPerAnnotation
@@ -24,25 +21,17 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.effort import Effort, histogram
-from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
+from simkit.labels.partial import ABSENT, PRESENT
 from simkit.labels.truth import Truth, frozen, locked
 
 SEED = 1200  # the default of the code of Cole et al.; the code of the others sets no seed
 PLACES = 1 << 21  # random numbers drawn at a time; changes no result
 
 
-def published(
-    truth: Truth,
-    scheme: Scheme,
-    *,
-    seed: int,
-    draw: int,
-    images: float | int,
-    habits: Habits,
-    hierarchy: Hierarchy | None,
-) -> PartialLabels:
-    """The labels that the published code of this scheme makes, billed as the scheme would be.
+def labelled(
+    truth: Truth, scheme: Scheme, seed: int
+) -> tuple[csr_array, Effort, NDArray[np.bool_]]:
+    """The labels that the published code of a scheme makes, billed as the scheme would be.
 
     single-positive  Cole et al., CVPR 2021: `observe_uniform` with RandomState(seed).
     rpa, fpc         Ben-Baruch et al., CVPR 2022: `simulate_coco` after numpy.random.seed(seed).
@@ -51,89 +40,52 @@ def published(
     `data.split.published_order`. Give the training set before validation is held out, and the test
     set by itself with the same seed, as the published code does. It hands labels out; here the
     effort is that of the scheme with the same settings (for rpa a question for each label kept),
-    and `asked` are the images that carry a label, for single-positive all. Raises BadInput where
-    nothing was published: for other schemes and settings, a part of the images, people who err.
+    and asked are the images that carry a label, for single-positive all.
+
+    Returns
+    -------
+    codes : (N, L) int8 csr_array
+    effort : Effort
+    asked : (N,) bool
+
+    Raises
+    ------
+    BadInput
+        Where nothing was published: for other schemes and settings.
     """
-    _check(truth, scheme, seed=seed, draw=draw, images=images, habits=habits)
-    codes = frozen(_codes(truth, scheme, np.random.RandomState(seed)))
-    effort, asked = _asked(truth, scheme, codes, seed)
-    settings = {
-        "scheme": schemes.spell(scheme),
-        "images": 1.0,
-        "habits": habits.to_json(),
-        "draw": 0,
-        "legacy_rng": True,
-    }
-    parents = (truth.id,) if hierarchy is None else (truth.id, hierarchy.id)
-    history = History("simulate", settings, seed, parents)
-    return PartialLabels(codes, locked(asked), truth.images, truth.classes, effort, history)
-
-
-def _check(
-    truth: Truth, scheme: Scheme, *, seed: int, draw: int, images: float | int, habits: Habits
-) -> None:
-    if not isinstance(scheme, SinglePositive | RandomPerAnnotation | FixedPerClass):
-        raise BadInput(f"no published simulator of {scheme.name} is known; leave legacy_rng out")
     check_complete(truth)
-    _check_settings(scheme)
-    if not 0 <= seed < 2**32:
-        raise BadInput(f"seed is {seed}; numpy's old random numbers take one from 0 to 2**32 - 1")
-    whole = truth.shape[0] if isinstance(images, int | np.integer) else 1.0
-    for name, value, only in (("draw", draw, 0), ("images", images, whole)):
-        if value != only or isinstance(value, bool):
-            mend = "change the seed" if name == "draw" else "leave images or legacy_rng out"
-            raise BadInput(
-                f"{name} is {value!r}, and the published simulators know {only!r} only; {mend}"
-            )
-    if habits != Habits():
+    biased = isinstance(scheme, SinglePositive) and scheme.bias != "none"
+    if getattr(scheme, "keep_looks", False) or biased:
         raise BadInput(
-            "habits are given, and people of the published simulators never err; leave habits or "
+            f"{scheme.name}: the published code knows neither keep_looks nor bias; leave them or "
             "legacy_rng out"
         )
-
-
-def _check_settings(scheme: Scheme) -> None:
-    if getattr(scheme, "keep_looks", False):
-        raise BadInput(
-            f"{scheme.name}: keep_looks is True, and the published code keeps no more labels than "
-            "were wanted; leave keep_looks or legacy_rng out"
-        )
-    if isinstance(scheme, SinglePositive) and scheme.bias != "none":
-        raise BadInput(
-            f"{scheme.name}: bias is {scheme.bias!r}, and only the simulator without bias is "
-            "repeated bit for bit; leave bias or legacy_rng out"
-        )
-
-
-def _codes(truth: Truth, scheme: Scheme, random: np.random.RandomState) -> csr_array:
-    if isinstance(scheme, FixedPerClass):
-        return fixed_per_class(truth, random, per_class=scheme.per_class)
+    if not 0 <= seed < 2**32:
+        raise BadInput(f"seed is {seed}; numpy's old random numbers take one from 0 to 2**32 - 1")
+    random = np.random.RandomState(seed)
     if isinstance(scheme, RandomPerAnnotation):
         # 1 - keep as it is written: in binary fractions 1 - 0.7 is not 0.3.
-        return random_per_annotation(truth, random, unknown=float(1 - Decimal(repr(scheme.keep))))
-    assert isinstance(scheme, SinglePositive)
-    return observed(truth, random, positives=scheme.positives, negatives=scheme.negatives)
-
-
-def _asked(
-    truth: Truth, scheme: Scheme, codes: csr_array, seed: int
-) -> tuple[Effort, NDArray[np.bool_]]:
-    """The bill, and (N,) which images it is about.
-
-    For rpa the labels themselves are the questions; else the bill is that of the scheme with this
-    seed. What fpc looks at beyond its labels is chosen by the scheme's own numbers, so that only
-    the images that carry a label are known to be asked.
-    """
-    labelled = np.diff(codes.indptr) > 0
-    if isinstance(scheme, RandomPerAnnotation):
-        questions = {"verify": histogram(np.diff(codes.indptr))}
-        return Effort(questions, np.zeros(truth.shape[1], np.int64)), labelled
+        unknown = float(1 - Decimal(repr(scheme.keep)))
+        codes = frozen(random_per_annotation(truth, random, unknown=unknown))
+        kept = np.diff(codes.indptr)
+        effort = Effort({"verify": histogram(kept)}, np.zeros(truth.shape[1], np.int64))
+        return codes, effort, locked(kept > 0)
+    if isinstance(scheme, FixedPerClass):
+        codes = fixed_per_class(truth, random, per_class=scheme.per_class)
+    elif isinstance(scheme, SinglePositive):
+        codes = observed(truth, random, positives=scheme.positives, negatives=scheme.negatives)
+    else:
+        raise BadInput(f"no published simulator of {scheme.name} is known; leave legacy_rng out")
+    # What fpc looks at beyond its labels is chosen by the scheme's own numbers, so that only the
+    # images that carry a label are known to be asked.
+    asked = np.diff(codes.indptr) > 0
     root = Chance.seeded(seed).of("draw", 0)
     crowd = Crowd(truth, chance=root.of("errors"))
     scheme.ask(crowd, root.of("scheme", scheme.name))
     bought = crowd.labels(History("simulate"))
-    everyone = isinstance(scheme, SinglePositive)
-    return bought.effort, labelled | bought.asked if everyone else labelled
+    if isinstance(scheme, SinglePositive):
+        asked |= bought.asked
+    return frozen(codes), bought.effort, locked(asked)
 
 
 def observed(
@@ -152,7 +104,7 @@ def observed(
         what = "no class is present" if not entries else "every class is present"
         raise BadInput(f"{what} in any image; the published simulator needs labels of both kinds")
     kept = positives, negatives
-    _expect(min(N * kept[0], entries) + min(N * kept[1], N * L - entries))
+    ledger.check_room(min(N * kept[0], entries) + min(N * kept[1], N * L - entries))
     pointers, present = truth.present.indptr, truth.present.indices
     absent = np.ones(L, bool)
     chosen: list[NDArray[np.int32]] = []  # copies, so that the rest of a row is let go
@@ -180,7 +132,7 @@ def random_per_annotation(
     block, which takes the same numbers as all at once.
     """
     N, L = truth.shape
-    _expect(N * L * (1 - unknown))
+    ledger.check_room(N * L * (1 - unknown))
     step = max(1, PLACES // L)
     parts = []
     for start in range(0, N, step):
@@ -202,28 +154,17 @@ def fixed_per_class(truth: Truth, random: np.random.RandomState, *, per_class: i
     N, L = truth.shape
     pointers, images = truth.by_class
     absent = np.ones(N, bool)
-    _expect(2 * L * min(per_class, N))
+    ledger.check_room(2 * L * min(per_class, N))
     parts = []
     for c in range(L):
         own = images[pointers[c] : pointers[c + 1]]
         absent[own] = False
         for sign, pool in ((PRESENT, own), (ABSENT, np.flatnonzero(absent))):
-            taken = _some(pool, per_class, random.choice)
+            some = min(per_class, len(pool))  # an empty pool takes no random numbers
+            taken = random.choice(pool, some, replace=False) if len(pool) else pool[:0]
             parts.append((taken, np.full(len(taken), c), np.full(len(taken), sign, np.int8)))
         absent[own] = True
     return _matrix(parts, truth.shape)
-
-
-def _some(pool: NDArray[np.integer], most: int, choice: Callable[..., object]) -> NDArray[np.int64]:
-    """Up to `most` of the pool, by `choice`; an empty one takes no random numbers."""
-    if not len(pool):
-        return np.zeros(0, np.int64)
-    return np.asarray(choice(pool, min(most, len(pool)), replace=False), np.int64)
-
-
-def _expect(answers: float) -> None:
-    """Raise TooManyAnswers before long work that could not be written down."""
-    ledger.Ledger(1, 1).expect(answers)
 
 
 def _matrix(

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate import schemes
+from simkit.annotate import published, schemes
+from simkit.annotate.annotators import Habits
 from simkit.annotate.crowd import Crowd
-from simkit.annotate.habits import Habits
-from simkit.annotate.published import SEED, published
 from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes
@@ -23,93 +23,156 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
 
-def simulate(
-    truth: Truth | Any,
-    scheme: Scheme | str,
-    *,
-    images: float | int = 1.0,
-    hierarchy: Hierarchy | None = None,
-    habits: Habits = Habits(),
-    boxes: Boxes | None = None,
-    seed: int | None = None,
-    draw: int = 0,
-    legacy_rng: bool = False,
-) -> PartialLabels:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Options:
+    """The keyword arguments of `simulate`, which explains them."""
+
+    images: float | int = 1.0
+    hierarchy: Hierarchy | None = None
+    habits: Habits = Habits()
+    boxes: Boxes | None = None
+    seed: int | None = None
+    draw: int = 0
+    legacy_rng: bool = False
+
+    def __post_init__(self) -> None:
+        usual = published.SEED if self.legacy_rng else 0
+        seed = usual if self.seed is None else whole_number(self.seed, "seed")
+        object.__setattr__(self, "seed", seed)
+        object.__setattr__(self, "draw", whole_number(self.draw, "draw"))
+
+    def history(self, truth: Truth, scheme: Scheme) -> History:
+        """How labels of this scheme are made: equal histories, equal labels."""
+        images = self.images
+        settings: dict[str, Any] = {
+            "scheme": schemes.spell(scheme),
+            "images": float(images) if isinstance(images, float | np.floating) else int(images),
+            "habits": self.habits.to_json(),
+            "draw": self.draw,
+        }
+        if self.legacy_rng:
+            settings |= {"images": 1.0, "legacy_rng": True}
+        if scheme.needs_boxes and self.boxes is not None:
+            settings["boxes"] = self.boxes.id
+        parents = (truth.id,) if self.hierarchy is None else (truth.id, self.hierarchy.id)
+        return History("simulate", settings, self.seed, parents)
+
+    def check_published(self, N: int) -> None:
+        """Raise BadInput for what the published simulators know nothing of, given N images."""
+        part = isinstance(self.images, bool) or self.images not in (1.0, N)
+        if self.draw or part or self.habits != Habits():
+            raise BadInput(
+                "draw, images or habits is given, and the published simulators label all images "
+                "once with people who never err; leave these or legacy_rng out (another seed "
+                "gives other labels)"
+            )
+
+
+def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Any) -> PartialLabels:
     """The labels that people give when a scheme's questions are put to them.
 
-    truth   a Truth, or a 0/1 array, scipy sparse matrix or pandas frame (index: images, columns:
-            classes), as `Truth.of` takes them.
-    scheme  a value, or its text such as "fpc(per_class=1000)".
-    images  which share of the images is asked about at all (a float up to 1.0) or how many (a whole
-            number); fewer images are a part of more, and all schemes get the same ones.
-    boxes   where the objects are, for schemes that choose by size or place.
-    draw    the repetition: other images, other choices, other errors.
-    seed    None: 0, or with legacy_rng the 1200 of the published code.
-    legacy_rng  the arrays of the published simulator of this scheme, bit for bit.
+    Parameters
+    ----------
+    truth : Truth, or (N, L) array, scipy sparse matrix or pandas.DataFrame of 0 and 1
+        The complete labels; a frame brings the ids of images (index) and the names of classes
+        (columns).
+    scheme : Scheme or str
+        A value, or its text such as "fpc(per_class=1000)".
+    images : float or int, default 1.0
+        Which share of the images is asked about at all (a float up to 1.0) or how many (a whole
+        number); fewer images are a part of more, and all schemes get the same ones.
+    hierarchy : Hierarchy, optional
+        Needed by schemes that ask along one; the truth must be closed under it.
+    habits : Habits, optional
+        How people err and vote; by default they never err.
+    boxes : Boxes, optional
+        Where the objects are, for schemes that choose by size or place.
+    seed : int, optional
+        0 by default; with legacy_rng the 1200 of the published code.
+    draw : int, default 0
+        The repetition: other images, other choices, other errors.
+    legacy_rng : bool, default False
+        The arrays of the published simulator of this scheme, bit for bit.
 
-    The result covers all images of the truth and depends on these arguments alone. Raises BadInput;
-    warns about images that show none of the classes.
+    Returns
+    -------
+    PartialLabels
+        Labels of all images of the truth, with the effort and the history; they depend on these
+        arguments alone.
+
+    Raises
+    ------
+    BadInput
+        For a truth, scheme or setting that cannot be used.
+
+    Warns
+    -----
+    UserWarning
+        About images that show none of the classes.
     """
     truth = Truth.of(truth)
-    part = schemes.make(scheme) if isinstance(scheme, str) else scheme
-    if hierarchy is not None:
-        check_closed(truth, hierarchy)
-    usual = SEED if legacy_rng else 0
-    seed = usual if seed is None else whole_number(seed, "seed")
-    draw = whole_number(draw, "draw")
-    if legacy_rng:
-        return published(
-            truth, part, seed=seed, draw=draw, images=images, habits=habits, hierarchy=hierarchy
-        )
-    root = Chance.seeded(seed).of("draw", draw)
-    asked = chosen_images(truth, images, root)
-    _warn_of_empty(truth, asked)
+    chosen = schemes.make(scheme) if isinstance(scheme, str) else scheme
+    setting = Options(**options)
+    if setting.hierarchy is not None:
+        check_closed(truth, setting.hierarchy)
+    assert setting.seed is not None
+    if setting.legacy_rng:
+        setting.check_published(truth.shape[0])
+        codes, effort, asked = published.labelled(truth, chosen, setting.seed)
+        history = setting.history(truth, chosen)
+        return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
+    root = Chance.seeded(setting.seed).of("draw", setting.draw)
+    images = chosen_images(truth, setting.images, root)
+    _warn_of_empty(truth, images)
     crowd = Crowd(
         truth,
-        images=asked,
-        hierarchy=hierarchy,
-        habits=habits,
-        boxes=boxes,
+        images=images,
+        hierarchy=setting.hierarchy,
+        habits=setting.habits,
+        boxes=setting.boxes,
         chance=root.of("errors"),
     )
-    part.ask(crowd, root.of("scheme", part.name))
-    settings: dict[str, Any] = {
-        "scheme": schemes.spell(part),
-        "images": float(images) if isinstance(images, float | np.floating) else int(images),
-        "habits": habits.to_json(),
-        "draw": draw,
-    }
-    if part.needs_boxes and boxes is not None:
-        settings["boxes"] = boxes.id
-    parents = (truth.id,) if hierarchy is None else (truth.id, hierarchy.id)
-    return crowd.labels(History("simulate", settings, seed, parents))
+    chosen.ask(crowd, root.of("scheme", chosen.name))
+    return crowd.labels(setting.history(truth, chosen))
 
 
 def replay(
     history: History,
-    truth: Truth,
+    truth: Truth | Any,
     hierarchy: Hierarchy | None = None,
     *,
     boxes: Boxes | None = None,
 ) -> PartialLabels:
-    """The labels again whose `history` this is: same content, same id.
+    """The labels again that have a history: same content, same id.
 
-    boxes are needed where the scheme chose by them, and passed over otherwise. Raises BadInput when
-    the history is not a simulation, or another truth, hierarchy or other boxes made it.
+    Parameters
+    ----------
+    history : History
+        That of labels which `simulate` made.
+    truth, hierarchy
+        Those that the labels were made with.
+    boxes : Boxes, optional
+        Needed where the scheme chose by them, and ignored otherwise.
+
+    Raises
+    ------
+    BadInput
+        When the history is not a simulation, or another truth, hierarchy or other boxes made it.
     """
     if history.command != "simulate":
         raise BadInput(f"this history is of {history.command!r}; only 'simulate' can be replayed")
+    truth = Truth.of(truth)
     settings: dict[str, Any] = dict(history.settings)
     made_with = [*(*history.parents, None)[:2], settings.pop("boxes", None)]
-    seen = None if boxes is None or made_with[2] is None else boxes.id
-    now = [truth.id, None if hierarchy is None else hierarchy.id, seen]
-    for what, before, given in zip(_MENDS, made_with, now, strict=True):
-        if before != given:
+    boxes_id = None if boxes is None or made_with[2] is None else boxes.id
+    now = [truth.id, None if hierarchy is None else hierarchy.id, boxes_id]
+    for what, before, here in zip(_MENDS, made_with, now, strict=True):
+        if before != here:
             raise BadInput(
                 f"the labels were made with {what} {before or 'none'}, but this is "
-                f"{given or 'none'}; {_MENDS[what]}"
+                f"{here or 'none'}; {_MENDS[what]}"
             )
-    settings["habits"] = Habits.from_json(settings["habits"])
+    settings["habits"] = Habits(**settings["habits"])
     return simulate(truth, seed=history.seed or 0, hierarchy=hierarchy, boxes=boxes, **settings)
 
 
@@ -132,19 +195,16 @@ def chosen_images(truth: Truth, images: float | int, chance: Chance) -> NDArray[
 
 def how_many(images: float | int, N: int) -> int:
     """The number of images for a share or a number of them. Raises BadInput."""
-    if isinstance(images, float | np.floating):
-        if not 0 < images <= 1:
-            raise BadInput(
-                f"images is {images!r}; a share above 0 and up to 1.0 or a whole number is expected"
-            )
+    share = isinstance(images, float | np.floating)
+    number = isinstance(images, int | np.integer) and not isinstance(images, bool)
+    if share and 0 < images <= 1:
         return max(1, round(images * N))
-    if isinstance(images, bool) or not isinstance(images, int | np.integer) or images < 1:
-        raise BadInput(
-            f"images is {images!r}; a share up to 1.0 or a whole number from 1 on is expected"
-        )
-    if images > N:
-        raise BadInput(f"images is {images}, but there are {N:,}; ask for that many or for fewer")
-    return int(images)
+    if number and 1 <= images <= N:
+        return int(images)
+    raise BadInput(
+        f"images is {images!r}; a share above 0 and up to 1.0 or a whole number from 1 to {N:,} is "
+        "expected"
+    )
 
 
 def check_closed(truth: Truth, hierarchy: Hierarchy) -> None:
@@ -169,13 +229,13 @@ def check_closed(truth: Truth, hierarchy: Hierarchy) -> None:
         )
 
 
-def _warn_of_empty(truth: Truth, asked: NDArray[np.int64] | None) -> None:
+def _warn_of_empty(truth: Truth, images: NDArray[np.int64] | None) -> None:
     counts = np.diff(truth.present.indptr)
-    own = counts if asked is None else counts[asked]
-    empty = int(np.count_nonzero(own == 0))
+    counts = counts if images is None else counts[images]
+    empty = int(np.count_nonzero(counts == 0))
     if empty:
         warnings.warn(
-            f"{empty:,} of {len(own):,} images show none of the {truth.shape[1]} classes; "
+            f"{empty:,} of {len(counts):,} images show none of the {truth.shape[1]} classes; "
             "where a present class is asked for they get no label",
             stacklevel=3,
         )

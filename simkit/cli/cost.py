@@ -12,8 +12,8 @@ from simkit.cli.output import cost_table, counts_line, hours, print_json, table
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from simkit.annotate.evaluation import EvaluationSet
     from simkit.annotate.prices import Cost
+    from simkit.annotate.test_set_size import EvaluationSet
     from simkit.labels.partial import PartialLabels
     from simkit.labels.truth import Truth
 
@@ -46,8 +46,8 @@ def command(
     With --evaluation the bill goes on with complete labels for images to measure on: as many as
     are needed, the same number for validation and for testing.
     """
-    from simkit.annotate.evaluation import evaluation_set
     from simkit.annotate.prices import cost, prices
+    from simkit.annotate.test_set_size import evaluation_set
     from simkit.labels import formats
 
     chosen = prices(price_list) if wage is None else prices(price_list).at_wage(wage)

@@ -16,9 +16,9 @@ from simkit.files import whole
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simkit.annotate.habits import Habits
-    from simkit.annotate.people.fitting import Fitted
-    from simkit.annotate.people.votes import Votes
+    from simkit.annotate.annotators import Habits
+    from simkit.annotate.dawid_skene import Fitted
+    from simkit.annotate.votes import Votes
 
 FAR_OFF = 0.05  # between rates by estimated truth and by experts', worth a word
 
@@ -45,8 +45,8 @@ def command(
     VOTES is a .csv or .parquet table with columns image, class, worker, answer (no, maybe, yes) and
     perhaps gold (what experts say), one row for each vote, or an .npz file.
     """
-    from simkit.annotate.people.fitting import fit
-    from simkit.annotate.people.vote_files import read
+    from simkit.annotate.dawid_skene import fit
+    from simkit.annotate.votes import read
     from simkit.study import figures
     from simkit.study.analysis.labelling import confusion
 
@@ -67,7 +67,7 @@ def command(
 
 def loaded(path: Path, classes: tuple[str, ...]) -> Habits:
     """The habits in a file for these classes; says how many of them it knows by name."""
-    from simkit.annotate.habits import Habits
+    from simkit.annotate.annotators import Habits
 
     habits = Habits.load(path)
     if habits.classes is not None:
@@ -108,7 +108,7 @@ def _facts(votes: Votes, fitted: Fitted, confused: pd.DataFrame, out: Path) -> d
 
 def _gold(votes: Votes, fitted: Fitted) -> tuple[float, float] | None:
     """Miss and false alarm by the experts' truth; None where they saw nothing of one kind."""
-    from simkit.annotate.people.fitting import error_rates, measured
+    from simkit.annotate.votes import error_rates, measured
 
     rates = error_rates(measured(votes), fitted.maybe)
     return None if rates[0] != rates[0] or rates[1] != rates[1] else rates

@@ -272,7 +272,7 @@ def _grid() -> list[dict[str, Any]]:
 
 def _tables() -> dict[str, type[Any]]:
     """The fields of a grid that have settings of their own."""
-    from simkit.annotate.habits import Habits
+    from simkit.annotate.annotators import Habits
     from simkit.learn.optim import Settings
     from simkit.study.grid import Pictures, Tuning
 

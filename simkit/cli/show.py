@@ -154,7 +154,7 @@ def _is_habits(path: Path) -> bool:
 
 
 def _habits(path: Path) -> tuple[str, dict[str, Any]]:
-    from simkit.annotate.habits import Habits
+    from simkit.annotate.annotators import Habits
 
     values = json.loads(path.read_text(encoding="utf-8"))
     habits = Habits.load(path)

@@ -27,7 +27,7 @@ from simkit.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from simkit.annotate.habits import Habits
+    from simkit.annotate.annotators import Habits
     from simkit.annotate.prices import Cost, Prices
     from simkit.annotate.schemes import Scheme
     from simkit.data import Dataset
@@ -257,7 +257,7 @@ def _annotate(
 
 def _habits(given: dict[str, Any], classes: tuple[str, ...]) -> Habits:
     """How people err: from a file, its rates by class going with the names, or from the options."""
-    from simkit.annotate.habits import Habits
+    from simkit.annotate.annotators import Habits
     from simkit.cli.habits import loaded
 
     options = {key: given[key] for key in _PERFECT}

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate import schemes
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset

@@ -22,9 +22,9 @@ from simkit import data as datasets
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.budget import Bought, amount_for, least
-from simkit.annotate.evaluation import error, shares_of
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
+from simkit.annotate.test_set_size import error, shares_of
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
 from simkit.history import versions

@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from simkit.annotate import schemes
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
 from simkit.errors import BadInput, unknown

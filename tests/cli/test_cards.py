@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from simkit.annotate import schemes
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from tests.cli.conftest import truth_file
 
 SMALL = "scenes:images=300,val=20,test=20"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from tests.cli.conftest import truth_file
 
 

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.errors import BadInput
 from simkit.planning.plan import plan
 from tests.planning import planted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.chance import Chance
 
 

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.annotate.prices import prices
 from simkit.errors import BadInput
 from simkit.learn.optim import Settings

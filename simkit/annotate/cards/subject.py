@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simkit.annotate import schemes
-from simkit.annotate.habits import BY_CLASS, Habits
+from simkit.annotate.annotators import BY_CLASS, Habits
 from simkit.annotate.prices import Cost
 from simkit.annotate.schemes import Scheme
 from simkit.data.terms import Terms
@@ -60,7 +60,7 @@ class Subject:
     @cached_property
     def habits(self) -> Habits:
         """How the people erred."""
-        return Habits.from_json(self.settings["habits"])
+        return Habits(**self.settings["habits"])
 
     @property
     def of_data(self) -> str:

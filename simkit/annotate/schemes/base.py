@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from simkit.chance import Chance
-from simkit.registry import Registry
+from simkit.registry import Registry, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
+
+MOST = 10**15  # of anything that is counted
+SHARE = (0, 1)
+COUNT = (1, MOST)
 
 
 class Scheme(Protocol):
@@ -20,8 +24,12 @@ class Scheme(Protocol):
     needs_hierarchy  whether it asks along a class hierarchy.
     needs_boxes  whether it chooses by the boxes of the objects.
 
-    A scheme may also have `gist`, its questions in a few plain words, and `caution`: what its
-    labels misrepresent, for the cards beside them.
+    A scheme may also have `gist`, its questions in a few plain words; `caution`, what its labels
+    misrepresent, for the data sheets beside them; `by_image`, whether the labels of an image depend
+    on this image alone (so that `mixed` may use it); and `largest`.
+
+    Schemes that inherit from this class have their fields checked: types and the limits of their
+    `registry.setting`.
     """
 
     name: ClassVar[str]
@@ -29,18 +37,20 @@ class Scheme(Protocol):
     source: ClassVar[str]
     amount: ClassVar[str | None]
 
-    @property
-    def needs_hierarchy(self) -> bool: ...
+    def __post_init__(self) -> None:
+        settle(self)
 
     @property
-    def needs_boxes(self) -> bool: ...
+    def needs_hierarchy(self) -> bool:
+        return False
+
+    @property
+    def needs_boxes(self) -> bool:
+        return False
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         """Put all questions to the crowd; a scheme sees the answers and nothing else."""
         ...
-
-
-MOST = 10**15  # of anything that is counted
 
 
 def largest(scheme: Scheme, images: int, classes: int) -> int:
@@ -49,11 +59,16 @@ def largest(scheme: Scheme, images: int, classes: int) -> int:
     1 for a share and the number of images for a count, unless the scheme says otherwise by a
     method of this name.
     """
-    own = getattr(scheme, "largest", None)
-    if own is not None:
-        return min(MOST, int(own(images, classes)))
+    if hasattr(scheme, "largest"):
+        return min(MOST, int(scheme.largest(images, classes)))
     assert scheme.amount is not None
     return 1 if isinstance(getattr(scheme, scheme.amount), float) else images
+
+
+def by_image(scheme: Scheme | type[Scheme]) -> bool:
+    """Whether the labels of an image depend on this image alone: so of schemes without an amount,
+    unless the scheme says otherwise by an attribute of this name."""
+    return bool(getattr(scheme, "by_image", scheme.amount is None))
 
 
 schemes: Registry[Scheme] = Registry("scheme", "simkit.annotate.schemes")

@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.asking.searching import LEAST_PRECISION
-from simkit.annotate.schemes.base import MOST, register
+from simkit.annotate.schemes.base import COUNT, MOST, Scheme, register
+from simkit.annotate.search import PRECISION
 from simkit.chance import Chance
-from simkit.registry import setting, settle
+from simkit.registry import setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
 
-STEEPEST = 10
-
 
 @register
 @dataclass(frozen=True)
-class Federated:
+class Federated(Scheme):
     """For each class two disjoint sets of images, with it and without it; the rest unknown.
 
     The class of rank r has up to per_class / r ** exponent images with it (one at least) and
@@ -47,34 +45,28 @@ class Federated:
         "machine of search=proposals finds hard examples as readily as easy ones, which real ones "
         "do not."
     )
-    needs_hierarchy: ClassVar[bool] = False
-    needs_boxes: ClassVar[bool] = False
 
     per_class: int = setting(
-        100, "present labels of the class with most; goals of others fall off", within=(1, MOST)
+        100,
+        "present labels of the class with most; goals of others fall off",
+        within=COUNT,
     )
-    # assumption: a tail like that of word frequencies
     exponent: float = setting(
-        1.0,
+        1.0,  # assumption: a tail like that of word frequencies
         "how fast the goals fall with the rank of the class; 0: all are equal",
-        within=(0, STEEPEST),
+        within=(0, 10),
     )
-    ratio: float = setting(
-        1.0, "absent labels for each present one that is sought", within=(0, 10**6)
-    )
+    ratio: float = setting(1.0, "absent labels for each present one that is sought", within=(0, 10**6))
     search: Literal["proposals", "random"] = setting(
-        "proposals", "look through a machine's candidates, or through images as they come"
+        "proposals",
+        "look through a machine's candidates, or through images as they come",
     )
-    # assumption: every second candidate of a good detector is right
     precision: float = setting(
-        0.5,
+        0.5,  # assumption: every second candidate of a good detector is right
         "share of the candidates that show the class (search=proposals)",
-        within=(LEAST_PRECISION, 1),
+        within=PRECISION,
     )
     keep_looks: bool = setting(False, "keep all answers that were paid for, not those sought alone")
-
-    def __post_init__(self) -> None:
-        settle(self)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         L = crowd.shape[1]
@@ -109,6 +101,5 @@ class Federated:
             with_it = [max(1, int(self.per_class / Decimal(r) ** power)) for r in range(1, L + 1)]
             without = [int((n * ratio).to_integral_value(ROUND_HALF_EVEN)) for n in with_it]
         # One more than there are images: a goal that cannot be met, for those above all of them.
-        kinds = (np.array([min(n, images + 1) for n in goals]) for goals in (with_it, without))
-        present, absent = kinds
-        return present, absent
+        goals = np.minimum([with_it, without], images + 1)
+        return goals[0], goals[1]

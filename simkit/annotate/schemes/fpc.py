@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from simkit.annotate.asking.searching import LEAST_PRECISION
-from simkit.annotate.schemes.base import MOST, register
+from simkit.annotate.schemes.base import COUNT, Scheme, register
+from simkit.annotate.search import PRECISION
 from simkit.chance import Chance
-from simkit.registry import setting, settle
+from simkit.registry import setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @register
 @dataclass(frozen=True)
-class FixedPerClass:
+class FixedPerClass(Scheme):
     """For each class `per_class` images that show it and as many that do not; the rest unknown.
 
     A class that fewer images show keeps all of them, and its absent labels stay at `per_class`.
@@ -42,27 +42,25 @@ class FixedPerClass:
         "machine of search=proposals finds hard examples as readily as easy ones, which real ones "
         "do not."
     )
-    needs_hierarchy: ClassVar[bool] = False
-    needs_boxes: ClassVar[bool] = False
 
-    # the paper: 20 to 2,000 on COCO, and 1,000 in the code's own example
-    per_class: int = setting(100, "present and absent labels for each class", within=(1, MOST))
+    per_class: int = setting(
+        100,  # the paper: 20 to 2,000 on COCO, and 1,000 in the code's own example
+        "present and absent labels for each class",
+        within=COUNT,
+    )
     search: Literal["proposals", "random"] = setting(
-        "proposals", "look through a machine's candidates, or through images as they come"
+        "proposals",
+        "look through a machine's candidates, or through images as they come",
     )
-    # assumption: every second candidate of a good detector is right
     precision: float = setting(
-        0.5,
+        0.5,  # assumption: every second candidate of a good detector is right
         "share of the candidates that show the class (search=proposals)",
-        within=(LEAST_PRECISION, 1),
+        within=PRECISION,
     )
-    # False: the paper's FPC
     keep_looks: bool = setting(
-        False, "keep all answers that were paid for, not per_class of each kind"
+        False,  # False: the paper's FPC
+        "keep all answers that were paid for, not per_class of each kind",
     )
-
-    def __post_init__(self) -> None:
-        settle(self)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         classes = np.arange(crowd.shape[1])

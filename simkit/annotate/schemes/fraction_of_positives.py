@@ -5,19 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.schemes.base import register
+from simkit.annotate.schemes.base import SHARE, Scheme, register
 from simkit.chance import Chance
-from simkit.registry import setting, settle
+from simkit.registry import setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
 
-MOST = 10**6  # absent labels for each present one
-
 
 @register
 @dataclass(frozen=True)
-class FractionOfPositives:
+class FractionOfPositives(Scheme):
     """Name a share of all that is present in the whole data set, and rule out absent classes.
 
     round(keep * P) of the P present (image, class) pairs, uniformly over the data set and not image
@@ -38,21 +36,17 @@ class FractionOfPositives:
         "Present labels are an even sample of what is there and absent ones of what is not, but "
         "how many there are of each is set: shares among the labels are not those among the images."
     )
-    needs_hierarchy: ClassVar[bool] = False
-    needs_boxes: ClassVar[bool] = False
 
-    # the papers: 0.05 to 0.9
     keep: float = setting(
-        0.1, "share of all present (image, class) pairs that is named", within=(0, 1)
+        0.1,  # the papers: 0.05 to 0.9
+        "share of all present (image, class) pairs that is named",
+        within=SHARE,
     )
     ratio: float | None = setting(
         None,
         "absent labels for each present one; none: 1 to 1.5, drawn by the seed",
-        within=(0, MOST),
+        within=(0, 10**6),
     )
-
-    def __post_init__(self) -> None:
-        settle(self)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         kept = crowd.name_share(self.keep, chance=chance.of("present"))

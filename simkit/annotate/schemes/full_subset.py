@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.schemes.base import register
+from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @register
 @dataclass(frozen=True)
-class FullSubset:
+class FullSubset(Scheme):
     """Label images completely, class by class in pages; the rest stay without any label.
 
     How many images is said by the setting `images` (a share or a number) or found for a budget.
@@ -31,8 +31,6 @@ class FullSubset:
         "The images that were asked about are known completely and the others, if any, not at all. "
         "They are an even sample; a rare class may be in none of them."
     )
-    needs_hierarchy: ClassVar[bool] = False
-    needs_boxes: ClassVar[bool] = False
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         crowd.sweep(crowd.images)

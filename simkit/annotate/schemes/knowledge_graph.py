@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simkit.annotate.schemes.base import register
+from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance
-from simkit.errors import BadInput
-from simkit.registry import setting, settle
+from simkit.registry import setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 @register
 @dataclass(frozen=True)
-class KnowledgeGraph:
+class KnowledgeGraph(Scheme):
     """Name one present class of the hierarchy, then ask about all branches beside its path.
 
     Its ancestors are present too, a "no" settles a whole branch, and what stands below the named
@@ -38,23 +37,12 @@ class KnowledgeGraph:
         "whole branches. Ancestors are those of the hierarchy, also where nobody would name them."
     )
     needs_hierarchy: ClassVar[bool] = True
-    needs_boxes: ClassVar[bool] = False
 
-    # the paper leaves open what becomes of classes beside the path
     mode: Literal["verify", "truth", "path-only"] = setting(
-        "verify",
+        "verify",  # the paper leaves open what becomes of classes beside the path
         "asked beside the path: siblings and top classes (verify), every class (truth) "
         "or nothing (path-only)",
     )
 
-    def __post_init__(self) -> None:
-        settle(self)
-
     def ask(self, crowd: Crowd, chance: Chance) -> None:
-        if crowd.hierarchy is None:
-            raise BadInput(
-                "knowledge-graph needs a class hierarchy, and none was given; make one with "
-                "`simkit hierarchy --classes names.txt`, and open the data under it with "
-                "hierarchy=hierarchy.json or the name of a shipped one"
-            )
         crowd.descend(crowd.images, chance=chance, mode=self.mode)

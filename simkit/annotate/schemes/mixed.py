@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.schemes.base import Scheme, make, register, schemes, spell
+from simkit.annotate.schemes.base import SHARE, Scheme, by_image, make, register, schemes, spell
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
@@ -14,12 +14,10 @@ from simkit.registry import setting, settle
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
 
-NESTED = ("rpa", "proposals")  # with an amount of their own, and yet decided image by image
-
 
 @register
 @dataclass(frozen=True)
-class Mixed:
+class Mixed(Scheme):
     """Label a share of the images completely, and the others by another scheme.
 
     Each image is among the complete ones with probability `share`, by a number of its own, so that
@@ -37,17 +35,19 @@ class Mixed:
         "Mahmood et al., NeurIPS 2022 (LOC), for several sources; this one: ours"
     )
     amount: ClassVar[str | None] = None
+    by_image: ClassVar[bool] = False
 
-    share: float = setting(0.2, "share of images labelled completely", within=(0, 1))
+    share: float = setting(0.2, "share of images labelled completely", within=SHARE)
     rest: str = setting(spell(SinglePositive()), "the scheme by which the others are labelled")
 
     def __post_init__(self) -> None:
         settle(self)
         rest = self._rest()
-        if rest.name == self.name or not (rest.amount is None or rest.name in NESTED):
+        if not by_image(rest):
+            possible = ", ".join(part.name for part in schemes if by_image(part))
             raise BadInput(
                 f"mixed: rest is {self.rest!r}; a scheme that decides image by image is expected, "
-                f"such as {', '.join(_possible())}"
+                f"such as {possible}"
             )
         object.__setattr__(self, "rest", spell(rest))
 
@@ -77,8 +77,3 @@ class Mixed:
 
     def _rest(self) -> Scheme:
         return make(self.rest)
-
-
-def _possible() -> list[str]:
-    parts = [part for part in schemes if part.amount is None or part.name in NESTED]
-    return [part.name for part in parts if part.name != Mixed.name]

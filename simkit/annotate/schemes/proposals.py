@@ -6,26 +6,24 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.asking.machine import Machine
-from simkit.annotate.schemes.base import register
+from simkit.annotate.proposer import Proposer
+from simkit.annotate.schemes.base import SHARE, Scheme, register
 from simkit.chance import Chance
-from simkit.registry import setting, settle
+from simkit.registry import setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
 
-MOST_EACH, STEEPEST = 10**6, 100
-
 
 @register
 @dataclass(frozen=True)
-class Proposals:
+class Proposals(Scheme):
     """A machine proposes classes for each image, and people verify every one of them.
 
     The number for an image is Poisson with mean `per_image`. Wrong candidates are classes that a
     present one may be taken for: its siblings in the hierarchy, or else a fixed set of classes
     drawn by the seed. With `skew` above 0 some classes, whatever their frequency, are hardly ever
-    proposed, so that frequent ones can stay nearly without labels. See `machine.Machine`.
+    proposed, so that frequent ones can stay nearly without labels. See `proposer.Proposer`.
 
     Example: simkit simulate --scheme proposals --per-image 7 --skew 2
     """
@@ -36,38 +34,39 @@ class Proposals:
     # OpenImages verifies so; no paper defines it as a simulator: the machine's make-up is ours.
     source: ClassVar[str] = "Kuznetsova et al., IJCV 2020 (OpenImages V4)"
     amount: ClassVar[str | None] = "per_image"
+    by_image: ClassVar[bool] = True
     caution: ClassVar[str] = (
         "People see what a machine proposed and nothing else: what it never proposes stays "
         "unknown, absent labels are of classes that look alike, and shares among the labels are "
         "those of the machine. With a `skew` some classes are hardly labelled at all."
     )
-    needs_hierarchy: ClassVar[bool] = False
-    needs_boxes: ClassVar[bool] = False
 
-    # OpenImages V6: 59.9 M image-level labels of 9.2 M images
-    per_image: float = setting(7.0, "candidates for an image, on average", within=(0, MOST_EACH))
-    # assumption
-    recall: float = setting(
-        0.8, "share of what is present that can be proposed at all (an assumption)", within=(0, 1)
+    per_image: float = setting(
+        7.0,  # OpenImages V6: 59.9 M image-level labels of 9.2 M images
+        "candidates for an image, on average",
+        within=(0, 10**6),
     )
-    # assumption: every second candidate of a good classifier is right
+    recall: float = setting(
+        0.8,  # assumption
+        "share of what is present that can be proposed at all (an assumption)",
+        within=SHARE,
+    )
     precision: float = setting(
-        0.5, "share of the candidates that show the class, where enough is there", within=(0, 1)
+        0.5,  # assumption: every second candidate of a good classifier is right
+        "share of the candidates that show the class, where enough is there",
+        within=SHARE,
     )
     skew: float = setting(
         0.0,
         "how unequally classes are proposed; 0: all alike, 2: some hardly ever",
-        within=(0, STEEPEST),
+        within=(0, 100),
     )
-
-    def __post_init__(self) -> None:
-        settle(self)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         crowd.expect(len(crowd.images) * min(self.per_image, crowd.shape[1]) * 0.9)
         settings = self.per_image, self.recall, self.precision, self.skew
-        machine = Machine(*settings, crowd.shape[1], chance)
-        for images, classes in crowd.propose(machine):
+        proposer = Proposer(*settings, crowd.shape[1], chance)
+        for images, classes in crowd.propose(proposer):
             crowd.verify(images, classes)
 
     def largest(self, images: int, classes: int) -> int:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.asking.searching import spread
-from simkit.annotate.schemes.base import register
+from simkit.annotate.sampling import spread
+from simkit.annotate.schemes.base import SHARE, Scheme, register
 from simkit.chance import Chance, threshold
-from simkit.registry import setting, settle
+from simkit.registry import setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -25,7 +25,7 @@ CHUNK = 1 << 18  # places worked on at a time; changes no result
 
 @register
 @dataclass(frozen=True)
-class RandomPerAnnotation:
+class RandomPerAnnotation(Scheme):
     """Verify each (image, class) with probability `keep`, independently; the rest unknown."""
 
     name: ClassVar[str] = "rpa"
@@ -33,20 +33,14 @@ class RandomPerAnnotation:
     gist: ClassVar[str] = "random classes of each image"
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1; its p is 1 - keep"
     amount: ClassVar[str | None] = "keep"
+    by_image: ClassVar[bool] = True
     caution: ClassVar[str] = (
         "Labels are an even sample of all (image, class) pairs: shares by class are those of the "
         "truth. Where classes are rare, most labels say absent, and some classes may have hardly a "
         "present one."
     )
-    needs_hierarchy: ClassVar[bool] = False
-    needs_boxes: ClassVar[bool] = False
 
-    keep: float = setting(
-        0.1, "share of all (image, class) pairs that are asked about", within=(0, 1)
-    )
-
-    def __post_init__(self) -> None:
-        settle(self)
+    keep: float = setting(0.1, "share of all (image, class) pairs that are asked about", within=SHARE)
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         N, L = crowd.shape

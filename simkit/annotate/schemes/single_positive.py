@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simkit.annotate.schemes.base import MOST, register
+from simkit.annotate.schemes.base import MOST, Scheme, register
 from simkit.chance import Chance
-from simkit.errors import BadInput
-from simkit.registry import setting, settle
+from simkit.registry import setting
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 @register
 @dataclass(frozen=True)
-class SinglePositive:
+class SinglePositive(Scheme):
     """Name classes that are in the image, by default one; nothing else is known.
 
     An image with nothing in it costs its question and stays without a label, and one with fewer
@@ -37,31 +36,23 @@ class SinglePositive:
         "`negatives` no label says absent, and what is unknown is not absent. With a `bias` large "
         "or central objects are named first."
     )
-    needs_hierarchy: ClassVar[bool] = False
 
     positives: int = setting(1, "present classes named in each image", within=(0, MOST))
     negatives: int = setting(0, "absent classes found in each image", within=(0, MOST))
     bias: Literal["none", "size", "centre"] = setting(
-        "none", "what is named first: anything, large objects or central ones (boxes)"
+        "none",
+        "what is named first: anything, large objects or central ones (boxes)",
     )
     keep_looks: bool = setting(
-        False, "keep all answers that were paid for, the present ones met too"
+        False,
+        "keep all answers that were paid for, the present ones met too",
     )
-
-    def __post_init__(self) -> None:
-        settle(self)
 
     @property
     def needs_boxes(self) -> bool:
         return self.bias != "none"
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
-        if self.needs_boxes and crowd.boxes is None:
-            raise BadInput(
-                f"single-positive with bias={self.bias} needs the boxes of the objects, and none "
-                "were given; open a data set that has them, such as scenes or coco:FILE, and pass "
-                "boxes=data.boxes[split]"
-            )
         named = None
         if self.positives:
             most = min(self.positives, crowd.shape[1])

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simkit.annotate.people.fitting import Fitted, measured, simulate_votes
-from simkit.annotate.people.votes import WORDS, Votes, agreement
+from simkit.annotate.dawid_skene import Fitted
 from simkit.annotate.prices import Prices, cost
+from simkit.annotate.votes import WORDS, Votes, agreement, measured, simulate_votes
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
@@ -167,7 +167,7 @@ def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:
     Parameters
     ----------
     fitted
-        What `simkit.annotate.people.fitting.fit` finds in the votes.
+        What `simkit.annotate.dawid_skene.fit` finds in the votes.
     seed
         Of the votes that are simulated from it.
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from markdown_it import MarkdownIt
 
+from simkit.annotate.annotators import Habits
 from simkit.annotate.cards.subject import Subject
-from simkit.annotate.habits import Habits
 from simkit.annotate.prices import cost
 from simkit.annotate.simulate import simulate
 from simkit.data.terms import Terms

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from simkit.annotate import schemes
+from simkit.annotate.annotators import Habits
 from simkit.annotate.budget import amount_for
-from simkit.annotate.habits import Habits
 from simkit.annotate.prices import cost, presets
 from simkit.annotate.schemes.base import largest as largest_amount
 from simkit.annotate.simulate import replay, simulate

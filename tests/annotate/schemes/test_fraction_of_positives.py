@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simkit.annotate.asking import ruling_out
+from simkit.annotate import sampling
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.fixture(params=["permuted", "drawn"], autouse=True)
 def route(request, monkeypatch) -> None:
     if request.param == "drawn":
-        monkeypatch.setattr(ruling_out, "PERMUTED", 0)
+        monkeypatch.setattr(sampling, "PERMUTED", 0)
 
 
 @pytest.mark.parametrize("keep", [0.0, 0.05, 0.3, 0.501, 1.0])
@@ -89,15 +89,12 @@ def test_pairs_are_uniform_over_the_data_set():
 @pytest.mark.parametrize(
     "spec,message",
     [
-        ("keep=1.1", "fraction-of-positives: keep is 1.1; "),
-        (
-            "ratio=-1",
-            "fraction-of-positives: ratio is -1.0; a number from 0 to 1,000,000 is expected",
-        ),
-        ("ratio=some", "fraction-of-positives: ratio is 'some'; a number is expected"),
+        ("keep=1.1", "fraction-of-positives: keep is 1.1"),
+        ("ratio=-1", "fraction-of-positives: ratio is -1.0"),
+        ("ratio=some", "fraction-of-positives: ratio is 'some'"),
     ],
 )
 def test_settings_that_cannot_be(spec, message):
     with pytest.raises(BadInput) as error:
         simulate(TRUTH, f"fraction-of-positives({spec})")
-    assert str(error.value).startswith(message)
+    assert message in str(error.value)

@@ -29,13 +29,8 @@ def test_each_present_class_is_named_equally_often(diamond):
 
 
 def test_without_a_hierarchy(truth):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="questions down a class hierarchy need one"):
         simulate(truth, "knowledge-graph")
-    assert str(error.value) == (
-        "knowledge-graph needs a class hierarchy, and none was given; make one with "
-        "`simkit hierarchy --classes names.txt`, and open the data under it with "
-        "hierarchy=hierarchy.json or the name of a shipped one"
-    )
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

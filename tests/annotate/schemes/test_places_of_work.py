@@ -13,7 +13,7 @@ import pytest
 
 import simkit.annotate
 from simkit.annotate import schemes
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import simulate
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth

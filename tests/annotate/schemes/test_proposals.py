@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from simkit.annotate.habits import Habits
+from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import simulate
 from tests.annotate.conftest import random_truth
 

@@ -117,12 +117,8 @@ def test_large_and_central_objects_are_named_first():
 
 
 def test_without_boxes(truth):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="naming by size needs boxes of the objects"):
         simulate(truth, "single-positive(bias=size)")
-    assert str(error.value) == (
-        "single-positive with bias=size needs the boxes of the objects, and none were given; open "
-        "a data set that has them, such as scenes or coco:FILE, and pass boxes=data.boxes[split]"
-    )
 
 
 def test_boxes_are_part_of_the_history(truth):
@@ -147,5 +143,6 @@ def test_boxes_are_part_of_the_history(truth):
 
 @pytest.mark.parametrize("setting", ["positives", "negatives"])
 def test_numbers_that_cannot_be(truth, setting):
-    with pytest.raises(BadInput, match=f"single-positive: {setting} is -1; "):
+    with pytest.raises(BadInput) as error:
         simulate(truth, f"single-positive({setting}=-1)")
+    assert f"single-positive: {setting} is -1" in str(error.value)

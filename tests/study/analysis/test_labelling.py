@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import simkit
-from simkit.annotate.people.fitting import fit, simulate_votes
-from simkit.annotate.people.votes import YES, Votes, agreement
+from simkit.annotate.dawid_skene import fit
 from simkit.annotate.prices import prices
+from simkit.annotate.votes import YES, Votes, agreement, simulate_votes
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from simkit.annotate.people.fitting import fit
-from simkit.annotate.people.votes import YES, Votes
+from simkit.annotate.dawid_skene import fit
 from simkit.annotate.prices import prices
+from simkit.annotate.votes import YES, Votes
 from simkit.data.dataset import Boxes
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.partial import PartialLabels

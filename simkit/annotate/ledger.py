@@ -1,4 +1,4 @@
-"""What people said and what they were asked, written down as it happens."""
+"""The ledger: what people answered and what they were asked, written down as it happens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.asking.answers import lookup
+from simkit.annotate.sampling import lookup
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.partial import ABSENT, PRESENT
@@ -22,6 +22,15 @@ BLOCK = 1 << 23
 
 class TooManyAnswers(BadInput):
     """More answers than can be written down."""
+
+
+def check_room(answers: float) -> None:
+    """Raise TooManyAnswers when so many answers cannot be written down."""
+    if answers > LIMIT:
+        raise TooManyAnswers(
+            f"this would write down about {answers:.2g} answers, and {LIMIT:,} are the limit; "
+            "ask about fewer images (the setting images) or choose a smaller amount"
+        )
 
 
 class Ledger:
@@ -46,12 +55,7 @@ class Ledger:
 
     def expect(self, answers: float) -> None:
         """Raise TooManyAnswers when this many answers more would not fit."""
-        total = self._written + answers
-        if total > LIMIT:
-            raise TooManyAnswers(
-                f"this would write down about {total:.2g} answers, and {LIMIT:,} are the limit; "
-                "ask about fewer images (the setting images) or choose a smaller amount"
-            )
+        check_room(self._written + answers)
 
     def record(
         self, images: NDArray[np.int64], classes: NDArray[np.integer], yes: NDArray[np.bool_] | bool

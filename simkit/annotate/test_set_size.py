@@ -1,4 +1,4 @@
-"""How many images a validation or test set needs for mAP to be known so well, and their price."""
+"""How many images a validation or test set needs for a precision of mAP, and their price."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
-from simkit.errors import BadInput
+from simkit.errors import BadInput, whole_number
 from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
 
@@ -59,11 +59,32 @@ def evaluation_set(
 ) -> EvaluationSet:
     """The smallest set on which the mAP of one model is known to +- `precision` points.
 
-    about       the share of images that show each class, (L,), or a truth that tells it.
-    level       AP that is expected, from 0 to 1, one for all classes or (L,); 0.5 varies most.
-    confidence  how often the interval holds the mAP of the population.
-    workers     people per question; None: as many as the price list says.
+    Parameters
+    ----------
+    precision : float
+        Half the width of the interval, in points of mAP, above 0 and below 100.
+    about : (L,) array or Truth
+        The share of images that show each class, or a truth that tells it.
+    prices : Prices or str
+        A price list, its name or file.
+    level : float or (L,) array
+        The AP that is expected, above 0 and below 1, of all classes or of each; 0.5 varies most.
+    confidence : float
+        How often the interval holds the mAP of the population, above 0 and below 1.
+    workers : int, optional
+        People per question; by default as many as the price list says.
 
+    Returns
+    -------
+    EvaluationSet
+
+    Raises
+    ------
+    BadInput
+        For numbers out of range, and where more than MOST_IMAGES would be needed.
+
+    Notes
+    -----
     A class that n images show has an AP of variance AP (1 - AP) / n (Boyd, Eng and Page, ECML PKDD
     2013, the binomial interval). Here n is random, Poisson of mean N times the class's share; a
     class is part of mAP where n > 0 (one of a mean below 1 is not), and classes are independent:
@@ -85,17 +106,27 @@ def evaluation_set(
 
     The set is swept: each class of each image is a question. Where a rare class joins in, the error
     grows with the images for a while; the size found is such that a stricter aim never needs fewer.
-    Raises BadInput for numbers that are none, and where more than MOST_IMAGES would be needed.
     """
     shares = shares_of(about)
-    levels = _levels(level, len(shares))
-    _check(precision, confidence, workers)
+    L = len(shares)
+    levels = _numbers(level)
+    if levels.shape not in ((), (L,)) or not ((levels > 0) & (levels < 1)).all():
+        raise BadInput(
+            f"level is {level!r}; an AP above 0 and below 1 is expected, one or one for each of "
+            f"the {L} classes"
+        )
+    levels = np.broadcast_to(levels, (L,))
+    for name, value, most in (("precision", precision, 100), ("confidence", confidence, 1)):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < most:
+            raise BadInput(f"{name} is {value!r}; a number above 0 and below {most} is expected")
+    if workers is not None and whole_number(workers, "workers") < 1:
+        raise BadInput(f"workers is {workers}; a whole number from 1 on is expected")
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     images = _smallest(shares, levels, z, precision / 100)
     half_width, bias = (100 * part for part in error(images, shares, levels, z))
     expected = images * shares
-    listed = prices if isinstance(prices, Prices) else price_list(prices)
-    bill = cost(_swept(images, len(shares), workers), listed.once_set_up())
+    histogram = np.bincount([L], [images]).astype(np.int64)
+    swept = Effort({"sweep": histogram}, np.zeros(L, np.int64), workers)
     return EvaluationSet(
         images=images,
         precision=float(precision),
@@ -103,14 +134,8 @@ def evaluation_set(
         bias=bias,
         rare=tuple(np.flatnonzero(expected < ONE).tolist()),
         unseen=float(np.exp(-expected).sum()),
-        cost=bill,
+        cost=cost(swept, price_list(prices).once_set_up()),
     )
-
-
-def _swept(images: int, classes: int, workers: int | None) -> Effort:
-    histogram = np.zeros(classes + 1, np.int64)
-    histogram[classes] = images
-    return Effort({"sweep": histogram}, np.zeros(classes, np.int64), workers)
 
 
 def _smallest(
@@ -181,17 +206,17 @@ def _moments(expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArra
 def shares_of(about: Truth | Any) -> NDArray[np.float64]:
     """(L,) how many of the images show each class; of those where it is known. Raises BadInput
     for numbers that are no shares, and where all are 0."""
+    shares = _numbers(about)
     if isinstance(about, Truth):
-        shares = about.counts / np.maximum(_known(about), 1)
-    else:
-        shares = _numbers(about)
-    if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1)).all():
+        N, L = about.shape
+        reference = about.known
+        known = N if reference is None else np.bincount(reference.indices, minlength=L)
+        shares = about.counts / np.maximum(known, 1)
+    if shares.ndim != 1 or not ((shares >= 0) & (shares <= 1)).all() or not shares.any():
         raise BadInput(
             "the shares of images that show a class must be one number from 0 to 1 for each "
-            "class; give them in one row, or the truth itself"
+            "class, not all of them 0; give them in one row, or the truth itself"
         )
-    if not shares.any():
-        raise BadInput("no image shows any of the classes; leave such classes out")
     return shares
 
 
@@ -201,30 +226,3 @@ def _numbers(values: Any) -> NDArray[np.float64]:
         return np.asarray(values, np.float64)
     except (ValueError, TypeError):
         return np.full(1, np.nan)
-
-
-def _known(truth: Truth) -> NDArray[np.int64]:
-    """(L,) of how many images it is known whether they show each class."""
-    if truth.known is None:
-        return np.full(truth.shape[1], truth.shape[0])
-    return np.bincount(truth.known.indices, minlength=truth.shape[1])
-
-
-def _levels(level: Any, classes: int) -> NDArray[np.float64]:
-    levels = _numbers(level)
-    if levels.shape not in ((), (classes,)) or not ((levels > 0) & (levels < 1)).all():
-        raise BadInput(
-            f"level is {level!r}; an AP above 0 and below 1 is expected, one or one for each of "
-            f"the {classes} classes"
-        )
-    return np.broadcast_to(levels, (classes,))
-
-
-def _check(precision: float, confidence: float, workers: int | None) -> None:
-    for name, value, most in (("precision", precision, 100), ("confidence", confidence, 1)):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not 0 < value < most:
-            what = "a number of points" if name == "precision" else "a share"
-            raise BadInput(f"{name} is {value!r}; {what} above 0 and below {most} is expected")
-    if workers is not None and (type(workers) is not int or workers < 1):
-        raise BadInput(f"workers is {workers!r}; a whole number from 1 on is expected")

@@ -1,4 +1,4 @@
-"""A machine that proposes classes for images; people then verify its candidates.
+"""A proposer: a machine that proposes classes for images; people then verify its candidates.
 
 It stands on the crowd's side because it needs the truth to be good at its work; nothing it does is
 billed. OpenImages V4 (Kuznetsova et al., IJCV 2020) had people verify the candidates
@@ -16,22 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.asking.alike import confusable
-from simkit.annotate.asking.answers import entries_of, row_blocks
-from simkit.annotate.asking.ruling_out import in_images
-from simkit.annotate.asking.searching import spread
+from simkit.annotate.annotators import Limits, under
+from simkit.annotate.sampling import among, ask_images, entries_of, row_blocks, spread
 from simkit.chance import Chance, below, threshold
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import sealed
 
+CONFUSABLE = 5  # classes that each class may be taken for
 CHUNK = 1 << 20  # candidates or present labels worked on at a time; changes no result
 _ROWS = 20  # bits: images worked on at a time are fewer than 2**20
 _ALL = 1 << 64
 
+Entries = tuple[NDArray[np.int64], NDArray[np.integer]]
+
 
 @dataclass(frozen=True, eq=False)
-class Machine:
-    """What it proposes for an image.
+class Proposer:
+    """What a machine proposes for an image.
 
     The number of candidates is Poisson with mean `per_image`, at most all classes. Each is meant to
     be right with probability `precision`: then it is a class that is there, out of those that the
@@ -61,19 +62,16 @@ class Machine:
         recalled = _limits([share * threshold(self.recall) >> 64 for share in shares])
         limits = _limits(shares)
         alike = confusable(hierarchy, L, self.chance.of("alike"))
-        for start, stop in row_blocks(present, self._piece()):
-            own = images[start:stop]
+        for start, stop in row_blocks(present, max(1, int(CHUNK / max(2.0, self.per_image)))):
+            block = images[start:stop]
             entries = entries_of(present, start, stop)
-            count = np.searchsorted(table, self.chance.of("count")(own), side="right")
-            right = self._right(own, entries, self._meant(own, count), recalled)
-            found = np.bincount(right[0], minlength=len(own))
-            parts = [right, *self._wrong(own, entries, count - found, limits, alike)]
+            count = np.searchsorted(table, self.chance.of("count")(block), side="right")
+            right = self._right(block, entries, self._meant(block, count), recalled)
+            lacking = count - np.bincount(right[0], minlength=len(block))
+            parts = [right, *self._wrong(block, entries, lacking, limits, alike)]
             rows, classes = (np.concatenate(column) for column in zip(*parts, strict=True))
             keys = np.sort(rows * L + classes)
-            yield own[keys // L], keys % L
-
-    def _piece(self) -> int:
-        return max(1, int(CHUNK / max(2.0, self.per_image)))
+            yield block[keys // L], keys % L
 
     def _meant(self, images: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
         """(b,) how many candidates are meant to be right, candidate by candidate."""
@@ -107,7 +105,7 @@ class Machine:
         present = np.append(entries[0] * L + entries[1], -1)
         some = wanted[entries[0]] > 0
         keys = (entries[0][some, None] * L + alike[entries[1][some]]).ravel()
-        keys = keys[~_among(keys, present)]
+        keys = keys[~among(keys, present)]
         keys.sort()
         keys = keys[np.append(True, keys[1:] != keys[:-1])[: len(keys)]]
         rows, classes = keys // L, keys % L
@@ -119,19 +117,18 @@ class Machine:
         row_of = np.flatnonzero(lacking)
 
         def unfit(which: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-            own = np.searchsorted(images, which)
-            places = own * L + others
-            fit = ~_among(places, present) & ~_among(places, closed)
+            places = np.searchsorted(images, which) * L + others
+            fit = ~among(places, present) & ~among(places, closed)
             return ~(fit & self._noticed(which, others, limits))
 
         order = self.chance.of("others").permutation(L)
-        for which, others, no in in_images(unfit, order, images[row_of], lacking[row_of]):
+        for which, others, no in ask_images(unfit, order, images[row_of], lacking[row_of]):
             yield np.searchsorted(images, which[~no]), others[~no]
 
     def _noticed(
         self, images: NDArray[np.int64], classes: NDArray[np.integer], limits: Limits
     ) -> NDArray[np.bool_]:
-        return _under(self.chance.of("noticed")(images, classes), *limits, classes)
+        return under(self.chance.of("noticed")(images, classes), limits, classes)
 
     def _first(
         self,
@@ -155,29 +152,10 @@ class Machine:
         return rows[kept], classes[kept]
 
 
-Entries = tuple[NDArray[np.int64], NDArray[np.integer]]
-Limits = tuple[NDArray[np.uint64], NDArray[np.bool_]]
-
-
 def _limits(shares: list[int]) -> Limits:
     """From shares of 2**64: the last number that counts, and whether any does."""
     last = np.array([max(share - 1, 0) for share in shares], np.uint64)
     return last, np.array([share > 0 for share in shares])
-
-
-def _under(
-    numbers: NDArray[np.uint64],
-    last: NDArray[np.uint64],
-    some: NDArray[np.bool_],
-    classes: NDArray[np.integer],
-) -> NDArray[np.bool_]:
-    """Which numbers fall under the share of their class."""
-    return (numbers <= last[classes]) & some[classes]
-
-
-def _among(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which keys are in `known`, sorted but for a last -1."""
-    return known[np.searchsorted(known[:-1], keys)] == keys
 
 
 @lru_cache(maxsize=8)
@@ -208,3 +186,34 @@ def poisson_table(mean: float, most: int) -> NDArray[np.uint64]:
             if out[-1] >= _ALL - 2 and j > mean:
                 break
     return sealed(np.array(out, np.uint64))
+
+
+@lru_cache(maxsize=4)
+def confusable(hierarchy: Hierarchy | None, L: int, chance: Chance) -> NDArray[np.int64]:
+    """(L, CONFUSABLE) classes that each class may be taken for: siblings first, then any others
+    that are neither above nor below it, both in a keyed order; where they do not suffice the class
+    itself fills the row."""
+    order = chance.permutation(L)
+    ranks = np.arange(min(L, 4 * CONFUSABLE))
+    others = order.at(ranks, np.arange(L)[:, None])
+    out = np.repeat(np.arange(L)[:, None], CONFUSABLE, axis=1)
+    for c in range(L):
+        line, siblings = {c}, set[int]()
+        if hierarchy is not None:
+            above = hierarchy.above
+            line = set(np.flatnonzero(above[c] | above[:, c]).tolist())
+            children = [hierarchy.children[parent] for parent in hierarchy.parents[c]]
+            siblings = set().union(*(children or [hierarchy.roots.tolist()])) - line
+        near = np.array(sorted(siblings), np.int64)
+        near = near[np.argsort(chance(near, c), kind="stable")] if len(near) > 1 else near
+        chosen = _first_free(near.tolist(), others[c].tolist(), line)
+        if len(chosen) < CONFUSABLE and len(ranks) < L:
+            chosen = _first_free(near.tolist(), order.at(np.arange(L), c).tolist(), line)
+        out[c, : len(chosen)] = chosen
+    return sealed(out)
+
+
+def _first_free(near: list[int], others: list[int], line: set[int]) -> list[int]:
+    """Up to CONFUSABLE different ones, those of `others` that are not in `line`."""
+    free = [other for other in others if other not in line]
+    return list(dict.fromkeys([*near, *free]))[:CONFUSABLE]

@@ -1,13 +1,16 @@
 """People who err: rates, votes, and errors that belong to places."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from simkit.annotate.habits import Habits
-from simkit.chance import Chance
+from simkit.annotate.annotators import Habits, limits, tilted, under
+from simkit.chance import Chance, threshold
 from simkit.errors import BadInput
 from tests.reference.annotation import says_yes
 from tests.reference.people import vote as slow_vote
@@ -85,38 +88,34 @@ def test_errors_are_nested_in_the_rate_and_do_not_depend_on_order():
 @pytest.mark.parametrize(
     "settings,message",
     [
-        ({"miss": 1.5}, "habits: miss is 1.5; a share from 0 to 1 is expected"),
-        ({"miss": float("nan")}, "habits: miss is nan; a number is expected"),
-        ({"miss": "much"}, "habits: miss is 'much'; a number is expected"),
-        (
-            {"false_alarm": (0.1, -0.2)},
-            "habits: false_alarm is -0.2; a share from 0 to 1 is expected",
-        ),
-        ({"false_alarm": (0.1, None)}, "habits: false_alarm is None; a number is expected"),
-        ({"miss": None}, "habits: miss is None; a number is expected"),
-        ({"workers": "a"}, "habits: workers is 'a'; a whole number is expected"),
-        ({"workers": float("nan")}, "habits: workers is nan; a whole number is expected"),
-        ({"workers": 0}, "habits: workers is 0; a whole number from 1 on is expected"),
-        ({"workers": 1.5}, "habits: workers is 1.5; a whole number is expected"),
-        ({"vote": "chief"}, "habits: vote is 'chief'; it must be one of majority, union"),
+        ({"miss": 1.5}, "habits: miss is 1.5"),
+        ({"miss": float("nan")}, "habits: miss is nan"),
+        ({"miss": "much"}, "habits: miss is 'much'"),
+        ({"false_alarm": (0.1, -0.2)}, "habits: false_alarm is -0.2"),
+        ({"false_alarm": (0.1, None)}, "habits: false_alarm is None"),
+        ({"miss": None}, "habits: miss is None"),
+        ({"workers": "a"}, "habits: workers is 'a'"),
+        ({"workers": float("nan")}, "habits: workers is nan"),
+        ({"workers": 0}, "habits: workers is 0"),
+        ({"workers": 1.5}, "habits: workers is 1.5"),
+        ({"vote": "chief"}, "habits: vote is 'chief'"),
     ],
 )
 def test_habits_that_cannot_be(settings, message):
     with pytest.raises(BadInput) as error:
         Habits(**settings)
-    assert str(error.value) == message
+    assert message in str(error.value)
 
 
 def test_rates_must_fit_the_classes():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="habits: miss has 2 shares for 3 classes"):
         Habits(miss=(0.1, 0.2)).check(3)
-    assert str(error.value) == "habits: miss has 2 shares for 3 classes; give one for each class"
     Habits(miss=(0.1, 0.2, 0.3)).check(3)
 
 
 def test_habits_read_back():
     habits = Habits((0.1, 0.2), 0.3, workers=5, vote="union")
-    assert Habits.from_json(habits.to_json()) == habits
+    assert Habits(**habits.to_json()) == habits
 
 
 def test_numbers_of_numpy_are_plain_numbers():
@@ -208,28 +207,22 @@ def test_how_many_must_say_yes(settings, needed):
 @pytest.mark.parametrize(
     "settings,message",
     [
-        ({"quorum": 0}, "habits: quorum is 0; a whole number from 1 on is expected"),
-        (
-            {"quorum": 3, "workers": 2},
-            "habits: quorum is 3 of 2 workers; give at least as many workers",
-        ),
-        ({"unsure_yes": 2}, "habits: unsure_yes is 2.0; a share from 0 to 1 is expected"),
-        ({"roster": "day"}, "habits: roster is 'day'; it must be one of question, image"),
-        ({"classes": "cat"}, "habits: classes is 'cat'; a list of class names is expected"),
-        (
-            {"classes": ("cat", "cat")},
-            "habits: class 'cat' is named twice; give each class once",
-        ),
+        ({"quorum": 0}, "habits: quorum is 0"),
+        ({"quorum": 3, "workers": 2}, "habits: quorum is 3 of 2 workers"),
+        ({"unsure_yes": 2}, "habits: unsure_yes is 2.0"),
+        ({"roster": "day"}, "habits: roster is 'day'"),
+        ({"classes": "cat"}, "habits: classes is 'cat'"),
+        ({"classes": ("cat", "cat")}, "habits: class 'cat' is named twice"),
         (
             {"classes": ("cat", "dog"), "miss": (0.1,)},
-            "habits: miss has 1 shares for 2 named classes; give one for each",
+            "habits: miss has 1 shares for 2 classes",
         ),
     ],
 )
 def test_later_fields_that_cannot_be(settings, message):
     with pytest.raises(BadInput) as error:
         Habits(**settings)
-    assert str(error.value) == message
+    assert message in str(error.value)
 
 
 def test_named_rates_are_taken_by_name():
@@ -238,11 +231,8 @@ def test_named_rates_are_taken_by_name():
     assert there == Habits((0.3, 0.2, 0.1), 0.2, unsure_absent=(0.5, 0.25, 0.0))
     assert habits.for_classes(("hen",)) == Habits(0.2, 0.2, unsure_absent=0.25)
     assert Habits(0.1).for_classes(("hen",)) == Habits(0.1)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="habits: the rates are of 2 classes by name"):
         habits.check(2)
-    assert str(error.value) == (
-        "habits: the rates are of 2 classes by name; take habits.for_classes(truth.classes)"
-    )
 
 
 def test_all_fields_are_written_and_read(tmp_path):
@@ -251,7 +241,7 @@ def test_all_fields_are_written_and_read(tmp_path):
         unsure_absent=(0.2, 0.3), unsure_yes=0.4, roster="image", classes=("cat", "dog"), **POOL
     )  # fmt: skip
     assert set(habits.to_json()) == {f.name for f in fields(Habits)}
-    assert Habits.from_json(json.loads(json.dumps(habits.to_json()))) == habits
+    assert Habits(**json.loads(json.dumps(habits.to_json()))) == habits
     file = tmp_path / "habits.json"
     for content in (habits.to_json(), {"habits": habits.to_json(), "fit": {"votes": 3}}):
         file.write_text(json.dumps(content))
@@ -259,20 +249,127 @@ def test_all_fields_are_written_and_read(tmp_path):
     assert set(Habits(0.1).to_json()) == {"miss", "false_alarm", "workers", "vote"}
 
 
-@pytest.mark.parametrize(
-    "text,message",
-    [
-        ('{"miss": 3}', "{}: habits: miss is 3.0; a share from 0 to 1 is expected"),
-        (
-            "[1]",
-            "{} cannot be read as habits ('list' object has no attribute 'get'); make it with "
-            "`simkit habits`",
-        ),
-    ],
-)
-def test_files_that_cannot_be_read(tmp_path, text, message):
+@pytest.mark.parametrize("text,named", [('{"miss": 3}', "habits: miss is 3.0"), ("[1]", "list")])
+def test_files_that_cannot_be_read(tmp_path, text, named):
     file = tmp_path / "habits.json"
     file.write_text(text)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=f"{file} cannot be read as habits .*{named}.*simkit habits"):
         Habits.load(file)
-    assert str(error.value) == message.format(file)
+
+
+EDGES = np.array([0, 1, 2**63 - 1, 2**63, 2**63 + 1, 2**64 - 2, 2**64 - 1], np.uint64)
+
+
+@given(st.floats(0, 1), st.lists(st.integers(0, 2**64 - 1), max_size=5))
+def test_numbers_under_a_share_are_those_under_its_threshold(share, more):
+    numbers = np.concatenate([EDGES, np.array(more, np.uint64)])
+    near = [n for n in range(threshold(share) - 2, threshold(share) + 2) if 0 <= n < 2**64]
+    numbers = np.concatenate([numbers, np.array(near, np.uint64)])
+    expected = [int(n) < threshold(share) for n in numbers]
+    classes = np.zeros(len(numbers), np.int64)
+    assert under(numbers, limits(share), classes).tolist() == expected
+    assert under(numbers, limits((share, 1 - share)), classes).tolist() == expected
+
+
+@given(st.floats(0, 1), st.floats(0, 1000))
+def test_odds_are_multiplied(share, times):
+    exact = Fraction(share)
+    if share < 1:
+        odds = Fraction(times) * exact / (1 - exact)
+        exact = odds / (1 + odds)
+    assert abs(float(tilted(share, times)) - float(exact)) < 1e-12
+
+
+def test_two_times_the_odds_of_a_fifth_is_a_third():
+    assert float(tilted(0.2, 2.0)) == 1 / 3
+    assert np.asarray(tilted((0.0, 0.2, 1.0), 2.0)).tolist() == [0.0, 1 / 3, 1.0]
+    assert tilted(1.0, 0.0) == 1 and tilted(0.3, 0.0) == 0
+
+
+def test_who_ever_errs():
+    assert not Habits().ever_imagine and Habits().perfect
+    assert not Habits((0.0, 0.1)).perfect and not Habits((0.0, 0.1)).ever_imagine
+    assert Habits(false_alarm=0.1).ever_imagine
+    doubt = {"unsure_present": 0.1, "unsure_absent": 0.1}
+    assert not Habits(unsure_present=0.1).perfect and not Habits(unsure_present=0.1).ever_imagine
+    assert Habits(unsure_present=0.1, unsure_yes=1).perfect
+    assert Habits(**doubt, unsure_yes=1).ever_imagine
+    assert not Habits(**doubt, unsure_yes=0).ever_imagine
+
+
+def test_doubt_is_shared_by_all_and_as_frequent_as_stated():
+    # Who is unsure always says yes to absent and no to present classes: all err, or nobody does.
+    images, classes = np.repeat(np.arange(20_000), 2), np.tile([0, 1], 20_000)
+    for present, yes, expected in ((True, 0, (0.3, 0.3)), (False, 1, (0.1, 0.6))):
+        habits = Habits(unsure_present=0.3, unsure_absent=(0.1, 0.6), unsure_yes=yes, workers=3)
+        for vote in ("majority", "union"):
+            said = replace(habits, vote=vote).answers(
+                images, classes, np.full(40_000, present), chance=CHANCE
+            )
+            wrong = (said != present).reshape(-1, 2).mean(0)
+            assert np.abs(wrong - expected).max() < 4.5 * np.sqrt(0.25 / 20_000)
+
+
+def rosters_of(work: tuple[int, ...], seats: int, images: int = 40_000) -> np.ndarray:
+    """(n, seats) who answers each question, told by the only person who never misses."""
+    present, rows = np.ones(images, bool), np.arange(images)
+    settings = {"miss": 0.5, "workers": seats, "work_by_person": work, "vote": "union"}
+    answered = []
+    for person in range(len(work)):
+        odds = tuple(0.0 if other == person else 1e290 for other in range(len(work)))
+        habits = Habits(**settings, miss_by_person=odds)
+        answered.append(habits.answers(rows, rows * 0, present, chance=CHANCE))
+    met = np.stack(answered, 1)
+    assert (met.sum(1) == seats).all()  # different people
+    return np.nonzero(met)[1].reshape(images, seats)
+
+
+def test_nobody_sits_on_two_seats_and_work_is_kept():
+    work = np.array([4, 1, 1, 2, 3, 1])
+    rosters = rosters_of(tuple(work.tolist()), 3)
+    sat = np.bincount(rosters.ravel(), minlength=6) / 40_000
+    expected = 3 * work / work.sum()  # the first person does a third: he is always there
+    assert sat[0] == 1
+    assert np.abs(sat - expected).max() < 4.5 * np.sqrt(0.25 / 40_000)
+
+
+def test_all_sorts_of_people_meet():
+    rosters = rosters_of((1,) * 6, 2)
+    met = np.bincount(rosters[:, 0] * 6 + rosters[:, 1], minlength=36).reshape(6, 6)
+    pairs = met[np.triu_indices(6, 1)] / 40_000
+    # 64 orders: each of the 15 pairs meets, though not all equally often.
+    assert (pairs > 1 / 45).all() and (pairs < 3 / 15).all()
+
+
+def test_everybody_answers_where_there_are_as_many_seats():
+    rosters = rosters_of((2,) * 4, 4, 500)
+    assert (rosters == np.arange(4)).all()
+
+
+@pytest.mark.parametrize(
+    "settings,message",
+    [
+        (
+            {"miss_by_person": (1, 2), "false_alarm_by_person": (1,)},
+            "habits: the pool has odds of a miss",
+        ),
+        ({"miss_by_person": (1, -2)}, "habits: miss_by_person is -2.0"),
+        ({"false_alarm_by_person": (1, float("inf"))}, "habits: false_alarm_by_person is inf"),
+        ({"work_by_person": (1, 0)}, "habits: work_by_person is 0"),
+        ({"work_by_person": (2**31, 1)}, "habits: work_by_person is 2147483648"),
+        (
+            {"miss_by_person": (1, 2), "workers": 3},
+            "habits: with 3 workers nobody can do more",
+        ),
+        (
+            {"work_by_person": (5, 1, 1), "workers": 2},
+            "habits: with 2 workers nobody can do more than 1/2 of the",
+        ),
+        ({"miss_by_person": 2}, "habits: miss_by_person is 2"),
+        ({"work_by_person": ()}, "habits: the pool has odds of a miss"),
+    ],
+)
+def test_pools_that_cannot_be(settings, message):
+    with pytest.raises(BadInput) as error:
+        Habits(**settings)
+    assert message in str(error.value)

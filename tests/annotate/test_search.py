@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.annotate.asking import searching
-from simkit.annotate.asking.searching import groups, spread
+from simkit.annotate import search
+from simkit.annotate.annotators import Habits
 from simkit.annotate.crowd import Crowd
-from simkit.annotate.habits import Habits
+from simkit.annotate.sampling import spread
+from simkit.annotate.search import groups
 from simkit.chance import Chance
 from simkit.history import History
 from simkit.labels.truth import Truth
@@ -81,7 +82,7 @@ def test_search_among_fewer_images_and_with_errors(case, truth):
 @pytest.mark.parametrize("case", CASES[::4], ids=str)
 def test_groups_of_any_size_give_the_same(case, truth, monkeypatch):
     whole = fast(truth, **case)[0]
-    monkeypatch.setattr(searching, "GROUP", 1)
+    monkeypatch.setattr(search, "GROUP", 1)
     assert fast(truth, **case)[0] == whole
 
 
@@ -149,7 +150,7 @@ def test_looks_have_the_expected_number():
 def test_spread_and_groups():
     owner, nth = spread(np.array([2, 0, 3]))
     assert owner.tolist() == [0, 0, 2, 2, 2] and nth.tolist() == [0, 1, 0, 1, 2]
-    slices = list(groups(np.array([searching.GROUP, 1, 1, 1]), 2))
+    slices = list(groups(np.array([search.GROUP, 1, 1, 1]), 2))
     assert slices == [slice(0, 1), slice(1, 3), slice(3, 4)]
 
 
@@ -162,3 +163,28 @@ def test_larger_searches_contain_smaller_ones():
             notes, _ = fast(truth, present=k, absent=k, **rest)
             assert last.items() <= notes.answers.items()
             last = notes.answers
+
+
+@pytest.mark.parametrize("precision", [None, 0.4])
+@pytest.mark.parametrize("keep_looks", [False, True])
+def test_goals_for_each_class_are_those_of_single_searches(truth, precision, keep_looks):
+    present, absent = np.arange(12) % 5, np.arange(12)[::-1] * 3
+
+    def searched(classes, *goals):
+        crowd = Crowd(truth, chance=ERRORS, images=np.arange(0, 300, 2))
+        settings = {"precision": precision, "keep_looks": keep_looks}
+        wanted = dict(zip(("present", "absent"), goals, strict=True))
+        return crowd.search(classes, chance=CHANCE, **settings, **wanted), crowd.labels(
+            History("test")
+        )
+
+    found, together = searched(np.arange(12), present, absent)
+    codes, dropped, asked = together.codes.toarray(), 0, np.zeros(300, bool)
+    for c in range(12):
+        single, alone = searched(np.array([c]), present[c], absent[c])
+        assert found[c] == single[0]
+        assert np.array_equal(codes[:, c], alone.codes.toarray()[:, c])
+        dropped += sum(alone.effort.dropped.values())
+        asked |= alone.asked
+    assert sum(together.effort.dropped.values()) == dropped
+    assert np.array_equal(together.asked, asked)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.annotate.asking import ledger as module
-from simkit.annotate.asking.ledger import Ledger
+from simkit.annotate import ledger as module
+from simkit.annotate.ledger import Ledger
 from simkit.errors import BadInput
 
 
@@ -67,12 +67,10 @@ def test_more_answers_than_fit_are_refused(monkeypatch):
     ledger = Ledger(100, 100)
     ledger.record(np.arange(100), np.arange(100), True)
     ledger.expect(900)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(
+        BadInput, match=r"this would write down about 1e\+04 answers, and 1,000 are"
+    ):
         ledger.expect(10_000)
-    assert str(error.value) == (
-        "this would write down about 1e+04 answers, and 1,000 are the limit; "
-        "ask about fewer images (the setting images) or choose a smaller amount"
-    )
 
 
 def test_verified_pairs_are_billed_and_the_affirmed_ones_kept_or_dropped():

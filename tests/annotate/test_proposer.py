@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import poisson
 
-from simkit.annotate.asking import machine as module
-from simkit.annotate.asking import ruling_out
-from simkit.annotate.asking.alike import confusable
-from simkit.annotate.asking.machine import Machine, noticed, poisson_table
+from simkit.annotate import proposer as module
+from simkit.annotate import sampling
+from simkit.annotate.proposer import CONFUSABLE, Proposer, confusable, noticed, poisson_table
 from simkit.chance import Chance, threshold
 from simkit.labels.truth import Truth
 from tests.annotate.conftest import random_truth
@@ -18,7 +17,7 @@ from tests.reference.annotation import proposed
 CHANCE = Chance.seeded(8).of("machine")
 
 
-def pairs_of(machine: Machine, present, images, hierarchy=None) -> set[tuple[int, int]]:
+def pairs_of(machine: Proposer, present, images, hierarchy=None) -> set[tuple[int, int]]:
     pieces = list(machine.propose(present, images, hierarchy))
     pairs = [pair for rows, cs in pieces for pair in zip(rows.tolist(), cs.tolist(), strict=True)]
     assert len(pairs) == len(set(pairs)) and pairs == sorted(pairs)
@@ -34,11 +33,11 @@ def test_proposals_equal_those_worked_out_by_hand(
     per_image, recall, precision, skew, chunk, closed, diamond, monkeypatch
 ):
     monkeypatch.setattr(module, "CHUNK", chunk)
-    monkeypatch.setattr(ruling_out, "CHUNK", chunk)
+    monkeypatch.setattr(sampling, "CHUNK", chunk)
     flat = random_truth(N=60, L=14)
     for truth, hierarchy in ((flat, None), (closed.select(np.arange(60)), diamond)):
         L, images = truth.shape[1], np.arange(0, 60, 2)
-        machine = Machine(per_image, recall, precision, skew, L, CHANCE)
+        machine = Proposer(per_image, recall, precision, skew, L, CHANCE)
         table = poisson_table(per_image, L)
         alike = confusable(hierarchy, L, CHANCE.of("alike")).tolist()
         shares = noticed(skew, L, CHANCE.of("weights"))
@@ -57,7 +56,7 @@ def test_proposals_equal_those_worked_out_by_hand(
 
 def test_numbers_of_candidates_have_the_poisson_mean_and_spread():
     truth = random_truth(N=6000, L=60, share=0.05)
-    pairs = pairs_of(Machine(7.0, 0.8, 0.5, 0.0, 60, CHANCE), truth.present, np.arange(6000))
+    pairs = pairs_of(Proposer(7.0, 0.8, 0.5, 0.0, 60, CHANCE), truth.present, np.arange(6000))
     counts = np.bincount([n for n, _ in pairs], minlength=6000)
     assert abs(counts.mean() - 7) < 4.5 * np.sqrt(7 / 6000)
     # The variance of a sample variance of Poisson numbers is (mean + 2 mean^2) / n.
@@ -69,12 +68,12 @@ def test_recall_and_precision_are_met():
     rng = np.random.default_rng(3)
     present = np.argsort(rng.random((4000, 60)), 1) < 20
     truth = Truth.of(present)
-    pairs = np.array(sorted(pairs_of(Machine(5.0, 1.0, 0.3, 0.0, 60, CHANCE), truth.present,
+    pairs = np.array(sorted(pairs_of(Proposer(5.0, 1.0, 0.3, 0.0, 60, CHANCE), truth.present,
                                      np.arange(4000))))  # fmt: skip
     right = present[pairs[:, 0], pairs[:, 1]]
     assert abs(right.mean() - 0.3) < 4.5 * np.sqrt(0.3 * 0.7 / len(right))
     # With as many candidates as there are classes the machine names all it notices: 70 % of them.
-    all_of_them = Machine(400.0, 0.7, 1.0, 0.0, 60, CHANCE)
+    all_of_them = Proposer(400.0, 0.7, 1.0, 0.0, 60, CHANCE)
     pairs = np.array(sorted(pairs_of(all_of_them, truth.present, np.arange(4000))))
     right = present[pairs[:, 0], pairs[:, 1]].sum()
     assert abs(right / present.sum() - 0.7) < 4.5 * np.sqrt(0.7 * 0.3 / present.sum())
@@ -99,3 +98,25 @@ def test_tables_are_nested_in_the_mean():
     shared = min(len(small), len(large))
     assert (small[:shared] >= large[:shared]).all()
     assert len(poisson_table(5000.0, 40)) == 40
+
+
+CHANCE = Chance.seeded(8).of("alike")
+
+
+def test_wrong_candidates_are_siblings_of_what_is_there(diamond):
+    alike = confusable(diamond, 9, CHANCE)
+    names = diamond.classes
+    near = {names[c] for c in alike[names.index("cat")]}
+    # Children of pet: pet dog, cat, robot; then others that are neither above nor below.
+    assert {"pet dog", "robot"} <= near and "cat" not in near and not {"pet", "thing"} & near
+    first_two = {names[c] for c in alike[names.index("cat")][:2]}
+    assert first_two == {"pet dog", "robot"}
+    assert alike.shape == (9, CONFUSABLE)
+
+
+def test_without_a_hierarchy_any_others_are_alike():
+    alike = confusable(None, 30, CHANCE)
+    assert all(len({c, *row}) == CONFUSABLE + 1 for c, row in enumerate(alike.tolist()))
+    one = confusable(None, 1, CHANCE)
+    assert one.tolist() == [[0] * CONFUSABLE]
+    assert [sorted(set(row)) for row in confusable(None, 2, CHANCE).tolist()] == [[0, 1], [0, 1]]

@@ -1,0 +1,367 @@
+"""The annotator model: how people err, how many answer, and how their answers are counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.files import readable
+from simkit.registry import setting, settle
+
+Share = float | tuple[float, ...]  # of all classes or of each
+Limits = tuple[NDArray[np.uint64], NDArray[np.bool_]]
+
+BY_CLASS = ("miss", "false_alarm", "unsure_present", "unsure_absent")
+BY_PERSON = {"miss_by_person": 1.0, "false_alarm_by_person": 1.0, "work_by_person": 1}
+ORDERS = 64  # orders in which a pool is lined up; each question uses one of them
+_ALWAYS = ("miss", "false_alarm", "workers", "vote")
+_SHARE, _COUNT, _ODDS = (0, 1), (1, (1 << 31) - 1), (0, 1e300)
+
+
+@dataclass(frozen=True)
+class Habits:
+    """People who answer; the default never errs.
+
+    A person's error belongs to (image, class, person): asked again, the person says the same, and
+    compared schemes meet the same errors. With `workers` None one answer is given to each question
+    (the rates are then those of that answer) and the price list says how many people it took.
+
+    Class and person join by their odds: somebody with 2 times the ordinary odds and a class of
+    which 20 % are missed (odds 1/4) give odds of 1/2, a miss in a third of the cases. Of a share of
+    the questions nobody is sure; `unsure_yes` then stands for the class's rate: all err together.
+    """
+
+    miss: Share = setting(
+        0.0, "share of present classes overlooked; one for all or one per class", within=_SHARE
+    )
+    false_alarm: Share = setting(
+        0.0, "share of absent classes reported; one for all or one per class", within=_SHARE
+    )
+    workers: int | None = setting(None, "people who answer each question", within=_COUNT)
+    vote: Literal["majority", "union"] = setting(
+        "majority", "yes by more than half of the people, or by any of them (union)"
+    )
+    quorum: int | None = setting(None, "yes by at least so many people, whatever vote says", within=_COUNT)
+    unsure_present: Share = setting(
+        0.0, "share of present classes of which nobody is sure; all or per class", within=_SHARE
+    )
+    unsure_absent: Share = setting(
+        0.0, "share of absent classes of which nobody is sure; all or per class", within=_SHARE
+    )
+    unsure_yes: float = setting(0.5, "how often a person says yes where nobody is sure", within=_SHARE)
+    miss_by_person: tuple[float, ...] | None = setting(
+        None, "a pool: each person's odds of a miss, as multiples of the ordinary", within=_ODDS
+    )
+    false_alarm_by_person: tuple[float, ...] | None = setting(
+        None, "a pool: each person's odds of a false alarm, as multiples", within=_ODDS
+    )
+    work_by_person: tuple[int, ...] | None = setting(
+        None, "a pool: how often each person answers, beside the others", within=_COUNT
+    )
+    roster: Literal["question", "image"] = setting(
+        "question", "whether a pool's people are drawn for each question or each image"
+    )
+    classes: tuple[str, ...] | None = setting(
+        None, "names of the classes the rates per class are of"
+    )
+
+    def __post_init__(self) -> None:
+        settle(self, "habits")
+        if self.quorum is not None and self.quorum > (self.workers or 1):
+            raise BadInput(
+                f"habits: quorum is {self.quorum} of {self.workers or 1} workers; "
+                "give at least as many workers"
+            )
+        self._complete_pool()
+        if self.classes is not None:
+            twice = [name for at, name in enumerate(self.classes) if name in self.classes[:at]]
+            if twice:
+                raise BadInput(f"habits: class {twice[0]!r} is named twice; give each class once")
+            self._check_lengths(len(self.classes))
+
+    def _complete_pool(self) -> None:
+        """A pool is complete or is not there: what is left out of it is alike for everybody."""
+        stated = [len(v) for v in (getattr(self, name) for name in BY_PERSON) if v is not None]
+        if not stated:
+            return
+        for name, alike in BY_PERSON.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, (alike,) * stated[0])
+        assert self.work_by_person is not None
+        seats, work = self.workers or 1, self.work_by_person
+        if len({*stated}) > 1 or not work:
+            raise BadInput(
+                f"habits: the pool has odds of a miss, odds of a false alarm or work of {stated} "
+                "people; give one of each per person"
+            )
+        if seats * max(work) > sum(work) or sum(work) >= 1 << 31:
+            raise BadInput(
+                f"habits: with {seats} workers nobody can do more than 1/{seats} of the work, and "
+                f"one of {len(work)} people does {max(work)} of {sum(work)}; give fewer workers, "
+                "more people or other shares of work (below 2**31 together)"
+            )
+
+    def _check_lengths(self, L: int) -> None:
+        for name in BY_CLASS:
+            share = getattr(self, name)
+            if isinstance(share, tuple) and len(share) != L:
+                raise BadInput(
+                    f"habits: {name} has {len(share)} shares for {L} classes; give one for each"
+                )
+
+    def check(self, classes: int) -> None:
+        """Raise BadInput unless rates given by class fit this number of classes."""
+        if self.classes is not None:
+            raise BadInput(
+                f"habits: the rates are of {len(self.classes)} classes by name; "
+                "take habits.for_classes(truth.classes)"
+            )
+        self._check_lengths(classes)
+
+    @property
+    def ever_imagine(self) -> bool:
+        """Whether anybody ever says yes to an absent class."""
+        unsure = self.unsure_yes > 0 and np.any(self.unsure_absent)
+        return bool(unsure or np.any(self.false_alarm))
+
+    @property
+    def perfect(self) -> bool:
+        """Whether every answer agrees with the truth."""
+        unsure = self.unsure_yes < 1 and np.any(self.unsure_present)
+        return not (self.ever_imagine or unsure or np.any(self.miss))
+
+    @property
+    def people(self) -> int | None:
+        """How many people are in the pool; None: there is no pool, only `workers` alike."""
+        return None if self.miss_by_person is None else len(self.miss_by_person)
+
+    @property
+    def needed(self) -> int:
+        """How many of the people must say yes; of an even number, half are not enough."""
+        if self.quorum is not None:
+            return self.quorum
+        return 1 if self.vote == "union" else (self.workers or 1) // 2 + 1
+
+    def for_classes(self, names: Sequence[str]) -> Habits:
+        """These habits for other classes, in their order: rates by class go with the name.
+
+        A class that is not among `classes` gets the mean over those that are; where none is, the
+        mean stands for all. Without rates by name these habits as they are.
+        """
+        if self.classes is None:
+            return self
+        rates: dict[str, Any] = {}
+        for key in BY_CLASS:
+            share = getattr(self, key)
+            if isinstance(share, tuple):
+                by_name = dict(zip(self.classes, share, strict=True))
+                mean = sum(share) / len(share) if share else 0.0
+                several = tuple(by_name.get(name, mean) for name in names)
+                rates[key] = several if any(name in by_name for name in names) else mean
+        return replace(self, classes=None, **rates)
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def answers(
+        self,
+        images: NDArray[np.integer],
+        classes: NDArray[np.integer],
+        present: NDArray[np.bool_],
+        *,
+        chance: Chance,
+    ) -> NDArray[np.bool_]:
+        """(n,) what the people say together about n places, given what is `present` there."""
+        if self.perfect:
+            return present
+        seats = self.workers or 1
+        question = _Question(
+            images, classes, present, self._unsure(images, classes, present, chance)
+        )
+        rosters = None
+        if self.people is not None:
+            keyed = chance.of("roster")
+            keys = keyed(images) if self.roster == "image" else keyed(images, classes)
+            rosters = self._rosters(seats, keys)
+        yes = np.zeros(len(present), np.int32)
+        for seat in range(seats):
+            if rosters is None:
+                yes += self._says(seat, question, chance)
+            else:
+                yes += self._say(rosters[:, seat], question, chance)
+        return yes >= self.needed
+
+    def votes(
+        self,
+        images: NDArray[np.integer],
+        classes: NDArray[np.integer],
+        present: NDArray[np.bool_],
+        *,
+        who: NDArray[np.integer],
+        chance: Chance,
+    ) -> NDArray[np.bool_]:
+        """(n,) what person `who[i]` alone says about place i."""
+        unsure = self._unsure(images, classes, present, chance)
+        return self._say(who, _Question(images, classes, present, unsure), chance)
+
+    def _unsure(
+        self,
+        images: NDArray[np.integer],
+        classes: NDArray[np.integer],
+        present: NDArray[np.bool_],
+        chance: Chance,
+    ) -> NDArray[np.bool_] | None:
+        """(n,) of which questions everybody is unsure; None: of none."""
+        if not np.any(self.unsure_present) and not np.any(self.unsure_absent):
+            return None
+        numbers = chance.of("unsure")(images, classes)
+        there = under(numbers, limits(self.unsure_present), classes)
+        return np.where(present, there, under(numbers, limits(self.unsure_absent), classes))
+
+    def _says(self, person: int, question: _Question, chance: Chance) -> NDArray[np.bool_]:
+        """(n,) what one person says: one number by place for each answer, compared as integers."""
+        miss, imagine = 1.0, 1.0
+        if self.miss_by_person is not None and self.false_alarm_by_person is not None:
+            miss, imagine = self.miss_by_person[person], self.false_alarm_by_person[person]
+        numbers = chance.of("person", person)(question.images, question.classes)
+
+        def errs(share: Share, times: float) -> NDArray[np.bool_]:
+            return under(numbers, limits(tilted(share, times)), question.classes)
+
+        missed, imagined = errs(self.miss, miss), errs(self.false_alarm, imagine)
+        if question.unsure is not None:
+            missed = np.where(question.unsure, errs(1 - self.unsure_yes, miss), missed)
+            imagined = np.where(question.unsure, errs(self.unsure_yes, imagine), imagined)
+        return np.where(question.present, ~missed, imagined)
+
+    def _say(
+        self, who: NDArray[np.integer], question: _Question, chance: Chance
+    ) -> NDArray[np.bool_]:
+        """(n,) what person `who[i]` says to question i, whoever else is asked."""
+        # Few bits make the sort a radix sort.
+        small = who.astype(np.min_scalar_type(int(who.max(initial=0))))
+        order = np.argsort(small, kind="stable")
+        people, starts = np.unique(who[order], return_index=True)
+        out = np.empty(len(who), bool)
+        for person, places in zip(people, np.split(order, starts[1:]), strict=False):
+            out[places] = self._says(int(person), question.at(places), chance)
+        return out
+
+    # -- the pool ---------------------------------------------------------------------------------
+
+    def _rosters(self, seats: int, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """(n, seats) different people for each of n questions, one number for each question.
+
+        Systematic sampling (Madow, Annals of Mathematical Statistics 1949): the people stand in a
+        line, each as long as his work, and marks at equal distances pick them. A person is picked
+        with a probability proportional to his work, and nobody twice while nobody does more than
+        1 / seats of it. One of 64 keyed orders is used, so that all sorts of people meet.
+        """
+        orders, ends = self._lines
+        total = int(ends[0, -1])
+        which = (keys & np.uint64(ORDERS - 1)).astype(np.int64)
+        # High bits decide where the first mark stands; the low ones have chosen the order.
+        first = ((keys >> np.uint64(32)) * np.uint64(total)) >> np.uint64(32)
+        marks = first.astype(np.int64)[:, None] + total * np.arange(seats)
+        out = np.empty((len(keys), seats), np.int64)
+        for order in range(ORDERS):
+            asked = np.flatnonzero(which == order)
+            place = np.searchsorted(seats * ends[order], marks[asked], side="right")
+            out[asked] = orders[order][place]
+        return out
+
+    @cached_property
+    def _lines(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(64, P) the people in each order, and where each of them ends."""
+        work = np.array(self.work_by_person, np.int64)
+        keyed = Chance.seeded(0).of("pool").permutation(len(work))
+        orders = np.stack([keyed.at(np.arange(len(work)), order) for order in range(ORDERS)])
+        return orders, np.cumsum(work[orders], axis=1)
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values. Fields that came later stand there where they are not at their default.
+
+        So the records and keys of people who are described by four fields stay what they were.
+        """
+        plain = {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name in _ALWAYS or getattr(self, f.name) != f.default
+        }
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in plain.items()}
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Habits:
+        """Read habits from a JSON file: the fields of `to_json`, alone or under `habits`.
+
+        Raises BadInput.
+        """
+        file = readable(path, "habits (JSON)")
+        try:
+            values = json.loads(file.read_text(encoding="utf-8"))
+            return Habits(**values.get("habits", values))
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise BadInput(
+                f"{file} cannot be read as habits ({error}); make it with `simkit habits`"
+            ) from None
+
+
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """(n,) images, classes and whether they are present; of which everybody is unsure (None: of
+    none)."""
+
+    images: NDArray[np.integer]
+    classes: NDArray[np.integer]
+    present: NDArray[np.bool_]
+    unsure: NDArray[np.bool_] | None
+
+    def at(self, places: NDArray[np.int64]) -> _Question:
+        unsure = None if self.unsure is None else self.unsure[places]
+        return _Question(self.images[places], self.classes[places], self.present[places], unsure)
+
+
+def tilted(share: Any, times: Any) -> Any:
+    """The share whose odds are `times` those of `share`: times * s / (1 - s + times * s).
+
+    Sums, products and one division, which all machines round alike; 0 and 1 stay what they are.
+    """
+    if isinstance(times, float) and times == 1:
+        return share
+    s, by = np.broadcast_arrays(np.asarray(share, np.float64), times)
+    odds = by * s
+    whole = (1 - s) + odds
+    return np.divide(odds, whole, out=np.array(s), where=whole > 0)
+
+
+def limits(share: Share | NDArray[np.float64]) -> Limits:
+    """The last number of 64 bits that counts for each share, and whether any does.
+
+    The limit of `chance.threshold`, one lower: 2**64 itself does not fit.
+    """
+    scaled = np.rint(np.atleast_1d(np.asarray(share, np.float64)) * 2.0**64)
+    some, whole = scaled >= 1, scaled >= 2.0**64
+    last = np.where(some & ~whole, scaled, 1.0).astype(np.uint64) - np.uint64(1)
+    last[whole] = np.iinfo(np.uint64).max
+    return last, some
+
+
+def under(
+    numbers: NDArray[np.uint64], limits: Limits, classes: NDArray[np.integer]
+) -> NDArray[np.bool_]:
+    """Which numbers fall under the limit of all classes or of their own; integers alone are
+    compared."""
+    last, some = limits
+    if len(last) == 1:
+        return (numbers <= last[0]) & some[0]
+    return (numbers <= last[classes]) & some[classes]

@@ -1,0 +1,327 @@
+"""Looking up and drawing entries of sparse label matrices, by numbers that belong to places.
+
+Matrices are CSR arrays of images x classes; row i is about `images[i]`. All draws nest: more of
+them add to fewer. Sizes of pieces of work change no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from simkit.chance import Chance, Permutation
+from simkit.data.dataset import Boxes
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+
+SCRATCH = 1 << 23  # places spread out at a time
+CHUNK = 1 << 20  # entries or questions worked on at a time
+HEAVIEST = (1 << 16) - 1  # weight of the heaviest class of an image
+# Fewer pairs than this stand in one keyed permutation, more are drawn and those met again ignored.
+# The two give different labels, so this is part of the schemes: it depends on sizes alone.
+PERMUTED = (1 << 32) - 1
+_PARTS = 16  # of a square pixel
+_NEAR = 1 << 32  # weight of an object in the centre
+
+Ints = NDArray[np.int64]
+Answered = tuple[Ints, Ints, NDArray[np.bool_]]  # images, classes and yes or no, (n,) each
+Answers = Callable[[Ints, Ints], NDArray[np.bool_]]
+
+
+# -- entries ------------------------------------------------------------------------------------
+
+
+def entries_of(matrix: csr_array, start: int, stop: int) -> tuple[Ints, NDArray[np.integer]]:
+    """Rows, counted from `start`, and columns of all entries in rows start..stop."""
+    pointers = matrix.indptr[start : stop + 1]
+    rows = np.repeat(np.arange(stop - start), np.diff(pointers))
+    return rows, matrix.indices[pointers[0] : pointers[-1]]
+
+
+def row_blocks(matrix: csr_array, limit: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows that cover the matrix, each of at most `limit` entries or one row."""
+    start, N = 0, matrix.shape[0]
+    while start < N:
+        last = np.searchsorted(matrix.indptr, matrix.indptr[start] + limit, side="right") - 1
+        stop = int(min(max(last, start + 1), N, start + limit))
+        yield start, stop
+        start = stop
+
+
+def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> NDArray[np.bool_]:
+    """(n,) whether `matrix` (N, L) has an entry at each of n places.
+
+    A block of rows is spread out at a time, and only what was set is cleared again: the work grows
+    with the entries and places, not with N x L.
+    """
+    out = np.empty(len(rows), bool)
+    if len(rows) > 1 and (rows[1:] < rows[:-1]).any():
+        order = np.argsort(rows, kind="stable")
+        out[order] = lookup(matrix, rows[order], columns[order])
+        return out
+    if not len(rows):
+        return out
+    N, L = matrix.shape
+    step = max(1, min(int(rows[-1] - rows[0]) + 1, SCRATCH // L))
+    scratch = np.zeros(step * L, bool)
+    firsts = np.arange(rows[0], rows[-1] + 1, step)
+    edges = np.searchsorted(rows, np.append(firsts, N))
+    for block in np.flatnonzero(np.diff(edges)):
+        first, part = firsts[block], slice(edges[block], edges[block + 1])
+        entry_rows, entry_columns = entries_of(matrix, first, min(first + step, N))
+        entries = entry_rows * L + entry_columns
+        scratch[entries] = True
+        places = rows[part] * L
+        places += columns[part] - first * L
+        out[part] = scratch[places]
+        scratch[entries] = False
+    return out
+
+
+def spread(counts: Ints) -> tuple[Ints, Ints]:
+    """For `counts` things of each of g owners: the owner of each thing, and its number there."""
+    owner = np.repeat(np.arange(len(counts)), counts)
+    nth = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return owner, nth
+
+
+def among(keys: Ints, others: Ints) -> NDArray[np.bool_]:
+    """Which keys are among `others`, sorted but for a last -1."""
+    return others[np.searchsorted(others[:-1], keys)] == keys
+
+
+# -- present classes ----------------------------------------------------------------------------
+
+
+def draw_present(matrix: csr_array, images: Ints, *, most: int, chance: Chance) -> Ints:
+    """(n, most) up to `most` different entries of each row, in a random order; -1: none left.
+
+    The j-th is drawn from those not drawn before (Fisher and Yates), with one number for (image,
+    j).
+    """
+    pool = matrix.indices.copy() if most > 1 else matrix.indices
+    out = np.full((len(images), most), -1, np.int64)
+    counts = np.diff(matrix.indptr)
+    for j in range(most):
+        some = np.flatnonzero(counts > j)
+        numbers = chance(images[some], j) >> np.uint64(32)
+        left = (counts[some] - j).astype(np.uint64)
+        first = matrix.indptr[some] + j
+        drawn = first + ((numbers * left) >> np.uint64(32)).astype(np.int64)
+        out[some, j] = pool[drawn]
+        if j < most - 1:
+            pool[drawn] = pool[first]
+    return out
+
+
+def boxes_by_class(
+    boxes: Boxes, by: str, shape: tuple[int, int], hierarchy: Hierarchy | None
+) -> csr_array:
+    """(N, L) int64, above 0 where a class has boxes: its objects' area or nearness, added up.
+
+    by: "size" or "centre". Under a hierarchy the boxes of a class are its ancestors' as well. All
+    sums are of whole numbers. Raises BadInput where the boxes do not fit or image sizes lack.
+
+    Source: Arroyo, Perona & Cole, "Understanding Label Bias in Single Positive Multi-Label
+    Learning", ICLR 2023 Tiny Papers. As in the published code a class weighs the sum over its
+    objects of their areas, or of the inverse distances of their centres from the centre of the
+    image. We take the boxes' areas where that code has the masks', and a distance below one pixel
+    for one pixel (there an object exactly in the centre is as good as always named).
+    """
+    N, L = shape
+    corners, sizes = boxes.corners.astype(np.float64), boxes.sizes
+    for what, places, most in (("image", boxes.images, N), ("class", boxes.classes, L)):
+        strange = places[(places < 0) | (places >= most)]
+        if len(strange):
+            raise BadInput(
+                f"a box is about {what} {strange[0]}, and the labels have {N} images and {L} "
+                "classes; give the boxes of the same split"
+            )
+    if not np.isfinite(corners).all():
+        raise BadInput("a box has a corner that is no number; leave this box out")
+    if by == "size":
+        sides = np.clip(corners[:, 2:] - corners[:, :2], 0, 1 << 20)
+        values = np.rint(sides[:, 0] * sides[:, 1] * _PARTS)
+    elif sizes is None or len(sizes) != N or not (np.asarray(sizes) > 0).all():
+        raise BadInput(
+            "bias=centre needs a width and height above 0 of each image; give "
+            "Boxes(..., sizes=...) of the same split or choose bias=size"
+        )
+    else:
+        across = (corners[:, :2] + corners[:, 2:] - sizes[boxes.images]) / 2
+        far = np.sqrt(across[:, 0] * across[:, 0] + across[:, 1] * across[:, 1])
+        values = np.rint(_NEAR / np.maximum(far, 1.0))
+    whole = np.maximum(values.astype(np.int64), 1)
+    sums = csr_array((whole, (boxes.images, boxes.classes)), shape=(N, L))
+    if hierarchy is not None:
+        sums = csr_array(sums @ csr_array(hierarchy.above.astype(np.int64)))
+    sums.sum_duplicates()
+    sums.sort_indices()
+    return sums
+
+
+def draw_weighted(
+    matrix: csr_array, images: Ints, values: csr_array, *, most: int, chance: Chance
+) -> Ints:
+    """(n, most) up to `most` different entries of each row by weight, in order; -1: none left.
+
+    values (N, L) int64, of all images. The j-th is drawn from those not drawn before, with one
+    number for (image, j).
+    """
+    out = np.full((len(images), most), -1, np.int64)
+    for start, stop in row_blocks(matrix, CHUNK):
+        left = _weights(matrix, images, values, start, stop)
+        pointers = matrix.indptr[start : stop + 1] - matrix.indptr[start]
+        columns = matrix.indices[matrix.indptr[start] : matrix.indptr[stop]]
+        for j in range(most):
+            ends = np.concatenate([[0], np.cumsum(left)])
+            some = np.flatnonzero(ends[pointers[1:]] > ends[pointers[:-1]])
+            first = ends[pointers[some]]
+            numbers = chance(images[start + some], j)
+            ahead = scaled(numbers, ends[pointers[some + 1]] - first)
+            drawn = np.searchsorted(ends, first + ahead, side="right") - 1
+            out[start + some, j] = columns[drawn]
+            left[drawn] = 0
+    return out
+
+
+def scaled(numbers: NDArray[np.uint64], sizes: NDArray[np.integer] | int) -> Ints:
+    """number * size >> 64: uniform whole numbers below `sizes` (up to 2**62) from 64-bit ones."""
+    half = np.uint64(32)
+    low = np.uint64(0xFFFFFFFF)
+    wide = np.asarray(sizes).astype(np.uint64)
+    high, rest = wide >> half, wide & low
+    top, bottom = numbers >> half, numbers & low
+    middle = top * rest
+    across = bottom * high + (middle & low) + (bottom * rest >> half)
+    return (top * high + (middle >> half) + (across >> half)).astype(np.int64)
+
+
+def _weights(matrix: csr_array, images: Ints, values: csr_array, start: int, stop: int) -> Ints:
+    """Weights, 1 .. HEAVIEST, of the entries of rows start..stop.
+
+    A class without a box weighs as much as the (lower) median of the others in its image.
+    """
+    L = matrix.shape[1]
+    rows, columns = entries_of(matrix, start, stop)
+    if not len(rows):
+        return np.zeros(0, np.int64)
+    sums = csr_array(values[images[start:stop]])
+    sum_rows, sum_columns = entries_of(sums, 0, stop - start)
+    places = np.append(sum_rows * L + sum_columns, -1)
+    keys = rows * L + columns
+    place = np.searchsorted(places[:-1], keys)
+    boxed = places[place] == keys
+    value = np.where(boxed, np.append(sums.data, 0)[place], 0)
+    largest = np.zeros(stop - start, np.int64)
+    np.maximum.at(largest, rows, value)
+    weights = np.maximum(value * HEAVIEST // np.maximum(largest[rows], 1), 1)
+    ordered = np.lexsort((weights, ~boxed, rows))  # in each row the boxed ones first
+    many = np.bincount(rows[boxed], minlength=stop - start)
+    first = matrix.indptr[start:stop] - matrix.indptr[start]
+    middle = np.minimum(first + np.maximum(many - 1, 0) // 2, len(rows) - 1)
+    median = np.where(many > 0, weights[ordered[middle]], 1)
+    return np.where(boxed, weights, median[rows])
+
+
+def draw_pairs(
+    matrix: csr_array, images: Ints, count: int, chance: Chance
+) -> Iterator[tuple[Ints, NDArray[np.integer]]]:
+    """Rows and columns of the `count` entries of `matrix` with the smallest keyed numbers."""
+    if not count:
+        return
+    numbers = np.empty(matrix.nnz, np.uint64)
+    for start, stop in row_blocks(matrix, CHUNK):
+        rows, columns = entries_of(matrix, start, stop)
+        part = slice(matrix.indptr[start], matrix.indptr[stop])
+        numbers[part] = chance(images[start + rows], columns)
+    last = np.partition(numbers, count - 1)[count - 1]
+    ties = count - int(np.count_nonzero(numbers < last))  # the first of the equal ones
+    for start, stop in row_blocks(matrix, CHUNK):
+        rows, columns = entries_of(matrix, start, stop)
+        block = numbers[matrix.indptr[start] : matrix.indptr[stop]]
+        equal = block == last
+        kept = (block < last) | (equal & (np.cumsum(equal) <= ties))
+        ties -= min(ties, int(equal.sum()))
+        yield start + rows[kept], columns[kept]
+
+
+# -- absent classes -----------------------------------------------------------------------------
+# What is met on the way is looked up in blocks and cut where the goal is reached, so that the
+# questions are exactly those of a person who asks one after the other.
+
+
+def ask_images(
+    answers: Answers,
+    order: Permutation,
+    images: Ints,
+    wanted: Ints,
+    named: Ints | None = None,
+) -> Iterator[Answered]:
+    """Piece by piece: every image's classes in its own order until `wanted` (n,) of them were
+    denied, or none is left.
+
+    named (n, k) classes that need no question in that image, -1 for none.
+    """
+    L = order.size
+    step = max(1, CHUNK // max(1, int(wanted.max(initial=1))))
+    for start in range(0, len(images), step):
+        block, need = images[start : start + step], wanted[start : start + step].copy()
+        skip = None if named is None else named[start : start + step]
+        live, done, width = np.flatnonzero(need), 0, int(need.max(initial=0))
+        while len(live) and done < L:
+            width = max(1, min(width, L - done, CHUNK // len(live)))
+            classes = order.at(np.arange(done, done + width), block[live][:, None])
+            free = np.ones(classes.shape, bool)
+            if skip is not None:
+                for column in skip[live].T:
+                    free &= classes != column[:, None]
+            rows = np.repeat(block[live], width)
+            yes = answers(rows, classes.ravel()).reshape(classes.shape)
+            denied = free & ~yes
+            count = np.cumsum(denied, 1)
+            asked = free & (count - denied < need[live][:, None])
+            yield rows[asked.ravel()], classes[asked], yes[asked]
+            need[live] -= np.minimum(count[:, -1], need[live])
+            live = live[need[live] > 0]
+            done, width = done + width, 2 * width
+
+
+def ask_pairs(
+    answers: Answers, images: Ints, L: int, wanted: int, chance: Chance
+) -> Iterator[Answered]:
+    """Piece by piece: pairs of `images` (n,) and L classes in one random order until `wanted` of
+    them were denied, or none is left."""
+    for piece in _pairs_in_order(len(images) * L, chance):
+        if wanted <= 0:
+            return
+        rows = piece // L
+        block, classes = images[rows], piece - rows * L
+        yes = answers(block, classes)
+        count = np.cumsum(~yes)
+        stop = int(np.searchsorted(count, wanted)) + 1
+        yield block[:stop], classes[:stop], yes[:stop]
+        wanted -= int(count[-1])
+
+
+def _pairs_in_order(pairs: int, chance: Chance) -> Iterator[Ints]:
+    """All of range(pairs) in a keyed order, in pieces that grow up to CHUNK: a permutation, or
+    draws again and again, each place when it first comes."""
+    order = chance.permutation(pairs) if pairs <= PERMUTED else None
+    seen = np.zeros(0, np.int64)
+    start, size = 0, min(1 << 12, CHUNK)
+    while start < pairs if order is not None else len(seen) < pairs:
+        if order is not None:
+            yield order.at(np.arange(start, min(start + size, pairs)))
+        else:
+            piece = scaled(chance(np.arange(start, start + size)), pairs)
+            piece = piece[np.sort(np.unique(piece, return_index=True)[1])]
+            piece = piece[~among(piece, np.append(seen, -1))]
+            if len(piece):
+                ordered = np.sort(piece)
+                seen = np.insert(seen, np.searchsorted(seen, ordered), ordered)
+                yield piece
+        start, size = start + size, min(2 * size, CHUNK)

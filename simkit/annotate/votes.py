@@ -1,0 +1,440 @@
+"""Votes of real people: who said what about which image and class; from files, and simulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from zipfile import ZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.annotate.annotators import limits, under
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.labels.formats.base import reading
+from simkit.labels.formats.npz import Arrays
+
+if TYPE_CHECKING:
+    from simkit.annotate.dawid_skene import Fitted
+
+NO, MAYBE, YES = 0, 1, 2
+WORDS = ("no", "maybe", "yes")
+COLUMNS = ("image", "class", "worker", "answer")
+Maybe = Literal["yes", "no", "drop"]
+_GOLD = {"no": 0, "yes": 1, "0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "": -1}
+_ANSWERS = {"maybe": 1, **{text: 2 * code for text, code in _GOLD.items() if text}}
+_WHAT = "votes (.csv or .parquet with image, class, worker, answer, or .npz)"
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """V votes of R workers on Q questions (image, class); arrays are read-only.
+
+    images, classes, workers   names of what the numbers below stand for
+    question_image, question_class   (Q,) places in `images` and `classes`
+    vote_question, vote_worker       (V,) places among the questions and in `workers`
+    vote_answer                      (V,) 0 no, 1 maybe, 2 yes
+    gold                             (Q,) what experts say: 1 present, 0 absent, -1 not asked
+    """
+
+    images: NDArray[Any]
+    classes: tuple[str, ...]
+    workers: tuple[str, ...]
+    question_image: NDArray[np.int64]
+    question_class: NDArray[np.int64]
+    vote_question: NDArray[np.int64]
+    vote_worker: NDArray[np.int64]
+    vote_answer: NDArray[np.int8]
+    gold: NDArray[np.int8]
+
+    def __post_init__(self) -> None:
+        Q, V = len(self.question_image), len(self.vote_question)
+        if not V:
+            raise BadInput("there are no votes; give at least one answer of one worker")
+        _inside("question_image", self.question_image, Q, len(self.images))
+        _inside("question_class", self.question_class, Q, len(self.classes))
+        _inside("vote_question", self.vote_question, V, Q)
+        _inside("vote_worker", self.vote_worker, V, len(self.workers))
+        _inside("vote_answer", self.vote_answer, V, 3)
+        _inside("gold", self.gold, Q, 2, lowest=-1)
+        pair = repeated(self.question_image * len(self.classes) + self.question_class)
+        if pair is not None:
+            raise BadInput(f"{self.about(pair)} are asked about in two questions; join them to one")
+        place = repeated(self.vote_question * len(self.workers) + self.vote_worker)
+        if place is not None:
+            who, question = self.workers[self.vote_worker[place]], int(self.vote_question[place])
+            raise BadInput(f"worker {who!r} votes twice on {self.about(question)}; keep one vote")
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+
+    def about(self, question: int) -> str:
+        """A question in words."""
+        image = self.images[self.question_image[question]]
+        return f"image {image} and class {self.classes[self.question_class[question]]!r}"
+
+    def decided(self, maybe: Maybe = "yes") -> Votes:
+        """The votes with every maybe counted as yes or as no, or dropped."""
+        if maybe not in ("yes", "no", "drop"):
+            raise BadInput(f"maybe is {maybe!r}; it must be one of yes, no, drop")
+        doubtful = self.vote_answer == MAYBE
+        if not doubtful.any():
+            return self
+        if maybe == "drop":
+            names = ("vote_question", "vote_worker", "vote_answer")
+            return replace(self, **{name: getattr(self, name)[~doubtful] for name in names})
+        answer = np.where(doubtful, YES if maybe == "yes" else NO, self.vote_answer)
+        return replace(self, vote_answer=answer.astype(np.int8))
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """(Q, 3) how many said no, maybe and yes to each question."""
+        places = self.vote_question * 3 + self.vote_answer
+        return np.bincount(places, minlength=3 * len(self.question_image)).reshape(-1, 3)
+
+    @property
+    def per_question(self) -> int:
+        """The median number of votes on a question that has any."""
+        numbers = self.counts.sum(1)
+        return int(np.median(numbers[numbers > 0]))
+
+    @property
+    def same_roster(self) -> float:
+        """The share of neighbouring questions about one image that the same people answered."""
+        order = np.lexsort((self.vote_worker, self.vote_question))
+        question, worker = self.vote_question[order], self.vote_worker[order]
+        # A sum of scrambled names says which people they are, in whatever number.
+        names = Chance.seeded(0).of("roster")(np.arange(len(self.workers)))
+        sums = np.zeros(len(self.question_image), np.uint64)
+        np.add.at(sums, question, names[worker])
+        by_image = np.argsort(self.question_image, kind="stable")
+        alike = np.diff(self.question_image[by_image]) == 0
+        return float((np.diff(sums[by_image]) == 0)[alike].mean()) if alike.any() else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How far people agree; questions with fewer than two votes say nothing about it.
+
+    yes              share of yes among all votes
+    yes_counts       (k + 1,) share of questions with 0, 1, ... k yes, of those with k votes
+    unanimous        share of questions on which all say the same
+    pairwise         share of pairs of votes on one question that agree
+    kappa            Fleiss' kappa (Fleiss, Psychological Bulletin 1971), for any numbers of votes
+    with_majority    (R,) share of a worker's votes that agree with the majority of the others on
+                     the question, ties left out; nan without such votes
+    votes            (R,) how many votes that share counts
+    """
+
+    yes: float
+    yes_counts: NDArray[np.float64]
+    unanimous: float
+    pairwise: float
+    kappa: float
+    with_majority: NDArray[np.float64]
+    votes: NDArray[np.int64]
+
+    def rows(self) -> list[tuple[str, float]]:
+        """The numbers with their names, as a small table."""
+        k = len(self.yes_counts) - 1
+        counts = [(f"{n} of {k} say yes", float(s)) for n, s in enumerate(self.yes_counts)]
+        return [
+            ("votes that say yes", self.yes),
+            *counts,
+            ("unanimous questions", self.unanimous),
+            ("pairs that agree", self.pairwise),
+            ("Fleiss' kappa", self.kappa),
+        ]
+
+
+def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
+    """How far the votes agree, a maybe counted as said."""
+    votes = votes.decided(maybe)
+    counts = votes.counts
+    yes, numbers = counts[:, YES], counts.sum(1)
+    several = numbers > 1
+    if not several.any():
+        raise BadInput("no question has two votes; agreement needs questions that several answer")
+    k = votes.per_question
+    typical = yes[numbers == k]
+    pairs = numbers * (numbers - 1) / 2
+    same = (yes * (yes - 1) + (numbers - yes) * (numbers - yes - 1)) / 2
+    overall = yes.sum() / numbers.sum()
+    by_chance = overall**2 + (1 - overall) ** 2
+    agreeing = (same[several] / pairs[several]).mean()
+    says, about = votes.vote_answer == YES, votes.vote_question
+    lead = 2 * (yes[about] - says) - (numbers[about] - 1)  # yes less no among the others
+    clear = lead != 0
+    R = len(votes.workers)
+    cast = np.bincount(votes.vote_worker[clear], minlength=R)
+    agreed = np.bincount(votes.vote_worker[clear], says[clear] == (lead[clear] > 0), minlength=R)
+    return Agreement(
+        yes=float(overall),
+        yes_counts=np.bincount(typical, minlength=k + 1) / max(1, len(typical)),
+        unanimous=float((same == pairs)[several].mean()),
+        pairwise=float(same.sum() / pairs.sum()),
+        kappa=float((agreeing - by_chance) / (1 - by_chance)) if by_chance < 1 else float("nan"),
+        with_majority=np.divide(agreed, cast, out=np.full(R, np.nan), where=cast > 0),
+        votes=cast,
+    )
+
+
+def repeated(keys: NDArray[np.int64]) -> int | None:
+    """The place of a key that has stood before; None: all differ."""
+    order = np.argsort(keys, kind="stable")
+    again = order[1:][np.diff(keys[order]) == 0]
+    return int(again.min()) if len(again) else None
+
+
+def _inside(name: str, values: NDArray[Any], length: int, stop: int, lowest: int = 0) -> None:
+    if values.dtype.kind not in "iu" or values.shape != (length,):
+        strange = f"{values.dtype} of shape {values.shape}"
+    elif length and not lowest <= values.min() <= values.max() < stop:
+        strange = f"{values.min()} to {values.max()}"
+    else:
+        return
+    raise BadInput(
+        f"{name} is {strange}; {length} whole numbers from {lowest} to {stop - 1} are expected"
+    )
+
+
+def confusion(votes: Votes, present: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(2, 3) votes by truth (absent, present) and answer, given the probability of presence (Q,);
+    questions where it is nan are left out."""
+    known = np.flatnonzero(~np.isnan(present))
+    counts, weights = votes.counts[known], present[known]
+    return np.stack([(1 - weights) @ counts, weights @ counts])
+
+
+def error_rates(table: NDArray[np.float64], maybe: Maybe) -> tuple[float, float]:
+    """Miss and false alarm in a confusion matrix (2, 3); nan without such votes."""
+    no, doubtful, yes = table[:, NO].copy(), table[:, 1], table[:, YES].copy()
+    if maybe == "yes":
+        yes += doubtful
+    elif maybe == "no":
+        no += doubtful
+    total = no + yes
+    return float(ratio(no, total)[1]), float(ratio(yes, total)[0])
+
+
+def measured(votes: Votes) -> NDArray[np.float64]:
+    """(2, 3) the confusion matrix of the votes on which experts decided."""
+    return confusion(votes, np.where(votes.gold >= 0, votes.gold, np.nan))
+
+
+def simulate_votes(
+    fitted: Fitted, votes: Votes, *, truth: NDArray[np.bool_] | None = None, seed: int = 0
+) -> Votes:
+    """Votes of the same workers on the same questions, by their fitted habits; maybe is decided.
+
+    truth: (Q,) what is present; None: drawn for each question from the estimate.
+    """
+    votes = votes.decided(fitted.maybe)
+    chance = Chance.seeded(seed).of("votes")
+    image, of_class = votes.question_image, votes.question_class
+    if truth is None:
+        numbers = chance.of("truth")(image, of_class)
+        truth = under(numbers, limits(fitted.present), np.arange(len(image)))
+    about = votes.vote_question
+    says = fitted.by_class.for_classes(votes.classes).votes(
+        image[about], of_class[about], truth[about], who=votes.vote_worker, chance=chance
+    )
+    return replace(votes, vote_answer=np.where(says, YES, NO).astype(np.int8))
+
+
+def ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`part` of `whole`; nan of nothing."""
+    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+
+
+def read(path: str | PathLike[str]) -> Votes:
+    """The votes in a file; its ending says which kind it is. Raises BadInput.
+
+    .csv, .parquet  one row for each vote: image, class, worker, answer (no, maybe or yes; 0 and 1
+                    count as no and yes) and, where there is one, gold (no or yes, the same in all
+                    rows of a question, empty where no expert was asked). Other columns are ignored,
+                    and so are blanks around names and answers.
+    .npz            arrays question_image, question_class (Q,), vote_question, vote_rater and
+                    vote_answer (V,) with 0 no, 1 maybe, 2 yes; if there, class_names, and what
+                    experts say: gold_image, gold_class (G,), gold_expert_question,
+                    gold_expert_answer (E,), of which the majority counts, a tie as not asked. The
+                    layout of the votes behind the reassessed labels of ImageNet (Beyer et al.,
+                    2020).
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in (".npz", ".csv", ".parquet", ".pq"):
+        raise BadInput(f"{path} has the ending {ending!r}; give votes as .csv, .parquet or .npz")
+    with reading(path, _WHAT) as file:
+        if ending == ".npz":
+            with ZipFile(file) as archive:
+                return _from_arrays(Arrays(archive, file))
+        return _from_columns(_csv(file) if ending == ".csv" else _parquet(file))
+
+
+def _from_arrays(arrays: Arrays) -> Votes:
+    images, image = np.unique(arrays.whole("question_image"), return_inverse=True)
+    codes, of_class = np.unique(arrays.whole("question_class"), return_inverse=True)
+    raters, worker = np.unique(arrays.whole("vote_rater"), return_inverse=True)
+    answer = arrays.whole("vote_answer")
+    strange = ~np.isin(answer, (0, 1, 2))
+    if strange.any():
+        raise BadInput(f"vote_answer is {answer[strange][0]}; 0 (no), 1 (maybe) or 2 is expected")
+    if len(codes) and "class_names" in arrays:
+        names = arrays.names()
+        if not 0 <= codes[0] <= codes[-1] < len(names):
+            raise BadInput(
+                f"class_names has {len(names)} texts, question_class goes from {codes[0]} to "
+                f"{codes[-1]}; give one text for each class"
+            )
+        classes = tuple(names[code] for code in codes.tolist())
+    else:
+        classes = tuple(map(str, codes.tolist()))
+    gold = np.full(len(image), -1, np.int8)
+    if "gold_image" in arrays:
+        _add_gold(arrays, gold)
+    return Votes(
+        images=images,
+        classes=classes,
+        workers=tuple(map(str, raters.tolist())),
+        question_image=image,
+        question_class=of_class,
+        vote_question=arrays.whole("vote_question"),
+        vote_worker=worker,
+        vote_answer=answer.astype(np.int8),
+        gold=gold,
+    )
+
+
+def _add_gold(arrays: Arrays, gold: NDArray[np.int8]) -> None:
+    """Write down what the majority of experts says; experts' other questions are passed over, and
+    as many yes as no are no answer."""
+    asked, pairs = (
+        zip(
+            arrays.whole(f"{kind}_image").tolist(),
+            arrays.whole(f"{kind}_class").tolist(),
+            strict=True,
+        )
+        for kind in ("question", "gold")
+    )
+    places = {pair: place for place, pair in enumerate(asked)}
+    about = arrays.whole("gold_expert_question")
+    says = arrays.whole("gold_expert_answer") == YES
+    asked_at = np.array([places.get(pair, -1) for pair in pairs], np.int64)
+    size = len(asked_at)
+    if len(about) != len(says) or (len(about) and not 0 <= about.min() <= about.max() < size):
+        raise BadInput(
+            f"gold_expert_question has {len(about)} places among {size} gold questions and "
+            f"gold_expert_answer {len(says)} answers; one of each per expert's answer is expected"
+        )
+    lead = np.bincount(about, np.where(says, 1, -1), minlength=size)
+    decided = (asked_at >= 0) & (lead != 0)
+    gold[asked_at[decided]] = lead[decided] > 0
+
+
+Column = tuple[list[str], NDArray[np.int64]]  # different texts, and the place among them by row
+
+
+def _csv(path: Path) -> dict[str, Column]:
+    import pandas as pd
+
+    table = pd.read_csv(
+        path, header=None, dtype="category", keep_default_na=False, encoding="utf-8-sig"
+    )
+    wanted = _wanted([str(name) for name in table.iloc[0]])
+    return {name: _coded(table[place][1:]) for name, (place, _) in wanted.items()}
+
+
+def _parquet(path: Path) -> dict[str, Column]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            wanted = _wanted(file.schema_arrow.names)
+            if file.metadata.num_rows > 1_000_000 + 500 * path.stat().st_size:
+                raise ValueError(f"it says it has {file.metadata.num_rows} rows")
+        # Texts stay in their dictionary: spelled out in each row they could fill the memory.
+        spelled = [name for _, name in wanted.values()]
+        table = pq.read_table(path, columns=spelled, read_dictionary=spelled)
+        columns = {}
+        for name, (_, spelling) in wanted.items():
+            column = table[spelling]
+            if not pa.types.is_dictionary(column.type):
+                column = column.cast(pa.string()).dictionary_encode()
+            columns[name] = _coded(column.to_pandas())
+        return columns
+    except pa.ArrowException as error:  # some kinds are no OSError or ValueError
+        raise ValueError(str(error)) from None
+
+
+def _wanted(names: list[str]) -> dict[str, tuple[int, str]]:
+    """The columns that are read, with their places and spellings in the file."""
+    bare = [name.strip() for name in names]
+    wanted = [*COLUMNS, *(["gold"] if "gold" in bare else [])]
+    for name in wanted:
+        if bare.count(name) != 1:
+            has = ", ".join(other[:40] for other in bare[:12])
+            raise BadInput(
+                f"there are {bare.count(name)} columns {name!r}; the file has {has}, and one row "
+                f"for each vote with {', '.join(COLUMNS)} is expected"
+            )
+    return {name: (bare.index(name), names[bare.index(name)]) for name in wanted}
+
+
+def _coded(column: Any) -> Column:
+    """From a pandas column of categories, blanks around texts left out; nothing is ""."""
+    import pandas as pd
+
+    texts = np.array(["", *(str(text).strip() for text in column.cat.categories)], object)
+    rows, names = pd.factorize(texts[column.cat.codes.to_numpy() + 1])
+    return names.tolist(), rows.astype(np.int64)
+
+
+def _from_columns(columns: dict[str, Column]) -> Votes:
+    for name in COLUMNS[:3]:
+        texts, place = columns[name]
+        if "" in texts:
+            row = int(np.argmax(place == texts.index(""))) + 1
+            raise BadInput(f"{name} is empty in row {row}; fill it or leave the row out")
+    (images, image), (classes, of_class), (workers, worker) = (columns[n] for n in COLUMNS[:3])
+    answer = _said(columns["answer"], _ANSWERS, "answer", "no, maybe or yes")
+    pairs, question = np.unique(image * max(1, len(classes)) + of_class, return_inverse=True)
+    gold = np.full(len(pairs), -1, np.int64)
+    votes: dict[str, Any] = {
+        "images": np.array(images, dtype=str),
+        "classes": tuple(classes),
+        "workers": tuple(workers),
+        "question_image": pairs // max(1, len(classes)),
+        "question_class": pairs % max(1, len(classes)),
+        "vote_question": question,
+        "vote_worker": worker,
+        "vote_answer": answer.astype(np.int8),
+    }
+    if "gold" in columns:
+        says = _said(columns["gold"], _GOLD, "gold", "no or yes, or nothing")
+        some = says >= 0
+        gold[question[some]] = says[some]
+        odd = np.flatnonzero(some & (gold[question] != says))
+        if len(odd):
+            row = int(odd[0])
+            raise BadInput(
+                f"gold of image {images[image[row]]} and class {classes[of_class[row]]!r} is yes "
+                "in one row and no in another; give one answer for each question"
+            )
+    return Votes(gold=gold.astype(np.int8), **votes)
+
+
+def _said(column: Column, meanings: dict[str, int], name: str, expected: str) -> NDArray[np.int64]:
+    texts, place = column
+    codes = np.array([meanings.get(text.lower(), -9) for text in texts], np.int64)
+    strange = codes[place] == -9 if len(texts) else np.zeros(0, bool)
+    if strange.any():
+        row = int(np.argmax(strange))
+        raise BadInput(
+            f"{name} is {texts[place[row]][:40]!r} in row {row + 1}; write {expected} "
+            "(0 and 1 count as no and yes)"
+        )
+    return codes[place] if len(texts) else place

@@ -1,0 +1,575 @@
+"""The sentences of a card agree with the labels."""
+
+import glob
+import hashlib
+import json
+import os
+import re
+import shlex
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import numpy as np
+import pandas
+import pytest
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from simkit.annotate import schemes
+from simkit.annotate.annotators import Habits
+from simkit.annotate.cards import beside
+from simkit.annotate.cards.croissant import CONTEXT, croissant
+from simkit.annotate.cards.escapes import code, fenced, line, prose, quoted, read, spans
+from simkit.annotate.cards.markdown import card, size_category
+from simkit.annotate.prices import cost, prices
+from simkit.errors import BadInput
+from simkit.history import History
+from simkit.labels.cards import about, paths
+from simkit.labels.partial import PartialLabels
+from tests.annotate.cards.examples import ODD, OWNED, shown, subject, tables
+
+
+def test_the_summary_counts_the_labels(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    counts = one.labels.counts()
+    known = counts["present"] + counts["absent"]
+    assert known + counts["unknown"] == 60 * 12
+    for number in (*counts.values(), known, 60, 12):
+        assert f"{number:,} " in one.summary()
+    assert f"({known / 720:.2%})" in one.summary()
+    assert one.title == "Partial labels of zoo, simulated: RPA"
+    assert replace(one, terms=OWNED).title == "Partial labels of Zoo, simulated: RPA"
+
+
+def test_people_who_never_err_and_people_who_do(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    assert one.people() == (
+        "Simulated people who never err; one answer to each question, on which the 8 people paid "
+        "for it agree."
+    )
+    alone = replace(one, bill=cost(one.labels, replace(prices("coco-tagging"), workers=1)))
+    assert alone.people() == "Simulated people who never err; one answer to each question."
+    assert len(one.biases()) == 2
+    erring = Habits(miss=0.4, false_alarm=tuple([0.1] * 11 + [0.2]), workers=3, vote="union")
+    two = subject(tmp_path, habits=erring)
+    assert sum(two.wrong.values()) > 0
+    assert two.people() == (
+        "Simulated people who err (miss 0.4, false_alarm 0.1 to 0.2 by class); 3 answers to each "
+        "question, a class taken for present by at least 1 of them. "
+        f"{two.wrong['present']} present and {two.wrong['absent']} absent labels contradict the "
+        "truth."
+    )
+    assert len(two.biases()) == 3
+    assert two.limits() != one.limits()
+
+
+@pytest.mark.parametrize("scheme", ["fpc(per_class=1000)", "full-subset", "rpa(keep=1)"])
+def test_where_everything_is_known_nothing_is_said_of_missing_labels(
+    tmp_path: Path, scheme: str
+) -> None:
+    one = subject(tmp_path, scheme=scheme)
+    assert one.labels.counts()["unknown"] == 0
+    assert one.biases()[0].startswith("Every label is known")
+    assert one.scheme.caution not in one.biases()
+    markdown, machine = card(one), json.loads(croissant(one, "zoo.card.md"))
+    assert "artial" not in markdown and "none is unknown." in one.summary()
+    assert "partial labels" not in machine["keywords"]
+    assert machine["rai:dataCollectionMissingData"] == "No label is missing."
+
+
+def test_a_caution_is_said_of_what_is_partly_known(tmp_path: Path) -> None:
+    one = subject(tmp_path, scheme="fpc(per_class=5)")
+    assert one.biases()[0] == one.scheme.caution and "As far as there are so many" in card(one)
+    assert "partial-labels" in card(one)
+    assert "partial labels" in json.loads(croissant(one, "zoo.card.md"))["keywords"]
+
+
+def test_what_people_were_asked(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    (line,) = one.questions()
+    assert line == f"verify: is this class in this image? yes or no ({one.labels.codes.nnz:,})"
+
+
+def test_what_a_file_does_not_hold_is_among_the_limits(tmp_path: Path) -> None:
+    assert len(subject(tmp_path).limits()) == 1
+    told = subject(tmp_path, "zoo.csv").limits()
+    assert any("what people were asked" in text for text in told)
+    assert any("the history" in text for text in told)
+
+
+def test_labels_of_no_simulation_have_no_card(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    given = replace(one.labels, history=History("given"))
+    with pytest.raises(BadInput, match="these labels are of 'given', and a card tells of a"):
+        replace(one, labels=given)
+
+
+@pytest.mark.parametrize("name", schemes.names())
+def test_every_scheme_says_what_it_misrepresents(name: str) -> None:
+    told = getattr(schemes.make(name), "caution", None)
+    if told is None:
+        pytest.skip("it says nothing, and need not")
+    assert len(told) > 80 and told.endswith(".") and "  " not in told
+
+
+def test_a_mixture_says_what_its_weak_part_misrepresents() -> None:
+    told = schemes.make("mixed(rest='rpa')").caution
+    assert told.endswith(schemes.make("rpa").caution) and told != schemes.make("rpa").caution
+
+
+def front(text: str) -> dict[str, Any]:
+    _, matter, _ = text.split("---\n", 2)
+    return yaml.safe_load(matter)
+
+
+def cells(text: str, heading: str) -> list[list[str]]:
+    """The rows of the tables of a section, header rows left out."""
+    section = text.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    split = [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+    return [row for row in split if not set("".join(row)) <= set("-: ")]
+
+
+def test_the_front_matter_of_own_data(tmp_path: Path) -> None:
+    matter = front(card(subject(tmp_path)))
+    assert matter == {
+        "license": "unknown",
+        "pretty_name": "Partial labels of zoo, simulated: RPA",
+        "annotations_creators": ["machine-generated"],
+        "task_categories": ["image-classification"],
+        "task_ids": ["multi-label-image-classification"],
+        "size_categories": ["n<1K"],
+        "source_datasets": ["extended"],
+        "tags": ["simkit", "partial-labels", "rpa"],
+        "configs": [{"config_name": "default", "data_files": "zoo.parquet"}],
+    }
+
+
+def test_the_front_matter_of_data_with_terms(tmp_path: Path) -> None:
+    text = card(subject(tmp_path, "zoo.npz", terms=OWNED))
+    matter = front(text)
+    assert matter["license"] == "other" and matter["license_name"] == "zoo-terms"
+    assert matter["license_link"] == OWNED.link and matter["language"] == ["en"]
+    assert "configs" not in matter
+    for told in (OWNED.page, OWNED.link, OWNED.note, OWNED.cite):
+        assert told in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['say "x": y', "tab\there", "del\x7f", "\u2028", "colon: #", "{a}", "ä😀", "'", "\ufeff"],
+)
+def test_odd_names_are_read_back(tmp_path: Path, name: str) -> None:
+    one = subject(tmp_path, data=name)
+    assert front(card(one))["pretty_name"] == one.title
+
+
+def test_names_of_classes_cannot_break_a_table(tmp_path: Path) -> None:
+    for start in range(0, len(ODD), 10):  # as many as are shown
+        classes = ODD[start : start + 10]
+        one = subject(tmp_path, classes=classes)
+        of_settings, counts, of_classes, bill = tables(card(one).split("---\n", 2)[2])
+        assert {row[0] for row in of_classes[1:]} == {" ".join(name.split()) for name in classes}
+        assert all(len(row) == 4 and row[1].isdecimal() for row in of_classes[1:])
+        assert dict(of_settings)["keep"] == "0.3" and bill[-1][0] == "total"
+        assert counts[-1] == ["classes", str(len(classes)), ""]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_names_of_data_and_splits_break_nothing(tmp_path: Path, name: str) -> None:
+    one = subject(tmp_path, data=name, split=name, command=("simkit", "--data", name))
+    matter, text = card(one).removeprefix("---\n").split("\n---\n", 1)
+    assert yaml.safe_load(matter)["pretty_name"] == one.title
+    written = " ".join(name.split())
+    assert shown(text, "h1") == [" ".join(one.title.split())]
+    assert len(shown(text, "h2")) == 7
+    told = shown(text, "p")
+    for sentence in (one.summary(), one.collection(), *one.biases()):
+        assert " ".join(sentence.split()) in told
+    assert f"Data set: {written}, split {written}" in told
+    assert shlex.split(shown(text, "fence")[0])[-1] == name
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are of other systems")
+@pytest.mark.parametrize("name", [name for name in ODD if name != "---"])
+@pytest.mark.parametrize("end", ["parquet", "csv"])
+def test_names_of_files_break_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, end: str
+) -> None:
+    one = subject(tmp_path, f"{name.replace('/', '')}.{end}")
+    matter, text = card(one).removeprefix("---\n").split("\n---\n", 1)
+    monkeypatch.chdir(tmp_path)
+    pattern = yaml.safe_load(matter)["configs"][0]["data_files"]
+    assert glob.glob(pattern) == [one.files[0].name]  # the Hub takes it for a pattern
+    space: dict[str, Any] = {}
+    exec(shown(text, "fence")[1], space)
+    assert space["labels"].counts()["present"] == one.labels.counts()["present"]
+    assert len(space["table"]) == one.labels.codes.nnz
+    machine = paths(one.files[0])[1].name
+    told = f"For machines: {' '.join(machine.split())} (Croissant 1.0, with the file's SHA-256)"
+    assert told in shown(text, "p")
+
+
+@pytest.mark.parametrize(
+    "scheme, spans",
+    [
+        ("single-positive", ("`negatives`", "`bias`")),
+        ("proposals", ("`skew`",)),
+        ("mixed(rest='proposals(skew=0.5)')", ("`skew`",)),
+    ],
+)
+def test_our_own_sentences_have_code_spans_and_names_have_none(
+    tmp_path: Path, scheme: str, spans: tuple[str, ...]
+) -> None:
+    text = card(subject(tmp_path, scheme=scheme, data="`zoo` <i>"))
+    own, of_data, *_ = text.partition("## Known biases\n\n")[2].splitlines()
+    assert all(f" {span} " in own for span in spans) and "\\" not in own
+    assert "\\`zoo\\` \\<i>" in of_data
+
+
+def test_the_counts_are_those_of_the_labels(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    rows = {row[0]: row[1:] for row in cells(card(one), "Counts")}
+    for name, count in one.labels.counts().items():
+        assert rows[name][0] == f"{count:,}"
+    present, absent = (one.labels.per_class(code) for code in (1, -1))
+    order = np.argsort(-present, kind="stable")
+    shown = [name for name in rows if name.startswith("class ")]
+    assert shown == [f"class {c}" for c in (*order[:5], *order[-5:])]
+    for name in shown:
+        c = int(name.split()[1])
+        left = 60 - present[c] - absent[c]
+        assert rows[name] == [str(present[c]), str(absent[c]), str(left)]
+
+
+def test_few_classes_are_all_shown(tmp_path: Path) -> None:
+    text = card(subject(tmp_path, classes=list("abc"), scheme="single-positive"))
+    assert {row[0] for row in cells(text, "Counts")} >= set("abc")
+    assert "with most present labels" not in text
+
+
+def test_every_setting_of_the_scheme_is_told(tmp_path: Path) -> None:
+    text = card(subject(tmp_path, scheme="fpc(per_class=7)"))
+    rows = dict(cells(text, "How the labels were made"))
+    assert rows["per_class"] == "7" and rows["search"] == '"proposals"'
+    assert rows["precision"] == "0.5" and rows["keep_looks"] == "false"
+    assert rows["seed"] == "3" and rows["draw"] == "0"
+
+
+def test_the_bill_is_told(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    rows = {row[0]: row[1:] for row in cells(card(one), "Questions and cost")}
+    assert rows["total"][-1] == f"{one.bill.dollars:,.2f}"
+    assert rows["verify"][0] == f"{one.labels.effort.count('verify'):,}"
+
+
+def test_errors_of_people_are_told(tmp_path: Path) -> None:
+    one = subject(tmp_path, habits=Habits(miss=0.5))
+    assert one.people() in card(one)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "plain",
+        "a b",
+        "it's",
+        "mixed(rest=\"x(y='z')\")",
+        "rpa('x', $HOME `z` \\)",
+        "\\'\\\\\"",
+        "!'",
+    ],
+)
+def test_the_command_survives_a_shell(tmp_path: Path, word: str) -> None:
+    text = card(subject(tmp_path, command=("simkit", "simulate", "--scheme", word)))
+    line = re.search(r"```sh\n(.*)\n```", text)[1]
+    assert shlex.split(line)[-1] == word
+
+
+@pytest.mark.parametrize("file", ["zoo.parquet", "zoo.csv", "zoo.npz"])
+def test_the_code_that_loads_them_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    one = subject(tmp_path, file)
+    (code,) = re.findall(r"```python\n(.*?)```", card(one), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {}
+    exec(code, space)
+    loaded = space["labels"]
+    assert isinstance(loaded, PartialLabels) and loaded.counts()["present"] > 0
+    if file != "zoo.npz":
+        assert len(space["table"]) == one.labels.codes.nnz
+        assert sorted(set(space["table"].state)) == [-1, 1]
+
+
+def test_equal_labels_give_equal_bytes(tmp_path: Path) -> None:
+    first, second = (card(subject(tmp_path)) for _ in range(2))
+    assert first == second and subject(tmp_path).labels.id in first
+
+
+@pytest.mark.parametrize(
+    "rows, name",
+    [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (10_134, "10K<n<100K"),
+     (10**6 - 1, "100K<n<1M"), (10**6, "1M<n<10M"), (10**12, "1B<n<10B")],
+)  # fmt: skip
+def test_sizes_have_the_hubs_names(rows: int, name: str) -> None:
+    assert size_category(rows) == name
+
+
+DAY = 1_750_000_000  # 2025-06-15
+# mlcommons.org/croissant/1.0, section "Required", and its distribution.
+REQUIRED = {
+    "@context", "@type", "conformsTo", "description", "license", "name", "url", "creator",
+    "datePublished", "distribution",
+}  # fmt: skip
+ATOMS = {"sc:Text": str, "sc:Integer": int}
+RAI = {
+    "dataCollection": str, "dataCollectionMissingData": str, "dataAnnotationProtocol": list,
+    "dataAnnotationPlatform": list, "annotationsPerItem": str, "annotatorDemographics": list,
+    "dataBiases": list, "dataLimitations": list, "dataUseCases": list,
+    "personalSensitiveInformation": list,
+}  # fmt: skip
+
+
+def described(folder: Path, *given: Any, **more: Any) -> dict[str, Any]:
+    return json.loads(croissant(subject(folder, *given, **more), "zoo.card.md"))
+
+
+def ids(value: Any) -> list[str]:
+    """Those that are defined: a reference has nothing but its @id."""
+    if isinstance(value, list):
+        return [found for each in value for found in ids(each)]
+    if not isinstance(value, dict):
+        return []
+    own = [value["@id"]] if "@id" in value and len(value) > 1 else []
+    return own + [found for each in value.values() for found in ids(each)]
+
+
+def references(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [found for each in value for found in references(each)]
+    if not isinstance(value, dict):
+        return []
+    if set(value) == {"@id"}:
+        return [value["@id"]]
+    return [found for each in value.values() for found in references(each)]
+
+
+def check(value: dict[str, Any], folder: Path) -> None:
+    """Structure after the specification, sections on data sets, resources and record sets."""
+    assert value["@type"] == "sc:Dataset"
+    assert value["conformsTo"] == "http://mlcommons.org/croissant/1.0"
+    prefixes = {"sc", "cr", "dct", "rai"}
+    assert prefixes <= set(CONTEXT) and value["@context"] == CONTEXT
+    for key in value:  # plain names are schema.org's or in the context
+        prefix, colon, _ = key.partition(":")
+        assert not colon or prefix in prefixes
+    for text in ("name", "description", "url", "citeAs"):
+        assert isinstance(value[text], str) and value[text]
+    creators = value["creator"] if isinstance(value["creator"], list) else [value["creator"]]
+    assert {each["@type"] for each in creators} <= {"sc:Organization", "sc:Person"}
+    licence = value["license"]
+    if isinstance(licence, str):
+        assert urlparse(licence).scheme in ("http", "https")
+    else:
+        assert licence["@type"] == "sc:CreativeWork" and licence["name"]
+    assert re.fullmatch(r"\d+\.\d+\.\d+", value["version"])
+    assert value["distribution"]
+    for file in value["distribution"]:
+        assert file["@type"] == "cr:FileObject" and file["@id"] and file["name"]
+        assert re.fullmatch(r"[a-z]+/[a-z.+-]+", file["encodingFormat"])
+        content = (folder / unquote(file["contentUrl"])).read_bytes()
+        assert file["sha256"] == hashlib.sha256(content).hexdigest()
+        assert file["contentSize"] == f"{len(content)} B"
+    defined = ids({key: part for key, part in value.items() if key != "@context"})
+    assert len(defined) == len(set(defined))
+    used = references({key: part for key, part in value.items() if key != "@context"})
+    assert set(used) <= set(defined)
+    for records in value.get("recordSet", []):
+        assert records["@type"] == "cr:RecordSet" and records["field"]
+        for field in records["field"]:
+            assert field["@type"] == "cr:Field" and field["dataType"] in ATOMS
+            assert field["@id"] == f"{records['@id']}/{field['name']}"
+            assert ("source" in field) != ("data" in records)
+        names = {field["@id"] for field in records["field"]}
+        keys = records["key"] if isinstance(records["key"], list) else [records["key"]]
+        assert {key["@id"] for key in keys} <= names
+        assert all(set(row) == names for row in records.get("data", []))
+    for name, kind in RAI.items():
+        assert isinstance(value[f"rai:{name}"], kind) and value[f"rai:{name}"]
+    assert {key for key in value if key.startswith("rai:")} == {f"rai:{name}" for name in RAI}
+
+
+@pytest.mark.parametrize("file", ["zoo.parquet", "zoo.csv", "zoo.npz", "a zoo+ä.json"])
+def test_it_is_croissant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", str(DAY))
+    value = described(tmp_path, file, terms=OWNED)
+    check(value, tmp_path)
+    assert REQUIRED <= set(value)
+    assert value["datePublished"] == "2025-06-15"
+    assert value["license"] == OWNED.link and value["isBasedOn"] == OWNED.page
+    assert ("recordSet" in value) == (file in ("zoo.parquet", "zoo.csv"))
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_names_are_read_back_by_machines(tmp_path: Path, name: str) -> None:
+    classes = [name, *(f"class {c}" for c in range(11))]
+    one = subject(tmp_path, f"{name.replace('/', '')}.parquet", data=name, classes=classes)
+    value = json.loads(croissant(one, "zoo.card.md"))
+    check(value, tmp_path)
+    assert value["distribution"][0]["name"] == one.files[0].name
+    assert value["recordSet"][1]["data"][0] == {"classes/name": name}
+    assert value["alternateName"] == one.title and name in value["description"]
+
+
+@pytest.mark.parametrize("given", ["", "tomorrow", "-5", "9" * 30, "²"])
+def test_without_a_day_the_clock_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", given)
+    value = described(tmp_path)
+    check(value, tmp_path)
+    assert REQUIRED - set(value) == {"datePublished"}
+
+
+@pytest.mark.parametrize("file", ["zoo.parquet", "zoo.csv"])
+@pytest.mark.parametrize("text", [True, False])
+def test_fields_are_the_columns_of_the_file(tmp_path: Path, file: str, text: bool) -> None:
+    names = [f"{i}.jpg" for i in range(60)] if text else None
+    one = subject(tmp_path, file, ids=np.array(names) if text else None)
+    value = json.loads(croissant(one, "zoo.card.md"))
+    check(value, tmp_path)
+    table = (
+        pandas.read_csv(one.files[0]) if file == "zoo.csv" else pandas.read_parquet(one.files[0])
+    )
+    labels, classes = value["recordSet"]
+    columns = [field["source"]["extract"]["column"] for field in labels["field"]]
+    assert columns == list(table.columns) == ["image_id", "class", "state"]
+    first = table.iloc[0]
+    for field in labels["field"]:
+        kind = ATOMS[field["dataType"]]
+        assert kind(first[field["name"]]) == first[field["name"]]
+        assert isinstance(first[field["name"]], str) == (kind is str)
+    assert [row["classes/name"] for row in classes["data"]] == list(one.labels.classes)
+    assert not table.duplicated(["image_id", "class"]).any()  # the key
+
+
+def test_what_is_wrong_is_found_by_the_check(tmp_path: Path) -> None:
+    value = described(tmp_path)
+    value["recordSet"][0]["field"][0]["source"]["fileObject"]["@id"] = "elsewhere"
+    with pytest.raises(AssertionError):
+        check(value, tmp_path)
+    value = described(tmp_path)
+    (tmp_path / "zoo.parquet").write_bytes(b"other")
+    with pytest.raises(AssertionError):
+        check(value, tmp_path)
+
+
+def test_the_words_are_those_of_the_card(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    value = json.loads(croissant(one, "zoo.card.md"))
+    assert value["description"] == one.summary() and value["url"] == "zoo.card.md"
+    assert value["rai:dataBiases"] == one.biases()
+    assert value["identifier"] == one.labels.id
+    assert f"{one.labels.counts()['unknown']:,} of 720" in value["rai:dataCollectionMissingData"]
+
+
+def test_a_licence_that_is_not_stated_is_no_licence(tmp_path: Path) -> None:
+    value = described(tmp_path)
+    assert value["license"] == {
+        "@type": "sc:CreativeWork", "name": "not stated; that of zoo holds",
+    }  # fmt: skip
+    assert "isBasedOn" not in value
+
+
+def test_equal_labels_give_equal_bytes_to_machines(tmp_path: Path) -> None:
+    first, second = (croissant(subject(tmp_path), "zoo.card.md") for _ in range(2))
+    assert first == second
+
+
+# Marks of Markdown, HTML and YAML, white space, and letters with and without two bytes.
+MARKS = st.text("|\\`*_<>&;#~$[]()!-+=:'\"{}%@, \t\n\x85\u2028aä1.😀", max_size=12)
+
+
+@settings(max_examples=300)
+@given(MARKS)
+@example("# a")
+@example("a #")
+@example("a ###")
+@example("#")
+@example("a\\|b\\")
+@example("`a|b`")
+@example("[a](b) ![a][b] <http://a.b> &amp; &#35;")
+@example("_a_ a_b __init__ *a* **b** ~~c~~ $x$ \\*")
+@example("<!-- a --> <script>")
+def test_prose_is_shown_as_it_was_in_every_place(name: str) -> None:
+    spelled = prose(name)
+    assert "\n" not in spelled and read(spelled) == line(name)
+    assert shown(f"Of {spelled}.", "p") == [f"Of {line(name)}." if line(name) else "Of ."]
+    if line(name):
+        assert shown(f"# Of {spelled}, read", "h1") == [f"Of {line(name)}, read"]
+        assert shown(f"# {spelled}", "h1") == [line(name)]
+    table = f"| class | n |\n| --- | ---: |\n| {spelled} | 1 |"
+    assert tables(table) == [[["class", "n"], [line(name), "1"]]]
+
+
+@settings(max_examples=200)
+@given(MARKS.filter(str.strip))
+@example("`")
+@example("a``b")
+@example("` a `")
+def test_code_is_shown_as_it_was(name: str) -> None:
+    assert shown(f"- split {code(name)}, and", "p") == [f"split {line(name)}, and"]
+    assert shown(fenced("sh", name.replace("\n", " ")), "fence") == [name.replace("\n", " ") + "\n"]
+
+
+def test_a_sentence_of_our_own_keeps_its_code_spans() -> None:
+    assert spans("Of `a_b`  and _c_ <d> `e|f`, ` or") == "Of `a_b` and \\_c\\_ \\<d> `e|f`, \\` or"
+    assert shown(spans("With `skew` above 0, $x$"), "p") == ["With skew above 0, $x$"]
+    assert spans("no marks at all") == "no marks at all"
+
+
+@settings(max_examples=300)
+@given(st.text(max_size=12))
+@example("\u2028\ufeff\x7f\x85\ud800")
+@example("yes")
+@example("- a: {b} #c")
+@example("!!python/object:a")
+def test_yaml_gives_quoted_back(name: str) -> None:
+    assert yaml.safe_load(f"name: {quoted(name)}\nof: 1") == {"name": name, "of": 1}
+
+
+@pytest.mark.parametrize("name", ["a_b", "class 1", "it's", "x-y (z)", "a, b", "3 > 2", "[0.1]"])
+def test_plain_names_stay_as_they_are(name: str) -> None:
+    assert prose(name) == name and code(name) == f"`{name}`"
+
+
+def test_both_are_written(tmp_path: Path) -> None:
+    one = subject(tmp_path)
+    assert about(one.files[0], one.labels.id) == ()
+    written = beside.write(one)
+    assert written == paths(one.files[0]) == about(one.files[0], one.labels.id)
+    assert [path.name for path in written] == ["zoo.card.md", "zoo.croissant.json"]
+    assert written[0].read_text(encoding="utf-8") == card(one)
+    assert written[1].read_text(encoding="utf-8") == croissant(one, "zoo.card.md")
+    assert "`zoo.croissant.json`" in card(one)
+
+
+@pytest.mark.parametrize("odd", ["zoo.card.md", "zoo.croissant.json"])
+def test_none_is_written_where_one_cannot_be(tmp_path: Path, odd: str) -> None:
+    one = subject(tmp_path)
+    (tmp_path / odd).mkdir()
+    with pytest.raises(BadInput, match=f"{odd} is a folder"):
+        beside.write(one)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [odd, "zoo.parquet"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are of other systems")
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path / "zoo") + b"\xff.npz")
+    one = subject(tmp_path, Path(path).name)
+    for written in beside.write(one):
+        assert written.is_file() and b"zoo" in written.read_bytes()

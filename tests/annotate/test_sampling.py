@@ -1,0 +1,314 @@
+"""Looking things up: at places, by image, by class, and what people would say."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from simkit.annotate import crowd, sampling
+from simkit.annotate.annotators import Habits
+from simkit.annotate.crowd import Observations
+from simkit.annotate.sampling import (
+    HEAVIEST,
+    ask_images,
+    ask_pairs,
+    boxes_by_class,
+    draw_pairs,
+    draw_present,
+    draw_weighted,
+    lookup,
+    row_blocks,
+    scaled,
+)
+from simkit.chance import Chance
+from simkit.data.dataset import Boxes
+from simkit.errors import BadInput
+from simkit.labels.hierarchy import Hierarchy
+from tests.annotate.conftest import random_truth
+from tests.reference.annotation import box_weights, named, pairs_drawn, ruled_out, weighted
+
+CHANCE = Chance.seeded(1).of("draw")
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.integers(1, 30), st.integers(1, 20), st.floats(0, 1), st.integers(0, 99))
+def test_lookup_at_any_places(N, L, share, seed):
+    rng = np.random.default_rng(seed)
+    dense = rng.random((N, L)) < share
+    rows, columns = rng.integers(0, N, 40), rng.integers(0, L, 40)
+    assert np.array_equal(lookup(csr_array(dense), rows, columns), dense[rows, columns])
+    assert len(lookup(csr_array(dense), rows[:0], columns[:0])) == 0
+
+
+def test_lookup_in_small_blocks(monkeypatch):
+    dense = np.random.default_rng(0).random((100, 7)) < 0.3
+    rows, columns = np.mgrid[3:90:4, :7].reshape(2, -1)
+    monkeypatch.setattr(sampling, "SCRATCH", 20)
+    assert np.array_equal(lookup(csr_array(dense), rows, columns), dense[rows, columns])
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 25))
+def test_row_blocks_cover_all_rows_within_the_limit(counts, limit):
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    matrix = csr_array(
+        (np.ones(indptr[-1], bool), np.zeros(indptr[-1], int), indptr), (len(counts), 1)
+    )
+    blocks = list(row_blocks(matrix, limit))
+    assert [start for start, _ in blocks] == [0, *(stop for _, stop in blocks)][:-1]
+    assert blocks[-1][1] == len(counts)
+    assert all(sum(counts[a:b]) <= limit or b == a + 1 for a, b in blocks)
+
+
+def test_observations_by_class_are_the_transposed_matrix():
+    truth = random_truth(N=80, L=9)
+    habits = Habits(miss=1e-12)  # not perfect, so that the truth's own order is not used
+    pointers, rows = Observations(truth, None, habits, CHANCE).by_class
+    dense = truth.present.toarray()
+    for c in range(9):
+        assert rows[pointers[c] : pointers[c + 1]].tolist() == np.flatnonzero(dense[:, c]).tolist()
+    assert np.array_equal(pointers, truth.by_class[0]) and np.array_equal(rows, truth.by_class[1])
+
+
+@pytest.mark.parametrize("habits", [Habits(miss=0.3), Habits(0.2, 0.1, workers=3)])
+def test_observations_are_what_people_say_to_each_single_question(habits, monkeypatch):
+    truth = random_truth(N=60, L=11)
+    images = np.arange(0, 60, 2)
+    rows, columns = np.mgrid[:30, :11].reshape(2, -1)
+    present = truth.present.toarray()[images][rows, columns]
+    expected = habits.answers(images[rows], columns, present, chance=CHANCE).reshape(30, 11)
+    for chunk in (1 << 20, 13):
+        monkeypatch.setattr(crowd, "DENSE", chunk)
+        seen = Observations(truth, images, habits, CHANCE)
+        assert np.array_equal(seen.yes.toarray(), expected)
+        assert seen.yes.has_sorted_indices
+        single = seen.answers(images[rows], columns)
+        assert np.array_equal(single.reshape(30, 11), expected)
+
+
+@pytest.mark.parametrize("most", [1, 2, 4])
+def test_draw_present_equals_drawing_by_hand(most):
+    truth = random_truth(N=100, L=8)
+    images = np.arange(100)
+    drawn = draw_present(truth.present, images, most=most, chance=CHANCE)
+    for image in images:
+        present = truth.present[[image]].indices.tolist()
+        slow = named(int(image), present, most, CHANCE)
+        assert drawn[image].tolist() == slow + [-1] * (most - len(slow))
+
+
+def test_draw_present_leaves_the_matrix_alone():
+    truth = random_truth(N=50, L=8)
+    before = truth.present.indices.copy()
+    draw_present(truth.present, np.arange(50), most=5, chance=CHANCE)
+    assert np.array_equal(truth.present.indices, before)
+
+
+def test_every_order_of_three_is_equally_likely():
+    N = 12_000
+    matrix = csr_array(np.ones((N, 3), bool))
+    drawn = draw_present(matrix, np.arange(N), most=3, chance=CHANCE)
+    assert (np.sort(drawn, 1) == [0, 1, 2]).all()
+    counts = np.unique(drawn @ [9, 3, 1], return_counts=True)[1]
+    assert len(counts) == 6
+    # Chi-square with 5 degrees of freedom exceeds 26 with probability 1e-4.
+    assert ((counts - N / 6) ** 2 / (N / 6)).sum() < 26
+
+
+def random_boxes(N: int, L: int, seed: int = 0, count: int = 400) -> Boxes:
+    rng = np.random.default_rng(seed)
+    start = rng.integers(0, 90, (count, 2))
+    corners = np.concatenate([start, start + rng.integers(0, 40, (count, 2))], 1)
+    sizes = rng.integers(64, 130, (N, 2))
+    images, classes = rng.integers(0, N, count), rng.integers(0, L, count)
+    return Boxes(images, classes, corners.astype(np.float32), sizes)
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 2**64 - 1), st.integers(0, 2**62))
+def test_scaling_is_multiplying_and_shifting(number, size):
+    assert int(scaled(np.array([number], np.uint64), np.array([size]))[0]) == number * size >> 64
+
+
+def test_sums_over_boxes_by_hand():
+    # Class 1: 10 x 20 and 5 x 4 pixels in sixteenths; class 0: no extent counts as the least.
+    corners = np.array([[0, 0, 10, 20], [10, 10, 15, 14], [3, 3, 3, 9]], np.float32)
+    boxes = Boxes(np.array([1, 1, 1]), np.array([1, 1, 0]), corners, np.array([[9, 9], [20, 28]]))
+    size = boxes_by_class(boxes, "size", (2, 3), None).toarray()
+    assert size.tolist() == [[0, 0, 0], [1, (200 + 20) * 16, 0]]
+    # Centres (5, 10), (12.5, 12) and (3, 6) are sqrt(41), sqrt(10.25), sqrt(113) from (10, 14).
+    near = boxes_by_class(boxes, "centre", (2, 3), None).toarray()
+    inverse = [2**32 / np.sqrt(d) for d in (41, 10.25, 113)]
+    assert near[1].tolist() == [round(inverse[2]), round(inverse[0]) + round(inverse[1]), 0]
+
+
+def test_an_object_in_the_centre_counts_as_one_a_pixel_away():
+    corners = np.array([[4, 4, 6, 6], [5, 4, 7, 6]], np.float32)
+    boxes = Boxes(np.array([0, 0]), np.array([0, 1]), corners, np.array([[10, 10]]))
+    assert boxes_by_class(boxes, "centre", (1, 2), None).toarray().tolist() == [[2**32, 2**32]]
+
+
+def test_boxes_count_for_what_is_above_their_class():
+    hierarchy = Hierarchy.of(["animal", "dog", "cat"], [("dog", "animal"), ("cat", "animal")])
+    corners = np.array([[0, 0, 1, 1], [0, 0, 2, 1]], np.float32)
+    boxes = Boxes(np.array([0, 0]), np.array([1, 2]), corners)
+    assert boxes_by_class(boxes, "size", (1, 3), hierarchy).toarray().tolist() == [[48, 16, 32]]
+
+
+def test_boxes_that_do_not_fit():
+    boxes = random_boxes(5, 4)
+    far = replace(boxes, images=boxes.images - 1)
+    for wrong, shape, what in (
+        (boxes, (5, 3), "class 3"),
+        (boxes, (4, 4), "image 4"),
+        (far, (5, 4), "image -1"),
+    ):
+        with pytest.raises(BadInput) as error:
+            boxes_by_class(wrong, "size", shape, None)
+        assert f"a box is about {what}, and the labels have {shape[0]} images and " in str(
+            error.value
+        )
+    corners = boxes.corners.copy()
+    corners[0, 2] = np.nan
+    with pytest.raises(BadInput, match="a box has a corner that is no number"):
+        boxes_by_class(replace(boxes, corners=corners), "size", (5, 4), None)
+    with pytest.raises(BadInput, match="bias=centre needs a width and height above 0"):
+        boxes_by_class(replace(boxes, sizes=boxes.sizes[:3]), "centre", (5, 4), None)
+    plain = Boxes(boxes.images, boxes.classes, boxes.corners)
+    with pytest.raises(BadInput, match="bias=centre needs a width and height"):
+        boxes_by_class(plain, "centre", (5, 4), None)
+
+
+@pytest.mark.parametrize("by", ["size", "centre"])
+@pytest.mark.parametrize("chunk", [1 << 20, 9])
+def test_weighted_draws_equal_drawing_by_hand(by, chunk, monkeypatch):
+    monkeypatch.setattr(sampling, "CHUNK", chunk)
+    truth, boxes = random_truth(N=80, L=8), random_boxes(80, 8)
+    images = np.arange(0, 80, 2)
+    values = boxes_by_class(boxes, by, (80, 8), None)
+    own = csr_array(truth.present[images])
+    drawn = draw_weighted(own, images, values, most=3, chance=CHANCE)
+    for row, image in enumerate(images.tolist()):
+        sums = {int(c): int(values[image, c]) for c in range(8) if values[image, c]}
+        weights = box_weights(own[[row]].indices.tolist(), sums, HEAVIEST)
+        slow = weighted(image, weights, 3, CHANCE)
+        assert drawn[row].tolist() == slow + [-1] * (3 - len(slow))
+
+
+def test_classes_are_named_in_proportion_to_their_area():
+    # Areas 100, 300 and 600; the fourth class has no box and weighs as the median, 300.
+    N = 20_000
+    corners = np.array([[0, 0, 10, 10], [0, 0, 30, 10], [0, 0, 60, 10]], np.float32)
+    boxes = Boxes(np.repeat(np.arange(N), 3), np.tile(np.arange(3), N), np.tile(corners, (N, 1)))
+    values = boxes_by_class(boxes, "size", (N, 4), None)
+    everything = csr_array(np.ones((N, 4), bool))
+    drawn = draw_weighted(everything, np.arange(N), values, most=1, chance=CHANCE)
+    expected = N * np.array([1, 3, 6, 3]) / 13
+    # Chi-square with 3 degrees of freedom exceeds 21 with probability 1e-4.
+    assert ((np.bincount(drawn[:, 0]) - expected) ** 2 / expected).sum() < 21
+
+
+@pytest.mark.parametrize("chunk", [1 << 20, 7])
+def test_pairs_with_the_smallest_numbers(chunk, monkeypatch):
+    monkeypatch.setattr(sampling, "CHUNK", chunk)
+    truth, images = random_truth(N=40, L=6), np.arange(100, 140)
+    rows, columns = truth.present.nonzero()
+    order = np.argsort(CHANCE(images[rows], columns))
+    pairs = [(int(rows[i]), int(columns[i])) for i in order]
+    for count in (0, 1, 10, len(pairs)):
+        found = [
+            pair
+            for piece in draw_pairs(truth.present, images, count, CHANCE)
+            for pair in zip(*(part.tolist() for part in piece), strict=True)
+        ]
+        assert sorted(found) == sorted(pairs[:count])
+
+
+def test_equal_numbers_leave_the_count_exact(monkeypatch):
+    monkeypatch.setattr(Chance, "__call__", lambda self, images, classes: np.asarray(classes) // 4)
+    matrix = csr_array(np.ones((5, 8), bool))
+    for chunk in (1 << 20, 6):
+        monkeypatch.setattr(sampling, "CHUNK", chunk)
+        for count in (1, 7, 20, 23):
+            found = list(draw_pairs(matrix, np.arange(5), count, CHANCE))
+            assert sum(len(rows) for rows, _ in found) == count
+
+
+def test_weights_are_exact_fractions_of_the_heaviest():
+    values = {0: 7, 1: 21, 2: 1}
+    weights = box_weights([0, 1, 2, 3], values, HEAVIEST)
+    assert weights[1] == HEAVIEST and weights[3] == weights[0]
+    assert abs(Fraction(weights[0], HEAVIEST) - Fraction(1, 3)) < Fraction(1, HEAVIEST)
+
+
+def asked_of(pieces) -> list[tuple[int, int, bool]]:
+    return [one for piece in pieces for one in zip(*(part.tolist() for part in piece), strict=True)]
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.integers(1, 15),
+    st.integers(1, 9),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.integers(0, 12),
+    st.sampled_from([1 << 20, 5]),
+    st.integers(0, 50),
+)
+def test_image_by_image(N, L, share, absent, chunk, seed):
+    yes = np.random.default_rng(seed).random((N, L)) < share
+    named = np.where(yes.any(1), yes.argmax(1), -1)[:, None]
+    wanted = np.minimum(absent + np.arange(N) % 2, L)
+    order = CHANCE.permutation(L)
+    before, sampling.CHUNK = sampling.CHUNK, chunk
+    try:
+        fast = asked_of(ask_images(lambda n, c: yes[n, c], order, np.arange(N), wanted, named))
+    finally:
+        sampling.CHUNK = before
+    expected = []
+    for n in range(N):
+        walk = order.at(np.arange(L), n).tolist()
+        own = set(np.flatnonzero(yes[n]).tolist())
+        denied, met = ruled_out(walk, own, int(wanted[n]), set(named[n].tolist()))
+        expected += [(n, c, False) for c in denied] + [(n, c, True) for c in met]
+    assert len(fast) == len(set(fast)) and sorted(fast) == sorted(expected)
+
+
+@pytest.mark.parametrize("permuted", [sampling.PERMUTED, 0], ids=["permuted", "drawn"])
+@pytest.mark.parametrize("share", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("chunk", [1 << 20, 17])
+def test_over_all_pairs(permuted, share, chunk, monkeypatch):
+    monkeypatch.setattr(sampling, "PERMUTED", permuted)
+    monkeypatch.setattr(sampling, "CHUNK", chunk)
+    images, L = np.arange(3, 40, 4), 5
+    yes = np.random.default_rng(1).random((40, L)) < share
+    pairs = len(images) * L
+    drawn = pairs_drawn(pairs, CHANCE)
+    order = drawn if permuted == 0 else CHANCE.permutation(pairs).at(np.arange(pairs)).tolist()
+    assert sorted(order) == list(range(pairs))
+    places = [(int(images[i // L]), i % L) for i in order]
+    for wanted in (0, 1, 8, 30, pairs + 1):
+        expected, denied = [], 0
+        for n, c in places:
+            if denied == wanted:
+                break
+            expected.append((n, c, bool(yes[n, c])))
+            denied += not yes[n, c]
+        found = ask_pairs(lambda n, c: yes[n, c], images, L, wanted, CHANCE)
+        assert asked_of(found) == expected
+
+
+@pytest.mark.parametrize("permuted", [sampling.PERMUTED, 0], ids=["permuted", "drawn"])
+def test_every_pair_is_met_equally_often(permuted, monkeypatch):
+    monkeypatch.setattr(sampling, "PERMUTED", permuted)
+    seen = np.zeros((6, 5))
+    for seed in range(3000):
+        chance = Chance.seeded(seed)
+        nothing = ask_pairs(lambda n, c: np.zeros(len(n), bool), np.arange(6), 5, 3, chance)
+        for n, c, _ in asked_of(nothing):
+            seen[n, c] += 1
+    # 30 places, 300 times each; chi-square with 29 degrees of freedom exceeds 67 with 1e-4.
+    assert seen.sum() == 9000 and ((seen - 300) ** 2 / 300).sum() < 67
