@@ -222,8 +222,9 @@ def settle(part: Any, called: str = "") -> None:
         where = f"{called or part.name}: {key}"
         value = convert(getattr(part, key), kind, where, spelled=False)
         limits = _ranges(type(part)).get(key)  # type: ignore[arg-type]
-        if limits is not None and isinstance(value, int | float) and value not in limits:
-            raise BadInput(f"{where} is {value!r}; {limits} is expected")
+        for number in value if isinstance(value, tuple) else (value,):
+            if limits is not None and isinstance(number, int | float) and number not in limits:
+                raise BadInput(f"{where} is {number!r}; {limits} is expected")
         object.__setattr__(part, key, value)
 
 
@@ -249,8 +250,9 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
         if isinstance(value, str) and value in words:
             return value
     if get_origin(kind) is Literal:
-        if any(isinstance(value, type(known)) and value == known for known in get_args(kind)):
-            return value
+        word = value.lower() if spelled and isinstance(value, str) else value
+        if any(isinstance(word, type(known)) and word == known for known in get_args(kind)):
+            return word
         raise BadInput(
             f"{where} is {value!r}; it must be one of {', '.join(map(str, get_args(kind)))}"
         )
@@ -263,6 +265,8 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
         return _as_number(value, kind, where, wanted)
     if kind is str and not isinstance(value, str):
         raise BadInput(f"{where} is {value!r}; text is expected")
+    if get_origin(kind) is tuple and not isinstance(value, tuple | list):
+        raise BadInput(f"{where} is {value!r}; a list is expected")
     return value
 
 

@@ -50,14 +50,18 @@ class Habits:
     vote: Literal["majority", "union"] = setting(
         "majority", "yes by more than half of the people, or by any of them (union)"
     )
-    quorum: int | None = setting(None, "yes by at least so many people, whatever vote says", within=_COUNT)
+    quorum: int | None = setting(
+        None, "yes by at least so many people, whatever vote says", within=_COUNT
+    )
     unsure_present: Share = setting(
         0.0, "share of present classes of which nobody is sure; all or per class", within=_SHARE
     )
     unsure_absent: Share = setting(
         0.0, "share of absent classes of which nobody is sure; all or per class", within=_SHARE
     )
-    unsure_yes: float = setting(0.5, "how often a person says yes where nobody is sure", within=_SHARE)
+    unsure_yes: float = setting(
+        0.5, "how often a person says yes where nobody is sure", within=_SHARE
+    )
     miss_by_person: tuple[float, ...] | None = setting(
         None, "a pool: each person's odds of a miss, as multiples of the ordinary", within=_ODDS
     )

@@ -283,7 +283,7 @@ def test_tables_that_cannot_be_read(tmp_path, rows, names, message):
         ({"vote_question": np.array([0, 0, 2])}, "vote_worker is int64 of shape (4,)"),
         (
             {"class_names": np.array(["a", "b"])},
-            "class_names is <U1 of shape (2,), question_class goes from",
+            "class_names has 2 texts, question_class goes from",
         ),
         (
             {"gold_expert_question": np.array([0, 0, 0, 1, 2, 2, 3])},

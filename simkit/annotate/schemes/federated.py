@@ -47,19 +47,18 @@ class Federated(Scheme):
     )
 
     per_class: int = setting(
-        100,
-        "present labels of the class with most; goals of others fall off",
-        within=COUNT,
+        100, "present labels of the class with most; goals of others fall off", within=COUNT
     )
     exponent: float = setting(
         1.0,  # assumption: a tail like that of word frequencies
         "how fast the goals fall with the rank of the class; 0: all are equal",
         within=(0, 10),
     )
-    ratio: float = setting(1.0, "absent labels for each present one that is sought", within=(0, 10**6))
+    ratio: float = setting(
+        1.0, "absent labels for each present one that is sought", within=(0, 10**6)
+    )
     search: Literal["proposals", "random"] = setting(
-        "proposals",
-        "look through a machine's candidates, or through images as they come",
+        "proposals", "look through a machine's candidates, or through images as they come"
     )
     precision: float = setting(
         0.5,  # assumption: every second candidate of a good detector is right

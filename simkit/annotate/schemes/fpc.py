@@ -49,8 +49,7 @@ class FixedPerClass(Scheme):
         within=COUNT,
     )
     search: Literal["proposals", "random"] = setting(
-        "proposals",
-        "look through a machine's candidates, or through images as they come",
+        "proposals", "look through a machine's candidates, or through images as they come"
     )
     precision: float = setting(
         0.5,  # assumption: every second candidate of a good detector is right

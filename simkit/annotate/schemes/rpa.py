@@ -40,7 +40,9 @@ class RandomPerAnnotation(Scheme):
         "present one."
     )
 
-    keep: float = setting(0.1, "share of all (image, class) pairs that are asked about", within=SHARE)
+    keep: float = setting(
+        0.1, "share of all (image, class) pairs that are asked about", within=SHARE
+    )
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         N, L = crowd.shape

@@ -40,12 +40,10 @@ class SinglePositive(Scheme):
     positives: int = setting(1, "present classes named in each image", within=(0, MOST))
     negatives: int = setting(0, "absent classes found in each image", within=(0, MOST))
     bias: Literal["none", "size", "centre"] = setting(
-        "none",
-        "what is named first: anything, large objects or central ones (boxes)",
+        "none", "what is named first: anything, large objects or central ones (boxes)"
     )
     keep_looks: bool = setting(
-        False,
-        "keep all answers that were paid for, the present ones met too",
+        False, "keep all answers that were paid for, the present ones met too"
     )
 
     @property
@@ -59,8 +57,5 @@ class SinglePositive(Scheme):
             named = crowd.name(crowd.images, chance=chance, most=most, bias=self.bias)
         if self.negatives:
             crowd.rule_out(
-                self.negatives,
-                chance=chance.of("absent"),
-                named=named,
-                keep_looks=self.keep_looks,
+                self.negatives, chance=chance.of("absent"), named=named, keep_looks=self.keep_looks
             )
