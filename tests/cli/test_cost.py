@@ -134,7 +134,7 @@ def test_a_list_of_ones_own_adds_its_lines(shell, tmp_path) -> None:
         ),
         (
             ["fpc.parquet", "--evaluation", 0, "--data", SMALL],
-            "precision is 0.0; a number of points above 0 and below 100 is expected",
+            "precision is 0.0; a number above 0 and below 100 is expected",
         ),
     ],
 )
