@@ -36,7 +36,7 @@ from published_training import LOSSES, train_alone  # noqa: E402
 from scipy.sparse import csr_array  # noqa: E402
 
 from simkit.history import versions  # noqa: E402
-from simkit.labels.shipped import shipped  # noqa: E402
+from simkit.labels.hierarchy import shipped  # noqa: E402
 from simkit.learn.inputs import FeatureInputs  # noqa: E402
 from simkit.learn.methods import Task, make  # noqa: E402
 from simkit.learn.optim import Settings  # noqa: E402

@@ -22,10 +22,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
+
 from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.meanings import read_mapping
-from simkit.labels.paths import reduced
-from simkit.labels.wordnet import from_wordnet
+from simkit.labels.wordnet import from_wordnet, read_mapping
 
 FOLDER = Path(__file__).parents[1] / "simkit" / "labels" / "hierarchies"
 
@@ -66,7 +66,14 @@ def openimages(meta: Any) -> Hierarchy:
         if mid != meta["root"]
     }
     edges = [(names[c], names[p]) for c, p in meta["is_a"] if p != meta["root"]]
-    return reduced(Hierarchy.of(list(names.values()), edges))
+    return _reduced(Hierarchy.of(list(names.values()), edges))
+
+
+def _reduced(hierarchy: Hierarchy) -> Hierarchy:
+    """The same ancestors with as few edges as possible."""
+    graph = nx.transitive_reduction(hierarchy.graph)
+    parents = tuple(tuple(sorted(graph.predecessors(c))) for c in range(len(hierarchy.classes)))
+    return Hierarchy(hierarchy.classes, parents, hierarchy.synsets)
 
 
 FROM_META: dict[str, tuple[str, Callable[[Any], Hierarchy]]] = {

@@ -16,7 +16,7 @@ from simkit.annotate.cards.markdown import size_category
 from simkit.data.dataset import sources
 from simkit.data.terms import terms
 from simkit.labels.formats.npz import read_difficult, read_truth
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import shipped
 
 ROOT = Path(__file__).parents[1]
 CARDS = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "data_cards").glob("*.md")}

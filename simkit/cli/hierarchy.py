@@ -15,7 +15,7 @@ from simkit.files import spare
 
 if TYPE_CHECKING:
     from simkit.labels.hierarchy import Hierarchy
-    from simkit.labels.meanings import Report
+    from simkit.labels.wordnet import Report
 
 _FEW = 8  # classes named in one line
 LINES = 200  # of an outline
@@ -78,7 +78,7 @@ def command(
 
 
 def _list(as_json: bool) -> None:
-    from simkit.labels.shipped import NOTES, shipped, shipped_names
+    from simkit.labels.hierarchy import NOTES, shipped, shipped_names
 
     rows = [
         {"name": name, "classes": len(shipped(name).classes), "what": NOTES[name]}
@@ -93,8 +93,7 @@ def _list(as_json: bool) -> None:
 
 def _open(text: str) -> Hierarchy:
     from simkit.files import expanded
-    from simkit.labels.hierarchy import Hierarchy
-    from simkit.labels.shipped import shipped
+    from simkit.labels.hierarchy import Hierarchy, shipped
 
     path = expanded(text)
     is_file = os.path.exists(path)  # which is no error where the name is too long to be one
@@ -103,8 +102,8 @@ def _open(text: str) -> Hierarchy:
 
 def shown(hierarchy: Hierarchy, which: str, lines: int) -> tuple[dict[str, Any], list[str]]:
     """Facts for a program, and an outline of at most `lines` lines for a person."""
+    from simkit.labels.hierarchy import NOTES
     from simkit.labels.outline import outline
-    from simkit.labels.shipped import NOTES
 
     classes, leaves = len(hierarchy.classes), len(hierarchy.leaves)
     text = [f"{which}: {classes} classes, {leaves} of them without children"]

@@ -211,7 +211,7 @@ def chosen(spec: str, options: Mapping[str, Any]) -> Scheme:
 
 def _with_hierarchy(data: Dataset, scheme: Scheme) -> Dataset:
     """The data set, under a shipped hierarchy of its classes where the scheme cannot do without."""
-    from simkit.labels.shipped import shipped, shipped_for
+    from simkit.labels.hierarchy import shipped, shipped_for
 
     name = shipped_for(data.classes) if scheme.needs_hierarchy and data.hierarchy is None else None
     if name is None:

@@ -15,8 +15,7 @@ from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures
 from simkit.data.split import published_split
 from simkit.errors import BadInput
 from simkit.files import expanded
-from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import Hierarchy, shipped
 from simkit.labels.truth import Truth
 
 

@@ -17,8 +17,7 @@ from simkit.data.pieces.scene_layout import LEAVES, OBJECTS, SIDE, Layout, layou
 from simkit.data.terms import Terms
 from simkit.errors import BadInput
 from simkit.history import content_id
-from simkit.labels.hierarchy import Hierarchy, close
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import Hierarchy, close, shipped
 from simkit.labels.truth import Truth
 
 VERSION = 1  # of the pixels; a test compares them with a digest

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simkit.data.dataset import sources
 from simkit.errors import BadInput
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import shipped
 
 CC_BY_4 = "https://creativecommons.org/licenses/by/4.0/"
 

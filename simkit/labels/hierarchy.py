@@ -1,11 +1,17 @@
-"""The class hierarchy: a directed acyclic graph in which present implies present parents."""
+"""Class hierarchies: directed acyclic graphs in which present implies present parents.
+
+Those that come with simkit are facts: class names as their data sets publish them, WordNet 3.0's
+hypernyms (through `simkit.labels.wordnet`), and the hierarchies that CIFAR-100 and Open Images
+publish themselves. `scripts/hierarchies.py` builds all of them again.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import resources
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +19,39 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.errors import BadInput
+from simkit.errors import BadInput, unknown
 from simkit.files import readable, whole
 from simkit.history import content_id
-from simkit.labels.closure import absences, columns, widened
 from simkit.labels.truth import Truth, frozen
 
 if TYPE_CHECKING:
     import networkx as nx
     import pyarrow as pa
+
+
+# What each one is, for `simkit hierarchy`.
+NOTES = {
+    "cifar-100": (
+        "the 20 coarse classes that CIFAR-100 publishes, without WordNet above them: classes such "
+        "as large_omnivores_and_herbivores have no synset"
+    ),
+    "coco-80": "COCO's 80 kinds of things and their ancestors in WordNet",
+    "coco-panoptic-133": (
+        "COCO's 80 kinds of things and 53 kinds of stuff with their 65 ancestors in WordNet, 198 "
+        "classes; Soft Exposure (section 4.1.2) merges the same 133 with WordNet into 163 by a "
+        "graph that is not published, here every ancestor that joins two or more classes is one"
+    ),
+    "lvis-1203": (
+        "LVIS v1 with the synsets it names and their ancestors in WordNet; one of them, "
+        "stop_sign.n.01, is not in WordNet 3.0, and the class became a kind of street sign"
+    ),
+    "openimages-600": (
+        "the published is-a tree of Open Images' boxed classes, 601 names below a root that is "
+        "left out; so are its part-of edges: laptops are part of buildings there, and show none"
+    ),
+    "scenes": "the classes of the built-in data set and their ancestors in WordNet",
+    "voc-20": "PASCAL VOC's 20 classes and their ancestors in WordNet",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,33 +73,47 @@ class Hierarchy:
         edges: Iterable[tuple[str, str]],
         synsets: Mapping[str, str] | None = None,
     ) -> Hierarchy:
-        """From names and (child, parent) pairs. Raises BadInput for unknown names and cycles."""
+        """From names and (child, parent) pairs.
+
+        Parameters
+        ----------
+        classes
+            L names, all different.
+        edges
+            Pairs of names.
+        synsets
+            The WordNet synset of some names.
+
+        Raises
+        ------
+        BadInput
+            For unknown or repeated names, and for cycles.
+        """
+        import networkx as nx
+
         index = {name: c for c, name in enumerate(classes)}
         if len(index) != len(classes) or not classes:
             what = "names a class twice" if classes else "has no classes"
             raise BadInput(f"the hierarchy {what}; give every class its own name")
         parents: list[set[int]] = [set() for _ in classes]
         for child, parent in edges:
-            for name in (child, parent):
-                if name not in index:
-                    raise BadInput(
-                        f"the hierarchy has an edge to {name!r}, which is not a class; add it"
-                    )
+            odd = [name for name in (child, parent) if name not in index]
+            if odd:
+                raise BadInput(
+                    f"the hierarchy has an edge to {odd[0]!r}, which is not a class; add it"
+                )
             parents[index[child]].add(index[parent])
-        given = synsets or {}
-        built = Hierarchy(
+        hierarchy = Hierarchy(
             tuple(classes),
-            tuple(tuple(sorted(p)) for p in parents),
-            tuple(given.get(name, "") for name in classes),
+            tuple(tuple(sorted(above)) for above in parents),
+            tuple((synsets or {}).get(name, "") for name in classes),
         )
-        import networkx as nx
-
-        if not nx.is_directed_acyclic_graph(built.graph):
-            cycle = " -> ".join(classes[c] for c, _ in nx.find_cycle(built.graph))
+        if not nx.is_directed_acyclic_graph(hierarchy.graph):
+            cycle = " -> ".join(classes[c] for c, _ in nx.find_cycle(hierarchy.graph))
             raise BadInput(
                 f"the hierarchy goes round in a circle: {cycle}; remove one of these edges"
             )
-        return built
+        return hierarchy
 
     @cached_property
     def graph(self) -> nx.DiGraph:
@@ -119,7 +163,7 @@ class Hierarchy:
 
     def over(self, classes: Iterable[str]) -> Hierarchy:
         """The part about these classes and their ancestors, in this order. Raises BadInput."""
-        kept = np.flatnonzero(self.above[columns(tuple(classes), self)].any(0))
+        kept = np.flatnonzero(self.above[_columns(tuple(classes), self)].any(0))
         place = {int(c): i for i, c in enumerate(kept)}
         return Hierarchy(
             tuple(self.classes[c] for c in place),
@@ -149,19 +193,21 @@ class Hierarchy:
         return json.dumps({"classes": rows}, indent=1, ensure_ascii=False)
 
     @staticmethod
-    def from_json(text: str, where: str = "the hierarchy") -> Hierarchy:
+    def from_json(text: str | bytes, where: str = "the hierarchy") -> Hierarchy:
         """Read back what `to_json` wrote. Raises BadInput that names `where`."""
         try:
             rows: list[dict[str, Any]] = json.loads(text)["classes"]
-            names = [_text(row["name"]) for row in rows]
-            edges = [(row["name"], _text(above)) for row in rows for above in list(row["parents"])]
-            synsets = {row["name"]: _text(row.get("synset", "")) for row in rows}
+            texts = [[row["name"], row.get("synset", ""), *row["parents"]] for row in rows]
+            if not all(isinstance(each, str) for listed in texts for each in listed):
+                raise TypeError("a name, parent or synset is no text")
+            edges = [(name, parent) for name, _, *parents in texts for parent in parents]
+            names = [name for name, *_ in texts]
+            return Hierarchy.of(names, edges, {name: synset for name, synset, *_ in texts})
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise BadInput(
                 f"{where} cannot be read ({error}); expected is "
                 '{"classes": [{"name": ..., "parents": [...]}]}'
             ) from None
-        return Hierarchy.of(names, edges, synsets)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write JSON, one line for each class."""
@@ -175,49 +221,122 @@ class Hierarchy:
     @staticmethod
     def load(path: str | PathLike[str]) -> Hierarchy:
         """Read what `save` wrote. Raises BadInput."""
-        found = readable(path, "a class hierarchy (JSON)")
-        try:
-            text = found.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            raise BadInput(
-                f"{found} is not UTF-8 text; a class hierarchy (JSON) is expected"
-            ) from None
-        try:
-            return Hierarchy.from_json(text, str(found))
-        except BadInput as error:
-            named = str(found) in str(error)
-            raise (error if named else BadInput(f"{found}: {error}")) from None
+        file = readable(path, "a class hierarchy (JSON)")
+        return Hierarchy.from_json(file.read_bytes(), str(file))
 
 
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
-    return value
+def shipped_names() -> list[str]:
+    """Names of the hierarchies that come with simkit."""
+    files = [entry.name for entry in _folder().iterdir()]
+    return sorted(file.removesuffix(".json") for file in files if file.endswith(".json"))
+
+
+def shipped(name: str) -> Hierarchy:
+    """A hierarchy that comes with simkit, such as "coco-80". Raises BadInput for other names."""
+    if name not in shipped_names():
+        raise unknown("shipped hierarchy", name, shipped_names())
+    return Hierarchy.from_json((_folder() / f"{name}.json").read_text(encoding="utf-8"), name)
+
+
+def shipped_for(classes: Collection[str]) -> str | None:
+    """The name of the shipped hierarchy that is about exactly these classes, or None.
+
+    About them it is when it has all of them and nothing but their ancestors beside them.
+    """
+    given = set(classes)
+    for name in shipped_names():
+        tree = shipped(name)
+        if given <= set(tree.classes) and given >= {tree.classes[c] for c in tree.leaves}:
+            return name
+    return None
+
+
+def _folder() -> Any:
+    return resources.files("simkit.labels") / "hierarchies"
 
 
 def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
     """The truth over all classes of the hierarchy, every ancestor present with its descendants.
 
-    Columns follow the hierarchy's order. Raises BadInput where a class of the truth is not in it,
-    and where a complete truth says nothing of a class of the hierarchy, being about no class at or
-    below it.
     A truth that is known in part stays so. Known to be present is what is present and its
     ancestors, whatever else was said of them; known to be absent are then the classes that are, all
     below them, and an ancestor that the truth has no column for where all classes of the truth
     below it are.
+
+    Parameters
+    ----------
+    truth
+        (N, l), about classes of the hierarchy.
+    hierarchy
+        Of L classes, in whose order the columns come.
+
+    Raises
+    ------
+    BadInput
+        If a class of the truth is not in the hierarchy; and if a complete truth says nothing of a
+        class of the hierarchy, being about no class at or below it.
     """
-    own = columns(truth.classes, hierarchy)
-    present = csr_array(widened(truth.present, own, len(hierarchy.classes)) @ hierarchy.lineage)
+    columns = _columns(truth.classes, hierarchy)
+    L = len(hierarchy.classes)
+    present = csr_array(_widened(truth.present, columns, L) @ hierarchy.lineage)
     present.sort_indices()
     known = None
     if truth.known is None:
-        silent = np.flatnonzero(~hierarchy.above[own].any(0))
+        silent = np.flatnonzero(~hierarchy.above[columns].any(0))
         if len(silent):
             raise BadInput(
                 f"the truth says nothing of class {hierarchy.classes[silent[0]]!r} of the "
                 "hierarchy; close it under hierarchy.over(truth.classes)"
             )
     else:
-        stated = widened(csr_array(truth.known > truth.present), own, len(hierarchy.classes))
-        known = present + absences(csr_array(stated > present), present, own, hierarchy.lineage)
+        stated = _widened(csr_array(truth.known > truth.present), columns, L)
+        absent = csr_array(stated > present)
+        known = present + _absences(absent, present, columns, hierarchy.lineage)
     return Truth.of(present, truth.images, hierarchy.classes, known)
+
+
+def _columns(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64]:
+    """(l,) the place of each class in the hierarchy. Raises BadInput for one that is not in it."""
+    index = {name: c for c, name in enumerate(hierarchy.classes)}
+    missing = [name for name in classes if name not in index]
+    if missing:
+        raise BadInput(
+            f"class {missing[0]!r} is not in the hierarchy; "
+            "give one of these classes (simkit hierarchy)"
+        )
+    return np.array([index[name] for name in classes], np.int64)
+
+
+def _widened(matrix: csr_array, columns: NDArray[np.int64], L: int) -> csr_array:
+    """The entries of (N, l), in these columns of (N, L)."""
+    indices = columns[matrix.indices].astype(matrix.indices.dtype)
+    shape = matrix.shape[0], L
+    wide = csr_array((matrix.data, indices, matrix.indptr), shape=shape, copy=True)
+    wide.sort_indices()
+    return wide
+
+
+def _absences(
+    absent: csr_array, present: csr_array, columns: NDArray[np.int64], lineage: csr_array
+) -> csr_array:
+    """(N, L) bool: what is absent when the entries of `absent` (N, L) bool are.
+
+    Everything below an absent class is absent. A class outside `columns`, those that the truth is
+    about, is nothing but what stands below it: it is absent where all classes of `columns` below it
+    are, if there are any and none is `present`. One of `columns` may be present by itself, as an
+    animal that is neither dog nor cat.
+    """
+    below = csr_array(lineage.T)
+    implied = csr_array(absent @ below)
+    added = np.setdiff1d(np.arange(lineage.shape[0]), columns)
+    under = csr_array(lineage[columns][:, added].astype(np.int32))  # (l, added)
+    needed = under.sum(0)
+    counts = csr_array((implied > present)[:, columns].astype(np.int32) @ under)
+    counts.data = (counts.data == needed[counts.indices]).astype(np.int32)
+    counts.eliminate_zeros()
+    joint = _widened(csr_array(counts.astype(bool)), added, lineage.shape[0])
+    absences = csr_array(implied + joint)
+    if (needed == 0).any():  # below an ancestor that is now absent, where the truth says nothing
+        absences = csr_array(absences @ below)
+    absences.sort_indices()
+    return absences

@@ -1,18 +1,30 @@
 """A class hierarchy for any list of class names, from the hypernyms of WordNet.
 
+A name means a synset: chosen (the most frequent noun sense), given by a mapping, or itself one.
+WordNet is read through nltk, which is imported when a name is first looked up.
 Source: G. A. Miller, WordNet: a lexical database for English, CACM 38(11), 1995.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+import csv
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
+from zipfile import BadZipFile
 
 from simkit.errors import BadInput
+from simkit.files import readable
 from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.meanings import Report, find, read_mapping, wordnet
+
+_SYNSET = re.compile(r"[^\s<]+\.[nvasr]\.(?!00?$)\d\d?")
+_MOST = 8  # candidates reported for one name, and names in a summary
 
 # The top of WordNet: true of nearly everything, and asked about by nobody.
 ROOT_LIKE = frozenset(
@@ -33,39 +45,128 @@ LEFT_OUT = frozenset(
 )
 
 
+@dataclass(frozen=True)
+class Meaning:
+    """One sense of a word: a synset such as "dog.n.01" and its gloss."""
+
+    synset: str
+    gloss: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found for one class name.
+
+    synset      "dog.n.01"; "<ball.n.01" for a kind of ball that has no synset; "" for unknown.
+    how         given: by the mapping, or the name is a synset itself;  only: the one noun sense;
+                first: the most frequent of several noun senses;  unknown: no noun sense at all.
+    candidates  the senses to choose from; for an unknown name those of similar names.
+    """
+
+    name: str
+    synset: str
+    how: Literal["given", "only", "first", "unknown"]
+    candidates: tuple[Meaning, ...] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found for every class name, and the mapping's names that are no class."""
+
+    findings: tuple[Finding, ...]
+    unused: tuple[str, ...] = ()
+
+    @property
+    def ambiguous(self) -> tuple[Finding, ...]:
+        """Names with several senses, of which the most frequent was taken."""
+        return tuple(finding for finding in self.findings if finding.how == "first")
+
+    @property
+    def unknown(self) -> tuple[Finding, ...]:
+        """Names without any sense; they stand in the hierarchy without parents."""
+        return tuple(finding for finding in self.findings if finding.how == "unknown")
+
+    def summary(self) -> str:
+        """How many names are ambiguous and which are unknown or unused, in a few lines; or ""."""
+        lines = []
+        if self.ambiguous:
+            many = "name has" if len(self.ambiguous) == 1 else "names have"
+            lines.append(f"{len(self.ambiguous)} {many} several senses; the most frequent is taken")
+        if self.unknown:
+            lines.append("not in WordNet: " + _few([each.name for each in self.unknown]))
+        if self.unused:
+            lines.append("in the mapping, but no class: " + _few(self.unused))
+        return "\n".join(lines)
+
+    def text(self) -> str:
+        """Ambiguous and unknown names with their candidates, as lines for a person."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        for finding in self.ambiguous:
+            yield f"{finding.name}: {finding.synset} was taken, the most frequent of these senses"
+            yield from (f"    {each.synset}: {each.gloss}" for each in finding.candidates)
+        for finding in self.unknown:
+            near = "; similar are" if finding.candidates else ""
+            yield f"{finding.name}: not in WordNet{near}"
+            yield from (f"    {each.synset}: {each.gloss}" for each in finding.candidates)
+        for name in self.unused:
+            yield f"{name}: in the mapping, but no class has this name"
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + more
+
+
 def from_wordnet(
     names: Sequence[str],
     *,
     mapping: Mapping[str, str] | str | PathLike[str] | None = None,
     prune: bool = True,
 ) -> tuple[Hierarchy, Report]:
-    """The hierarchy over `names` and their ancestors, and how each name was understood.
-
-    names    class names ("traffic light") or synsets ("dog.n.01"); they come first, in this order,
-             then the ancestors, those of most classes first, under readable names of their own.
-    mapping  name -> synset, or a TOML, JSON or CSV file of such pairs; "<ball.n.01" says "a kind
-             of ball", "" says that the name has no place in WordNet.
-    prune    keep only ancestors that join at least two classes, one for each set of classes, and
-             drop those that everything has. False keeps all hypernyms.
-
-    A few odd hypernyms (LEFT_OUT: vehicles on wheels as containers) are passed over.
+    """The hierarchy over class names and their ancestors.
 
     A name with several noun senses gets the most frequent one and is reported with all of them; one
-    without any stays without parents. Raises BadInput for duplicate names, for a mapping to no noun
-    synset and where WordNet is missing.
+    without any stays without parents. A few odd hypernyms (LEFT_OUT: vehicles on wheels as
+    containers) are passed over.
+
+    Parameters
+    ----------
+    names
+        Class names ("traffic light") or synsets ("dog.n.01").
+    mapping
+        Synset by name, or a TOML, JSON or CSV file of such pairs; "<ball.n.01" says "a kind of
+        ball", "" says that the name has no place in WordNet.
+    prune
+        Keep only ancestors that join at least two classes, one for each set of classes, and drop
+        those that everything has. False keeps all hypernyms.
+
+    Returns
+    -------
+    Hierarchy
+        The names come first, in this order, then the ancestors, those of most classes first, under
+        readable names of their own.
+    Report
+        How each name was understood.
+
+    Raises
+    ------
+    BadInput
+        For duplicate names, for a mapping to no noun synset and where WordNet is missing.
     """
     if len(set(names)) != len(names) or not names:
         raise BadInput("the class names are none or repeat one; give every class its own name")
-    given = read_mapping(mapping) if isinstance(mapping, str | PathLike) else dict(mapping or {})
+    pairs = read_mapping(mapping) if isinstance(mapping, str | PathLike) else dict(mapping or {})
     reader = wordnet()
-    report = find(names, given, reader)
+    report = find(names, pairs, reader)
     synsets = {finding.name: finding.synset for finding in report.findings}
-    own = {name: text for name, text in synsets.items() if text and text[0] != "<"}
+    exact = {name: text for name, text in synsets.items() if text and text[0] != "<"}
     above = {name: _above(text, reader) for name, text in synsets.items()}
-    groups = _groups(above, own, prune)
+    groups = _groups(above, exact, prune)
     labels = _labels(groups, synsets, reader)
-    edges = _edges(above, own, labels, groups, reader)
-    meanings = own | {label: synset for label, (synset, _) in labels.items()}
+    edges = _edges(above, exact, labels, groups, reader)
+    meanings = exact | {label: synset for label, (synset, _) in labels.items()}
     return Hierarchy.of([*names, *labels], edges, meanings), report
 
 
@@ -74,20 +175,20 @@ def _above(text: str, reader: Any) -> frozenset[str]:
     if not text:
         return frozenset()
     synset = reader.synset(text.removeprefix("<"))
-    found = {str(each.name()) for each in synset.closure(_hypernyms)}
-    return frozenset(found | ({str(synset.name())} if text.startswith("<") else set()))
+    ancestors = {str(each.name()) for each in synset.closure(_hypernyms)}
+    return frozenset(ancestors | ({str(synset.name())} if text.startswith("<") else set()))
 
 
 def _hypernyms(synset: Any) -> list[Any]:
-    found: list[Any] = []
+    above: list[Any] = []
     for each in [*synset.hypernyms(), *synset.instance_hypernyms()]:
         odd = (synset.name(), each.name()) in LEFT_OUT
-        found += _hypernyms(each) if odd else [each]  # what is above an odd one is true again
-    return found
+        above += _hypernyms(each) if odd else [each]  # what is above an odd one is true again
+    return above
 
 
 def _groups(
-    above: Mapping[str, frozenset[str]], own: Mapping[str, str], prune: bool
+    above: Mapping[str, frozenset[str]], exact: Mapping[str, str], prune: bool
 ) -> list[list[str]]:
     """Synsets worth a class, those of the same classes together; widest first.
 
@@ -95,10 +196,10 @@ def _groups(
     """
     below: dict[str, set[str]] = {}
     for name, ancestors in above.items():
-        for synset in {*ancestors, own[name]} if name in own else ancestors:
+        for synset in {*ancestors, exact[name]} if name in exact else ancestors:
             below.setdefault(synset, set()).add(name)
     placed = sum(1 for ancestors in above.values() if ancestors)
-    classes = set(own.values())
+    classes = set(exact.values())
     groups: dict[Any, list[str]] = {}
     for synset in sorted(below, key=lambda s: (-len(below[s]), s)):
         worth = 1 < len(below[synset]) < placed and synset not in ROOT_LIKE
@@ -125,9 +226,9 @@ def _labels(
         ranked.sort(key=lambda each: f"<{each}" not in classes)
         words = [(_words(synset, reader), synset) for synset in ranked]
         first = [(spelled[0], synset) for spelled, synset in words]
-        rest = [(word, synset) for spelled, synset in words for word in spelled[1:]]
+        others = [(word, synset) for spelled, synset in words for word in spelled[1:]]
         last = (f"{first[0][0]} ({ranked[0]})", ranked[0])
-        free = ((word, synset) for word, synset in first + rest if word.lower() not in used)
+        free = ((word, synset) for word, synset in first + others if word.lower() not in used)
         label, synset = next(free, last)
         used.add(label.lower())
         labels[label] = synset, group
@@ -145,14 +246,14 @@ def _words(name: str, reader: Any) -> list[str]:
 
 def _edges(
     above: Mapping[str, frozenset[str]],
-    own: Mapping[str, str],
+    exact: Mapping[str, str],
     labels: Mapping[str, tuple[str, list[str]]],
     groups: Sequence[list[str]],
     reader: Any,
 ) -> list[tuple[str, str]]:
     """(child, parent) pairs between names, without those that follow from others."""
     nodes: dict[str, list[str]] = {}  # synset -> the names that stand for it
-    for name, synset in own.items():
+    for name, synset in exact.items():
         nodes.setdefault(synset, []).append(name)
     for group in groups:  # ancestors that add nothing to a class are that class
         standing = [name for synset in group for name in nodes.get(synset, ())]
@@ -167,15 +268,137 @@ def _edges(
     reach = {name: _standing(synsets, nodes) for name, synsets in above.items()}
     for label, (_, group) in labels.items():
         reach[label] = _standing({a for member in group for a in ancestors(member)}, nodes)
-    for name, found in reach.items():  # names with the same synset are beside each other
-        twins = set(nodes.get(own.get(name, ""), ())) | {name}
-        reach[name] = found - twins
+    for name, reached in reach.items():  # names with the same synset are beside each other
+        twins = set(nodes.get(exact.get(name, ""), ())) | {name}
+        reach[name] = reached - twins
     return [
         (name, parent)
-        for name, found in reach.items()
-        for parent in sorted(found - {far for near in found for far in reach[near]})
+        for name, reached in reach.items()
+        for parent in sorted(reached - {far for near in reached for far in reach[near]})
     ]
 
 
 def _standing(synsets: Iterable[str], nodes: Mapping[str, list[str]]) -> set[str]:
     return {name for synset in synsets for name in nodes.get(synset, ())}
+
+
+def wordnet() -> Any:
+    """The WordNet reader of nltk. Raises BadInput that says how to get it where it is missing."""
+    from nltk.corpus import wordnet as reader
+
+    try:
+        reader.ensure_loaded()
+        reader.synsets("entity")
+    except (LookupError, OSError, BadZipFile):
+        raise BadInput(
+            "WordNet is not on this machine; get it once with "
+            "python -c \"import nltk; nltk.download('wordnet')\" "
+            "or set NLTK_DATA to a folder that holds corpora/wordnet.zip"
+        ) from None
+    return reader
+
+
+def find(names: Sequence[str], mapping: Mapping[str, str], reader: Any) -> Report:
+    """Look every name up. Raises BadInput for a mapping to something that is no noun synset."""
+    findings = tuple(_find(name, mapping.get(name), reader) for name in names)
+    return Report(findings, tuple(name for name in mapping if name not in set(names)))
+
+
+def _find(name: str, given: str | None, reader: Any) -> Finding:
+    if given is None and _SYNSET.fullmatch(name):
+        given = name
+    if given is not None:
+        return Finding(name, _checked(given, name, reader), "given")
+    senses = _senses(name, reader)
+    if not senses:
+        return Finding(name, "", "unknown", _similar(name, reader))
+    how: Literal["only", "first"] = "only" if len(senses) == 1 else "first"
+    return Finding(name, senses[0].name(), how, _meanings(senses))
+
+
+def _checked(text: str, name: str, reader: Any) -> str:
+    """A synset in its usual spelling, or "" where the mapping says that there is none."""
+    from nltk.corpus.reader.wordnet import WordNetError
+
+    kind_of = "<" if text.startswith("<") else ""
+    plain = text.removeprefix("<").strip()
+    if not plain and not kind_of:
+        return ""
+    try:
+        synset = reader.synset(plain) if _SYNSET.fullmatch(plain) else None
+    except (WordNetError, ValueError, KeyError, IndexError):
+        synset = None
+    if synset is None or synset.pos() != "n":
+        near = ", ".join(each.synset for each in _meanings(_senses(plain.split(".")[0], reader)))
+        hint = f"candidates are {near}" if near else "write it as in dog.n.01"
+        raise BadInput(f"class {name!r} is mapped to {text!r}, which is no noun synset; {hint}")
+    return kind_of + str(synset.name())
+
+
+def _senses(name: str, reader: Any) -> list[Any]:
+    """Noun senses, most frequent first; of names that list synonyms with commas the shared ones."""
+    words = [part.strip().lower().replace(" ", "_") for part in name.split(",")]
+    lists = [reader.synsets(word, "n") for word in words if word]
+    votes: dict[Any, int] = {}
+    for senses in lists:
+        for sense in senses:
+            votes[sense] = votes.get(sense, 0) + 1
+    most = max(votes.values(), default=0)
+    if len(lists) > 1 and most > 1:
+        return [sense for sense, count in votes.items() if count == most]
+    return list(votes)  # WordNet lists the senses of a word by their frequency
+
+
+def _similar(name: str, reader: Any) -> tuple[Meaning, ...]:
+    """Senses of words spelled alike, and of the last word of a compound."""
+    word = name.strip().lower().replace(" ", "_")
+    alike = [
+        lemma for lemma in _nouns(reader).get(word[:2], ()) if abs(len(lemma) - len(word)) <= 2
+    ]
+    words = get_close_matches(word, alike, n=3, cutoff=0.8)
+    if "_" in word:
+        words.append(word.rsplit("_", 1)[1])
+    return _meanings([sense for each in words for sense in _senses(each, reader)])
+
+
+@lru_cache(1)
+def _nouns(reader: Any) -> dict[str, list[str]]:
+    """All nouns by their first two letters."""
+    nouns: dict[str, list[str]] = {}
+    for lemma in sorted(reader.all_lemma_names("n")):
+        nouns.setdefault(lemma[:2], []).append(lemma)
+    return nouns
+
+
+def _meanings(senses: Sequence[Any]) -> tuple[Meaning, ...]:
+    distinct = list(dict.fromkeys(senses))[:_MOST]
+    return tuple(Meaning(str(sense.name()), str(sense.definition())) for sense in distinct)
+
+
+def read_mapping(path: str | PathLike[str]) -> dict[str, str]:
+    """A file of class names and synsets: TOML (name = "synset"), JSON object, or CSV name,synset.
+
+    A synset with a leading "<" says "a kind of": "sports ball" = "<ball.n.01". Raises BadInput.
+    """
+    file = readable(path, "class names and their synsets (TOML, JSON or CSV)")
+    try:
+        text = file.read_text(encoding="utf-8")
+        match file.suffix.lower():
+            case ".toml":
+                values: Any = tomllib.loads(text)
+            case ".csv":
+                rows = [row for row in csv.reader(text.splitlines()) if row]
+                values = {name: synset for name, synset in rows if [name, synset] != _HEADER}
+            case _:
+                values = json.loads(text)
+        if not all(isinstance(synset, str) for synset in values.values()):
+            raise ValueError("a synset is no text")
+    except (ValueError, AttributeError, csv.Error, RecursionError) as error:
+        raise BadInput(
+            f"{file} cannot be read ({error}); "
+            'expected are class names and synsets, as in "mouse" = "mouse.n.04"'
+        ) from None
+    return dict(values)
+
+
+_HEADER = ["name", "synset"]

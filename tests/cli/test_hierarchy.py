@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import Hierarchy, shipped
 
 needs_wordnet = pytest.mark.skipif(
     "NLTK_DATA" not in os.environ, reason="WordNet is not here: set NLTK_DATA"

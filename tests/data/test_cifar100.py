@@ -10,8 +10,7 @@ import pytest
 from simkit import data
 from simkit.data.dataset import WHOLE
 from simkit.errors import BadInput
-from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import Hierarchy, shipped
 from tests.data import layouts
 from tests.mutations import COUNT, survives
 

@@ -9,7 +9,7 @@ import pytest
 from simkit import data
 from simkit.data.scenes import SYNSETS, Scenes, scenes
 from simkit.errors import BadInput
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import shipped
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,7 +7,7 @@ import pytest
 from simkit.data.dataset import sources
 from simkit.data.terms import Terms, terms
 from simkit.errors import BadInput
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import shipped
 
 OWN = ("folder", "npz")
 

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from simkit.labels.hierarchy import Hierarchy
+from simkit.labels.hierarchy import Hierarchy, shipped, shipped_names
 from simkit.labels.outline import Line, outline
-from simkit.labels.shipped import shipped, shipped_names
 
 NAMES = ["dog", "cat", "animal", "pet", "mammal", "stone", "bird", "gem"]
 EDGES = [("dog", "mammal"), ("cat", "mammal"), ("mammal", "animal"), ("dog", "pet"),

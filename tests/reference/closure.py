@@ -41,11 +41,3 @@ def closed_row(
     }
     _, down = consequences(parents, stated, own)
     return [1 if c in up else -1 if c in down else 0 for c in range(len(parents))]
-
-
-def implied_row(parents: Parents, own: Sequence[int], codes: Sequence[int]) -> list[int]:
-    """+1, -1 and 0 for each class, of one image of partial labels."""
-    given = {c: code for c, code in zip(own, codes, strict=True) if code}
-    up, down = consequences(parents, given, own)
-    free = [0 if (c in up) == (c in down) else 1 if c in up else -1 for c in range(len(parents))]
-    return [given.get(c, free[c]) for c in range(len(parents))]

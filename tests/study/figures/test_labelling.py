@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 from simkit.errors import BadInput
-from simkit.labels.hierarchy import Hierarchy
-from simkit.labels.shipped import shipped
+from simkit.labels.hierarchy import Hierarchy, shipped
 from simkit.study import figures
 from simkit.study.analysis.labelling import STATES
 from simkit.study.figures.style import BLUE, INK, PALE
