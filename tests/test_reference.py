@@ -162,7 +162,7 @@ def test_names_in_docstrings_exist() -> None:
 
 
 def test_a_name_that_is_not_there_is_not_resolved() -> None:
-    assert REFERENCE.resolve("simkit.learn.metrics.top1")[0] == "simkit.learn.metrics.top"
+    assert REFERENCE.resolve("simkit.learn.metrics.top1")[0] == "simkit.learn.metrics.thresholds"
     with pytest.raises(AttributeError, match=r"there is no simkit\.learn\.nothing"):
         REFERENCE.resolve("simkit.learn.nothing")
 

@@ -1,10 +1,17 @@
 """How good scores are: average precision, F1, top-1, the pointing game, and mAP in parts."""
 
-from simkit.learn.metrics.ap import average_precision, mean_ap, overall_ap, present_counts
-from simkit.learn.metrics.parts import Part, class_groups, group_map, map_by_labels
+from simkit.learn.metrics.ap import (
+    Part,
+    average_precision,
+    class_groups,
+    group_map,
+    map_by_labels,
+    mean_ap,
+    overall_ap,
+    present_counts,
+)
 from simkit.learn.metrics.pointing import pointing_game, pointing_hits
-from simkit.learn.metrics.thresholds import f1, f1_thresholds, precision_recall
-from simkit.learn.metrics.top import AtK, at_k, top1
+from simkit.learn.metrics.thresholds import AtK, at_k, f1, f1_thresholds, precision_recall, top1
 
 __all__ = [
     "AtK",

@@ -1,19 +1,29 @@
-"""Average precision, exact with ties and on partly known references, and its means.
+"""Average precision, exact with ties and on partly known references; its means, whole and in parts.
 
 Of each present image all that counts is how many scores are at least as high as its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.blocks import by_class, known_marks, marks, row_blocks, rows
-from simkit.learn.metrics.marks import check_marks
+from simkit.learn.metrics.arrays import (
+    by_class,
+    by_image,
+    check_marks,
+    known_marks,
+    marks,
+    row_blocks,
+    rows,
+    scores_and_marks,
+)
 from simkit.learn.metrics.ranking import ranked
 
 Convention = Literal["nan", "csl", "spml", "cvpr22", "imcl"]
@@ -29,35 +39,49 @@ def average_precision(
 ) -> NDArray[np.float64]:
     """Mean precision at the ranks of the present images, per class; images of one score tie.
 
-    scores (N, L), higher is likelier, an array or a tensor on any device (sorted there);  present
-    (N, L) bool, dense, sparse or a tensor;  known likewise, None for everything: entries that are
-    not known are left out, class by class. A Truth in the place of present brings both, unless
-    known is given. Returns (L,) in [0, 1].
-
     Works on a block of classes at a time, so that next to its arguments it needs some 100 MB (2 GB
-    on a GPU), and a copy of sparse labels sorted by class. Faster for scores that lie
-    in memory class by class: `s.T` of an (L, N) array.
+    on a GPU), and a copy of sparse labels sorted by class. Faster for scores that lie in memory
+    class by class: `s.T` of an (L, N) array. Equal to scikit-learn's average_precision_score to
+    1e-12.
 
-    What a class without a present or without an absent label gets:
-      nan     no present label: nan. No absent one: 1, as any order is right.
-      csl     nan unless it has both (Ben-Baruch et al. 2022).
-      cvpr22  nan if nothing is known, else 0 without a present label, 1 without an absent one.
-      spml    0 without a present label (Cole et al. 2021); imcl: the same.
-    Means leave nan out, and count the zeros. Raises BadInput for shapes that differ, nan scores,
-    labels that hold anything but 0 and 1, or booleans, and an unknown convention.
-    Equal to scikit-learn's average_precision_score to 1e-12.
+    Parameters
+    ----------
+    scores
+        (N, L), higher is likelier, an array or a tensor on any device (sorted there).
+    present
+        (N, L) bool, dense, sparse or a tensor; a Truth brings known too, unless it is given.
+    known
+        Likewise, None for everything: entries that are not known are left out, class by class.
+    convention
+        What a class without a present or without an absent label gets. Means leave nan out, and
+        count the zeros.
+
+        - nan: no present label: nan. No absent one: 1, as any order is right.
+        - csl: nan unless it has both (Ben-Baruch et al. 2022).
+        - cvpr22: nan if nothing is known, else 0 without a present label, 1 without an absent one.
+        - spml: 0 without a present label (Cole et al. 2021); imcl: the same.
+
+    Returns
+    -------
+    (L,) in [0, 1].
+
+    Raises
+    ------
+    BadInput
+        For shapes that differ, nan scores, labels that hold anything but 0 and 1, or booleans, and
+        an unknown convention.
     """
     check_convention(convention)
-    found, present_images, known_images = [], [], []
+    values, present_images, known_images = [], [], []
     for ranks in ranked(scores, present, known):
         sums = ranks.reduce(np.add, ranks.hits / ranks.images, 0.0)
-        found.append(sums / np.maximum(ranks.present, 1))
+        values.append(sums / np.maximum(ranks.present, 1))
         present_images.append(ranks.present)
         known_images.append(ranks.known)
-    if not found:
+    if not values:
         return np.zeros(0)
     counts = np.concatenate(present_images), np.concatenate(known_images)
-    return settled(np.concatenate(found), *counts, convention)
+    return settled(np.concatenate(values), *counts, convention)
 
 
 def settled(
@@ -80,6 +104,12 @@ def settled(
     return np.where(out[convention], np.nan, values)
 
 
+def check_convention(convention: str) -> None:
+    """Raise BadInput for one that is unknown."""
+    if convention not in CONVENTIONS:
+        raise BadInput(f"convention is {convention!r}; it must be one of {', '.join(CONVENTIONS)}")
+
+
 def mean_ap(ap: Any) -> float:
     """mAP(C): the mean over the classes that are not nan; nan when all are. Printed x 100."""
     ap = np.asarray(ap, np.float64)
@@ -88,10 +118,10 @@ def mean_ap(ap: Any) -> float:
 
 
 def overall_ap(ap: Any, counts: Any) -> float:
-    """mAP(O): the mean weighted by how many present labels each class has.
+    """mAP(O): the mean weighted by how many present labels each class has; not a pooled AP.
 
-    counts (L,), as `present_counts` gives them. Raises BadInput if they are not as many.
-    Source: the published code of Ben-Baruch et al. 2022; it is not a pooled AP.
+    ap, counts (L,), counts as `present_counts` gives them. Raises BadInput if they are not as many.
+    Source: the published code of Ben-Baruch et al. 2022.
     """
     ap, counts = np.asarray(ap, np.float64), np.asarray(counts)
     if ap.shape != counts.shape:
@@ -111,28 +141,125 @@ def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
     bytes for each entry of a sparse one. Raises BadInput for shapes that differ, and for labels
     that hold anything but 0 and 1, or booleans.
     """
-    both = (marks(present), known_marks(present, known))
-    given = [one for one in both if one is not None]
-    for one, name in zip(given, ("present", "known"), strict=False):
-        if one.ndim != 2 or one.shape != given[0].shape:
+    both = {"present": marks(present), "known": known_marks(present, known)}
+    labels = {name: one for name, one in both.items() if one is not None}
+    shape = both["present"].shape
+    for name, one in labels.items():
+        if one.ndim != 2 or one.shape != shape:
             raise BadInput(
-                f"present has shape {tuple(given[0].shape)} and {name} {tuple(one.shape)}; both "
-                "must be images x classes"
+                f"present has shape {tuple(shape)} and {name} {tuple(one.shape)}; both must be "
+                "images x classes"
             )
         check_marks(one, name)
-    if any(issparse(one) for one in given):
-        shown = by_class(given.pop(0 if issparse(given[0]) else 1))
-        for other in given:  # of an array only the entries that are set in the sparse one are read
-            held = other if issparse(other) else rows(other, slice(None)).astype(bool, copy=False)
-            shown = by_class(shown.multiply(held))
-        return np.diff(shown.indptr).astype(np.int64)
-    counts = np.zeros(given[0].shape[1], np.int64)
-    for images in row_blocks(given[0].shape):
-        counts += np.logical_and.reduce([rows(one, images) != 0 for one in given]).sum(0)
+    arrays = [one for one in labels.values() if not issparse(one)]
+    if len(arrays) < len(labels):
+        first, *others = (by_class(one) for one in labels.values() if issparse(one))
+        # Of an array only the entries that are set in the sparse one are read.
+        for other in [
+            *others,
+            *(rows(one, slice(None)).astype(bool, copy=False) for one in arrays),
+        ]:
+            first = by_class(first.multiply(other))
+        return np.diff(first.indptr).astype(np.int64)
+    counts = np.zeros(shape[1], np.int64)
+    for images in row_blocks(shape):
+        counts += np.logical_and.reduce([rows(one, images) != 0 for one in arrays]).sum(0)
     return counts
 
 
-def check_convention(convention: str) -> None:
-    """Raise BadInput for one that is unknown."""
-    if convention not in CONVENTIONS:
-        raise BadInput(f"convention is {convention!r}; it must be one of {', '.join(CONVENTIONS)}")
+@dataclass(frozen=True)
+class Part:
+    """Images with so many present labels: name ("1", "2", ... ">=4"), how many, their mAP."""
+
+    name: str
+    images: int
+    map: float
+
+
+def class_groups(annotations: Any, groups: int = 5) -> NDArray[np.int64]:
+    """(L,) which group each class is in, 1 for those with the fewest annotations.
+
+    annotations (L,): how many training images are annotated with each class, present or absent.
+    Classes are sorted by them, equal ones by index, and cut into consecutive groups whose sizes
+    differ by at most one, larger ones first. Raises BadInput for fewer classes than groups.
+    Source: G1 to G5 of Kim et al. CVPR 2022 and CVPR 2023 (OpenImages).
+    """
+    annotations = np.asarray(annotations)
+    if annotations.ndim != 1 or not 1 <= groups <= len(annotations):
+        raise BadInput(
+            f"{groups} groups are asked for and annotations have shape {annotations.shape}; at "
+            "least one group is expected, and at least one class for each"
+        )
+    out = np.empty(len(annotations), np.int64)
+    order = np.argsort(annotations, kind="stable")
+    for group, members in enumerate(np.array_split(order, groups), 1):
+        out[members] = group
+    return out
+
+
+def group_map(ap: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(groups,) mAP of each group of classes; nan for a group in which every class is.
+
+    ap (L,) in [0, 1];  groups (L,) as `class_groups` gives them. Raises BadInput if they differ.
+    """
+    ap, groups = np.asarray(ap, np.float64), np.asarray(groups)
+    if ap.shape != groups.shape:
+        raise BadInput(f"ap has shape {ap.shape} and groups {groups.shape}; they must agree")
+    return np.array([mean_ap(ap[groups == g]) for g in range(1, groups.max(initial=0) + 1)])
+
+
+def map_by_labels(
+    scores: Any,
+    present: Any,
+    known: Any = None,
+    *,
+    counts: Sequence[int] = (1, 2, 3),
+    at_least: int | None = 4,
+    convention: Convention = "nan",
+) -> list[Part]:
+    """mAP of the images with exactly 1, 2, 3 present labels, and with 4 or more.
+
+    A class that no image of a part shows is left out of its mean, or counts as 0 with "spml". nan
+    for a part without images. Labels that are not known are not counted, and need a byte each while
+    a part is ranked.
+
+    Parameters
+    ----------
+    scores, present, known, convention
+        As in `average_precision`, and so are the errors.
+    counts, at_least
+        Numbers of labels, and the number from which on images are one part, or None.
+
+    References
+    ----------
+    Verelst et al. WACV 2023, on several labels per ImageNet image.
+    """
+    check_convention(convention)
+    scores, present, known = scores_and_marks(scores, present, known)
+    present, known = by_image(present), by_image(known)
+    labels = np.zeros(scores.shape[0], np.int64)
+    for images in row_blocks(scores.shape):
+        shown = rows(present, images) != 0
+        labels[images] = (shown if known is None else shown & (rows(known, images) != 0)).sum(1)
+    parts = [(str(k), labels == k) for k in counts]
+    if at_least is not None:
+        parts.append((f">={at_least}", labels >= at_least))
+    return [
+        Part(name, int(chosen.sum()), _map(scores, present, known, chosen, convention))
+        for name, chosen in parts
+    ]
+
+
+def _map(
+    scores: Any, present: Any, known: Any, images: NDArray[np.bool_], convention: Convention
+) -> float:
+    """mAP of some images."""
+    if not images.any():
+        return float("nan")
+    # All other images are unknown: a view without memory of its own, where rows would be copied.
+    counts: Any = np.broadcast_to(images[:, None], scores.shape)
+    if issparse(known):
+        counts = csr_array(known.multiply(images[:, None]))
+    elif known is not None:
+        counts = counts & (rows(known, slice(None)) != 0)
+    return mean_ap(average_precision(scores, present, counts, convention=convention))

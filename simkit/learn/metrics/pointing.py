@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.blocks import array, rows
+from simkit.learn.metrics.arrays import array, rows
 
 
 def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.bool_]:
@@ -58,17 +58,16 @@ def pointing_game(hits: Any, classes: Any) -> float:
 def _sizes(sizes: Any, M: int) -> NDArray[np.int64]:
     """(M, 2) height and width of each image."""
     try:
-        found = np.asarray(sizes, np.float64)
+        values = np.asarray(sizes, np.float64)
     except (TypeError, ValueError):
-        found = np.full(np.shape(sizes) if np.ndim(sizes) else (), np.nan)
-    if found.shape not in ((2,), (M, 2)) or not (np.isfinite(found) & (found >= 1)).all():
+        values = np.zeros(0)
+    whole = np.isfinite(values) & (values >= 1) & (values == np.floor(values))
+    if values.shape not in ((2,), (M, 2)) or not whole.all():
         raise BadInput(
-            f"sizes have shape {found.shape}; the height and width in pixels of every image, or "
-            "one pair for all, are expected"
+            f"sizes have shape {np.shape(values)}; height and width of each image in whole pixels, "
+            "or one pair for all, are expected"
         )
-    if (found != np.floor(found)).any():
-        raise BadInput("sizes hold a fraction; height and width are whole numbers of pixels")
-    return np.broadcast_to(found.astype(np.int64), (M, 2))
+    return np.broadcast_to(values.astype(np.int64), (M, 2))
 
 
 def _highest(values: NDArray[Any], height: int, width: int) -> tuple[int, int]:
@@ -100,17 +99,12 @@ def _corners(boxes: Any, m: int) -> NDArray[np.float64]:
     try:
         corners = np.asarray(boxes, np.float64)
     except (TypeError, ValueError):
-        raise BadInput(
-            f"boxes of map {m} are {boxes!r}; numbers of shape (n, 4) are expected"
-        ) from None
+        corners = np.full(4, np.nan)
     if corners.shape == (4,) or corners.size == 0:
         corners = corners.reshape(-1, 4)
-    if corners.ndim != 2 or corners.shape[1] != 4:
-        raise BadInput(f"boxes of map {m} have shape {corners.shape}; (n, 4) is expected")
-    wrong = ~np.isfinite(corners).all(1) | (corners[:, :2] >= corners[:, 2:]).any(1)
-    if wrong.any():
+    if corners.ndim != 2 or corners.shape[1] != 4 or not (corners[:, :2] < corners[:, 2:]).all():
         raise BadInput(
-            f"a box of map {m} is {corners[wrong][0].tolist()}; x0, y0, x1, y1 with x0 < x1 and "
-            "y0 < y1 are expected, so add left and top to a width and height"
+            f"boxes of map {m} are {boxes!r}; x0, y0, x1, y1, x0 < x1 and y0 < y1, are expected, "
+            "so add left and top to a width and height"
         )
     return corners
