@@ -28,8 +28,10 @@ from simkit.learn.task import Task as Task
 from simkit.learn.train import Trained as Trained
 from simkit.learn.train import train as train
 from simkit.learn.train import train_stack as train_stack
+from simkit.planning.costs import Staff as Staff
 from simkit.planning.pilot import plan_pilot as plan_pilot
 from simkit.planning.plan import plan as plan
+from simkit.study.compare import Hooks as Hooks
 from simkit.study.compare import compare as compare
 from simkit.study.grid import Grid as Grid
 from simkit.study.grid import Pictures as Pictures

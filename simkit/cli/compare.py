@@ -98,7 +98,7 @@ def command(
 
 
 def _compare(grid: Grid, scheduler: str, as_json: bool, options: dict[str, Any]) -> Comparison:
-    from simkit.study.compare import compare
+    from simkit.study.compare import Hooks, compare
 
     _warn_of_another_grid(grid, options["out"])
     with (
@@ -106,10 +106,8 @@ def _compare(grid: Grid, scheduler: str, as_json: bool, options: dict[str, Any])
         _executor(scheduler) as executor,
         progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
     ):
-        return compare(
-            grid, executor=executor, progress=advance, preparing=preparing,
-            planned=None if as_json else _show, **options,
-        )  # fmt: skip
+        hooks = Hooks(advance, preparing, None if as_json else _show)
+        return compare(grid, executor=executor, hooks=hooks, **options)
 
 
 def _part_text(part: str, result: Comparison, out: Path) -> str:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simkit.cli.options import COUNT, DOLLARS, FILE, SCORE, SHARE, json_option, seed_option
-from simkit.cli.output import print_json, progress, width
+from simkit.cli.output import print_json, width
 from simkit.errors import BadInput, unknown
 from simkit.files import may_write, whole
 
 if TYPE_CHECKING:
+    from simkit.planning.costs import Staff
     from simkit.planning.pilot import PilotPlan
     from simkit.planning.plan import Plan
 
@@ -72,7 +73,7 @@ def command(
     if report is not None:
         _check_ending(report)
         may_write(report)
-    made = _pilot(options) if pilot else _plan(folders, options, quiet=as_json)
+    made = _pilot(options) if pilot else _plan(folders, options)
     if report is not None:
         with whole(report) as path:
             path.write_text(_WRITERS[report.suffix.lower()](made), encoding="utf-8")
@@ -113,14 +114,24 @@ def _check_ending(report: Path) -> None:
         raise unknown("kind of report", report.suffix or report.name, _WRITERS)
 
 
-def _plan(folders: tuple[Path, ...], options: dict[str, Any], *, quiet: bool) -> Plan:
+def _plan(folders: tuple[Path, ...], options: dict[str, Any]) -> Plan:
     from simkit.planning.plan import plan
 
-    with progress("planning", quiet=quiet) as (advance,):
-        return plan(folders, options.pop("budget"), progress=advance, **options)
+    if "confidence" in options:
+        if "target" not in options:
+            raise BadInput("--confidence needs --target; add it")
+        options["target"] = options["target"], options.pop("confidence")
+    return plan(folders, options.pop("budget"), staff=_staff(options), **options)
 
 
 def _pilot(options: dict[str, Any]) -> PilotPlan:
     from simkit.planning.pilot import plan_pilot
 
-    return plan_pilot(options.pop("budget"), **options)
+    return plan_pilot(options.pop("budget"), staff=_staff(options), **options)
+
+
+def _staff(options: dict[str, Any]) -> Staff:
+    from simkit.planning.costs import Staff
+
+    names = ("people", "hours_a_week", "wage")
+    return Staff(**{name: options.pop(name) for name in names if name in options})

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit import quantities
 from simkit.annotate.prices import Cost, Prices, cost
+from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes.base import largest
 from simkit.annotate.simulate import simulate
 from simkit.errors import BadInput
@@ -24,6 +26,45 @@ COUNTED = (
 )
 NOTHING = 1e-6  # dollars
 STEPS = 16  # amounts of each label option
+
+
+@dataclass(frozen=True)
+class Staff:
+    """The annotators: their number, working time and pay, as numbers or as people type them.
+
+    Attributes
+    ----------
+    people
+        Number of annotators. Default: 1, if `hours_a_week` is set.
+    hours_a_week
+        Working hours of each annotator a week. Default: 40, if `people` is set.
+    wage
+        Dollars an hour, such as 22 or "$22"; None: that of the price list.
+    """
+
+    people: int | str | None = None
+    hours_a_week: int | str | None = None
+    wage: float | str | None = None
+
+    @property
+    def week(self) -> float | None:
+        """Working hours of all annotators a week; None if neither number is set."""
+        if self.people is None and self.hours_a_week is None:
+            return None
+        people = quantities.count(1 if self.people is None else self.people, "people")
+        hours = 40 if self.hours_a_week is None else self.hours_a_week
+        return float(people * quantities.count(hours, "hours_a_week"))
+
+    @property
+    def dollars_an_hour(self) -> float | None:
+        """The wage as a number."""
+        return None if self.wage is None else quantities.dollars(self.wage, "wage")
+
+    def prices(self, prices: Prices | str) -> Prices:
+        """A price list, or the list of this name or file, at the wage."""
+        listed = prices if isinstance(prices, Prices) else price_list(prices)
+        wage = self.dollars_an_hour
+        return listed if wage is None else listed.at_wage(wage)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,7 @@ from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.effort import Effort
 from simkit.labels.truth import Truth
+from simkit.planning.costs import Staff
 from simkit.planning.report import Page, Readable, Section, Table, command
 
 SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
@@ -197,13 +198,11 @@ def plan_pilot(
     budget: float | str,
     *,
     prices: Prices | str = "hourly",
-    wage: float | str | None = None,
     data: str | None = None,
     classes: int | str | None = None,
     per_image: float | None = None,
     images: int | str | None = None,
-    people: int | str | None = None,
-    hours_a_week: int | str | None = None,
+    staff: Staff = Staff(),
     seed: int = 0,
 ) -> PilotPlan:
     """Which images to label first, where there is a budget and there are no runs yet.
@@ -214,8 +213,6 @@ def plan_pilot(
         Dollars for everything, such as 5000 or "$5,000".
     prices : Prices or str
         A price list, its name or its TOML file.
-    wage : number or str, optional
-        Dollars an hour, for a price list that knows times.
     data : str, optional
         A labelled data set like the user's, as `simkit.data.open` takes it; without one, `classes`
         and `per_image` describe it.
@@ -225,9 +222,8 @@ def plan_pilot(
         How many of them an image shows on average.
     images : int or str, optional
         How many images exist, such as 10000 or "10k". Default: enough.
-    people, hours_a_week : int or str, optional
-        How many people label, and for how many hours a week each, to say how many weeks it takes.
-        Where one is left out: 1 person, 40 hours.
+    staff : Staff
+        Number, working hours and wage of the annotators.
     seed : int
         Of what is simulated.
 
@@ -243,9 +239,8 @@ def plan_pilot(
     """
     money = quantities.dollars(budget, "budget")
     exist = None if images is None else quantities.count(images, "images")
-    paid = None if wage is None else quantities.dollars(wage, "wage")
     usual = prices if isinstance(prices, Prices) else price_list(prices)
-    listed = usual if paid is None else usual.at_wage(paid)
+    listed = staff.prices(usual)
     asked = listed.name if isinstance(prices, Prices) else prices
     truth, about = _described(data, classes, per_image, seed)
     L = truth.shape[1]
@@ -254,20 +249,21 @@ def plan_pilot(
     train, test = _divided(money, each, set_up=set_up, exist=exist)
     bill = _complete(train + test, L, listed)
     hours = None if bill.seconds is None else bill.seconds / 3600
-    week = quantities.count(1 if people is None else people, "people")
-    week *= quantities.count(40 if hours_a_week is None else hours_a_week, "hours_a_week")
-    weeks = None if hours is None or people is hours_a_week is None else hours / week
+    week = staff.week
+    weeks = None if hours is None or week is None else hours / week
     # At the usual wage, as a comparison buys by the list itself.
     steps, left_out = _all_steps(truth, usual, train, seed)
     return PilotPlan(
-        budget=money, prices=asked, wage=paid, classes=L, images=train, test_images=test,
-        dollars_per_image=each, dollars=bill.dollars, share=bill.dollars / money, hours=hours,
-        weeks=weeks, set_up=set_up, half_width=half_width(truth, test),
+        budget=money, prices=asked, wage=staff.dollars_an_hour, classes=L, images=train,
+        test_images=test, dollars_per_image=each, dollars=bill.dollars,
+        share=bill.dollars / money, hours=hours, weeks=weeks, set_up=set_up,
+        half_width=half_width(truth, test),
         rare=int((truth.counts * train < RARE * truth.shape[0]).sum()),
         steps=steps, left_out=left_out, exist=exist, about=about,
         command=command(
             "--pilot", budget=money, data=data, classes=classes, per_image=per_image, images=exist,
-            prices=asked, wage=paid, people=people, hours_a_week=hours_a_week, seed=seed or None,
+            prices=asked, wage=staff.dollars_an_hour, people=staff.people,
+            hours_a_week=staff.hours_a_week, seed=seed or None,
         ),
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -13,7 +13,6 @@ from typing import Any, Literal
 from simkit import quantities
 from simkit.annotate import schemes
 from simkit.annotate.prices import Prices
-from simkit.annotate.prices import prices as price_list
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.planning import answers, report
@@ -28,7 +27,7 @@ from simkit.planning.choose import (
     first_round,
     next_measurement,
 )
-from simkit.planning.costs import Purchases, count
+from simkit.planning.costs import Purchases, Staff, count
 from simkit.planning.curves import Curves
 from simkit.planning.evidence import COMPLETE, Evidence, LabelOption
 from simkit.planning.report import Page, Readable
@@ -140,15 +139,11 @@ def plan(
     budget: float | str,
     *,
     images: int | str | None = None,
-    target: float | str | None = None,
-    confidence: float | str = 0.8,
+    target: float | str | tuple[float | str, float | str] | None = None,
     prices: Prices | str = "hourly",
-    wage: float | str | None = None,
+    staff: Staff = Staff(),
     image_price: float | str = 0.0,
-    people: int | str | None = None,
-    hours_a_week: int | str | None = None,
     seed: int = 0,
-    progress: Callable[[float, int], None] = lambda done, total: None,
 ) -> Plan:
     """What labels to buy for a budget, by the runs of one or several comparisons.
 
@@ -160,22 +155,17 @@ def plan(
         Dollars for what is still to be bought, such as 2000 or "$2,000".
     images : int or str, optional
         Images that exist beside the pilot's. Default: as many as wanted.
-    target : number or str, optional
-        Target mAP, 0.6 or 60: the cheapest purchase that reaches it is chosen.
-    confidence : number or str
-        Probability with which the target is to be reached.
+    target : number or str, or a pair, optional
+        Target mAP, 0.6 or 60: the cheapest purchase that reaches it is chosen. The second of a
+        pair is the probability with which it is to be reached. Default: 80 %.
     prices : Prices or str
         A price list, its name or its TOML file.
-    wage : number or str, optional
-        Dollars an hour, for a price list that knows times.
+    staff : Staff
+        Number, working hours and wage of the annotators.
     image_price : number or str
         Dollars to obtain one image.
-    people, hours_a_week : int or str, optional
-        How many people label, and for how many hours a week each, to say how many weeks it takes.
     seed : int
         Of all samples: the same seed gives the same plan.
-    progress : callable
-        Gets (steps done, all steps).
 
     Returns
     -------
@@ -187,59 +177,39 @@ def plan(
         For folders without finished runs or about different data, and for a budget that pays for
         nothing the pilot can judge.
     """
-    listed = _listed(prices, wage)
+    listed = staff.prices(prices)
+    reach, confidence = target if isinstance(target, tuple) else (target, 0.8)
     money = quantities.dollars(budget, "budget")
     places = [folders] if isinstance(folders, str | PathLike) else list(folders)
     evidence = Evidence.of(*places)
-    progress(1, 5)
     once = listed.setup + listed.setup_class * evidence.pool.truth.shape[1]
     project = Project(
         dollars=money,
         images=None if images is None else quantities.count(images, "images"),
-        target=None if target is None else quantities.score(target, "target"),
+        target=None if reach is None else quantities.score(reach, "target"),
         confidence=quantities.share(confidence, "confidence"),
         image_price=quantities.dollars(image_price, "image_price"), set_up=once,
     )  # fmt: skip
     purchases, unpriced = _priced(evidence, listed)
-    progress(2, 5)
     curves = Curves(evidence, purchases, seed=seed)
     choice = choose(candidates(curves, project), project)
-    progress(3, 5)
     test = backtest(evidence, purchases, seed=seed)
     trust = Trust.of(choice.chosen, curves, test)
     order = (first_round(choice) if trust.far else ()) or (choice.chosen,)
-    progress(4, 5)
-    week = _week(people, hours_a_week)
-    made = Plan(
+    return Plan(
         project=project, evidence=evidence, curves=curves, choice=choice, order=order, trust=trust,
         backtest=test, measurement=next_measurement(choice), prices=listed,
         bill=tuple(_bill(order, choice.chosen, curves, project)), unpriced=unpriced,
-        week_hours=week,
+        week_hours=staff.week,
         command=report.command(
             *map(str, places), budget=money, images=project.images,
-            target=project.target, confidence=confidence if target else None,
-            prices=prices if isinstance(prices, str) else listed.name, wage=wage,
-            image_price=image_price or None, people=people, hours_a_week=hours_a_week,
+            target=project.target, confidence=confidence if reach else None,
+            prices=prices if isinstance(prices, str) else listed.name, wage=staff.wage,
+            image_price=image_price or None, people=staff.people,
+            hours_a_week=staff.hours_a_week,
             seed=seed or None,
         ),
     )  # fmt: skip
-    progress(5, 5)
-    return made
-
-
-def _listed(prices: Prices | str, wage: float | str | None) -> Prices:
-    listed = prices if isinstance(prices, Prices) else price_list(prices)
-    return listed if wage is None else listed.at_wage(quantities.dollars(wage, "wage"))
-
-
-def _week(people: int | str | None, hours_a_week: int | str | None) -> float | None:
-    """Hours of work a week; None where neither is set."""
-    if people is None and hours_a_week is None:
-        return None
-    return float(
-        quantities.count(1 if people is None else people, "people")
-        * quantities.count(40 if hours_a_week is None else hours_a_week, "hours_a_week")
-    )
 
 
 def _priced(

@@ -42,6 +42,25 @@ from simkit.study.worker import tuning_labels
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
 
 
+@dataclass(frozen=True)
+class Hooks:
+    """Functions that `compare` calls as its work goes on.
+
+    Attributes
+    ----------
+    progress
+        Called with (runs done, runs).
+    preparing
+        Called with (images done, images) while features are computed or images decoded.
+    planned
+        Called with the plan of work before it starts.
+    """
+
+    progress: Progress = silent
+    preparing: Progress = silent
+    planned: Callable[[Estimate], None] | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Runs):
     """All finished runs of a grid.
@@ -134,9 +153,7 @@ def compare(
     workers: int | None = None,
     part: str | None = None,
     accept: str = "",
-    progress: Progress | None = None,
-    preparing: Progress | None = None,
-    planned: Callable[[Estimate], None] | None = None,
+    hooks: Hooks | None = None,
 ) -> Comparison:
     """Run the comparison of a grid and write its results to the folder `out`.
 
@@ -166,11 +183,9 @@ def compare(
         of the sweep that other parts have not finished.
     accept
         Hash of other code (a warning names it) whose results are used as well.
-    progress, preparing
-        Called with (runs done, runs) and, while features are computed or images decoded, with
-        (images done, images). By default notebooks show bars, unless SIMKIT_PROGRESS is "off".
-    planned
-        Called with the plan of work before it starts.
+    hooks
+        Functions that are called as the work goes on. By default notebooks show bars, unless
+        SIMKIT_PROGRESS is "off".
 
     Returns
     -------
@@ -186,16 +201,17 @@ def compare(
     if folder.exists() and not folder.is_dir():
         raise BadInput(f"{folder} is a file; name a folder for the results")
     share = None if part is None else Part.read(part)
-    preparing = preparing or notebook_bar("computing features")
-    data = open_source(source_of(grid), progress=preparing)
+    hooks = hooks or Hooks(notebook_bar("comparing"), notebook_bar("computing features"))
+    data = open_source(source_of(grid), progress=hooks.preparing)
     check(grid, data)
-    if planned is not None:
+    if hooks.planned is not None:
         # The number of workers of other executors is unknown.
         count = workers or getattr(executor, "workers", 1 if executor else None)
-        planned(estimate_of(grid, data, folder=folder, workers=count, part=share, accept=accept))
+        options: dict[str, Any] = {"folder": folder, "part": share, "accept": accept}
+        hooks.planned(estimate_of(grid, data, workers=count, **options))
     count = workers or (len(gpus()) or None if grid.pictures else None)
     work = _Work(grid, data, folder, share, Workers(executor, count, accept))
-    return work.run(progress or notebook_bar("comparing"))
+    return work.run(hooks.progress)
 
 
 class _Work:

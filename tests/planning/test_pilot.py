@@ -26,7 +26,7 @@ def by_scheme(plan):
 
 def test_fifteen_percent_buy_complete_labels_and_a_quarter_of_them_measure() -> None:
     # 75 dollars at 0.08333 an image: 900 images. 20 s for each are 5 hours.
-    plan = made(people=2, hours_a_week=5)
+    plan = made(staff=simkit.Staff(2, 5))
     values = plan.to_json()
     assert (values["images"], values["test_images"]) == (675, 225)
     assert values["dollars"] == pytest.approx(900 * CAREFUL)
@@ -146,7 +146,7 @@ def test_too_few_images_for_a_pilot_are_all_to_be_labelled(budget: float, images
 
 
 def test_a_wage_changes_dollars_and_not_what_a_comparison_buys() -> None:
-    usual, double = (made(budget, wage=wage) for budget, wage in ((500, None), (1000, "$30")))
+    usual, double = made(500), made(1000, staff=simkit.Staff(wage="$30"))
     assert (double.images, double.grids[0].count("careful")) == (usual.images, 2)
     assert by_scheme(double) == by_scheme(usual) and double.rest == 2 * usual.rest
     assert double.then[-1].endswith("--prices careful --wage 30") and "--wage 30" in double.command
@@ -178,9 +178,9 @@ def test_map_is_known_as_well_as_an_evaluation_set_of_so_many_images_says() -> N
         ({"per_image": None}, "per_image"),
         ({"per_image": 19}, "per_image"),
         ({"images": 0}, "images"),
-        ({"people": 0}, "people"),
+        ({"staff": simkit.Staff(people=0)}, "people"),
         ({"budget": "5,0"}, "budget"),
-        ({"prices": "google", "wage": 20}, "wage"),
+        ({"prices": "google", "staff": simkit.Staff(wage=20)}, "wage"),
         ({"prices": "hurly"}, "hourly"),
     ],
 )

@@ -8,6 +8,7 @@ import pytest
 
 from simkit.annotate.annotators import Habits
 from simkit.errors import BadInput
+from simkit.planning.costs import Staff
 from simkit.planning.plan import plan
 from tests.planning import planted
 
@@ -130,7 +131,7 @@ def test_far_projects_begin_with_a_first_round_of_two_ways(pilot):
 
 
 def test_a_target_is_reached_by_the_cheapest_purchase(pilot):
-    made = plan(pilot, 2000, images=POOL * 2, target=42, confidence="90%", prices="openimages")
+    made = plan(pilot, 2000, images=POOL * 2, target=(42, "90%"), prices="openimages")
     assert made.choice.reached and made.chosen.reaches(0.42) >= 0.9
     for one in made.choice.every:
         assert one.dollars >= made.chosen.dollars - 0.01 or one.reaches(0.42) < 0.9
@@ -139,7 +140,7 @@ def test_a_target_is_reached_by_the_cheapest_purchase(pilot):
 
 
 def test_a_plan_fits_on_one_screen_and_its_json_holds_the_choice(pilot):
-    made = plan(pilot, "$2k", images="10k", prices="openimages", people=3, hours_a_week=30)
+    made = plan(pilot, "$2k", images="10k", prices="openimages", staff=Staff(3, 30))
     assert len(made.text(width=100).splitlines()) <= 40
     values = made.to_json()
     for key in ("way", "scheme", "method", "dollars", "median", "band90"):
@@ -156,8 +157,8 @@ def test_the_same_seed_gives_the_same_plan(pilot):
 
 
 def test_hours_and_weeks_follow_the_wage_and_the_people(pilot):
-    slow = plan(pilot, 100, images=1000, people=1, hours_a_week=10)
-    dear = plan(pilot, 200, images=1000, wage="$30")
+    slow = plan(pilot, 100, images=1000, staff=Staff(1, 10))
+    dear = plan(pilot, 200, images=1000, staff=Staff(wage="$30"))
     hours = sum(line.hours for line in slow.bill if line.when == "now")
     assert slow.weeks == pytest.approx(hours / 10)
     assert dear.chosen.dollars == pytest.approx(2 * slow.chosen.dollars, rel=0.02)
@@ -180,7 +181,7 @@ def test_image_prices_and_set_up_are_paid_from_the_budget(pilot, tmp_path):
         ({"budget": 0.001}, "raise it to"),
         ({"images": 0}, "images"),
         ({"target": 150}, "target"),
-        ({"confidence": 7}, "confidence"),
+        ({"target": (0.5, 7)}, "confidence"),
         ({"prices": "nobody"}, "price list"),
     ],
 )

@@ -26,6 +26,7 @@ from rich.cells import cell_len
 from simkit.cli.plan import command
 from simkit.errors import BadInput
 from simkit.planning import report
+from simkit.planning.costs import Staff
 from simkit.planning.report import Chart, Line, Mark, Page, Section, Table
 
 DOLLARS = tuple(float(d) for d in np.geomspace(30, 2400, 40))
@@ -391,9 +392,8 @@ def test_numbers_are_typed_as_people_type_them(asked) -> None:
     done = shell("a b --budget $2,000 --images 60k --target 60 --confidence 90% --wage 15 --seed 3")
     assert done.exit_code == 0, done.output
     folders, budget, options = asked["plan"]
-    options.pop("progress")(1, 5)
     assert folders == (Path("a"), Path("b")) and budget == 2000
-    assert options == {"images": 60_000, "target": 0.6, "confidence": 0.9, "wage": 15, "seed": 3}
+    assert options == {"images": 60_000, "target": (0.6, 0.9), "staff": Staff(wage=15), "seed": 3}
     assert done.output == report.terminal(example(), width=10_000) + "\n"
 
 
@@ -401,7 +401,7 @@ def test_a_pilot_is_planned_without_runs(asked) -> None:
     done = shell("--pilot --budget 2k --classes 80 --per-image 2.9 --people 2 --hours-a-week 8")
     assert done.exit_code == 0, done.output
     assert asked["pilot"] == (
-        2000, {"classes": 80, "per_image": 2.9, "people": 2, "hours_a_week": 8, "seed": 0}
+        2000, {"classes": 80, "per_image": 2.9, "staff": Staff(2, 8), "seed": 0}
     )  # fmt: skip
 
 

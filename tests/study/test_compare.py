@@ -15,7 +15,7 @@ import simkit
 from simkit.errors import BadInput
 from simkit.study import compare as module
 from simkit.study import frames, jobs, runs, scheduler, store
-from simkit.study.compare import compare
+from simkit.study.compare import Hooks, compare
 from simkit.study.describe import describe
 from simkit.study.grid import Grid
 from simkit.study.scheduler import Finished
@@ -36,9 +36,14 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
+def watch(seen: list):
+    """Appends (done, total) of each call to `seen`."""
+    return lambda *at: seen.append(at)
+
+
 def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_path, one_each):
     grid, seen = small(), []
-    result = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    result = compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     assert names(tmp_path) == FILES and result.failures == ()
     assert len(names(tmp_path / "bundles")) == 2 * (2 * 2 + 1)
     assert seen == [(n, 24) for n in (0, 2, 4, 6, 8, 12, 14, 16, 18, 20, 24)]
@@ -62,7 +67,7 @@ def test_a_comparison_leaves_everything_and_goes_on_where_it_stopped(small, tmp_
     damaged.write_bytes(damaged.read_bytes()[:100])
     seen.clear()
     with pytest.warns(UserWarning, match="is damaged"):
-        again = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+        again = compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     assert len(seen) == 3 and seen[-1] == (24, 24)  # the two jobs have 2 or 4 runs each
     assert repeatable(again) == repeatable(result)
 
@@ -79,7 +84,7 @@ def test_any_executor_and_any_number_of_workers_give_the_same_bits(small, tmp_pa
 def test_another_grid_in_the_same_folder_keeps_what_is_there(small, tmp_path, undrawn, one_each):
     compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
     seen = []
-    compare(small(), out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    compare(small(), out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     assert seen[0] == (8, 24)
     narrow = small(budgets=[10], draws=1, reference=False)
     compare(narrow, out=tmp_path, workers=1)
@@ -116,7 +121,7 @@ def test_one_method_that_fails_is_said_again_and_not_run_again(tiny, tmp_path, u
     (why,) = first.failures
     assert why.startswith("rpa(keep=0.5), draw 0, full: ") and "complete labels" in why
     assert first.table["method"].tolist() == ["an"]
-    again = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    again = compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     assert seen == [(2, 2)] and again.failures == first.failures
 
 
@@ -156,7 +161,7 @@ def test_the_making_of_features_is_shown(small, tmp_path, undrawn, monkeypatch):
     monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
     seen = []
     grid = small(data="scenes:images=12,val=4,test=8", budgets=[], draws=1, methods=["an"])
-    compare(grid, out=tmp_path / "out", workers=1, preparing=lambda *at: seen.append(at))
+    compare(grid, out=tmp_path / "out", workers=1, hooks=Hooks(preparing=watch(seen)))
     assert {(12, 12), (8, 8)} <= set(seen)
 
 
@@ -170,7 +175,7 @@ def test_an_interruption_leaves_what_is_finished_and_the_results_before(
     compare(small(budgets=[10], draws=1), out=tmp_path, workers=1)
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     with pytest.raises(KeyboardInterrupt):
-        compare(small(budgets=[10, 20]), out=tmp_path, workers=1, progress=stop)
+        compare(small(budgets=[10, 20]), out=tmp_path, workers=1, hooks=Hooks(stop))
     assert before.items() <= {p: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()}.items()
     facts = describe(tmp_path)
     assert facts["runs"] == 8 and facts["unfinished"] == "4 of 10 jobs"
@@ -195,7 +200,7 @@ def test_parts_share_the_work_and_the_last_one_writes_the_tables(tiny, tmp_path,
     assert repeatable(again) == repeatable(whole)
     rest, seen = tmp_path / "rest", []
     compare(tiny(), out=rest, workers=1, part="3/3")
-    found = compare(tiny(), out=rest, workers=1, progress=lambda *at: seen.append(at))
+    found = compare(tiny(), out=rest, workers=1, hooks=Hooks(watch(seen)))
     assert seen[0] == (1, 3) and repeatable(found) == repeatable(whole)
 
 
@@ -220,8 +225,7 @@ def test_results_of_other_code_are_said_and_kept_where_they_are_accepted(tiny, t
             store.save(store.load(bundles, path.stem, runs.SCHEMA), bundles, f"{key}-00c0de00")
             path.unlink()
         shutil.copytree(one, two)
-        how = {"accept": "00c0de00", "progress": lambda *at, seen=seen: seen.append(at)}
-        kept = compare(grid, out=one, workers=1, **how)
+        kept = compare(grid, out=one, workers=1, accept="00c0de00", hooks=Hooks(watch(seen)))
         assert {done for done, _ in seen} <= {seen[-1][1], seen[-1][1] - 2}  # nothing was trained
         with pytest.warns(UserWarning, match="other code") as warned:
             again = compare(grid, out=two, workers=1)
@@ -258,7 +262,7 @@ def swept(grid, folder):
 
 def test_a_fair_comparison_uses_what_is_best_on_the_validation_split(fair, tmp_path, undrawn):
     grid, seen = fair(budgets=[1, 2, 3], schemes=["rpa"], draws=2), []
-    result = compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    result = compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     tried = swept(grid, tmp_path)
     assert len(tried) == (3 + 4) + (3 + 3 + 4) and {row["draw"] for row in tried} == {-1}
     assert {row["budget"] for row in tried if not row["reference"]} == {2.0}
@@ -339,11 +343,11 @@ def test_a_tuned_comparison_goes_on_where_it_stopped(fair, tmp_path, undrawn):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compare(grid, out=tmp_path, workers=1, progress=stop)
+        compare(grid, out=tmp_path, workers=1, hooks=Hooks(stop))
     assert len(names(tmp_path / "bundles")) == 1
     with pytest.raises(BadInput, match=r"no runs are finished yet.* sweep"):
         describe(tmp_path)
-    compare(grid, out=tmp_path, workers=1, progress=lambda *at: seen.append(at))
+    compare(grid, out=tmp_path, workers=1, hooks=Hooks(watch(seen)))
     assert seen == [(17, 22), (17, 22), (22, 22)] and len(runs.read(tmp_path)) == 5
 
 

@@ -7,7 +7,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.study import compare as module
 from simkit.study import estimate as file
-from simkit.study.compare import compare
+from simkit.study.compare import Hooks, compare
 from simkit.study.estimate import Estimate, estimate
 
 PLAN = Estimate(
@@ -54,7 +54,7 @@ def test_a_sweep_is_planned_too(tiny, tmp_path):
     assert (before.runs, before.references, before.tuning) == (2, 0, 3 + 4)
     assert (before.jobs, before.finished) == (2, 0)
     plans = []
-    compare(grid, out=tmp_path, workers=1, planned=plans.append)
+    compare(grid, out=tmp_path, workers=1, hooks=Hooks(planned=plans.append))
     assert (plans[0].jobs, plans[0].tuning) == (2, 7)
     assert estimate(grid, out=tmp_path, workers=1).finished == 2
 
