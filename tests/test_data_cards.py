@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from simkit import data
-from simkit.annotate.cards.markdown import size_category
+from simkit.annotate.datasheet import size_category
 from simkit.data.dataset import sources
 from simkit.data.terms import terms
 from simkit.labels.formats.npz import read_difficult, read_truth

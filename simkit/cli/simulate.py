@@ -295,7 +295,7 @@ def _remove_cards(
     Warns if those labels are of other truth than that with the id `truth`. Raises BadInput where
     something else is in the place of a card.
     """
-    from simkit.annotate.cards.escapes import read
+    from simkit.annotate.datasheet import read
     from simkit.labels import cards
 
     file = _files(form, out)[0]
@@ -317,11 +317,10 @@ def _describe(
     bill: Cost, wrong: dict[str, int],
 ) -> list[str]:  # fmt: skip
     """Write the cards of labels that stand in `out`, and return their paths."""
-    from simkit.annotate.cards import beside
-    from simkit.annotate.cards.subject import Subject
+    from simkit.annotate.datasheet import DataSheet, write
     from simkit.data.terms import terms
 
-    subject = Subject(
+    sheet = DataSheet(
         labels=labels,
         files=tuple(path for path in _files(form, out) if path.is_file()),
         form=form.name,
@@ -333,7 +332,7 @@ def _describe(
         wrong=wrong,
         command=_again(labels, given, out),
     )
-    return [str(path) for path in beside.write(subject)]
+    return [str(path) for path in write(sheet)]
 
 
 def _again(labels: PartialLabels, given: dict[str, Any], out: Path) -> tuple[str, ...]:
