@@ -3,9 +3,9 @@
     >>> import simkit
     >>> scenes = simkit.data.open("scenes")
     >>> labels = simkit.simulate(scenes.truth["train"], "fpc(per_class=50)")
-    >>> simkit.cost(labels).dollars  # by the hour; simkit.prices has other price lists
+    >>> simkit.cost(labels).dollars  # with the price list `hourly`; see simkit.prices
 
-Names are loaded when they are first used: importing simkit loads neither torch nor nltk.
+Names are loaded at first use: importing simkit loads neither torch nor nltk.
 """
 
 from __future__ import annotations

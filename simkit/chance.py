@@ -1,8 +1,8 @@
-"""Random numbers that depend on the seed, the purpose and the place alone.
+"""Random numbers that depend only on the seed, the purpose and the position.
 
-Nothing is drawn from a running generator: a number belongs to (seed, names, image, class), so that
-the order of work, the size of chunks and the number of processes change nothing. All comparisons
-are made between integers, which are the same on every machine.
+There is no running generator: a number belongs to (seed, names, image, class), and does not depend
+on the order of work, the size of chunks or the number of processes. All comparisons are between
+integers, which are the same on every machine.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_B = np.uint64(0x94D049BB133111EB)
-_CHUNK = 1 << 15  # numbers worked on at a time: temporaries stay in the cache
+_CHUNK = 1 << 15  # numbers per step: temporaries stay in the processor's cache
 
 
 @dataclass(frozen=True)
 class Chance:
-    """Uniform numbers by place. `Chance.seeded(7).of("errors")(images, classes)`."""
+    """Uniform numbers by position. `Chance.seeded(7).of("errors")(images, classes)`."""
 
     key: bytes
 
     @staticmethod
     def seeded(seed: int) -> Chance:
-        """The root of all numbers of one seed (any whole number). Raises BadInput for the rest."""
+        """The root of all numbers of a seed (any integer). Raises BadInput for other values."""
         whole = whole_number(seed, "the seed")
         return Chance(hashlib.sha256(f"simkit {whole}".encode()).digest())
 
     def of(self, *names: str | int) -> Chance:
-        """The numbers for one purpose; a new purpose leaves all other numbers as they were.
+        """The numbers for one purpose; a new purpose does not change any other numbers.
 
-        Equal numbers and equal texts count as the same name, of whatever type they are. Raises
-        BadInput for names that are neither.
+        Names are integers or text; equal values of different types are the same name. Raises
+        BadInput for other names.
         """
         key = self.key
         for name in names:
@@ -51,7 +51,7 @@ class Chance:
         return Chance(key)
 
     def __call__(self, images: Any, classes: Any = None) -> NDArray[np.uint64]:
-        """One 64-bit number for each place; `images` and `classes` are integers that broadcast."""
+        """One 64-bit number per position; `images` and `classes` are integers that broadcast."""
         low, high = self._words()
         rows = np.asarray(images)
         columns = np.zeros((), np.int64) if classes is None else np.asarray(classes)
@@ -66,10 +66,10 @@ class Chance:
         return out.reshape(shape)
 
     def block(self, start: int, stop: int, width: int, bits: int = 32) -> NDArray[Any]:
-        """Numbers of 8, 16, 32 or 64 `bits` for all of rows start..stop: (stop - start, width).
+        """Numbers of 8, 16, 32 or 64 `bits` for rows start..stop: (stop - start, width).
 
-        Several times as fast per number as `__call__`, for whole rows; its numbers are its own. A
-        row's numbers do not depend on which rows are asked for with it.
+        For whole rows, several times as fast per number as `__call__`, whose numbers differ. The
+        numbers of a row do not depend on `start` and `stop`.
         """
         per_row = -(-width * bits // 64)  # steps of the generator, 64 bits each
         state, stream = (int.from_bytes(half, "little") for half in (self.key[:16], self.key[16:]))
@@ -80,7 +80,7 @@ class Chance:
             "has_uint32": 0,
             "uinteger": 0,
         }
-        generator.advance(start * per_row)  # any place is reached in a few steps
+        generator.advance(start * per_row)  # jumps to any position in a few steps
         raw = generator.random_raw((stop - start) * per_row)
         numbers = np.ascontiguousarray(raw, dtype="<u8").view(f"<u{bits // 8}")
         return numbers.reshape(stop - start, per_row * 64 // bits)[:, :width]
@@ -90,11 +90,11 @@ class Chance:
         return Permutation(size, *self._words())
 
     def seed(self) -> int:
-        """63 bits for libraries that want a seed."""
+        """63 bits for libraries that take a seed."""
         return int.from_bytes(self.key[16:24], "little") >> 1
 
     def torch(self) -> torch.Generator:
-        """A CPU generator of PyTorch. Never for labels: its streams differ between devices."""
+        """A CPU generator of PyTorch. Not for labels: its streams differ between devices."""
         import torch
 
         return torch.Generator().manual_seed(self.seed())
@@ -110,7 +110,7 @@ def threshold(share: float, bits: int = 64) -> int:
 
 
 def below(numbers: NDArray[np.unsignedinteger], share: float) -> NDArray[np.bool_]:
-    """Which of these uniform numbers fall under `share` of their range; nested in `share`."""
+    """Mask of the uniform numbers below `share` of their range; nested in `share`."""
     limit = threshold(share, numbers.dtype.itemsize * 8)
     if limit > np.iinfo(numbers.dtype).max:
         return np.ones(numbers.shape, bool)
@@ -131,11 +131,11 @@ def _mix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class Permutation:
     """Keyed permutations of range(size): an alternating Feistel network with cycle walking.
 
-    `at(ranks, keys)` says what stands at a rank, `rank(items, keys)` where an item stands. The
-    first m outputs are m different items for any m, and a larger m only adds to them.
+    `at(ranks, keys)` returns the items at ranks, `rank(items, keys)` the ranks of items. The first
+    m outputs are m different items for any m, and a larger m only adds to them.
 
     Over the keys each item is at each rank equally often to within 0.3 %, measured on sizes from 2
-    to 256 with 4 million keys; below 100 the difference from uniform is just seen in so many.
+    to 256 with 4 million keys; below size 100 these just suffice to detect a deviation.
     """
 
     size: int
@@ -158,9 +158,9 @@ class Permutation:
     def _walk(self, values: Any, keys: Any, rounds: range) -> NDArray[np.int64]:
         values = np.asarray(values)
         if values.size and not 0 <= int(values.min()) <= int(values.max()) < self.size:
-            raise IndexError(  # no walk from there ever comes into range
-                f"a permutation of {self.size:,} has places 0 to {self.size - 1:,}, and "
-                f"{int(values.min()):,} to {int(values.max()):,} were asked for"
+            raise IndexError(  # such a walk would never end
+                f"a permutation of {self.size:,} has positions 0 to {self.size - 1:,}, not "
+                f"{int(values.min()):,} to {int(values.max()):,}"
             )
         values, keys = np.broadcast_arrays(values, np.asarray(keys))
         flat, flat_keys = values.ravel(), keys.ravel()
@@ -203,7 +203,7 @@ class Permutation:
 
 
 def _scramble(x: NDArray[np.uint32], key: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """A keyed mix of 32 bits whose high bits are good; `key` is used up."""
+    """A keyed mix of 32 bits with good high bits; overwrites `key`."""
     key ^= x
     key *= np.uint32(0x9E3779B1)
     key ^= key >> np.uint32(15)

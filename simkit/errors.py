@@ -1,4 +1,4 @@
-"""The one exception for input that cannot be used, and how a name that is not known is reported."""
+"""The exception for bad input, and messages for unknown names and non-integers."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
-LONGEST = 900  # letters of a sentence
+LONGEST = 900  # characters of a message
 
 
 class BadInput(ValueError):
-    """Something the user gave cannot be used.
+    """Input that cannot be used.
 
-    The message is one sentence that says what came, what is expected and what to do next. The
-    command line prints it without a traceback and leaves with exit code 2. What quotes pages of a
-    broken file is cut in its middle.
+    The message is one sentence with the value, what is expected, and the remedy. The command line
+    prints it without a traceback and exits with code 2. Long messages, such as quotations of a
+    damaged file, are cut in the middle.
     """
 
     def __init__(self, message: str) -> None:
@@ -24,7 +24,7 @@ class BadInput(ValueError):
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> BadInput:
-    """The error for a name that nobody has, with the nearest known name when one is near."""
+    """The error for an unknown name, with the nearest known name if there is a close one."""
     names = sorted(known)
     near = get_close_matches(str(name).lower(), names, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]!r}?" if near else "known are " + ", ".join(names)
@@ -32,7 +32,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> BadInput:
 
 
 def whole_number(value: Any, what: str) -> int:
-    """`value`, a whole number of any kind, as int. Raises BadInput naming `what` for the rest."""
+    """`value`, an integer of any type, as int. Raises BadInput naming `what` otherwise."""
     if not isinstance(value, bool):
         try:
             return operator.index(value)

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Atomic writes and checks of paths: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from simkit.errors import BadInput
 
 @contextmanager
 def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary path beside `path`; what was written there takes its place when the block ends.
+    """A temporary path beside `path`, which replaces `path` when the block ends.
 
-    The block may be left by an error or a signal: then `path` is as it was. Raises BadInput where
-    `path` is a folder or its folder cannot be written.
+    If an error or a signal ends the block, `path` is unchanged. Raises BadInput if `path` is a
+    folder or its folder is not writable.
     """
     target = Path(path)
     temporary = _beside(target)
     try:
         yield temporary
-        # Last, for some writers put a file of their own in its place.
+        # Last, because some writers replace the temporary file.
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, target)
     except OSError as error:
@@ -38,9 +38,9 @@ def whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def may_write(path: str | os.PathLike[str]) -> None:
-    """Raise BadInput where `whole(path)` could not write, before the work whose result it holds.
+    """Raise BadInput if `whole(path)` could not write; to be called before long work.
 
-    Nothing is made. What this process may do is asked, not how much room there is.
+    Creates nothing. Checks permissions, not free space.
     """
     target = Path(path)
     try:
@@ -52,8 +52,7 @@ def may_write(path: str | os.PathLike[str]) -> None:
         ) from None
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
         raise BadInput(
-            f"{target} cannot be written ({there} is no folder that takes files); choose another "
-            "place"
+            f"{target} cannot be written ({there} is not a writable folder); choose another place"
         )
 
 
@@ -80,7 +79,7 @@ def _refuse_other_kinds(target: Path) -> None:
     if target.is_dir():
         raise BadInput(f"{target} is a folder; give the name of a file to write")
     if target.exists() and not target.is_file():  # /dev/null would be replaced by a file
-        raise BadInput(f"{target} is no ordinary file; give the name of a file to write")
+        raise BadInput(f"{target} is not a regular file; give the name of a file to write")
 
 
 def _umask() -> int:
@@ -91,12 +90,12 @@ def _umask() -> int:
 
 
 def expanded(path: str | os.PathLike[str]) -> Path:
-    """`path` with the home folder for `~`; that of somebody who is not there stays as it is."""
+    """`path` with the home folder for `~`; unknown users' folders stay as they are."""
     return Path(os.path.expanduser(path))
 
 
 def readable(path: str | os.PathLike[str], what: str) -> Path:
-    """`path` as a Path, known to be a file. Raises BadInput naming it and `what` it should be."""
+    """`path` as a Path to an existing file. Raises BadInput that names it and `what` it holds."""
     found = Path(path)
     try:
         folder, file, there = found.is_dir(), found.is_file(), found.exists()
@@ -107,27 +106,27 @@ def readable(path: str | os.PathLike[str], what: str) -> Path:
     if folder:
         raise BadInput(f"{found} is a folder, but a file with {what} is expected")
     if there and not file:  # a pipe or a device, which can be read once at best
-        raise BadInput(f"{found} is no ordinary file; write {what} into a file and give that")
+        raise BadInput(f"{found} is not a regular file; write {what} into a file and give its path")
     if not file:
         raise BadInput(f"{found} does not exist; give the path of a file with {what}")
     return found
 
 
 def spare(path: str | os.PathLike[str], *originals: str | os.PathLike[str]) -> None:
-    """Raise BadInput where `path`, about to be written, is one of the files that are read.
+    """Raise BadInput if the output `path` is one of the input files `originals`.
 
-    originals: those files; names may be "" and files missing, which is no obstacle.
+    Originals may be "" or missing files.
     """
     for original in originals:
         if str(original) and _same(path, original):
             raise BadInput(
-                f"{path} is a file that is read here, and writing would replace it; give what is "
-                "written another name"
+                f"{path} is a file that is read here, and writing would replace it; choose another "
+                "output file"
             )
 
 
 def _same(one: str | os.PathLike[str], two: str | os.PathLike[str]) -> bool:
     try:
         return os.path.samefile(one, two)
-    except (OSError, ValueError):  # one of them is not there, or no name of a file
+    except (OSError, ValueError):  # one of them does not exist or is no valid path
         return False

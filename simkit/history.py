@@ -1,6 +1,6 @@
-"""What was done to make a value, and the content id that names it.
+"""The history of a value, and its content id.
 
-A history holds no clock, host or path: the same work gives the same history anywhere.
+A history holds no time, host or path: the same work has the same history on every machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from simkit.errors import BadInput
 
 @dataclass(frozen=True)
 class History:
-    """The call that made a value: `command` with `settings` and `seed` on values `parents`."""
+    """The call that made a value: `command` with `settings` and `seed` on the values `parents`."""
 
     command: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -30,12 +30,12 @@ class History:
     versions: Mapping[str, str] = field(default_factory=lambda: versions())
 
     def to_json(self) -> str:
-        """As JSON text with sorted keys, so that equal histories are equal texts."""
+        """JSON with sorted keys, so that equal histories have equal texts."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @staticmethod
     def from_json(text: str) -> History:
-        """Read back what `to_json` wrote. Raises BadInput for anything else."""
+        """The history that `to_json` wrote. Raises BadInput for other text."""
         try:
             fields = json.loads(text)
             history = History(**{**fields, "parents": tuple(fields["parents"])})
@@ -55,11 +55,11 @@ class History:
 
 
 def versions() -> dict[str, str]:
-    """Versions that can change a result: of simkit, numpy and Python."""
+    """Versions of simkit, numpy and Python, which can change a result."""
     return {"simkit": _own(), "numpy": np.__version__, "python": platform.python_version()}
 
 
-@cache  # it is looked up among files
+@cache  # the lookup reads files
 def _own() -> str:
     try:
         return metadata.version("simkit")
@@ -68,10 +68,10 @@ def _own() -> str:
 
 
 def content_id(*parts: np.ndarray | str | bytes | None) -> str:
-    """Sixteen hexadecimal digits that depend on the content of `parts` alone.
+    """Sixteen hexadecimal digits that depend only on the content of `parts`.
 
-    Arrays count by shape, kind of number and values: the width in which integers are stored does
-    not change the id, nor does memory order.
+    Arrays count by shape, kind of number and values; the width of integers (two bytes and more) and
+    the memory order do not matter.
     """
     digest = hashlib.sha256()
     for part in parts:

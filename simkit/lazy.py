@@ -1,4 +1,4 @@
-"""Public names of a package, loaded when they are first used: its stub file lists them."""
+"""Public names of a package, loaded at first use and listed in its stub file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 def attach(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """`__getattr__` and `__dir__` of a module, from the imports of the stub (.pyi) beside its file.
 
-    Type checkers read the same stub, so each name stands in one place.
+    Type checkers read the same stub, so each name is listed once.
     """
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     public = {

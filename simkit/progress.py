@@ -12,11 +12,11 @@ SWITCH = "SIMKIT_PROGRESS"  # environment variable; "off": notebooks show no bar
 
 
 def silent(done: int, total: int) -> None:
-    """Progress that is not shown."""
+    """Show nothing."""
 
 
 def notebook_bar(what: str) -> Progress:
-    """A bar below the cell of a notebook; silent elsewhere, or with `SIMKIT_PROGRESS=off`."""
+    """A progress bar below a notebook cell; `silent` elsewhere, or with `SIMKIT_PROGRESS=off`."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     kernel = type(shell).__name__ == "ZMQInteractiveShell"
     if not kernel or os.environ.get(SWITCH, "").lower() == "off":

@@ -1,4 +1,4 @@
-"""Amounts as people type them: dollars, counts, shares and scores, from Python values or text."""
+"""Parsing of dollars, counts, shares and scores, from Python values or text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from simkit.errors import BadInput
 
-# Thousands may be grouped, all by the same mark, as in 2,000 or 2 000 or 2_000.
+# Thousands may be grouped, always by the same mark, as in 2,000 or 2 000 or 2_000.
 _TYPED = re.compile(
     r"(?P<dollar>\$?)\s*"
     r"(?P<whole>[1-9][0-9]{0,2}([, _\u00a0\u202f])[0-9]{3}(?:\3[0-9]{3})*"
@@ -21,8 +21,8 @@ _TYPED = re.compile(
 )
 _TIMES = {"k": 1000, "m": 1_000_000, "%": 1}
 _OTHER_LOCALE = re.compile(r"[1-9][0-9]{0,2}(\.000)+")  # 2.000 is 2 here and 2,000 elsewhere
-_COMMAS = "a comma marks thousands (2,000) and a point decimals (2.5)"
-_SHELL = "a shell takes $ for itself, so leave $ out or put the amount in single quotes"
+_COMMAS = "commas separate thousands (2,000) and points decimals (2.5)"
+_SHELL = "shells expand $, so leave it out or put the amount in single quotes"
 _MOST = 1e15
 
 
@@ -34,7 +34,7 @@ def dollars(value: Any, name: str) -> float:
     value : number or str
         Dollars, such as 2000, "2000", "$2,000", "2 000", "2k", "$2.5k" or "1.2M".
     name : str
-        The field or option, for the message.
+        Field or option, for the error message.
 
     Returns
     -------
@@ -44,12 +44,11 @@ def dollars(value: Any, name: str) -> float:
     Raises
     ------
     BadInput
-        For anything else; "2,5" and "2.000" are refused, as they mean different things in
-        different countries.
+        For other values; "2,5" and "2.000" are ambiguous between countries and refused.
     """
     number, marks = _read(value)
     text = str(value).strip()
-    # What a shell leaves of "$2.5k" and "$2,000".
+    # The rest of "$2.5k" and "$2,000" after expansion by a shell.
     expanded = isinstance(value, str) and re.match(r"[.,]|00", text) is not None
     if not expanded and marks <= set("$km") and 0 <= number <= _MOST:
         return number
@@ -65,7 +64,7 @@ def count(value: Any, name: str) -> int:
     value : number or str
         Such as 10000, 10_000.0, "10,000" or "10k".
     name : str
-        The field or option, for the message.
+        Field or option, for the error message.
 
     Returns
     -------
@@ -74,7 +73,7 @@ def count(value: Any, name: str) -> int:
     Raises
     ------
     BadInput
-        For anything else.
+        For other values.
     """
     number, marks = _read(value)
     if marks <= set("km") and 1 <= number <= _MOST and number.is_integer():
@@ -92,7 +91,7 @@ def share(value: Any, name: str) -> float:
     value : number or str
         Such as 0.05, "0.05", "5%" or "5 %".
     name : str
-        The field or option, for the message.
+        Field or option, for the error message.
 
     Returns
     -------
@@ -102,7 +101,7 @@ def share(value: Any, name: str) -> float:
     Raises
     ------
     BadInput
-        For anything else, among it a number above 1 without %.
+        For other values, including numbers above 1 without %.
     """
     number, marks = _read(value)
     part = number / 100 if "%" in marks else number
@@ -121,7 +120,7 @@ def score(value: Any, name: str) -> float:
     value : number or str
         As a share (0.6, "0.6") or in points (60, "60", "60%"): above 1 it is in points.
     name : str
-        The field or option, for the message.
+        Field or option, for the error message.
 
     Returns
     -------
@@ -131,7 +130,7 @@ def score(value: Any, name: str) -> float:
     Raises
     ------
     BadInput
-        For anything else, among it 1, which could mean both.
+        For other values, including 1, which is ambiguous.
     """
     number, marks = _read(value)
     part = number / 100 if "%" in marks or number > 1 else number
@@ -143,7 +142,7 @@ def score(value: Any, name: str) -> float:
 
 
 def _read(value: Any) -> tuple[float, set[str]]:
-    """A number, nan where there is none, and the marks ($ k m %) that stand with it."""
+    """The number, or nan, and the marks ($ k m %) beside it."""
     if isinstance(value, str):
         typed = _TYPED.fullmatch(value.strip())
         if typed is None or _OTHER_LOCALE.fullmatch(value.strip(" $kKmM")):

@@ -1,7 +1,7 @@
-"""Finding parts (schemes, methods, formats, data sets, figures) by name.
+"""Registries of parts by name: schemes, methods, formats, data sets and figures.
 
-A part is a frozen dataclass in a file of its own; its fields are its settings. The registry finds
-the file, builds the part from text, flags or a table, and spells it back completely.
+A part is a frozen dataclass in its own file; its fields are its settings. The registry finds the
+file, builds the part from text, flags or a table, and spells it completely.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from simkit.errors import BadInput, unknown
 
 T = TypeVar("T")
 _PART = re.compile(r"([a-z0-9][a-z0-9_-]*)(?:\((.*)\))?", re.DOTALL | re.IGNORECASE)
-_hints: Any = cache(typing.get_type_hints)  # annotations are text, and slow to read
+_hints: Any = cache(typing.get_type_hints)  # annotations are text, and slow to evaluate
 
 
 class Registry(Generic[T]):
-    """The parts of one kind, imported when a name is first used.
+    """The parts of one kind, imported at first use.
 
-    They come from `package`, folders in it too, and from other packages that name modules with
-    such parts as entry points of the group "simkit.schemes", "simkit.methods" and so on: the last
-    part of `package`.
+    They are in `package` and its subpackages, and in modules that other packages name as entry
+    points of the group "simkit." plus the last part of `package`, such as "simkit.schemes".
     """
 
     def __init__(self, kind: str, package: str) -> None:
@@ -43,7 +42,7 @@ class Registry(Generic[T]):
         self._complete = False
 
     def register(self, part: type[T]) -> type[T]:
-        """Class decorator: make `part` known under its `name`."""
+        """Class decorator: register `part` under its `name`."""
         name: str = part.name  # type: ignore[attr-defined]
         if self._found.get(name, part).__qualname__ != part.__qualname__:
             raise RuntimeError(f"two {self.kind}s are called {name!r}")
@@ -67,10 +66,20 @@ class Registry(Generic[T]):
         return part
 
     def make(self, spec: str, **settings: Any) -> T:
-        """The part `spec` spells: `"fpc"`, `"fpc(per_class=100)"`, `"ll-r(delta=0.5)+boostlu"`.
+        """Build a part from its spelling.
 
-        `settings` are further fields (of the last part of a sum). What stands behind a `+` wraps
-        what stands before it and receives it as its field `inner`. Raises BadInput.
+        Parameters
+        ----------
+        spec : str
+            `"fpc"`, `"fpc(per_class=100)"` or `"ll-r(delta=0.5)+boostlu"`. The part after a `+`
+            wraps the part before it and receives it as its field `inner`.
+        **settings
+            Further settings, of the last part of a sum.
+
+        Raises
+        ------
+        BadInput
+            For unknown names and settings, and for values of another type or out of range.
         """
         made: T | None = None
         parts = split_sum(spec)
@@ -87,7 +96,7 @@ class Registry(Generic[T]):
         return made
 
     def spell(self, part: T) -> str:
-        """The complete text of `part`, defaults included; `make` gives an equal part back."""
+        """The complete spelling of `part`, with defaults; `make` turns it into an equal part."""
         settings = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}  # type: ignore[arg-type]
         inner = settings.pop("inner", None)
         name: str = part.name  # type: ignore[attr-defined]
@@ -97,17 +106,13 @@ class Registry(Generic[T]):
 
     def _misplaced(self, spec: str, name: str, wraps: bool) -> str:
         if wraps:
-            return (
-                f"{self.kind} {name!r} wraps another one; write it behind a plus, as in an+{name}"
-            )
-        return f"{self.kind} {name!r} cannot stand behind a plus in {spec!r}; it wraps nothing"
+            return f"{self.kind} {name!r} wraps another one; write it after a plus, as in an+{name}"
+        return f"{self.kind} {name!r} wraps no other one and cannot follow a plus in {spec!r}"
 
     def _parse(self, text: str) -> tuple[str, dict[str, Any]]:
         match = _PART.fullmatch(text.strip())
         if match is None:
-            raise BadInput(
-                f"{text!r} is not the spelling of a {self.kind}; write name or name(setting=value)"
-            )
+            raise BadInput(f"{text!r} is not a {self.kind}; write name or name(setting=value)")
         name, inside = match.groups()
         return name, _settings(inside, text) if inside else {}
 
@@ -120,7 +125,7 @@ class Registry(Generic[T]):
             for plug_in in entry_points(group=f"simkit.{self._package.rpartition('.')[2]}"):
                 try:
                     plug_in.load()
-                except Exception as error:  # of other people's code; what it adds is missing
+                except Exception as error:  # of foreign code; only its parts are missing
                     warnings.warn(
                         f"plug-in {plug_in.name!r} ({plug_in.value}) cannot be loaded: {error}",
                         stacklevel=2,
@@ -128,15 +133,15 @@ class Registry(Generic[T]):
 
 
 def setting(default: Any, meaning: str, *, within: tuple[float, float] | None = None) -> Any:
-    """A field of a part with its default, and its meaning for lists and help.
+    """A field of a part, with its default and its description for lists and help.
 
     Parameters
     ----------
     default : any
     meaning : str
-        What the field is for, in a few words.
+        Short description.
     within : (float, float), optional
-        Smallest and largest number allowed; `settle` checks them.
+        Smallest and largest allowed number, checked by `settle`.
 
     Returns
     -------
@@ -146,9 +151,9 @@ def setting(default: Any, meaning: str, *, within: tuple[float, float] | None = 
 
 
 def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
-    """`part(**settings)` with every value turned into its field's type. Raises BadInput.
+    """`part(**settings)` with every value converted to the type of its field. Raises BadInput.
 
-    kind: what the part is called in errors, beside its name where it has one.
+    kind: noun for the part in errors.
     """
     known = _fields(part)
     name = getattr(part, "name", "")
@@ -172,7 +177,7 @@ def _fields(part: type) -> Mapping[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Range:
-    """The numbers that a setting may be, as in `share: Annotated[float, Range(0, below=1)]`."""
+    """The allowed numbers of a setting, as in `share: Annotated[float, Range(0, below=1)]`."""
 
     least: float | None = None
     most: float | None = None
@@ -198,7 +203,7 @@ class Range:
 
 @cache
 def _ranges(part: type) -> Mapping[str, Range]:
-    """The ranges of a part's settings, by name: of their types, or as `setting` has them."""
+    """The ranges of the settings of a part by name, from their types or from `setting`."""
     hints = typing.get_type_hints(part, include_extras=True)
     ranges = {}
     for field in dataclasses.fields(part):  # type: ignore[arg-type]
@@ -212,11 +217,11 @@ def _ranges(part: type) -> Mapping[str, Range]:
 
 
 def settle(part: Any, called: str = "") -> None:
-    """Turn every field of a new `part` into its declared type, numpy's numbers into Python's.
+    """Convert every field of a new `part` to its declared type, numpy's numbers to Python's.
 
-    Called at the start of `__post_init__`. Raises BadInput for a value of another type or outside
-    the range of its `setting` or its type; text counts as no number here. called: the part in
-    errors, its `name` where none is given.
+    Called at the start of `__post_init__`. Raises BadInput for a value of another type (text is
+    not converted to numbers) or outside the range of its `setting` or its type. called: name of
+    the part in errors, by default its `name`.
     """
     for key, kind in _fields(type(part)).items():
         where = f"{called or part.name}: {key}"
@@ -229,9 +234,9 @@ def settle(part: Any, called: str = "") -> None:
 
 
 def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
-    """`value` as the type `kind`; `where` names it in the error. Raises BadInput.
+    """`value` converted to the type `kind`; `where` names it in errors. Raises BadInput.
 
-    spelled: text from a shell, such as "3" or "yes", counts as what it spells.
+    spelled: also convert text from a shell, such as "3" or "yes".
     """
     value = _plain(value)
     words: list[Any] = []
@@ -291,7 +296,7 @@ def _as_number(value: Any, kind: type, where: str, wanted: str) -> Any:
         raise BadInput(f"{where} is {value!r}; {wanted} is expected")
     try:
         if kind is int and isinstance(value, str) and value.strip().lstrip("+-").isdecimal():
-            return int(value)  # not by way of a float, which holds 15 digits
+            return int(value)  # not through a float, which holds 15 digits
         number = float(value)
         if not abs(number) < float("inf") or (kind is int and number != int(number)):
             raise ValueError
@@ -301,7 +306,7 @@ def _as_number(value: Any, kind: type, where: str, wanted: str) -> Any:
 
 
 def split_sum(spec: str) -> list[str]:
-    """Split at the pluses that stand outside parentheses and quotes."""
+    """Split at the pluses outside parentheses and quotes."""
     parts, depth, start, quote, escaped = [], 0, 0, "", False
     for place, letter in enumerate(spec):
         if quote:
@@ -332,6 +337,6 @@ def _settings(inside: str, text: str) -> dict[str, Any]:
 
 
 def _literal(node: ast.expr) -> Any:
-    # Bare words are text: mode=path-only needs no quotes inside a shell's own.
+    # Bare words are text: mode=path-only needs no quotes inside those of the shell.
     plain = all(isinstance(n, ast.Name | ast.BinOp | ast.Sub | ast.Load) for n in ast.walk(node))
     return ast.unparse(node).replace(" - ", "-") if plain else ast.literal_eval(node)

@@ -158,5 +158,5 @@ def test_other_names_are_refused(name):
 @pytest.mark.parametrize("rank", [-1, 10, 2**40])
 def test_a_rank_that_a_permutation_does_not_have_is_refused(rank: int) -> None:
     order = Chance.seeded(0).of("x").permutation(10)
-    with pytest.raises(IndexError, match="a permutation of 10 has places 0 to 9"):
+    with pytest.raises(IndexError, match="0 to 9"):
         order.at([0, rank])

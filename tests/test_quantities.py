@@ -63,8 +63,8 @@ def test_the_rest_is_refused_with_field_and_mend(read, value) -> None:
     ("read", "value", "mend"),
     [
         (dollars, "5%", "write 2000"),
-        (dollars, "2,5", "a comma marks thousands"),
-        (dollars, "2.000", "a comma marks thousands"),
+        (dollars, "2,5", "commas separate thousands"),
+        (dollars, "2.000", "commas separate thousands"),
         (dollars, ".5k", "single quotes"),  # what a shell makes of $2.5k
         (dollars, ",000", "single quotes"),  # of $2,000
         (dollars, "000", "single quotes"),  # of $2000

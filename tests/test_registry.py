@@ -122,14 +122,11 @@ def test_large_whole_numbers_keep_their_digits() -> None:
         ("plain(of=all)", "plain: of is 'all'; it must be one of batch, unknown"),
         ("plain(text=3)", "plain: text is 3; text is expected"),
         ("plain(count=None)", "plain: count is None; a whole number is expected"),
-        ("wrap", "method 'wrap' wraps another one; write it behind a plus, as in an+wrap"),
-        (
-            "plain+bare",
-            "method 'bare' cannot stand behind a plus in 'plain+bare'; it wraps nothing",
-        ),
-        ("", "'' is not the spelling of a method; write name or name(setting=value)"),
-        ("plain+", "'' is not the spelling of a method; write name or name(setting=value)"),
-        ("pl ain", "'pl ain' is not the spelling of a method; write name or name(setting=value)"),
+        ("wrap", "method 'wrap' wraps another one; write it after a plus, as in an+wrap"),
+        ("plain+bare", "method 'bare' wraps no other one and cannot follow a plus in 'plain+bare'"),
+        ("", "'' is not a method; write name or name(setting=value)"),
+        ("plain+", "'' is not a method; write name or name(setting=value)"),
+        ("pl ain", "'pl ain' is not a method; write name or name(setting=value)"),
     ],
 )
 def test_make_refuses_with_a_sentence(spec: str, message: str) -> None:

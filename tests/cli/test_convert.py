@@ -129,7 +129,7 @@ def test_originals_are_not_written_over(shell, given) -> None:
     shell("convert", "x.parquet", "d", "--to", "npy-triple")
     Path("names.csv").write_text("/m/1,a\n/m/2,b\n/m/3,c\n")
     truth_file(Path("t.npz"))
-    told = "is a file that is read here, and writing would replace it; give what is written another"
+    told = "is a file that is read here, and writing would replace it"
     names = "openimages(names='names.csv')"
     for arguments in (
         ["x.parquet", "src.json", "--to", "coco(like='src.json')"],

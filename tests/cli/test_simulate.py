@@ -211,10 +211,7 @@ def test_the_files_of_the_data_set_are_not_written_over(shell, spec: str) -> Non
     Path("mine.toml").write_text('source = "npz"\ntrain = "src.npz"\n')
     done = shell("simulate", "--scheme", "rpa", "--data", spec, "--out", "src.npz")
     assert done.code == 2
-    assert done.err == (
-        "simkit: src.npz is a file that is read here, and writing would replace it; give what is "
-        "written another name\n"
-    )
+    assert "src.npz is a file that is read here" in done.err
     assert Path("src.npz").read_bytes() == before
 
 

@@ -1,9 +1,9 @@
-"""Analyses: what runs, labels and trained models say, as tables that figures draw.
+"""Analyses of runs, labels and trained models: functions that return tables for figures.
 
     >>> table = simkit.analysis.ablation(comparison.table, "an")
     >>> simkit.figures.make("ablation")(table)
 
-Public names stand in `__init__.pyi`, with their types, and are loaded when they are first used.
+Public names are listed in `__init__.pyi`, with their types, and loaded at first use.
 """
 
 from simkit.lazy import attach

@@ -1,6 +1,6 @@
 """Figures by name: `make("heat-map", budget=100)(table)` is a matplotlib Figure.
 
-A figure is a frozen dataclass in a file of this folder; it draws a table and does nothing else.
+A figure is a frozen dataclass in a file of this folder; it only draws a table.
 """
 
 from simkit.study.figures.base import Figure, figures, register

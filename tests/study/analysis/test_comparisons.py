@@ -260,7 +260,10 @@ def test_full_learns_from_complete_labels_once_in_a_draw(material, labelled) -> 
 
 
 def test_both_scores_name_what_is_missing(material, labelled) -> None:
-    for labels, methods, words in (({}, ["an"], "no labels came"), (labelled, [], "no method is")):
+    for labels, methods, words in (
+        ({}, ["an"], "pass each labels"),
+        (labelled, [], "methods is empty"),
+    ):
         with pytest.raises(BadInput, match=words):
             both_scores(material, labels, methods)
     few = open_source(Source(DATA, ("train", "test"), ("pooled",), "scenes-net"))

@@ -85,7 +85,7 @@ def test_images_without_features_take_no_part():
         ({"k": 0}, "neighbours: k is 0"),
         ({"labels": PartialLabels.of([[1]], [5], ["cat"])}, "none of these images"),
         ({"labels": PartialLabels.of([[1]], [10], ["horse"])}, "none of these classes"),
-        ({"truth": TRUTH.select([0, 1, 2])}, "4 inputs came with a truth of 3"),
+        ({"truth": TRUTH.select([0, 1, 2])}, "inputs has 4 rows, but the truth has 3"),
     ],
 )
 def test_neighbours_of_what_does_not_fit_are_refused(how, said):
@@ -161,7 +161,7 @@ def test_similar_classes_stand_side_by_side():
     ("act", "said"),
     [
         (lambda: temperature_curves("an"), "'an' has no temperatures; name se"),
-        (lambda: temperature_curves([]), "no method is named"),
+        (lambda: temperature_curves([]), "methods is empty"),
         (lambda: temperature_curves(["se"], points=0), "temperature_curves: points is 0"),
         (lambda: temperatures(TASK, ["se"], 4), "image 4 was not asked about"),
         (lambda: temperatures(TASK, ["se"], 5), "image is 5; "),

@@ -221,21 +221,27 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda s: models(s, [], "rpa"), "models: no method is named"),
+        (lambda s: models(s, [], "rpa"), "models: methods is empty"),
         (lambda s: models(s, "an", "rpa", watch={"a": []}), "'a' is watched and not trained"),
         (lambda s: models(dataclasses.replace(s, features={}), "an", "rpa"), 'kinds ."maps",.'),
-        (lambda s: damage(FULL_MODEL, {}, INPUTS, TRUTH), "damage: no model came"),
-        (lambda s: damage(FULL_MODEL, FULL_MODEL, INPUTS, TRUTH), "but a Trained; give some"),
+        (lambda s: damage(FULL_MODEL, {}, INPUTS, TRUTH), "damage: the argument is empty"),
+        (lambda s: damage(FULL_MODEL, FULL_MODEL, INPUTS, TRUTH), "damage: the argument is a Trained"),
         (lambda s: damage(*PAIR, INPUTS, TRUTH, share=5), "damage: share is 5"),
         (lambda s: damage(*PAIR, INPUTS, TRUTH, spread=0), "damage: spread is 0"),
-        (lambda s: damage(*PAIR, INPUTS, TRUTH.select([0, 1])), "6 inputs came with a truth of 2"),
+        (
+            lambda s: damage(*PAIR, INPUTS, TRUTH.select([0, 1])),
+            "inputs has 6 rows, but the truth has 2",
+        ),
         (lambda s: damage(*PAIR, INPUTS, Truth.of(PRESENT, classes="abc")), "other classes"),
         (
             lambda s: maps_of(FULL_MODEL, POOLED),
             "maps of features, and these are pooled",
         ),
         (lambda s: MapCourse(make("an"), INPUTS, TRUTH, share=0), "MapCourse: share is 0"),
-        (lambda s: MapCourse(make("an"), INPUTS, TRUTH.select([0])), "MapCourse: 6 inputs came"),
+        (
+            lambda s: MapCourse(make("an"), INPUTS, TRUTH.select([0])),
+            "MapCourse: inputs has 6 rows",
+        ),
         (lambda s: top_scores(PARTIAL, INPUTS, ranks=4), "ranks is 4; a whole number from 1 to 3"),
         (lambda s: top_scores(PARTIAL, INPUTS, classes=[3]), "class is 3; .* from 0 to 2"),
     ],

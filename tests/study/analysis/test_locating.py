@@ -231,7 +231,10 @@ FAR = dataclasses.replace(BOXES, images=BOXES.images + 1)
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda: activation({}, [0, 1], [(0, "a")], truth=TRUTH), "activation: no model came"),
+        (
+            lambda: activation({}, [0, 1], [(0, "a")], truth=TRUTH),
+            "activation: the argument is empty",
+        ),
         (lambda: activation(MODEL[0], [0, 1], [(0, "x")], truth=TRUTH), "no class .* called 'x'"),
         (
             lambda: activation(MODEL[0], [0, 1], [(2, "a")], truth=TRUTH),
@@ -239,7 +242,7 @@ FAR = dataclasses.replace(BOXES, images=BOXES.images + 1)
         ),
         (lambda: HeatMaps(make("en+cl"), [0]), "'cl' keeps no heat maps; put scl around it"),
         (lambda: HeatMaps(make("an+scl"), [2.5]), "HeatMaps: image is 2.5"),
-        (lambda: heat_maps({}, [(0, "a")], **ABOUT), "no watched model came"),
+        (lambda: heat_maps({}, [(0, "a")], **ABOUT), "pass each watched model by its name"),
         (lambda: heat_maps(KEPT, [], **ABOUT), "heat_maps: picks are .*; pairs are expected, as"),
         (lambda: heat_maps(KEPT, [(0, "a")], epochs=[1], **ABOUT), "'m' was watched for 2 epochs"),
         (
@@ -249,7 +252,10 @@ FAR = dataclasses.replace(BOXES, images=BOXES.images + 1)
         (lambda: located(KEPT, labels=LABELS, truth=TRUTH, boxes=FAR), "other images or classes"),
         (lambda: object_size(MODEL, [0, 1], TRUTH, BOXES, groups=2.5), "groups is 2.5"),
         (lambda: positives(MODEL, [0, 1], TRUTH, classes=[0, 3]), "class is 3; .* from 0 to 2"),
-        (lambda: positives(MODEL[0], [0, 1], TRUTH), "no model came by name, but a str"),
+        (
+            lambda: positives(MODEL[0], [0, 1], TRUTH),
+            "the argument is a str; pass each model by its name",
+        ),
         (lambda: blind(dataclasses.replace(BOXES, sizes=None)), "do not know the sizes"),
     ],
 )
