@@ -225,7 +225,7 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
         (lambda s: models(s, "an", "rpa", watch={"a": []}), "'a' is watched and not trained"),
         (lambda s: models(dataclasses.replace(s, features={}), "an", "rpa"), 'kinds ."maps",.'),
         (lambda s: damage(FULL_MODEL, {}, INPUTS, TRUTH), "damage: the argument is empty"),
-        (lambda s: damage(FULL_MODEL, FULL_MODEL, INPUTS, TRUTH), "damage: the argument is a Trained"),
+        (lambda s: damage(FULL_MODEL, FULL_MODEL, INPUTS, TRUTH), "argument is a Trained"),
         (lambda s: damage(*PAIR, INPUTS, TRUTH, share=5), "damage: share is 5"),
         (lambda s: damage(*PAIR, INPUTS, TRUTH, spread=0), "damage: spread is 0"),
         (
