@@ -42,8 +42,7 @@ from simkit.data.pieces.scene_layout import (
 from simkit.data.scenes import scenes
 from simkit.embed.backbones import backbone
 from simkit.embed.features.features import features
-from simkit.embed.networks.base import Backbone
-from simkit.embed.networks.scenes_net import SCENES_WEIGHTS, ScenesNet
+from simkit.embed.networks import SCENES_WEIGHTS, Backbone, ScenesNet
 from simkit.files import whole
 
 CELLS = 8

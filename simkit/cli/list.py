@@ -101,7 +101,7 @@ def _rows(what: str) -> list[dict[str, Any]]:
     if what == "protocols":
         return _protocols()
     if what == "backbones":
-        from simkit.embed.outlines import outlines
+        from simkit.embed.backbones import outlines
 
         return outlines()
     if what == "grid":

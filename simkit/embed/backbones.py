@@ -1,20 +1,27 @@
-"""Backbones by name, with their weights."""
+"""Backbones by name, with weights from a file, from torchvision's collection, or at random."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Mapping
 from os import PathLike
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import torch
+from safetensors import safe_open
+from torch import Tensor, nn
 
-from simkit.embed.networks.base import Backbone
-from simkit.embed.networks.convnext import ConvNeXtTiny
-from simkit.embed.networks.mobilenet import MobileNetV2
-from simkit.embed.networks.resnet import RESNETS, ResNet
-from simkit.embed.networks.scenes_net import SCENES_WEIGHTS, ScenesNet
-from simkit.embed.networks.vision_transformer import ViTB16
-from simkit.embed.random_weights import balance
-from simkit.embed.weights import fill, published, read_weights
+from simkit.embed.networks import (
+    RESNETS,
+    SCENES_WEIGHTS,
+    Backbone,
+    ConvNeXtTiny,
+    MobileNetV2,
+    ResNet,
+    ScenesNet,
+    ViTB16,
+)
 from simkit.errors import BadInput, unknown
 from simkit.files import readable
 
@@ -22,6 +29,8 @@ Padding = Literal["auto", "both", "right"]
 BACKBONES = (ScenesNet.name, MobileNetV2.name, *RESNETS, ConvNeXtTiny.name, ViTB16.name)
 _SEED = 0
 _LARGEST = 4096  # pixels of a side; one picture then takes gigabytes inside a network
+_PICTURES, _SIDE = 8, 96  # generated ones, for the batch norms of random weights
+_GRIDS = (2, 6, 24, 96)  # squares along a side, from large patches to single pixels
 
 
 def backbone(
@@ -31,16 +40,27 @@ def backbone(
     padding: Padding = "auto",
     size: int | None = None,
 ) -> Backbone:
-    """The network `name` (one of BACKBONES) with its weights, in evaluation mode.
+    """The network `name` with its weights, in evaluation mode.
 
-    weights: a .safetensors or .pth file with torchvision's key names, in fp32 or fp16; "imagenet"
-    for torchvision's best ones, or the name of a set of them (IMAGENET1K_V1), which are downloaded;
-    "random", the same at every call, with batch norms as `balance` sets them. scenes-net brings its
-    own.
-    padding, for mobilenet_v2: "both" sides as in PyTorch, "right" and bottom only as in TensorFlow,
-    "auto" follows the note `stride2_padding` in a .safetensors file.
-    size: side in pixels of the pictures it shall get, where not its usual one.
-    Raises BadInput for an unknown name and for weights that are missing or do not fit.
+    Parameters
+    ----------
+    name
+        One of BACKBONES.
+    weights
+        A .safetensors or .pth file with torchvision's key names, in fp32 or fp16; "imagenet" for
+        torchvision's best ones, or the name of a set of them (IMAGENET1K_V1), which are downloaded;
+        "random", the same at every call, with batch norms as `balance` sets them. scenes-net has
+        its own.
+    padding
+        For mobilenet_v2: "both" sides as in PyTorch, "right" and bottom only as in TensorFlow,
+        "auto" follows the note `stride2_padding` in a .safetensors file.
+    size
+        Side in pixels of the pictures it shall get, where not its usual one.
+
+    Raises
+    ------
+    BadInput
+        For an unknown name and for weights that are missing or do not fit.
     """
     if name not in BACKBONES:
         raise unknown("backbone", name, BACKBONES)
@@ -60,16 +80,16 @@ def backbone(
         return net
     notes: dict[str, str] = {}
     if name != ScenesNet.name and (weights == "imagenet" or str(weights).startswith("IMAGENET")):
-        state, told = published(name, str(weights))
-        where = f"torchvision's {told}"
+        state, source = published(name, str(weights))
+        where = f"torchvision's {source}"
     else:
         path = readable(SCENES_WEIGHTS if weights is None else weights, "the weights of a network")
         (state, notes), where = read_weights(path), str(path)
-        told = "its own" if weights is None else path.name
+        source = "its own" if weights is None else path.name
     noted = notes.get("stride2_padding", "").startswith("right")
     net = built(name, size, right=noted if padding == "auto" else padding == "right")
     fill(net, state, where)
-    net.weights = told
+    net.weights = source
     return net.eval()
 
 
@@ -86,3 +106,174 @@ def built(name: str, size: int | None, *, right: bool) -> Backbone:
         net = ScenesNet() if name == ScenesNet.name else ConvNeXtTiny()
     net.size = size or net.size
     return net
+
+
+def outlines() -> list[dict[str, Any]]:
+    """A row for each backbone: name, what it is, features (D), px (the side it wants), parameters
+    and the weights it takes. Nothing is filled in: the networks lie on torch's meta device.
+    """
+    from torchvision.models import get_model_weights
+
+    rows = []
+    for name in BACKBONES:
+        with torch.device("meta"):
+            net = built(name, None, right=False)
+        about = inspect.cleandoc(net.__doc__ or "").split("\n\n")[0]
+        weights = ["its own", "FILE", "random"]
+        if name != ScenesNet.name:
+            weights = ["FILE", "imagenet", *(w.name for w in get_model_weights(name)), "random"]
+        rows.append(
+            {
+                "name": name,
+                "features": net.width,
+                "px": net.size,
+                "parameters": sum(parameter.numel() for parameter in net.parameters()),
+                "weights": weights,
+                "about": " ".join(about.split()),
+            }
+        )
+    return rows
+
+
+def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors by name, and the notes in the file's head. Nothing in the file is executed.
+
+    What other programs put around them is taken off: a dictionary with an entry `state_dict` or
+    `model`, and "module." before every name. Raises BadInput for files that hold no weights.
+    """
+    notes: dict[str, str] = {}
+    content: object = None
+    try:
+        if path.suffix.lower() == ".safetensors":
+            with safe_open(path, "pt") as file:
+                content = {key: file.get_tensor(key) for key in file.keys()}
+                notes = file.metadata() or {}
+        else:
+            content = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # readers raise a dozen kinds for damaged files, all of which are said below
+        pass
+    for outer in ("state_dict", "model"):
+        if isinstance(content, dict) and isinstance(content.get(outer), dict):
+            content = content[outer]
+    values = content if isinstance(content, dict) else {}
+    state = {str(key): value for key, value in values.items() if isinstance(value, Tensor)}
+    if not state or not all(map(_plain, state.values())):
+        raise BadInput(
+            f"{path} cannot be read as weights; a .safetensors file, or a .pth file that holds "
+            "nothing but ordinary tensors of numbers by name, is expected"
+        )
+    if all(key.startswith("module.") for key in state):
+        state = {key.removeprefix("module."): value for key, value in state.items()}
+    return state, notes
+
+
+def _plain(value: Tensor) -> bool:
+    """Whether a tensor is dense, real and filled."""
+    strange = value.is_quantized or value.is_meta or value.is_nested or value.is_complex()
+    return value.layout == torch.strided and not strange
+
+
+def published(name: str, which: str) -> tuple[dict[str, Tensor], str]:
+    """torchvision's own weights of network `name`: "imagenet" for its best, or IMAGENET1K_V1 ...
+
+    Also the name of these, which "imagenet" leaves open. They are downloaded once and kept where
+    torch keeps such files. Raises BadInput where there are none of that name, and where the
+    download fails.
+    """
+    from torchvision.models import get_model_weights
+
+    sets: Any = get_model_weights(name)
+    by_name = {"imagenet": sets.DEFAULT} | {each.name: each for each in sets}
+    if which not in by_name:
+        raise unknown(f"set of weights of {name!r}", which, by_name)
+    chosen = by_name[which]
+    try:
+        return dict(chosen.get_state_dict(progress=False, check_hash=True)), chosen.name
+    except (OSError, RuntimeError) as error:
+        raise BadInput(
+            f"{chosen.url} could not be downloaded ({str(error) or type(error).__name__}); fetch "
+            "it elsewhere and give the file as weights"
+        ) from None
+
+
+def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
+    """Put weights into a network; `where` says in errors where they come from.
+
+    The classifier of published weights is left out. Raises BadInput that names keys which are
+    missing, unknown, or of another shape, and a key whose values are not finite.
+    """
+    initial = net.state_dict()
+    weights = {
+        key: value
+        for key, value in net.adapted(dict(state)).items()
+        if not key.startswith(net.classifier or ("\0",))
+    }
+    # The counter of batches does nothing in evaluation, and older files lack it.
+    wanted = {key for key in initial if not key.endswith("num_batches_tracked")}
+    both = wanted & weights.keys()
+    faults = {
+        "lacks": wanted - weights.keys(),
+        "has unknown": weights.keys() - initial.keys(),
+        "has another shape for": {k for k in both if weights[k].shape != initial[k].shape},
+    }
+    if any(faults.values()):
+        differences = "; ".join(f"{what} {_some(keys)}" for what, keys in faults.items() if keys)
+        raise BadInput(
+            f"{where} does not fit backbone {net.name!r}: it {differences}; give its own weights"
+        )
+    for key in sorted(wanted):
+        if not weights[key].float().isfinite().all():
+            raise BadInput(
+                f"{where} holds values in {key} that are not finite; give a file that is whole"
+            )
+    net.load_state_dict({**initial, **weights})
+
+
+def _some(keys: set[str]) -> str:
+    """The first keys, and how many more."""
+    first = ", ".join(sorted(keys)[:3])
+    return f"{first} and {len(keys) - 3} more" if len(keys) > 3 else first
+
+
+def balance(net: Backbone) -> None:
+    """Set the statistics of every batch norm from eight generated pictures, as training would.
+
+    Without them each layer scales what it gets by a constant, and in a deep network the constants
+    multiply: features under random weights then vanish or leave the range of fp16. Networks that
+    normalise otherwise stay as they are. Statistics are computed in float64 and kept to eight
+    bits, so that threads and processors give the same weights. Source: Ioffe and Szegedy,
+    ICML 2015, algorithm 1.
+    """
+    norms = [layer for layer in net.modules() if isinstance(layer, nn.BatchNorm2d)]
+    if not norms:
+        return
+    hooks = [layer.register_forward_pre_hook(_normalise) for layer in norms]
+    try:
+        with torch.no_grad():
+            net.double().eval()(net.prepare(_pictures()).double())
+    finally:
+        for hook in hooks:
+            hook.remove()
+        net.float()
+
+
+def _normalise(layer: nn.BatchNorm2d, inputs: tuple[Tensor]) -> None:
+    variance, mean = torch.var_mean(inputs[0], (0, 2, 3), correction=0)
+    for statistic, value in ((layer.running_mean, mean), (layer.running_var, variance)):
+        assert statistic is not None
+        statistic.copy_(value.bfloat16())
+
+
+def _pictures() -> Tensor:
+    """(8, 3, 96, 96) uint8: patches of colour of four sizes, one size in a picture or all."""
+    chance = torch.Generator().manual_seed(_SEED)
+    shape = (_PICTURES, 3, _SIDE, _SIDE)
+    layers = torch.empty(len(_GRIDS), *shape, dtype=torch.int64)
+    for layer, squares in zip(layers, _GRIDS, strict=True):
+        drawn = torch.randint(0, 256, (_PICTURES, 3, squares, squares), generator=chance)
+        each = _SIDE // squares
+        layer[:] = drawn.repeat_interleave(each, 2).repeat_interleave(each, 3)
+    pictures = layers.sum(0) // len(_GRIDS)
+    for picture, layer in enumerate(layers):
+        pictures[picture] = layer[picture]
+    return pictures.to(torch.uint8)

@@ -12,7 +12,7 @@ from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
 from simkit.embed.features.features import Kind, extract
-from simkit.embed.networks.base import Backbone
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.learn.inputs import FeatureInputs, ImageInputs, sized
 from simkit.learn.trained import Trained, backbone_of

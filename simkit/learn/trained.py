@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from simkit.embed.backbones import BACKBONES
 from simkit.embed.backbones import backbone as load_backbone
-from simkit.embed.networks.base import Backbone
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.history import History, content_id, versions

@@ -24,7 +24,7 @@ from simkit.data.dataset import WHOLE
 from simkit.embed.backbones import backbone as load_backbone
 from simkit.embed.label_embeddings import LabelMeans, LabelMedians
 from simkit.embed.neighbours import Neighbours
-from simkit.embed.networks.base import Backbone
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy

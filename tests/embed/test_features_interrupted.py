@@ -17,7 +17,7 @@ from simkit.data.pictures import FilePictures
 from simkit.embed.backbones import backbone
 from simkit.embed.features import shards
 from simkit.embed.features.features import Features, extract, features
-from simkit.embed.networks.base import Backbone
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 

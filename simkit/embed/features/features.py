@@ -25,7 +25,7 @@ from simkit.embed.features.feature_values import Features as Features
 from simkit.embed.features.feature_values import read_features as read_features
 from simkit.embed.features.network_pass import NetworkPass
 from simkit.embed.features.shards import ShardWriter
-from simkit.embed.networks.base import Backbone
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput, whole_number
 from simkit.history import History, content_id, versions
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.embed.features.feature_folder import Kind
-from simkit.embed.networks.base import Backbone
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 
 _AT_ONCE = 8

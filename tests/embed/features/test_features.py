@@ -12,7 +12,7 @@ import torch
 from simkit import data
 from simkit.embed.backbones import backbone
 from simkit.embed.features.features import cache_folder, extract, features, read_features
-from simkit.embed.networks.base import Backbone
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 
 

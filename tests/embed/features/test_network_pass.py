@@ -6,7 +6,7 @@ import torch
 
 from simkit.embed.backbones import backbone
 from simkit.embed.features.network_pass import NetworkPass, device_for
-from simkit.embed.networks.base import Backbone
+from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 
 NET = backbone("scenes-net")

@@ -1,0 +1,242 @@
+"""Backbones: networks from pictures to feature maps, without their weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from simkit.errors import BadInput
+from simkit.history import content_id
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+SCENES_WEIGHTS = Path(__file__).with_name("scenes-net.safetensors")
+RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnext101_32x8d")
+PATCH = 16  # pixels of a ViT-B/16's patch
+_RESNET_PARTS = ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3", "layer4")
+
+
+class Backbone(nn.Module):
+    """Pictures in, feature maps out; a linear layer on them gives class maps.
+
+    name; width: D, the channels of the maps; size: side in pixels of the square it wants;
+    mean, std: of the RGB values (0..1) it was trained on; classifier: how the keys of published
+    weights begin that a backbone has no use for; weights: where they come from, for the history.
+    """
+
+    name: str
+    width: int
+    size: int = 224
+    mean: tuple[float, float, float] = IMAGENET_MEAN
+    std: tuple[float, float, float] = IMAGENET_STD
+    classifier: tuple[str, ...] = ()
+    weights: str = "own"
+
+    def prepare(self, pictures: Tensor) -> Tensor:
+        """(b, 3, size, size) uint8 RGB to normalised floats of the same shape."""
+        scale = _channels(self.std, pictures.device) * 255
+        shift = _channels(self.mean, pictures.device) * 255
+        return (pictures.float() - shift) / scale
+
+    def adapted(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Published weights as they fit this network's size."""
+        return state
+
+    @property
+    def id(self) -> str:
+        """Content id of the name and all weights, and of mean and std that are not the usual."""
+        parts: list[Any] = [self.name]
+        if (self.mean, self.std) != (type(self).mean, type(self).std):
+            parts.append(f"{self.mean} {self.std}")
+        for key, value in sorted(self.state_dict().items()):
+            parts += [key, value.detach().cpu().numpy()]
+        return content_id(*parts)
+
+
+def _channels(values: tuple[float, ...], device: torch.device) -> Tensor:
+    """(3, 1, 1), filled in on the device: a GPU would have to wait for numbers that are sent."""
+    return torch.stack([torch.full((1, 1), value, device=device) for value in values])
+
+
+class ScenesNet(Backbone):
+    """A small residual network for the pictures of `scenes`: (b, 3, 64, 64) to (b, 128, 8, 8).
+
+    It was trained by scripts/scenes_backbone.py; `norm=True` is the form with batch norm that the
+    script trains, whose norms are then folded into the convolutions.
+    """
+
+    name = "scenes-net"
+    width = 128
+    size = 64
+    mean = (0.5, 0.5, 0.5)
+    std = (0.25, 0.25, 0.25)
+
+    def __init__(self, norm: bool = False) -> None:
+        super().__init__()
+
+        def conv(inside: int, outside: int, stride: int = 1) -> nn.Sequential:
+            layer = nn.Conv2d(inside, outside, 3, stride, 1)
+            return nn.Sequential(layer, nn.BatchNorm2d(outside)) if norm else nn.Sequential(layer)
+
+        self.stem = conv(3, 16, 2)
+        self.wide = conv(16, 32)
+        self.middle = conv(32, 64, 2)
+        self.middle_more = nn.ModuleList([conv(64, 64), conv(64, 64)])
+        self.deep = conv(64, self.width, 2)
+        self.deep_more = nn.ModuleList([conv(self.width, self.width) for _ in range(3)])
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(b, 3, 64, 64) as `prepare` gives them to (b, 128, 8, 8), at least 0."""
+        x = F.relu(self.wide(F.relu(self.stem(images))))
+        x = F.relu(self.middle(x))
+        for layer in self.middle_more:
+            x = F.relu(x + layer(x))
+        x = F.relu(self.deep(x))
+        for layer in self.deep_more:
+            x = F.relu(x + layer(x))
+        return x
+
+
+class MobileNetV2(Backbone):
+    """MobileNetV2 as torchvision builds it, without its classifier: (b, 1280, size/32, size/32).
+
+    right_padding: convolutions of stride 2 pad on the right and at the bottom only, as TensorFlow
+    does; weights that were trained there need it (ImageNet top-1 suffers otherwise).
+    Source: Sandler et al., CVPR 2018.
+    """
+
+    name = "mobilenet_v2"
+    width = 1280
+    classifier = ("classifier.",)
+
+    def __init__(self, right_padding: bool = False) -> None:
+        super().__init__()
+        from torchvision.models import mobilenet_v2
+
+        self.features = mobilenet_v2(weights=None).features
+        self.right_padding = right_padding
+        for layer in self.features.modules():
+            if right_padding and isinstance(layer, nn.Conv2d) and layer.stride == (2, 2):
+                layer.__class__ = _RightPadded
+                layer.padding = (0, 0)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(b, 3, H, W) as `prepare` gives them to (b, 1280, H/32, W/32), at least 0."""
+        return self.features(images)
+
+    @property
+    def id(self) -> str:
+        return content_id(super().id, "right" if self.right_padding else "both")
+
+
+class _RightPadded(nn.Conv2d):
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(F.pad(input, (0, 1, 0, 1)), self.weight, self.bias)
+
+
+class ResNet(Backbone):
+    """A residual network of torchvision without its classifier: (b, D, size/32, size/32).
+
+    D is 512 for resnet18 and resnet34, else 2048. Sources: He et al., CVPR 2016; Xie et al.,
+    CVPR 2017 (ResNeXt).
+    """
+
+    classifier = ("fc.",)
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        from torchvision.models import get_model
+
+        whole = get_model(name, weights=None)
+        self.name, self.width = name, whole.fc.in_features
+        for part in _RESNET_PARTS:
+            self.add_module(part, getattr(whole, part))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(b, 3, H, W) as `prepare` gives them to (b, D, H/32, W/32), at least 0."""
+        x = images
+        for part in _RESNET_PARTS:
+            x = self.get_submodule(part)(x)
+        return x
+
+
+class ConvNeXtTiny(Backbone):
+    """ConvNeXt-T as torchvision builds it, without its classifier: (b, 768, size/32, size/32).
+
+    torchvision normalises the pooled features before the classifier; here every place of the maps
+    is normalised by the same layer, so that the mean of class maps is a linear classifier of
+    pooled features. Pooled features therefore differ from torchvision's.
+    Source: Liu et al., CVPR 2022.
+    """
+
+    name = "convnext_tiny"
+    width = 768
+    classifier = ("classifier.2.",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        from torchvision.models import convnext_tiny
+
+        whole = convnext_tiny(weights=None)
+        self.features = whole.features
+        self.classifier_norm = whole.classifier[0]
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(b, 3, H, W) as `prepare` gives them to (b, 768, H/32, W/32)."""
+        return self.classifier_norm(self.features(images))
+
+    def adapted(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """The last norm stands inside the classifier in torchvision's keys."""
+        norm = "classifier.0."
+        return {
+            key.replace(norm, "classifier_norm.") if key.startswith(norm) else key: value
+            for key, value in state.items()
+        }
+
+
+class ViTB16(Backbone):
+    """ViT-B/16 as torchvision builds it: its tokens but the class token as maps.
+
+    (b, 3, size, size) to (b, 768, size/16, size/16). A size other than 224, in multiples of 16,
+    interpolates the positions of the weights. Source: Dosovitskiy et al., ICLR 2021.
+    """
+
+    name = "vit_b_16"
+    width = 768
+    classifier = ("heads.",)
+
+    def __init__(self, size: int = 224) -> None:
+        super().__init__()
+        from torchvision.models import vit_b_16
+
+        if size % PATCH or size < PATCH:
+            raise BadInput(f"vit_b_16: size is {size}; a multiple of {PATCH} is expected")
+        whole = vit_b_16(weights=None, image_size=size)
+        self.size = size
+        self.conv_proj, self.encoder = whole.conv_proj, whole.encoder
+        self.class_token = whole.class_token
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(b, 3, size, size) as `prepare` gives them to (b, 768, size/16, size/16)."""
+        patches = self.conv_proj(images)
+        tokens = patches.flatten(2).mT
+        first = self.class_token.expand(len(tokens), -1, -1)
+        seen = self.encoder(torch.cat([first, tokens], 1))[:, 1:]
+        return seen.mT.unflatten(2, patches.shape[-2:])
+
+    def adapted(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Weights with their positions interpolated to this size."""
+        from torchvision.models.vision_transformer import interpolate_embeddings
+
+        key = "encoder.pos_embedding"
+        places = state[key].shape[1] - 1 if key in state and state[key].ndim == 3 else 0
+        if (
+            places in (0, self.encoder.pos_embedding.shape[1] - 1)
+            or int(places**0.5) ** 2 != places
+        ):
+            return state
+        return dict(interpolate_embeddings(self.size, PATCH, state))

@@ -1,0 +1,130 @@
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import average_precision_score
+from torchvision.models import convnext_tiny, get_model, vit_b_16
+from torchvision.models.vision_transformer import interpolate_embeddings
+
+from simkit import data
+from simkit.embed.backbones import backbone, fill
+from simkit.embed.networks import RESNETS, ConvNeXtTiny, MobileNetV2, ResNet, ScenesNet, ViTB16
+from simkit.errors import BadInput
+
+
+def test_prepare_normalises_bytes() -> None:
+    net = ScenesNet()
+    white = torch.full((1, 3, 64, 64), 255, dtype=torch.uint8)
+    assert torch.allclose(net.prepare(white), torch.tensor(2.0))  # (1 - 0.5) / 0.25
+
+
+def test_id_changes_with_any_weight() -> None:
+    one, other = backbone("scenes-net"), backbone("scenes-net")
+    assert one.id == other.id
+    with torch.no_grad():
+        next(other.parameters()).view(-1)[0] += 1
+    assert one.id != other.id
+
+
+def test_id_changes_with_the_colours_it_expects() -> None:
+    one, other = ScenesNet(), ScenesNet()
+    other.load_state_dict(one.state_dict())
+    assert one.id == other.id
+    other.std = (0.25, 0.25, 0.5)
+    assert one.id != other.id
+
+
+def test_every_place_is_normalised_by_the_classifiers_norm() -> None:
+    torch.manual_seed(0)
+    whole = convnext_tiny().eval()
+    torch.nn.init.normal_(whole.classifier[0].weight)
+    net = ConvNeXtTiny().eval()
+    fill(net, whole.state_dict(), "torchvision's weights")
+    images = torch.randn(2, 3, 64, 32)
+    with torch.inference_mode():
+        maps = net(images)
+        assert maps.shape == (2, 768, 2, 1)
+        single = whole.features(images)[:, :, :1, :1]
+        assert torch.allclose(maps[:, :, :1, :1], whole.classifier[0](single), atol=1e-5)
+        one_place = torch.randn(1, 3, 32, 32)  # with one place, pooling and norm commute
+        logits = whole.classifier[2](net(one_place).mean((2, 3)))
+        assert torch.allclose(logits, whole(one_place), atol=1e-4)
+
+
+def test_right_padding_is_padding_at_the_right() -> None:
+    net = MobileNetV2(right_padding=True)
+    first = net.features[0][0]
+    images = torch.randn(1, 3, 8, 8)
+    padded = torch.zeros(1, 3, 9, 9)
+    padded[:, :, :8, :8] = images
+    assert torch.allclose(first(images), torch.nn.functional.conv2d(padded, first.weight, stride=2))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "resnet50"])
+def test_pooled_maps_and_the_classifier_are_torchvisions_network(name: str) -> None:
+    torch.manual_seed(0)
+    whole = get_model(name).eval()
+    net = ResNet(name).eval()
+    fill(net, whole.state_dict(), "torchvision's weights")
+    images = torch.randn(2, 3, 64, 96)
+    with torch.inference_mode():
+        maps = net(images)
+        assert maps.shape == (2, net.width, 2, 3) and maps.min() >= 0
+        logits = whole.fc(maps.mean((2, 3)))
+        assert torch.allclose(logits, whole(images), atol=1e-4)
+
+
+def test_widths() -> None:
+    widths = {name: ResNet(name).width for name in RESNETS}
+    assert widths == {
+        "resnet18": 512,
+        "resnet34": 512,
+        "resnet50": 2048,
+        "resnet101": 2048,
+        "resnext101_32x8d": 2048,
+    }
+
+
+def test_scenes_net_knows_the_pictures_of_scenes() -> None:
+    """Ridge regression on few pictures finds frequent classes: weights and pixels fit together."""
+    dataset, net = data.open("scenes:images=800,test=400"), backbone("scenes-net")
+    means, present = {}, {}
+    for split, n in (("train", 800), ("test", 400)):
+        pictures = torch.from_numpy(np.stack(dataset.pictures[split].read(range(n))))
+        with torch.inference_mode():
+            maps = net(net.prepare(pictures.permute(0, 3, 1, 2)))
+        means[split] = maps.mean((2, 3)).double().numpy()
+        present[split] = dataset.truth[split].rows(range(n)).astype(float)
+    x, y = means["train"] - means["train"].mean(0), present["train"] - present["train"].mean(0)
+    square = x.T @ x
+    ridge = 0.05 * np.trace(square) / len(square) * np.eye(len(square))
+    weights = np.linalg.solve(square + ridge, x.T @ y)
+    scores = means["test"] @ weights
+    frequent = [c for c in dataset.leaves if present["test"][:, c].mean() > 0.1]
+    precision = [average_precision_score(present["test"][:, c], scores[:, c]) for c in frequent]
+    assert len(frequent) > 10 and np.mean(precision) > 0.8
+
+
+def test_maps_are_the_last_tokens_in_the_order_of_the_patches() -> None:
+    torch.manual_seed(0)
+    whole = vit_b_16(image_size=64).eval()
+    net = ViTB16(64).eval()
+    fill(net, whole.state_dict(), "torchvision's weights")
+    images = torch.randn(2, 3, 64, 64)
+    with torch.inference_mode():
+        maps = net(images)
+        assert maps.shape == (2, 768, 4, 4)
+        tokens = torch.cat([whole.class_token.expand(2, -1, -1), whole._process_input(images)], 1)
+        seen = whole.encoder(tokens)
+        assert torch.allclose(maps[:, :, 1, 2], seen[:, 1 + 4 * 1 + 2], atol=1e-5)
+
+
+def test_positions_are_interpolated_to_another_size() -> None:
+    torch.manual_seed(0)
+    state = vit_b_16(image_size=64).state_dict()
+    net = ViTB16(96)
+    fill(net, dict(state), "torchvision's weights")
+    wanted = interpolate_embeddings(96, 16, dict(state))["encoder.pos_embedding"]
+    assert torch.equal(net.encoder.pos_embedding, wanted) and wanted.shape[1] == 37
+    with pytest.raises(BadInput) as error:
+        ViTB16(100)
+    assert str(error.value) == "vit_b_16: size is 100; a multiple of 16 is expected"
