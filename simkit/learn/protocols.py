@@ -99,7 +99,7 @@ _OF_EXPOSURE = Protocol(
         epochs=36, batch_size=24, lr=1e-3, optimiser="sgd", momentum=0.9, weight_decay=5e-4,
         schedule="step", milestones=(10, 20), step_factor=0.1, select="best", head_ratio=1.0,
     ),
-    left_out="ResNeXt-101 is not specified further: 32x8d is our choice; augmentation is not stated: "
+    left_out="the paper says ResNeXt-101 alone: 32x8d is our choice; augmentation is not stated: "
     "pictures are mirrored here",
 )  # fmt: skip
 

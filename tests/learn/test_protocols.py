@@ -81,7 +81,7 @@ def test_what_the_user_gives_wins():
     assert (last.select, last.max_drop, last.head_ratio) == ("last", None, 10)
     even = protocol("csl").changed({"schedule": "constant"})
     assert (even.cycle_momentum, even.ema) == (False, 0.9997)
-    with pytest.raises(BadInput, match="give epochs before the last one"):
+    with pytest.raises(BadInput, match="epochs before the last one"):
         protocol("soft-exposure").changed({"epochs": 3})
     with pytest.raises(BadInput, match=r"did you mean 'epochs'\?"):
         protocol("csl").changed({"epoch": 3})
