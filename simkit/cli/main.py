@@ -26,6 +26,7 @@ VERBS = {
     "features": "Extract features of pictures under a frozen network.",
     "neighbours": "Show the pictures nearest to one picture, with their labels.",
     "train": "Train one method on partial labels and score it.",
+    "predict": "Score pictures by a trained model.",
     "compare": "Compare schemes and methods at equal cost.",
     "plan": "Plan a budget: what to buy, how to train, what mAP to expect.",
     "list": "List schemes, methods, data sets, formats, prices and more.",

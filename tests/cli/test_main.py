@@ -44,7 +44,8 @@ def test_every_command_has_help_with_an_example_and_a_test(shell, verb: str) -> 
     assert (Path(__file__).parent / f"test_{verb}.py").is_file()
 
 
-WITHOUT_CHANCE = ("list", "show", "cost", "convert", "hierarchy", "features", "neighbours")
+WITHOUT_CHANCE = ("list", "show", "cost", "convert", "hierarchy", "features", "neighbours",
+                  "predict")  # fmt: skip
 
 
 @pytest.mark.parametrize(

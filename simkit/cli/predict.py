@@ -1,0 +1,75 @@
+"""`simkit predict`: scores of images by a trained model, as a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from simkit.cli.options import FILE, json_option
+from simkit.cli.output import print_json, progress
+from simkit.errors import BadInput
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+# fmt: off
+@click.command(epilog="Example: simkit predict model --data folder:photos --out scores.csv")
+@click.argument("model", type=FILE)
+@click.option("--data", "spec", required=True, help="A data set with pictures, such as folder:DIR.")
+@click.option("--split", help="Such as test. [default: all pictures]")
+@click.option("--backbone", help="Gives the features. [default: that of the training]")
+@click.option("--weights", metavar="FILE",
+              help="With --backbone: a weights file, `imagenet` to download, or `random`.")
+@click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
+              show_default=True,
+              help="What to do at a picture that cannot be read; scores of skipped ones are empty.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
+@click.option("--out", type=FILE, default=Path("scores.csv"), show_default=True,
+              help="The table, .csv or .parquet.")
+@json_option
+def command(
+    model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
+    out: Path, as_json: bool, **options: str,
+) -> None:
+    """Score pictures by a model that `simkit train --out` wrote.
+
+    The table has a row for each picture and a column for each class. Scores are logits, the higher
+    the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
+    """
+    from simkit.data.originals import originals
+    from simkit.embed.backbones import backbone as open_backbone
+    from simkit.files import may_write, spare
+    from simkit.learn.predict import predict
+
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise BadInput(f"--out is {out}; a name that ends in .csv or .parquet is expected")
+    spare(out, *originals(spec))
+    may_write(out)
+    if weights is not None and backbone is None:
+        raise BadInput("--weights are those of --backbone; name the backbone too")
+    if spec.lower().startswith("folder:") and "labels=" not in spec and split is None:
+        spec += ",labels=none"  # scores need no labels
+    network = None if backbone is None else open_backbone(backbone, weights)
+    with progress("predicting", quiet=as_json) as (advance,):
+        scores = predict(model, spec, split=split, backbone=network, progress=advance, **options)  # type: ignore[arg-type]
+    _write(scores, out)
+    N, L = scores.shape
+    if as_json:
+        print_json({"file": str(out), "images": N, "classes": L})
+    else:
+        click.echo(f"wrote {out} ({N:,} images, {L:,} classes)")
+# fmt: on
+
+
+def _write(scores: pd.DataFrame, out: Path) -> None:
+    from simkit.files import whole
+
+    table = scores.reset_index()
+    with whole(out) as part:
+        if out.suffix.lower() == ".csv":
+            table.to_csv(part, index=False)
+        else:
+            table.to_parquet(part, index=False)

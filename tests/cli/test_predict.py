@@ -1,0 +1,64 @@
+"""`simkit predict` writes the scores of a trained model."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simkit
+
+SMALL = "scenes:images=60,val=10,test=10"
+
+
+@pytest.fixture
+def model(shell) -> str:
+    shell("simulate", "--scheme", "full-subset", "--data", SMALL, "--no-card")
+    how = ("--labels", "full-subset.parquet", "--data", SMALL, "--epochs", 1, "--out", "model")
+    done = shell("train", "--method", "an", *how)
+    assert done.code == 0, done.err
+    return "model"
+
+
+@pytest.fixture
+def folder(model: str) -> str:
+    from PIL import Image
+
+    Path("photos").mkdir()
+    pictures = simkit.data.open(SMALL).pictures["test"]
+    for i, pixels in enumerate(pictures.read(range(3))):
+        Image.fromarray(pixels).save(f"photos/{i}.png")
+    return "folder:photos"
+
+
+@pytest.mark.parametrize("out", ["scores.csv", "new/scores.parquet"])
+def test_a_folder_without_labels_is_scored(shell, model: str, folder: str, out: str) -> None:
+    done = shell("predict", model, "--data", folder, "--out", out, "--json")
+    assert done.code == 0, done.err
+    assert done.json == {"file": out, "images": 3, "classes": 52}
+    table = pd.read_csv(out) if out.endswith("csv") else pd.read_parquet(out)
+    expected = simkit.predict(model, f"{folder},labels=none")
+    assert table["image"].tolist() == ["0.png", "1.png", "2.png"] == expected.index.tolist()
+    assert table.columns[1:].tolist() == expected.columns.tolist()
+    np.testing.assert_allclose(table.iloc[:, 1:], expected, rtol=1e-6)
+
+
+def test_one_split_and_another_backbone(shell, model: str) -> None:
+    done = shell("predict", model, "--data", SMALL, "--split", "val", "--backbone", "scenes-net")
+    assert (done.code, done.out) == (0, "wrote scores.csv (10 images, 52 classes)\n"), done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--out", "scores.xlsx"), ".csv or .parquet"),
+        (("--weights", "w.pth"), "--backbone"),
+        (("--out", "photos/0.png/scores.csv"), "cannot be written"),
+        (("--split", "test"), "labels=none"),
+    ],
+)
+def test_bad_input(shell, model: str, folder: str, words: tuple[str, ...], named: str) -> None:
+    done = shell("predict", model, "--data", folder, *words)
+    assert done.code == 2 and named in done.err
+    assert shell("predict", "nowhere", "--data", folder).code == 2
+    assert not Path("scores.csv").exists()
