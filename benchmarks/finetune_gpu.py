@@ -18,7 +18,7 @@ import torch
 from finetune_plain import PlainLoop
 
 from simkit.chance import Chance
-from simkit.data.pictures import FilePictures
+from simkit.data.images import FilePictures
 from simkit.embed.backbones import backbone
 from simkit.learn.inputs import ImageInputs, sized
 from simkit.learn.methods import Task, make

@@ -27,8 +27,8 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from simkit.chance import Chance
 from simkit.data.dataset import Dataset
-from simkit.data.pieces.scene_drawing import draw
-from simkit.data.pieces.scene_layout import (
+from simkit.data.scenes import scenes
+from simkit.data.scenes_draw import (
     COLOURS,
     DIGITS,
     GROUNDS,
@@ -37,9 +37,9 @@ from simkit.data.pieces.scene_layout import (
     SIDE,
     Layout,
     below_count,
+    draw,
     layout,
 )  # fmt: skip
-from simkit.data.scenes import scenes
 from simkit.embed.backbones import backbone
 from simkit.embed.features.features import features
 from simkit.embed.networks import SCENES_WEIGHTS, Backbone, ScenesNet

@@ -15,8 +15,8 @@ from typing import Any
 import networkx as nx
 
 import simkit.labels
-from simkit.data.pieces.scene_layout import COLOURS, LEAVES
 from simkit.data.scenes import SYNSETS
+from simkit.data.scenes_draw import COLOURS, LEAVES
 from simkit.labels.hierarchy import Hierarchy
 
 

@@ -164,10 +164,12 @@ def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
         if key not in known:
             raise unknown(f"setting of {called}", key, known)
         given[key] = convert(value, known[key], f"{name or kind}: {key}")
-    try:
-        return part(**given)
-    except TypeError as error:
-        raise BadInput(f"{called}: {error}") from None
+    for field in dataclasses.fields(part):  # type: ignore[arg-type]
+        default = (field.default, field.default_factory)
+        if field.init and field.name not in given and default == (dataclasses.MISSING,) * 2:
+            example = getattr(part, "example", f"{name or kind}({field.name}=...)")
+            raise BadInput(f"{called} needs {field.name}; write for example {example}")
+    return part(**given)
 
 
 def _fields(part: type) -> Mapping[str, Any]:

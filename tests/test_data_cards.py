@@ -13,8 +13,7 @@ import yaml
 
 from simkit import data
 from simkit.annotate.datasheet import size_category
-from simkit.data.dataset import sources
-from simkit.data.terms import terms
+from simkit.data.dataset import sources, terms
 from simkit.labels.formats.npz import read_difficult, read_truth
 from simkit.labels.hierarchy import shipped
 

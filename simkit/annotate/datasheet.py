@@ -28,7 +28,7 @@ from simkit.annotate import schemes
 from simkit.annotate.annotators import BY_CLASS, Habits
 from simkit.annotate.prices import Cost
 from simkit.annotate.schemes import Scheme
-from simkit.data.terms import Terms
+from simkit.data.dataset import Terms
 from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.labels.cards import paths

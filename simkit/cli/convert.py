@@ -39,7 +39,7 @@ def command(
     Only parquet and npz hold everything: what people were asked, which the cost follows from, and
     the history are lost in all others.
     """
-    from simkit.data.originals import originals
+    from simkit.data.dataset import originals
     from simkit.labels import formats
     from simkit.labels.cards import about
 

@@ -39,7 +39,7 @@ def command(
     The table has a row for each picture and a column for each class. Scores are logits, the higher
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
     """
-    from simkit.data.originals import originals
+    from simkit.data.dataset import originals
     from simkit.embed.backbones import backbone as open_backbone
     from simkit.files import may_write, spare
     from simkit.learn.predict import predict

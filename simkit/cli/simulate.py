@@ -278,7 +278,7 @@ def _files(form: Format, out: Path) -> tuple[Path, ...]:
 
 def _check_places(out: Path, given: dict[str, Any]) -> None:
     """Raise BadInput where labels or cards cannot be written or would replace what is read."""
-    from simkit.data.originals import originals
+    from simkit.data.dataset import originals
     from simkit.files import may_write, spare
     from simkit.labels import cards
 
@@ -318,7 +318,7 @@ def _describe(
 ) -> list[str]:  # fmt: skip
     """Write the cards of labels that stand in `out`, and return their paths."""
     from simkit.annotate.datasheet import DataSheet, write
-    from simkit.data.terms import terms
+    from simkit.data.dataset import terms
 
     sheet = DataSheet(
         labels=labels,

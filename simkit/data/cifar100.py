@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.data.assemble import Part, assemble, spell
-from simkit.data.dataset import Dataset, register
-from simkit.data.pieces.lists import folder, lines
-from simkit.data.terms import Terms
+from simkit.data.dataset import Dataset, Terms, register
+from simkit.data.lists import different, folder, lines
+from simkit.data.splits import Part, assemble, spell
 from simkit.errors import BadInput
 from simkit.files import readable
 from simkit.history import content_id
@@ -82,7 +81,7 @@ class Cifar100:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
-    root: str = ""
+    root: str
     hierarchy: str = ""
 
     def open(self) -> Dataset:
@@ -95,8 +94,6 @@ class Cifar100:
 
 def _binary(root: str) -> Path:
     what = "the folder cifar-100-binary"
-    if not root:
-        raise BadInput(f"cifar-100 needs a folder; write cifar-100:DIR, where DIR is {what}")
     place = folder(root, what)
     inner = place / "cifar-100-binary"
     if not (place / "train.bin").exists() and inner.is_dir():
@@ -113,34 +110,28 @@ def _binary(root: str) -> Path:
 def _names(path: Path) -> list[str]:
     what = "names of the fine classes of CIFAR-100"
     with reading(path, what):
-        names = lines(path, what)
-        if len(names) != 100 or len(set(names)) != 100:
-            raise BadInput(
-                f"it holds {len(set(names))} different names in {len(names)} lines; 100 are "
-                "expected, one in each line"
-            )
+        names = different(lines(path, what))
+        if len(names) != 100:
+            raise BadInput(f"it holds {len(names)} names; 100 are expected, one in each line")
         return names
 
 
 def _part(path: Path, classes: list[str]) -> Part:
-    with reading(path, _WHAT) as found:
-        fine = np.array(_records(found)[:, 1])
-        if fine.max() >= 100:
-            raise BadInput(
-                f"picture {np.argmax(fine)} has the fine class {fine.max()}; 0 to 99 are expected"
-            )
+    with reading(path, _WHAT) as file:
+        fine = np.array(_records(file)[:, 1])
         N = len(fine)
-        present = csr_array((np.ones(N, bool), fine, np.arange(N + 1)), shape=(N, 100))
-        pictures = RecordPictures(found, np.arange(N))
+        # scipy refuses a fine class above 99.
+        present = csr_array((np.ones(N, bool), (np.arange(N), fine)), shape=(N, 100))
+        pictures = RecordPictures(file, np.arange(N))
         return Part(Truth.of(present, classes=classes), pictures=pictures)
 
 
 def _records(path: Path) -> NDArray[np.uint8]:
     """(N, 3074) uint8, a view of the file."""
-    found = readable(path, _WHAT)
-    size = found.stat().st_size
+    file = readable(path, _WHAT)
+    size = file.stat().st_size
     if not size or size % _RECORD:
         raise BadInput(
-            f"{found} has {size:,} bytes, no multiple of {_RECORD:,} as {_WHAT} are; fetch it again"
+            f"{file} has {size:,} bytes, no multiple of {_RECORD:,} as {_WHAT} are; fetch it again"
         )
-    return np.memmap(found, np.uint8, "r").reshape(-1, _RECORD)
+    return np.memmap(file, np.uint8, "r").reshape(-1, _RECORD)

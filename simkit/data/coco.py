@@ -1,16 +1,83 @@
-"""Data sets in COCO's instances format, with their pictures where a folder is given."""
+"""Data sets of annotation files in COCO's manner, one for each split: instances and panoptic."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from simkit.data.annotation_files import AnnotationFiles
-from simkit.data.dataset import register
-from simkit.data.terms import CC_BY_4, Terms
+import numpy as np
+
+from simkit.data.dataset import CC_BY_4, SPLITS, Boxes, Dataset, Terms, register
+from simkit.data.images import FilePictures
+from simkit.data.splits import Part, assemble, published_order, spell
+from simkit.files import expanded
 from simkit.labels.formats.coco import read_instances
 from simkit.labels.formats.coco_json import Instances
+from simkit.labels.formats.coco_panoptic import read_panoptic
+from simkit.labels.truth import Truth
+
+
+@dataclass(frozen=True)
+class AnnotationFiles:
+    """What such data sets have in common.
+
+    train: annotation file of the training set. val: its file; without one the published split
+    takes a fifth of `train` for validation. test: its file; without one there is no test split,
+    and what is reported is validation.
+    images: the folder that file names start in; val_images: that of val, where it is another one;
+    test_images: that of test.
+    drop_missing: leave out images whose picture is not there.
+    drop_empty: leave out images without annotation, as the papers on COCO do.
+    order: "" as in the file, or "published": as in the label matrices of the single-positive
+    papers, ids sorted as text. The published split and partial labels need it and drop_empty.
+    hierarchy: a JSON file or the name of a shipped one.
+    """
+
+    name: ClassVar[str]
+    paths: ClassVar[tuple[str, ...]] = (
+        "train", "val", "test", "images", "val_images", "test_images", "hierarchy",
+    )  # fmt: skip
+
+    train: str
+    val: str = ""
+    test: str = ""
+    images: str = ""
+    val_images: str = ""
+    test_images: str = ""
+    drop_missing: bool = False
+    drop_empty: bool = False
+    order: Literal["", "published"] = ""
+    hierarchy: str = ""
+
+    @abstractmethod
+    def read(self, file: Path) -> Instances:
+        """The content of one file. Raises BadInput."""
+
+    def open(self) -> Dataset:
+        """Read all splits; pictures are decoded when they are read. Raises BadInput."""
+        files = {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
+        parts = {split: self._part(split, file) for split, file in files.items()}
+        return assemble(Path(self.train).stem, parts, hierarchy=self.hierarchy, spec=spell(self))
+
+    def _part(self, split: str, file: str) -> Part:
+        content = self.read(expanded(file))
+        boxes = Boxes(content.box_images, content.box_classes, content.corners, content.sizes)
+        part = Part(self.settled(content.truth, split), content.difficult, boxes)
+        names = np.array(content.file_names, dtype=object)
+        if folder := getattr(self, f"{split}_images", "") or self.images:
+            if self.drop_missing:
+                exist = [os.path.isfile(expanded(folder) / name) for name in names]
+                if any(exist):  # else it will be said that none is
+                    part, names = part.select(np.flatnonzero(exist)), names[exist]
+            part = replace(part, pictures=FilePictures.of(folder, tuple(names)))
+        return part.select(published_order(part.truth.images)) if self.order else part
+
+    def settled(self, truth: Truth, split: str) -> Truth:
+        """The truth of a split, for sources that may take what is not known for absent."""
+        return truth
 
 
 @register
@@ -23,7 +90,6 @@ class Coco(AnnotationFiles):
 
     name: ClassVar[str] = "coco"
     title: ClassVar[str] = "COCO instances files"
-    what: ClassVar[str] = "an instances file"
     example: ClassVar[str] = (
         "coco:instances_train2014.json,test=instances_val2014.json,images=train"
     )
@@ -40,3 +106,32 @@ class Coco(AnnotationFiles):
     def read(self, file: Path) -> Instances:
         """The content of an instances file. Raises BadInput."""
         return read_instances(file, drop_empty=self.drop_empty)
+
+
+@register
+@dataclass(frozen=True)
+class CocoPanoptic(AnnotationFiles):
+    """COCO panoptic; the PNG files with the masks are not needed.
+
+    A shipped hierarchy is coco-panoptic-133.
+    """
+
+    name: ClassVar[str] = "coco-panoptic"
+    title: ClassVar[str] = "COCO panoptic files"
+    example: ClassVar[str] = (
+        "coco-panoptic:panoptic_train2017.json,test=panoptic_val2017.json,images=train2017,"
+        "test_images=val2017"
+    )
+    terms: ClassVar[Terms] = Terms(
+        "MS-COCO panoptic",
+        "cc-by-4.0",
+        link=CC_BY_4,
+        note="the photographs are under the terms of Flickr",
+        page="https://cocodataset.org",
+        cite="A. Kirillov and others: Panoptic Segmentation, CVPR 2019",
+        classes="coco-panoptic-133",
+    )
+
+    def read(self, file: Path) -> Instances:
+        """The content of a panoptic file. Raises BadInput."""
+        return read_panoptic(file, drop_empty=self.drop_empty)

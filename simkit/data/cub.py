@@ -9,15 +9,15 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.data.assemble import Part, Unknown, assemble, settled, spell
-from simkit.data.dataset import Dataset, register
-from simkit.data.pictures import FilePictures
-from simkit.data.pieces.lists import folder, names, numbered
-from simkit.data.terms import Terms
+from simkit.data.dataset import Dataset, Terms, register
+from simkit.data.images import FilePictures
+from simkit.data.lists import different, folder, lines
+from simkit.data.splits import Part, Unknown, assemble, settled, spell
 from simkit.errors import BadInput
 from simkit.labels.formats.base import check_memory, reading
 from simkit.labels.formats.tables import text_ids
 from simkit.labels.truth import Truth
+from simkit.registry import setting, settle
 
 _IMAGES = "images of CUB (lines of a number and a file name)"
 _SPLIT = "the split of CUB (lines of an image number and 0 or 1)"
@@ -53,23 +53,20 @@ class Cub:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
-    root: str = ""
-    certain: int = 1
+    root: str
+    certain: int = setting(1, "least certainty of answers that count: 1 (all) to 4", within=(1, 4))
     unknown: Unknown = "keep"
     hierarchy: str = ""
 
     def __post_init__(self) -> None:
-        if self.certain not in (1, 2, 3, 4):
-            raise BadInput(
-                f"cub: certain is {self.certain}; give 1 (all answers), 2, 3 or 4 (definitely)"
-            )
+        settle(self)
 
     def open(self) -> Dataset:
         """Read labels; pictures are decoded when they are read. Raises BadInput."""
         place = _find(self.root)
-        numbers, files = names(place / "images.txt", _IMAGES)
+        numbers, files = _names(place / "images.txt", _IMAGES)
         training = _training(place / "train_test_split.txt", numbers)
-        attributes, classes = names(_attributes(place), _ATTRIBUTES)
+        attributes, classes = _names(_attributes(place), _ATTRIBUTES)
         present, known = _answers(place, numbers, attributes, self.certain)
         partial = None if known.all() else known
         whole = Part(
@@ -87,10 +84,7 @@ class Cub:
 
 
 def _find(root: str) -> Path:
-    what = "the folder CUB_200_2011"
-    if not root:
-        raise BadInput(f"cub needs a folder; write cub:DIR, where DIR is {what}")
-    place = folder(root, what)
+    place = folder(root, "the folder CUB_200_2011")
     if not (place / "images.txt").exists() and (place / "CUB_200_2011").is_dir():
         return place / "CUB_200_2011"
     return place
@@ -104,19 +98,31 @@ def _attributes(place: Path) -> Path:
 
 def _training(path: Path, images: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(N,) bool: which images are for training."""
-    numbers, sides = numbered(path, _SPLIT)
+    numbers, sides = _numbered(path, _SPLIT)
     with reading(path, _SPLIT):
-        odd = [side for side in sides if side not in ("0", "1")]
-        if odd:
-            raise BadInput(f"an image is marked {odd[0][:40]!r}; 1 (training) or 0 is expected")
         side = dict(zip(numbers.tolist(), sides, strict=True))
-        missing = [number for number in images.tolist() if number not in side]
-        if missing:
-            raise BadInput(f"image {missing[0]} is missing; each image needs a line")
-        training = np.array([side[number] == "1" for number in images.tolist()])
-        if not training.any():
-            raise BadInput("no image is marked 1, for training; fetch it again")
-        return training
+        marks = [side.get(number, "nothing") for number in images.tolist()]
+        if not set(marks) <= {"0", "1"} or "1" not in marks:
+            raise BadInput(
+                f"images are marked {', '.join(sorted(set(marks)))[:80]}; 1 (training) or 0 for "
+                "each image is expected"
+            )
+        return np.array(marks) == "1"
+
+
+def _names(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:
+    """The same with texts that are all different too."""
+    numbers, texts = _numbered(path, what)
+    with reading(path, what):
+        return numbers, different(texts)
+
+
+def _numbered(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:
+    """Lines of a number and a text: the numbers (n,), all different, and the texts."""
+    with reading(path, what):
+        rows = [line.split(maxsplit=1) for line in lines(path, what)]
+        numbers = different([str(int(number)) for number, _ in rows])
+        return np.array(numbers, np.int64), [text for _, text in rows]
 
 
 def _answers(
@@ -124,11 +130,11 @@ def _answers(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """(N, L) bool each: which attributes were seen, and which answers are certain enough."""
     path = place / "attributes" / "image_attribute_labels.txt"
-    with reading(path, _LABELS) as found:
-        check_memory(4 * len(images) * len(attributes), found, "the table of answers")
+    with reading(path, _LABELS) as file:
+        check_memory(4 * len(images) * len(attributes), file, "the table of answers")
         # Some lines of the release have more columns than five; the first four are as in the rest.
         columns = (0, 1, 2, 3)
-        with found.open(encoding="utf-8") as stream:
+        with file.open(encoding="utf-8") as stream:
             table = np.loadtxt(stream, np.int32, comments=None, usecols=columns, ndmin=2)
         image, attribute, seen, sure = table.T
         for what, column, good in (
@@ -156,10 +162,10 @@ def _matrices(
     by_image, by_attribute = np.argsort(images), np.argsort(attributes)
     rows = by_image[np.searchsorted(images, image, sorter=by_image)]
     columns = by_attribute[np.searchsorted(attributes, attribute, sorter=by_attribute)]
-    told = np.zeros((len(images), len(attributes)), bool)
-    present, known = np.zeros_like(told), np.zeros_like(told)
-    told[rows, columns] = True
-    if np.count_nonzero(told) != len(rows):
+    answered = np.zeros((len(images), len(attributes)), bool)
+    present, known = np.zeros_like(answered), np.zeros_like(answered)
+    answered[rows, columns] = True
+    if np.count_nonzero(answered) != len(rows):
         raise BadInput("an image and an attribute occur together twice; keep one line")
     present[rows, columns] = seen == 1
     # A certainty of 0 stands in no legend; it counts as the lowest.

@@ -1,12 +1,14 @@
-"""A data set: truth for each split, and the pictures where there are any."""
+"""A data set: truth for each split, pictures where there are any, and how one is opened by text."""
 
 from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -17,11 +19,12 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput, unknown
 from simkit.files import expanded, readable
 from simkit.history import content_id
-from simkit.labels.hierarchy import Hierarchy, close
+from simkit.labels.hierarchy import Hierarchy, close, shipped
 from simkit.labels.truth import Truth
 from simkit.registry import Registry, build
 
 SPLITS = ("train", "val", "test")
+LABELS = "labels.csv"  # the table in a folder of pictures unless another is named
 WHOLE = "train+val"  # a training set before its validation part was held out
 
 
@@ -82,9 +85,21 @@ class Dataset:
 
     def __repr__(self) -> str:
         splits = ", ".join(f"{split} {part.shape[0]:,}" for split, part in self.truth.items())
-        more = [word for word in ("pictures", "boxes", "difficult") if getattr(self, word)]
-        with_what = f"; with {' and '.join(more)}" if more else ""
+        parts = [word for word in ("pictures", "boxes", "difficult") if getattr(self, word)]
+        with_what = f"; with {' and '.join(parts)}" if parts else ""
         return f"<Dataset {self.name}: {splits} images; {len(self.classes):,} classes{with_what}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a row for each split."""
+        rows = [
+            f"<tr><td>{escape(split)}</td><td>{part.shape[0]:,}</td>"
+            f"<td>{part.present.nnz / max(part.shape[0], 1):.2f}</td></tr>"
+            for split, part in self.truth.items()
+        ]
+        return (
+            f"<p>Data set {escape(self.name)}: {len(self.classes):,} classes</p><table><tr>"
+            f"<th>split</th><th>images</th><th>classes per image</th></tr>{''.join(rows)}</table>"
+        )
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -112,11 +127,11 @@ class Dataset:
         hierarchy = hierarchy.over(self.classes)
         index = {name: c for c, name in enumerate(hierarchy.classes)}
         truth = {split: close(part, hierarchy) for split, part in self.truth.items()}
-        own = np.array([index[name] for name in self.classes])
+        places = np.array([index[name] for name in self.classes])
         boxes = {
-            split: replace(part, classes=own[part.classes]) for split, part in self.boxes.items()
+            split: replace(part, classes=places[part.classes]) for split, part in self.boxes.items()
         }
-        above = csr_array(hierarchy.above[own].astype(np.int32))
+        above = csr_array(hierarchy.above[places].astype(np.int32))
         difficult = {
             split: csr_array((part.astype(np.int32) @ above).astype(bool) > truth[split].present)
             for split, part in self.difficult.items()
@@ -124,11 +139,40 @@ class Dataset:
         return replace(self, truth=truth, boxes=boxes, difficult=difficult, hierarchy=hierarchy)
 
 
+CC_BY_4 = "https://creativecommons.org/licenses/by/4.0/"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the owners of a data set say; a source has it as its class attribute `terms`.
+
+    The default is what is known of somebody's own data: nothing.
+
+    title    the data set as its owners call it.
+    licence  of the labels, by its identifier on the Hugging Face Hub: "unknown" where the owners
+             state none, "other" for a text of their own.
+    named    a name for that text;  link  where the licence or the text stands.
+    note     what the licence does not cover, or adds.
+    page     of the data set;  cite  the publication, in words.
+    classes  the shipped hierarchy that has the owners' classes for leaves, where others write their
+             own data in the same form of file.
+    """
+
+    title: str = ""
+    licence: str = "unknown"
+    named: str = ""
+    link: str = ""
+    note: str = ""
+    page: str = ""
+    cite: str = ""
+    classes: str = ""
+
+
 class Source(Protocol):
     """A kind of data set: a frozen dataclass whose fields are what its text may set.
 
     A class attribute `paths` may name those fields that are files or folders, and `terms` say what
-    the owners ask for (see terms.py).
+    the owners ask for.
     """
 
     name: ClassVar[str]
@@ -145,32 +189,130 @@ get = sources.__getitem__
 
 
 def open(spec: str) -> Dataset:
-    """Open a data set from its text: `name`, `name:MAIN`, `name:MAIN,key=value,...` or `FILE.toml`.
+    """Open a data set from its text.
 
-    MAIN sets the first field of the source. A TOML file has the keys `source` and those of the
-    source; its files are looked for beside it. Raises BadInput for an unknown name or key, and for
-    files that cannot be read.
+    Parameters
+    ----------
+    spec : str
+        `name`, `name:MAIN`, `name:MAIN,key=value,...` or `FILE.toml`. MAIN sets the first field of
+        the source. A TOML file has the keys `source` and those of the source; its files are looked
+        for beside it.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    BadInput
+        For an unknown name or key, and for files that cannot be read.
     """
+    source, settings, toml = _read(spec)
+    paths = getattr(source, "paths", ())
+    try:
+        data = build(source, settings, "data set").open()
+    except BadInput as error:
+        if toml is None:
+            raise
+        named = [settings[key] for key in paths if isinstance(settings.get(key), str)]
+        lost = [path for path in named if path and not os.path.exists(expanded(path))]
+        looked = f" (looked for in {toml.parent.resolve()} and here)"
+        where = looked if any(path in str(error) for path in lost) else ""
+        raise BadInput(f"{toml}: {error}{where}") from None
+    return data if toml is None else replace(data, spec=spec)
+
+
+def terms(spec: str, classes: Collection[str]) -> Terms:
+    """The terms of use of the data set that this text opens (see `open`).
+
+    Parameters
+    ----------
+    spec : str
+        As `open` takes it.
+    classes : collection of str
+        Names of its classes. Own data in the form of COCO are not COCO's: where a class of theirs
+        is missing, nothing is known.
+
+    Returns
+    -------
+    Terms
+
+    Raises
+    ------
+    BadInput
+        If no data set has the name.
+    """
+    stated = getattr(_read(spec)[0], "terms", Terms())
+    assert isinstance(stated, Terms)
+    if stated.classes:
+        tree = shipped(stated.classes)
+        if not {tree.classes[leaf] for leaf in tree.leaves} <= set(classes):
+            return Terms()
+    return stated
+
+
+def originals(spec: str) -> tuple[Path, ...]:
+    """The files that the text of a data set names, as far as they exist: not to be written over.
+
+    Where the text cannot be read, whoever opens the data set says what is wrong.
+    """
+    try:
+        source, settings, toml = _read(spec)
+    except BadInput:
+        return (Path(spec),) if os.path.isfile(spec) else ()
+    keys = getattr(source, "paths", ())
+    paths = [expanded(str(settings[key])) for key in keys if settings.get(key)]
+    folders = [path for path in paths if os.path.isdir(path)]
+    inside = [folder / name for folder in folders for name in (*paths, Path(LABELS))]
+    files = (*paths, *inside, *([] if toml is None else [toml]))
+    return tuple(dict.fromkeys(path for path in files if os.path.isfile(path)))
+
+
+def _read(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
+    """The source, its settings as text, and the TOML file they come from. Raises BadInput."""
     if spec.lower().endswith(".toml") and (":" not in spec or os.path.isfile(spec)):
-        return replace(_open_toml(Path(spec)), spec=spec)
+        return _read_toml(Path(spec))
     name, _, rest = spec.partition(":")
-    if not rest and name.strip() not in sources.names() and (hint := _hint(spec)):
+    if not rest and name.strip().lower() not in sources.names() and (hint := _hint(spec)):
         raise BadInput(f"{spec!r} does not say what kind of data it is; write {hint}")
-    source = sources[name.strip()]
+    source = sources[name]
     keys = [entry.name for entry in fields(source)]  # type: ignore[arg-type]
     settings: dict[str, Any] = {}
     for place, part in enumerate(rest.split(",") if rest else []):
         key, equals, value = part.partition("=")
         if not equals or key not in keys:
-            if place > 0 and equals and key.isidentifier() and keys:
+            # The first part may be a path with an equals sign in it.
+            wrong = equals and key.isidentifier() and (place or get_close_matches(key, keys))
+            if wrong and keys:
                 raise unknown(f"setting of {source.name}", key, keys)
-            if place > 0 or not keys:
+            if place or not keys:
                 raise BadInput(f"{part!r} in {spec!r} is not key=value; keys are {', '.join(keys)}")
             key, value = keys[0], part
         if key in settings:
             raise BadInput(f"{key} is given twice in {spec!r}; keep one of them")
         settings[key] = value
-    return build(source, settings, "data set").open()
+    return source, settings, None
+
+
+def _read_toml(path: Path) -> tuple[type[Source], dict[str, Any], Path]:
+    file = readable(path, "a data set (TOML)")
+    try:
+        settings = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # broken TOML, or no UTF-8
+        reason = " ".join(str(error).split())[:160]
+        raise BadInput(f"{file} cannot be read as TOML ({reason}); correct it") from None
+    name = settings.pop("source", None)
+    if not isinstance(name, str):
+        raise BadInput(f'{file} names no data set; add a line such as source = "coco"')
+    try:
+        source = sources[name]
+    except BadInput as error:
+        raise BadInput(f"{file}: {error}") from None
+    for key in getattr(source, "paths", ()):
+        value = settings.get(key)
+        if isinstance(value, str) and value and os.path.exists(file.parent / value):
+            settings[key] = str(file.parent / value)
+    return source, settings, file
 
 
 _MARKS = {
@@ -190,31 +332,3 @@ def _hint(spec: str) -> str:
     if "." in spec:
         return f"coco:{spec}" if spec.endswith(".json") else f"npz:{spec}"
     return ""
-
-
-def _open_toml(path: Path) -> Dataset:
-    found = readable(path, "a data set (TOML)")
-    try:
-        settings = tomllib.loads(found.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # broken TOML, or no UTF-8
-        reason = " ".join(str(error).split())[:160]
-        raise BadInput(f"{found} cannot be read as TOML ({reason}); correct it") from None
-    name = settings.pop("source", None)
-    if not isinstance(name, str):
-        raise BadInput(f'{found} names no data set; add a line such as source = "coco"')
-    lost = []
-    try:
-        source = sources[name]
-        for key in getattr(source, "paths", ()):
-            given = settings.get(key)
-            if isinstance(given, str) and given:
-                beside = found.parent / given
-                if os.path.exists(beside):
-                    settings[key] = str(beside)
-                elif not os.path.exists(expanded(given)):
-                    lost.append(given)
-        return build(source, settings, "data set").open()
-    except BadInput as error:
-        looked = f" (looked for in {found.parent.resolve()} and here)"
-        where = looked if any(given in str(error) for given in lost) else ""
-        raise BadInput(f"{found}: {error}{where}") from None

@@ -11,18 +11,16 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from simkit.data.assemble import Part, Unknown, assemble, settled, spell
-from simkit.data.dataset import SPLITS, Dataset, register
-from simkit.data.pictures import FilePictures, is_file
-from simkit.data.pieces.folder_table import ENDINGS, Content, read_content
-from simkit.data.pieces.lists import folder
-from simkit.data.split import published_split
+from simkit.data.dataset import LABELS, SPLITS, Dataset, register
+from simkit.data.images import FilePictures
+from simkit.data.label_table import ENDINGS, Content, read_content
+from simkit.data.lists import folder
+from simkit.data.splits import Part, Unknown, assemble, published_split, settled, spell
 from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.formats.tables import text_ids
 from simkit.labels.truth import Truth
 
-DEFAULT = "labels.csv"
 NONE = "none"  # in the place of a table
 
 
@@ -55,7 +53,7 @@ class Folder:
     example: ClassVar[str] = "folder:pictures,labels=labels.csv"
     paths: ClassVar[tuple[str, ...]] = ("root", "labels", "hierarchy")
 
-    root: str = ""
+    root: str
     labels: str = ""
     suffix: str = ""
     between: str = ""
@@ -66,8 +64,6 @@ class Folder:
 
     def open(self) -> Dataset:
         """Read the table; pictures are decoded when they are read. Raises BadInput."""
-        if not self.root:
-            raise BadInput("folder needs pictures and a table; write folder:DIR,labels=FILE.csv")
         place = folder(self.root, "the folder that holds the pictures")
         if self.labels == NONE:
             return self._unlabelled(place)
@@ -81,9 +77,9 @@ class Folder:
         whole = _part(place, content)
         parts = {}
         for split in SPLITS:
-            own = np.flatnonzero(content.splits == split)
-            if len(own):
-                part = whole.select(own)
+            rows = np.flatnonzero(content.splits == split)
+            if len(rows):
+                part = whole.select(rows)
                 parts[split] = replace(part, truth=settled(part.truth, self.unknown, split))
         if "train" not in parts:
             raise BadInput(f"{table} marks no picture as train; give some of them that split")
@@ -106,13 +102,13 @@ class Folder:
 
     def _table(self, place: Path) -> Path:
         if self.labels:
-            given = expanded(self.labels)
-            inside = not os.path.exists(given) and os.path.exists(place / given)
-            return place / given if inside else given
-        if os.path.exists(place / DEFAULT):
-            return place / DEFAULT
+            table = expanded(self.labels)
+            inside = not os.path.exists(table) and os.path.exists(place / table)
+            return place / table if inside else table
+        if os.path.exists(place / LABELS):
+            return place / LABELS
         raise BadInput(
-            f"{place} holds no {DEFAULT}, and labels are needed; write them into a table with the "
+            f"{place} holds no {LABELS}, and labels are needed; write them into a table with the "
             f"columns file and class and give it as labels=FILE.csv, or give labels=none for "
             "pictures that are to be seen only, by simkit features and neighbours"
         )
@@ -121,9 +117,9 @@ class Folder:
 def _pictures_in(place: Path) -> list[str]:
     """Names of all pictures in a folder and below it, sorted."""
     return sorted(
-        found.relative_to(place).as_posix()
-        for found in place.rglob("*")
-        if found.suffix.lower() in ENDINGS and is_file(found)
+        path.relative_to(place).as_posix()
+        for path in place.rglob("*")
+        if path.suffix.lower() in ENDINGS and os.path.isfile(path)
     )
 
 
@@ -145,11 +141,6 @@ def _tested(table: Path, content: Content, share: float) -> Content:
     if (content.splits == "test").any():
         raise BadInput(f"{table} marks pictures as test already; leave test={share:g} out")
     train = np.flatnonzero(content.splits == "train")
-    if not 0 < round(share * len(train)) < len(train):
-        raise BadInput(
-            f"test={share:g} of {len(train)} pictures leaves none on one side; give a share such "
-            "as 0.2, or more pictures"
-        )
     _, held_out = published_split(len(train), share=share)
     splits = content.splits.astype("U5")
     splits[train[held_out]] = "test"
@@ -167,7 +158,7 @@ def _part(place: Path, content: Content) -> Part:
 
 def _there(place: Path, content: Content) -> Content:
     """The rows whose files are there; as they are where none is, which will be said."""
-    rows = [row for row, name in enumerate(content.files) if is_file(place / name)]
+    rows = [row for row, name in enumerate(content.files) if os.path.isfile(place / name)]
     if not rows:
         return content
     return replace(
@@ -182,10 +173,10 @@ def _there(place: Path, content: Content) -> Content:
 def _check_endings(place: Path, files: list[str]) -> None:
     """Say so where names lack the ending of their files, the commonest reason for none to be."""
     first = files[0]
-    if is_file(place / first):
+    if os.path.isfile(place / first):
         return
     for ending in (*ENDINGS, *map(str.upper, ENDINGS)):
-        if is_file(place / f"{first}{ending}"):
+        if os.path.isfile(place / f"{first}{ending}"):
             raise BadInput(
                 f"{place / first} does not exist, but {first}{ending} does; add suffix={ending}"
             )

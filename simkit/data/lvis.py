@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from simkit.data.annotation_files import AnnotationFiles
-from simkit.data.assemble import Unknown, settled
-from simkit.data.dataset import register
-from simkit.data.terms import CC_BY_4, Terms
+from simkit.data.coco import AnnotationFiles
+from simkit.data.dataset import CC_BY_4, Terms, register
+from simkit.data.splits import Unknown, settled
 from simkit.labels.formats.coco_json import Instances
 from simkit.labels.formats.lvis import read_lvis
 from simkit.labels.truth import Truth
@@ -29,7 +28,6 @@ class Lvis(AnnotationFiles):
 
     name: ClassVar[str] = "lvis"
     title: ClassVar[str] = "LVIS files, known in part"
-    what: ClassVar[str] = "an LVIS file"
     example: ClassVar[str] = "lvis:lvis_v1_train.json,test=lvis_v1_val.json,images=coco"
     terms: ClassVar[Terms] = Terms(
         "LVIS",

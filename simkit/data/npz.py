@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from simkit.data.assemble import Part, assemble, spell
 from simkit.data.dataset import SPLITS, Dataset, register
-from simkit.errors import BadInput
+from simkit.data.splits import Part, assemble, spell
 from simkit.files import expanded
 from simkit.labels.formats.npz import read_difficult, read_truth
 
@@ -28,19 +27,16 @@ class Npz:
     example: ClassVar[str] = "npz:train.npz,test=test.npz"
     paths: ClassVar[tuple[str, ...]] = ("train", "val", "test", "hierarchy")
 
-    train: str = ""
+    train: str
     val: str = ""
     test: str = ""
     hierarchy: str = ""
 
     def open(self) -> Dataset:
         """Read all splits. Raises BadInput."""
-        if not self.train:
-            raise BadInput("npz needs a file with labels; write npz:FILE")
         files = {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
-        parts = {split: _part(expanded(file)) for split, file in files.items()}
+        parts = {
+            split: Part(read_truth(expanded(file)), read_difficult(expanded(file)))
+            for split, file in files.items()
+        }
         return assemble(Path(self.train).stem, parts, hierarchy=self.hierarchy, spec=spell(self))
-
-
-def _part(path: Path) -> Part:
-    return Part(read_truth(path), read_difficult(path))

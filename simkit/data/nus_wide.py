@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -10,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.data.assemble import Part, assemble, spell
-from simkit.data.dataset import Dataset, register
-from simkit.data.pictures import FilePictures, is_file
-from simkit.data.pieces.lists import folder, lines, zeros_and_ones
-from simkit.data.terms import Terms
+from simkit.data.dataset import Dataset, Terms, register
+from simkit.data.images import FilePictures
+from simkit.data.lists import different, folder, lines
+from simkit.data.splits import Part, assemble, spell
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
 from simkit.labels.formats.tables import text_ids
@@ -54,7 +54,7 @@ class NusWide:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "images", "hierarchy")
 
-    root: str = ""
+    root: str
     images: str = ""
     drop_missing: bool = False
     unlabelled: Literal["keep", "drop"] = "keep"
@@ -62,10 +62,7 @@ class NusWide:
 
     def open(self) -> Dataset:
         """Read labels and lists; pictures are decoded when they are read. Raises BadInput."""
-        what = "the folder that holds Groundtruth and ConceptsList"
-        if not self.root:
-            raise BadInput(f"nus-wide needs a folder; write nus-wide:DIR, where DIR is {what}")
-        place = folder(self.root, what)
+        place = folder(self.root, "the folder that holds Groundtruth and ConceptsList")
         classes = _concepts(place)
         parts = {split: self._part(place, split, classes) for split in _SPLITS}
         return assemble(self.name, parts, hierarchy=self.hierarchy, spec=spell(self))
@@ -83,7 +80,7 @@ class NusWide:
                     f"{place} holds no folder of pictures or no ImageList; leave drop_missing out "
                     "or give images=DIR"
                 )
-            kept &= np.array([is_file(pictures / file) for file in files])
+            kept &= np.array([os.path.isfile(pictures / file) for file in files])
         rows = np.flatnonzero(kept)
         if not len(rows):
             raise BadInput(f"{place} has no {split} image that is to be kept; keep more of them")
@@ -98,20 +95,18 @@ class NusWide:
     def _pictures(self, place: Path) -> Path | None:
         if self.images:
             return folder(self.images, "the folder of the pictures")
-        found = [place / name for name in ("Flickr", "images") if (place / name).is_dir()]
-        return found[0] if found else None
+        usual = [place / name for name in ("Flickr", "images") if (place / name).is_dir()]
+        return usual[0] if usual else None
 
 
 def _concepts(place: Path) -> list[str]:
-    found = [place / "ConceptsList" / "Concepts81.txt", place / "Concepts81.txt"]
-    path = found[1] if found[1].exists() and not found[0].exists() else found[0]
+    usual, other = place / "ConceptsList" / "Concepts81.txt", place / "Concepts81.txt"
+    path = other if other.exists() and not usual.exists() else usual
     with reading(path, _CONCEPTS):
-        names = lines(path, _CONCEPTS)
-        odd = [name for name in names if not name.isprintable() or "/" in name or len(name) > 100]
-        if odd or not names:
-            raise BadInput(f"it holds the name {odd[0][:40]!r}" if odd else "it holds no name")
-        if len(set(names)) != len(names):
-            raise BadInput("a name occurs twice; give every concept its own line")
+        names = different(lines(path, _CONCEPTS))
+        for name in names:  # which becomes part of a path
+            if not name.isprintable() or "/" in name or len(name) > 100:
+                raise BadInput(f"{name[:40]!r} is no name of a concept; fetch it again")
         return names
 
 
@@ -124,20 +119,14 @@ def _files(place: Path, name: str) -> list[str] | None:
     if not path.parent.is_dir():
         return None
     with reading(path, _LIST):
-        files = [line.replace("\\", "/") for line in lines(path, _LIST)]
-        if not files:
-            raise BadInput("it lists no image; fetch it again")
-        text_ids(files)  # no name is far too long
-        if len(set(files)) != len(files):
-            raise BadInput("an image is listed twice; keep one line")
-        return files
+        return different([line.replace("\\", "/") for line in lines(path, _LIST)])
 
 
 def _present(place: Path, split: str, classes: list[str], files: list[str] | None) -> csr_array:
     """(N, 81) bool, one row for each image of the split."""
-    own = place / "Groundtruth" / "TrainTestLabels"
-    if own.is_dir():
-        paths = [own / f"Labels_{name}_{_SPLITS[split]}.txt" for name in classes]
+    divided = place / "Groundtruth" / "TrainTestLabels"
+    if divided.is_dir():
+        paths = [divided / f"Labels_{name}_{_SPLITS[split]}.txt" for name in classes]
         return _columns(paths, len(files) if files is not None else None)
     if files is None:
         raise BadInput(
@@ -160,7 +149,7 @@ def _columns(paths: list[Path], wanted: int | None) -> csr_array:
     """(N, L) bool from one file for each class; all must have `wanted` lines, or equally many."""
     hits: list[NDArray[np.int64]] = []
     for path in paths:
-        column = zeros_and_ones(path, _LABELS)
+        column = _zeros_and_ones(path)
         wanted = len(column) if wanted is None else wanted
         if len(column) != wanted or not wanted:
             raise BadInput(
@@ -172,3 +161,14 @@ def _columns(paths: list[Path], wanted: int | None) -> csr_array:
     rows = np.concatenate(hits)
     shape = (wanted or 0, len(paths))
     return csr_array((np.ones(len(rows), bool), (rows, columns)), shape=shape)
+
+
+def _zeros_and_ones(path: Path) -> NDArray[np.bool_]:
+    """(n,) bool from a file with one 0 or 1 in each line. Raises BadInput for anything else."""
+    with reading(path, _LABELS) as file:
+        letters = np.frombuffer(file.read_bytes(), np.uint8)
+        blank = np.isin(letters, list(b" \t\n\v\f\r"))
+        digits = letters[~blank]
+        if not np.isin(digits, list(b"01")).all() or np.any(~blank[1:] & ~blank[:-1]):
+            raise BadInput("it holds more than one 0 or 1 in each line; fetch it again")
+        return digits == ord("1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
@@ -9,11 +10,9 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from simkit.data.assemble import Part, Unknown, assemble, settled, spell
-from simkit.data.dataset import SPLITS, Dataset, register
-from simkit.data.pictures import FilePictures, is_file
-from simkit.data.terms import CC_BY_4, Terms
-from simkit.errors import BadInput
+from simkit.data.dataset import CC_BY_4, SPLITS, Dataset, Terms, register
+from simkit.data.images import FilePictures
+from simkit.data.splits import Part, Unknown, assemble, settled, spell
 from simkit.files import expanded
 from simkit.labels.formats.base import reading
 from simkit.labels.formats.openimages import WHAT, Rows, read_names, read_rows
@@ -59,7 +58,7 @@ class OpenImages:
         "train", "val", "test", "names", "images", "val_images", "test_images", "hierarchy",
     )  # fmt: skip
 
-    train: str = ""
+    train: str
     val: str = ""
     test: str = ""
     names: str = ""
@@ -72,14 +71,12 @@ class OpenImages:
 
     def open(self) -> Dataset:
         """Read all splits; pictures are decoded when they are read. Raises BadInput."""
-        if not self.train:
-            raise BadInput("openimages needs a file of labels; write openimages:FILE")
-        found = {split: _rows(getattr(self, split)) for split in SPLITS if getattr(self, split)}
+        read = {split: _rows(getattr(self, split)) for split in SPLITS if getattr(self, split)}
         if self.names:
             classes = read_names(expanded(self.names))
         else:
-            classes = {name: name for rows in found.values() for name in rows.labels}
-        parts = {split: self._part(split, rows, classes) for split, rows in found.items()}
+            classes = {name: name for rows in read.values() for name in rows.labels}
+        parts = {split: self._part(split, rows, classes) for split, rows in read.items()}
         return assemble(Path(self.train).stem, parts, hierarchy=self.hierarchy, spec=spell(self))
 
     def _part(self, split: str, rows: Rows, classes: dict[str, str]) -> Part:
@@ -94,17 +91,12 @@ class OpenImages:
         folder = getattr(self, f"{split}_images", "") or self.images
         if not folder:
             return part
-        names = [f"{image}.jpg" for image in part.truth.images.tolist()]
+        names = np.array([f"{image}.jpg" for image in part.truth.images.tolist()], dtype=object)
         if self.drop_missing:
-            place = expanded(folder)
-            there = np.array([is_file(place / name) for name in names])
-            if not there.any():
-                raise BadInput(
-                    f"{place} holds no picture of {split}; give the folder of the files ImageID.jpg"
-                )
-            part = part.select(np.flatnonzero(there))
-            names = [f"{image}.jpg" for image in part.truth.images.tolist()]
-        return replace(part, pictures=FilePictures.of(folder, names))
+            exist = [os.path.isfile(expanded(folder) / name) for name in names]
+            if any(exist):  # else it will be said that none is
+                part, names = part.select(np.flatnonzero(exist)), names[exist]
+        return replace(part, pictures=FilePictures.of(folder, tuple(names)))
 
 
 def _rows(file: str) -> Rows:

@@ -11,14 +11,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from simkit.chance import Chance
-from simkit.data.dataset import Boxes, Dataset, register
-from simkit.data.pieces.scene_drawing import draw
-from simkit.data.pieces.scene_layout import LEAVES, OBJECTS, SIDE, Layout, layout, leaf_matrix
-from simkit.data.terms import Terms
+from simkit.data.dataset import Boxes, Dataset, Terms, register
+from simkit.data.scenes_draw import (
+    LEAVES,
+    OBJECTS,
+    SIDE,
+    Layout,
+    draw,
+    layout,
+    leaf_matrix,
+)
 from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close, shipped
 from simkit.labels.truth import Truth
+from simkit.registry import setting, settle
 
 VERSION = 1  # of the pixels; a test compares them with a digest
 _CHUNK = 20_000
@@ -80,8 +87,7 @@ class ScenePictures:
 class Scenes:
     """Drawn pictures with complete labels, boxes and a WordNet hierarchy; no download.
 
-    images, val, test: pictures in each split; a larger split begins with the pictures of a smaller
-    one. seed: another one gives other pictures of the same kind.
+    A larger split begins with the pictures of a smaller one.
     """
 
     name: ClassVar[str] = "scenes"
@@ -94,17 +100,13 @@ class Scenes:
         note="the digits are those of UCI (CC BY 4.0), the hierarchy is from WordNet 3.0",
     )
 
-    images: int = 3000
-    seed: int = 0
-    val: int = 500
-    test: int = 2000
+    images: int = setting(3000, "training pictures", within=(1, _MOST))
+    seed: int = setting(0, "another one gives other pictures of the same kind")
+    val: int = setting(500, "pictures for validation", within=(1, _MOST))
+    test: int = setting(2000, "pictures for testing", within=(1, _MOST))
 
     def __post_init__(self) -> None:
-        for key in ("images", "val", "test"):
-            if not 1 <= getattr(self, key) <= _MOST:
-                raise BadInput(
-                    f"scenes: {key} is {getattr(self, key)}; give a number from 1 to {_MOST:,}"
-                )
+        settle(self)
 
     def open(self) -> Dataset:
         """The data set; its pictures are drawn only when they are read."""

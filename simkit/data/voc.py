@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.data.assemble import Part, assemble, spell
-from simkit.data.dataset import Dataset, register
-from simkit.data.pictures import FilePictures
-from simkit.data.pieces.lists import folder, lines
-from simkit.data.pieces.voc_objects import read_boxes
-from simkit.data.split import published_order
-from simkit.data.terms import Terms
+from simkit.data.dataset import Boxes, Dataset, Terms, register
+from simkit.data.images import FilePictures
+from simkit.data.lists import different, folder, lines
+from simkit.data.splits import Part, assemble, published_order, spell
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
 from simkit.labels.formats.tables import text_ids
@@ -29,6 +28,9 @@ CLASSES = (
     "tvmonitor",
 )  # fmt: skip
 _WHAT = "an image set of VOC (lines of an image and -1, 0 or 1)"
+_OBJECTS = "objects of a picture (VOC's XML)"
+_LARGEST = 4 << 20  # bytes; those of VOC have a few thousand
+_DECLARED = re.compile(r"<!(DOCTYPE|ENTITY)")
 _STATES = {"-1": -1, "0": 0, "1": 1, "+1": 1}
 _NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # of an image; it becomes part of a path
 _DIFFICULT = Literal["ignore", "present", "absent"]
@@ -66,7 +68,7 @@ class Voc:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
-    root: str = ""
+    root: str
     year: str = ""
     splits: Literal["papers", "trainval", "own"] = "papers"
     difficult: _DIFFICULT = "ignore"
@@ -119,24 +121,19 @@ _Lists = tuple[NDArray[np.str_], NDArray[np.bool_], NDArray[np.bool_]]
 def find_year(root: str, year: str) -> Path:
     """The folder of one year: `root` itself or the one below it. Raises BadInput."""
     what = "VOCdevkit or the folder VOC2012 or VOC2007 in it"
-    if not root:
-        raise BadInput(f"voc needs a folder; write voc:DIR, where DIR is {what}")
     place = folder(root, what)
     if (place / "ImageSets").is_dir():
         if year and not place.resolve().name.endswith(year):
             raise BadInput(f"{place} is not VOC{year}; leave year out or give the folder VOC{year}")
         return place
     devkit = place / "VOCdevkit" if (place / "VOCdevkit").is_dir() else place
-    years = [found for found in sorted(devkit.glob("VOC*")) if (found / "ImageSets").is_dir()]
-    wanted = [found for found in years if not year or found.name == f"VOC{year}"]
+    years = [path for path in sorted(devkit.glob("VOC*")) if (path / "ImageSets").is_dir()]
+    wanted = [path for path in years if not year or path.name == f"VOC{year}"]
     if len(wanted) == 1:
         return wanted[0]
-    has = ", ".join(found.name for found in years)
-    if not years:
-        raise BadInput(f"{place} holds no ImageSets, and no folder VOC2012 with them; give {what}")
-    if not wanted:
-        raise BadInput(f"{place} holds no VOC{year} but {has}; give another year")
-    raise BadInput(f"{place} holds {has}; add year={wanted[-1].name.removeprefix('VOC')}")
+    has = ", ".join(path.name for path in years) or "no ImageSets"
+    choice = f"add year={years[-1].name.removeprefix('VOC')}" if years else f"give {what}"
+    raise BadInput(f"{place} holds {has}{f' and no VOC{year}' if year else ''}; {choice}")
 
 
 def _read(place: Path, name: str, difficult: _DIFFICULT) -> _Lists:
@@ -174,10 +171,82 @@ def _column(path: Path) -> tuple[list[str], NDArray[np.int8]]:
                     f"a line is {' '.join(pair)[:60]!r}; the name of an image and -1, 0 or 1 are "
                     "expected"
                 )
-        images = [image for image, _ in pairs]
-        if not images:
-            raise BadInput("it lists no image; fetch it again")
-        if len(set(images)) != len(images):
-            twice = next(image for image in images if images.count(image) > 1)
-            raise BadInput(f"image {twice!r} occurs twice; keep one line")
+        images = different([image for image, _ in pairs])
         return images, np.array([_STATES[state] for _, state in pairs], np.int8)
+
+
+@dataclass(frozen=True)
+class Object:
+    """A class, whether it is hard to see, and x0, y0, x1, y1 in pixels, half open."""
+
+    name: str
+    difficult: bool
+    corners: tuple[float, float, float, float]
+
+
+def read_objects(path: Path) -> tuple[tuple[int, int], list[Object]]:
+    """Width and height of a picture in pixels, and its objects. Raises BadInput.
+
+    VOC counts pixels from 1 and names the last one inside; parts of an object (head, hand, foot)
+    are not read. A file that declares entities is refused: a few lines of them can grow to
+    gigabytes. Source: the VOC2012 development kit, section 8.
+    """
+    with reading(path, _OBJECTS) as file:
+        text = file.read_bytes()[: _LARGEST + 1].decode("utf-8-sig")
+        if len(text) > _LARGEST or _DECLARED.search(text):
+            raise BadInput(
+                f"it is larger than {_LARGEST >> 20} MB or declares a document type or entities; "
+                "the annotation of one picture is expected"
+            )
+        root = ElementTree.fromstring(text)
+        size = root.find("size")
+        width, height = (round(_number(size, key)) for key in ("width", "height"))
+        return (width, height), [_object(each) for each in root.iterfind("object")]
+
+
+def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
+    """The objects of all images that show a class of `truth` in them, from `folder`/IMAGE.xml.
+
+    difficult: with the difficult ones. Raises BadInput.
+    """
+    column = {name: c for c, name in enumerate(truth.classes)}
+    images, classes, corners, sizes = [], [], [], []
+    present = truth.present.toarray()
+    for i, image in enumerate(truth.images.tolist()):
+        size, objects = read_objects(folder / f"{image}.xml")
+        sizes.append(size)
+        for each in objects:
+            c = column.get(each.name, -1)
+            if c >= 0 and present[i, c] and (difficult or not each.difficult):
+                images.append(i)
+                classes.append(c)
+                corners.append(each.corners)
+    return Boxes(
+        np.array(images, np.int64),
+        np.array(classes, np.int64),
+        np.array(corners, np.float32).reshape(-1, 4),
+        np.array(sizes, np.int64),
+    )
+
+
+def _object(element: ElementTree.Element) -> Object:
+    box = element.find("bndbox")
+    x0, y0, x1, y1 = (_number(box, key) for key in ("xmin", "ymin", "xmax", "ymax"))
+    if x1 < x0 or y1 < y0:
+        raise BadInput(f"a bndbox goes from {x0:g}, {y0:g} to {x1:g}, {y1:g}; correct it")
+    name = (element.findtext("name") or "").strip()
+    hard = (element.findtext("difficult") or "0").strip()
+    if not name or hard not in ("0", "1"):
+        raise BadInput(
+            f"an object has the name {name[:40]!r} and difficult {hard[:40]!r}; a class and 0 or 1 "
+            "are expected"
+        )
+    return Object(name, hard == "1", (x0 - 1, y0 - 1, x1, y1))
+
+
+def _number(element: ElementTree.Element | None, key: str) -> float:
+    text = None if element is None else element.findtext(key)
+    number = float(text) if text else math.nan  # some boxes of VOC have fractions of pixels
+    if not 0 <= number <= 1e6:
+        raise BadInput(f"{key} is {str(text)[:40]!r}; a number of pixels is expected")
+    return number

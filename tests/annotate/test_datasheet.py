@@ -37,7 +37,7 @@ from simkit.annotate.datasheet import (
 )
 from simkit.annotate.prices import cost, prices
 from simkit.annotate.simulate import simulate
-from simkit.data.terms import Terms
+from simkit.data.dataset import Terms
 from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels import formats

@@ -1,7 +1,6 @@
 """The data source cifar-100."""
 
 import pickle
-import re
 from pathlib import Path
 
 import numpy as np
@@ -70,9 +69,11 @@ def test_the_shipped_hierarchy_knows_the_names(tmp_path: Path) -> None:
     assert len(opened.classes) == 120 and (np.diff(opened.truth["test"].present.indptr) == 2).all()
 
 
-def _message(spec: str, message: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+def _message(spec: str, *parts: str) -> None:
+    """Opening `spec` is refused by a message with all these parts."""
+    with pytest.raises(BadInput) as error:
         data.open(spec)
+    assert all(part in str(error.value) for part in parts), error.value
 
 
 def test_pickles_are_not_read(tmp_path: Path) -> None:
@@ -88,10 +89,7 @@ def test_pickles_are_not_read(tmp_path: Path) -> None:
 
 def test_broken_files_are_named(tmp_path: Path) -> None:
     files = layouts.cifar()
-    _message(
-        "cifar-100", "cifar-100 needs a folder; write cifar-100:DIR, where DIR is the folder "
-        "cifar-100-binary",
-    )  # fmt: skip
+    _message("cifar-100", "needs root", "cifar-100:cifar-100-binary")
     _message(
         f"cifar-100:{tmp_path}",
         f"{tmp_path}/fine_label_names.txt does not exist; give the path of a file with names of "
@@ -109,13 +107,12 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "test.bin").write_bytes(changed)
     _message(
         f"cifar-100:{tmp_path}",
-        f"{tmp_path}/test.bin: picture 4 has the fine class 100; 0 to 99 are expected",
+        f"{tmp_path}/test.bin cannot be read as pictures of CIFAR-100",
     )
     (tmp_path / "fine_label_names.txt").write_text("a\n" * 100)
     _message(
         f"cifar-100:{tmp_path}",
-        f"{tmp_path}/fine_label_names.txt: it holds 1 different names in 100 lines; 100 are "
-        "expected, one in each line",
+        f"{tmp_path}/fine_label_names.txt: 'a' occurs twice",
     )
 
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from simkit import data
 from simkit.data.dataset import Boxes, Dataset, sources
-from simkit.data.pictures import FilePictures
+from simkit.data.images import FilePictures
 from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth

@@ -1,6 +1,5 @@
 """The data source nus-wide."""
 
-import re
 import shutil
 from pathlib import Path
 
@@ -94,14 +93,15 @@ def test_pictures_whose_links_are_dead_may_be_dropped(tmp_path: Path) -> None:
     assert data.open(again.spec).truth["train"].id == again.truth["train"].id
 
 
-def _message(spec: str, message: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+def _message(spec: str, *parts: str) -> None:
+    """Opening `spec` is refused by a message with all these parts."""
+    with pytest.raises(BadInput) as error:
         data.open(spec)
+    assert all(part in str(error.value) for part in parts), error.value
 
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
-    what = "the folder that holds Groundtruth and ConceptsList"
-    _message("nus-wide", f"nus-wide needs a folder; write nus-wide:DIR, where DIR is {what}")
+    _message("nus-wide", "needs root")
     _message(
         f"nus-wide:{tmp_path}",
         f"{tmp_path}/ConceptsList/Concepts81.txt does not exist; give the path of a file with "

@@ -79,14 +79,12 @@ def test_images_without_a_picture_may_be_dropped(folder: Path) -> None:
     assert opened.truth["train"].images.tolist() == ["00000b"]
     assert opened.pictures["train"].read([0])[0][0, 0].tolist() == [40, 40, 40]
     (folder / "00000c.jpg").unlink()
-    message = f"{folder} holds no picture of test; give the folder of the files ImageID.jpg"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match=r"00000c.jpg does not exist \(1 of 1 pictures"):
         data.open(f"{spec},drop_missing=yes")
 
 
 def test_a_file_is_needed() -> None:
-    message = "openimages needs a file of labels; write openimages:FILE"
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+    with pytest.raises(BadInput, match="'openimages' needs train"):
         data.open("openimages")
 
 

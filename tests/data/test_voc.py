@@ -9,10 +9,11 @@ import pytest
 
 from simkit import data
 from simkit.data.dataset import WHOLE
-from simkit.data.split import published_split
-from simkit.data.voc import CLASSES
+from simkit.data.splits import published_split
+from simkit.data.voc import CLASSES, Object, read_boxes, read_objects
 from simkit.errors import BadInput
 from simkit.labels.formats.npz import read_difficult, read_truth
+from simkit.labels.truth import Truth
 from tests.data import layouts
 from tests.mutations import COUNT, survives
 
@@ -126,21 +127,20 @@ def test_the_year_is_found(tmp_path: Path) -> None:
     assert opened.name == "voc2007" and opened.truth["test"].shape == (4, 20)
 
 
-def _message(spec: str, message: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+def _message(spec: str, *parts: str) -> None:
+    """Opening `spec` is refused by a message with all these parts."""
+    with pytest.raises(BadInput) as error:
         data.open(spec)
+    assert all(part in str(error.value) for part in parts), error.value
 
 
 WHAT = "VOCdevkit or the folder VOC2012 or VOC2007 in it"
 
 
 def test_a_wrong_folder_or_year_is_named(tmp_path: Path) -> None:
-    _message("voc", f"voc needs a folder; write voc:DIR, where DIR is {WHAT}")
-    _message(f"voc:{tmp_path}/x", f"{tmp_path}/x does not exist; give {WHAT}")
-    _message(
-        f"voc:{tmp_path}",
-        f"{tmp_path} holds no ImageSets, and no folder VOC2012 with them; give {WHAT}",
-    )
+    _message("voc", "needs root", "voc:VOCdevkit/VOC2012")
+    _message(f"voc:{tmp_path}/x", f"{tmp_path}/x is not there; give {WHAT}")
+    _message(f"voc:{tmp_path}", f"{tmp_path} holds no ImageSets; give {WHAT}")
     place = _tree(tmp_path, "train", "val")
     _message(f"voc:{place / 'ImageSets/Main/cat_val.txt'}",
              f"{place / 'ImageSets/Main/cat_val.txt'} is a file; give {WHAT}")  # fmt: skip
@@ -148,8 +148,7 @@ def test_a_wrong_folder_or_year_is_named(tmp_path: Path) -> None:
         f"voc:{place},year=2007",
         f"{place} is not VOC2007; leave year out or give the folder VOC2007",
     )
-    _message(f"voc:{tmp_path},year=2007",
-             f"{tmp_path} holds no VOC2007 but VOC2012; give another year")  # fmt: skip
+    _message(f"voc:{tmp_path},year=2007", f"{tmp_path} holds VOC2012 and no VOC2007")
     _tree(tmp_path, "trainval", "test", root="VOCdevkit/VOC2007/")
     _message(f"voc:{tmp_path}", f"{tmp_path} holds VOC2007, VOC2012; add year=2012")
     _message(
@@ -172,8 +171,8 @@ def test_broken_lists_are_named(tmp_path: Path) -> None:
             "a line is '../../x 1'; the name of an image and -1, 0 or 1 are expected",
         good + "2008_000099 2\n":
             "a line is '2008_000099 2'; the name of an image and -1, 0 or 1 are expected",
-        good + "2008_000003 1\n": "image '2008_000003' occurs twice; keep one line",
-        "\n": "it lists no image; fetch it again",
+        good + "2008_000003 1\n": "'2008_000003' occurs twice; keep one line",
+        "\n": "it is empty",
     }.items():  # fmt: skip
         path.write_text(text)
         sep = " " if problem.startswith("lists") else ": "
@@ -236,3 +235,65 @@ def test_real_labels_of_2007_come_back_too(tmp_path: Path) -> None:
     assert _sizes(opened) == {"train": 4009, "val": 1002, "test": 4952, WHOLE: 5011}
     assert (opened.truth["test"].present.toarray() == lists["test"][2]).all()
     assert opened.difficult["test"].nnz == 619
+
+
+OBJECTS = [("cat", 0, (1, 1, 20, 10)), ("dog", 1, (2, 3, 4.25, 5.5))]
+GOOD = layouts.voc_xml(OBJECTS)
+
+
+def test_objects_half_open_and_without_their_parts(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(b"\xef\xbb\xbf<?xml version='1.0' encoding='latin-1'?>" + GOOD)
+    size, objects = read_objects(tmp_path / "a.xml")
+    assert size == (20, 10)
+    assert objects == [
+        Object("cat", False, (0, 0, 20, 10)),
+        Object("dog", True, (1, 2, 4.25, 5.5)),
+    ]
+
+
+def test_only_boxes_of_present_classes(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_bytes(GOOD)
+    (tmp_path / "b.xml").write_bytes(GOOD)
+    truth = Truth.of([[1, 0], [1, 1]], np.array(["a", "b"]), ["dog", "cat"])
+    boxes = read_boxes(tmp_path, truth, difficult=False)
+    assert (boxes.images.tolist(), boxes.classes.tolist()) == ([1], [1])
+    boxes = read_boxes(tmp_path, truth, difficult=True)
+    assert (boxes.images.tolist(), boxes.classes.tolist()) == ([0, 1, 1], [0, 1, 0])
+    assert boxes.sizes.tolist() == [[20, 10], [20, 10]]
+
+
+BOMB = b"""<!DOCTYPE annotation [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]>
+<annotation><size><width>20</width><height>10</height></size><filename>&b;</filename></annotation>
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (BOMB, "declares a document type"),
+        (b"<annotation/>", "width is"),
+        (GOOD.replace(b"<width>20", b"<width>x"), "cannot be read"),
+        (GOOD.replace(b"<xmin>2<", b"<xmin>9<"), "bndbox goes from 9, 3 to 4.25, 5.5"),
+        (GOOD.replace(b"<xmin>2<", b"<xmin>-9<"), "xmin is '-9'"),
+        (GOOD.replace(b"<xmin>2<", b"<xmin>nan<"), "xmin is 'nan'"),
+        (GOOD.replace(b"<difficult>1", b"<difficult>2"), "difficult '2'"),
+        (GOOD.replace(b"bndbox", b"box"), "xmin is"),
+        (b"<annotation>", "cannot be read"),
+        (b" " * (4 << 20) + GOOD, "larger than 4 MB"),
+    ],
+    ids=range(10),
+)
+def test_annotations_that_cannot_be(tmp_path: Path, content: bytes, named: str) -> None:
+    path = tmp_path / "a.xml"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=f"^{re.escape(str(path))}.*{named}"):
+        read_objects(path)
+
+
+def test_damaged_annotations(tmp_path: Path) -> None:
+    survives(
+        lambda folder: read_objects(folder / "a.xml"),
+        {"a.xml": GOOD},
+        tmp_path=tmp_path,
+        count=COUNT // 2,
+    )

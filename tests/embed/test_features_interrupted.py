@@ -13,7 +13,7 @@ from PIL import Image
 from scipy.sparse import csr_array
 
 from simkit import data
-from simkit.data.pictures import FilePictures
+from simkit.data.images import FilePictures
 from simkit.embed.backbones import backbone
 from simkit.embed.features import shards
 from simkit.embed.features.features import Features, extract, features

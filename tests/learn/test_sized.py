@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from simkit.data.pictures import FilePictures
+from simkit.data.images import FilePictures
 from simkit.errors import BadInput
 from simkit.learn import inputs as module
 from simkit.learn.inputs import ImageInputs, sized

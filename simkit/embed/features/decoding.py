@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from simkit.data.dataset import Pictures
-from simkit.data.pictures import FilePictures
+from simkit.data.images import FilePictures
 from simkit.errors import BadInput
 
 A = TypeVar("A")

@@ -10,7 +10,7 @@ import pytest
 import torch
 from PIL import Image
 
-from simkit.data.pictures import FilePictures
+from simkit.data.images import FilePictures
 from simkit.embed.features.decoding import cores, fit, fitted
 from simkit.errors import BadInput
 

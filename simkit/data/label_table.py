@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import csv
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.data.pieces.table_columns import Column, read_columns
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
+from simkit.labels.formats.tables import first_seen
 
 FILE = ("file", "file_name", "filename", "image", "image_name", "image_id", "path", "picture")
 CLASS = ("class", "label", "labels", "category", "class_name", "tags")
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-_COUNTERS = ("index", "level_0", "unnamed:_0")  # what pandas calls the numbers of rows
 SPLIT = ("split", "set", "subset", "partition")
 _SPLITS = {
     "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val",
@@ -29,6 +32,7 @@ _STATES = {
     "": -1, "-1": -1, "-1.0": -1, "nan": -1, "?": -1,
 }  # fmt: skip
 _WHAT = "labels of pictures (CSV with file and class)"
+_ROWS = 20  # whose cells tell what stands between them
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,58 +49,156 @@ class Content:
     known: csr_array | None
 
 
+@dataclass(frozen=True)
+class Column:
+    """One column: its different texts, and for each row the place of its text among them."""
+
+    name: str
+    texts: list[str]
+    codes: NDArray[np.int32]
+
+    def cleaned(self, clean: Callable[[str], str]) -> Column:
+        """With cleaned texts, of which some may then be the same, in order of first appearance."""
+        used, places = first_seen(self.codes)
+        index: dict[str, int] = {}
+        merged = [index.setdefault(clean(self.texts[i]), len(index)) for i in used]
+        return Column(self.name, list(index), np.array(merged, np.int32)[places])
+
+    def row(self, text: str) -> int:
+        """The first row of the file that holds `text`; the header is row 1."""
+        return int(np.argmax(self.codes == self.texts.index(text))) + 2
+
+    def one_of(self, names: tuple[str, ...]) -> bool:
+        """Whether its name is one of these, however it is written."""
+        return self.name.lower().replace(" ", "_").replace("-", "_") in names
+
+
 def read_content(path: Path, *, between: str = "", suffix: str = "") -> Content:
-    """Read a table of either shape; commas, semicolons and tabs are told apart by its first rows.
+    """Read a table of either shape.
 
     It is long when a column called class (label, category, tags ...) is alone beside files and
     split, or holds anything but 0, 1, -1 and empty cells. Files come in the order of their first
     row, classes in that of their first row (long) or of the columns (wide). a.jpg and ./a.jpg are
-    the same file. between: what parts several classes in one cell; suffix: what names of files
-    without the ending of a picture end in. Raises BadInput naming column and row.
+    the same file.
+
+    Parameters
+    ----------
+    path : Path
+        CSV in UTF-8; commas, semicolons and tabs are told apart by its first rows.
+    between : str
+        What parts several classes in one cell.
+    suffix : str
+        What names of files without the ending of a picture end in.
+
+    Returns
+    -------
+    Content
+
+    Raises
+    ------
+    BadInput
+        For a table of another form, naming column and row.
     """
-    with reading(path, _WHAT) as found:
-        columns = read_columns(found)
+    with reading(path, _WHAT) as file:
+        columns = _columns(file)
         files = _the(columns, FILE, "the picture files")
         if files is None:
+            names = ", ".join(repr(column.name[:30]) for column in columns[:6])
             raise BadInput(
-                f"no column is called file; the first row names {_shown(columns)}, and one of "
-                f"them must be called {', '.join(FILE[:-1])} or {FILE[-1]}"
+                f"no column is called file; the first row names {names}, and one of them must be "
+                f"called {', '.join(FILE[:-1])} or {FILE[-1]}"
             )
-        files = Column.of(
-            files.name, files.texts, files.codes, lambda text: _file_name(text, suffix)
-        )
+        files = files.cleaned(lambda text: _file_name(text, suffix))
         if "" in files.texts:
             raise BadInput(f"row {files.row('')} names no file; fill it in or take the row out")
         split = _the(columns, SPLIT, "the split")
-        taken = [files.name] + ([split.name] if split is not None else [])
-        rest = [column for column in columns if column.name not in taken]
+        used = [files.name] + ([split.name] if split is not None else [])
+        others = [column for column in columns if column.name not in used]
         splits = _splits(split, files)
-        kind = next((c for c in rest if c.one_of(CLASS) and _has_words(c)), None)
-        if kind is None and len(rest) == 1 and rest[0].one_of(CLASS):
-            kind = rest[0]
+        kind = next((c for c in others if c.one_of(CLASS) and _has_words(c)), None)
+        if kind is None and len(others) == 1 and others[0].one_of(CLASS):
+            kind = others[0]
             _note_numbers(path, kind)
-        if kind is not None:
-            others = [column for column in rest if column is not kind]
-            return _long(files, splits, kind, others, between)
-        if between:
-            raise BadInput("no column class holds names that could be parted; leave between out")
-        return _wide(files, splits, rest)
+        if kind is None:
+            return _wide(files, splits, others)
+        if len(others) > 1:
+            odd = next(column.name for column in others if column is not kind)
+            raise BadInput(
+                f"column {odd[:60]!r} is not understood beside {kind.name!r}; keep file, class and "
+                "split only, or give every class a column with 0 and 1"
+            )
+        return _long(files, splits, kind, between)
+
+
+def _columns(path: Path) -> list[Column]:
+    """All columns with a name, as text whatever they hold, without blanks at the ends of cells."""
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    header, delimiter = _header(path)
+    keys = [str(place) for place in range(len(header))]
+    coded = pa.dictionary(pa.int32(), pa.string())
+    table = arrow_csv.read_csv(
+        path,
+        parse_options=arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(keys, coded), strings_can_be_null=False
+        ),
+        read_options=arrow_csv.ReadOptions(use_threads=False, column_names=keys, skip_rows=1),
+    )
+    if not len(table):
+        raise BadInput("it has no rows below the first; name pictures in it")
+    columns = [_column(name, table[key]) for name, key in zip(header, keys, strict=True)]
+    for place, column in enumerate(columns):
+        if not column.name and column.texts != [""]:
+            raise BadInput(
+                f"column {place + 1} has no name in the first row; give it one or take it out"
+            )
+    return [column for column in columns if column.name]
+
+
+def _column(name: str, values: Any) -> Column:
+    array: Any = values.unify_dictionaries().combine_chunks()
+    codes = array.indices.to_numpy().astype(np.int32)
+    return Column(name, array.dictionary.to_pylist(), codes).cleaned(str.strip)
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """The names in the first row, and what stands between them."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        lines = list(islice(stream, _ROWS))
+
+    def cells(mark: str) -> list[list[str]]:
+        try:
+            return [row for row in csv.reader(lines, delimiter=mark) if row]
+        except csv.Error:  # a cell with all of a long row
+            return []
+
+    def quality(mark: str) -> tuple[bool, bool, int]:
+        counts = [len(row) for row in cells(mark)] or [0]
+        return counts[0] > 1, len(set(counts)) == 1, counts[0]
+
+    delimiter = max(",;\t", key=quality)
+    header = [name.strip() for name in (cells(delimiter) or [[]])[0]]
+    names = [name for name in header if name]
+    if len(names) < 2 or len(set(names)) != len(names):
+        raise BadInput(
+            f"its first row is {''.join(lines[:1]).strip()[:60]!r}; the different names of at "
+            "least two columns, such as file,class, are expected there"
+        )
+    return header, delimiter
 
 
 def _the(columns: list[Column], names: tuple[str, ...], what: str) -> Column | None:
     """The column with one of these names, or None. Raises BadInput where there are several."""
-    found = [column for column in columns if column.one_of(names)]
-    exact = [column for column in found if column.name.lower() == names[0]]
-    if len(found) > 1 and len(exact) != 1:
+    named = [column for column in columns if column.one_of(names)]
+    exact = [column for column in named if column.name.lower() == names[0]]
+    if len(named) > 1 and len(exact) != 1:
         raise BadInput(
-            f"columns {found[0].name!r} and {found[1].name!r} could both name {what}; call the one "
+            f"columns {named[0].name!r} and {named[1].name!r} could both name {what}; call the one "
             f"that does {names[0]} and take the other out"
         )
-    return next(iter(exact or found), None)
-
-
-def _shown(columns: list[Column]) -> str:
-    return ", ".join(repr(column.name[:30]) for column in columns[:6])
+    return next(iter(exact or named), None)
 
 
 def _file_name(text: str, suffix: str) -> str:
@@ -109,10 +211,10 @@ def _file_name(text: str, suffix: str) -> str:
 
 def _note_numbers(path: Path, kind: Column) -> None:
     """The one column beside the files may be a class of its own name; say how it was taken."""
-    some = " and ".join(repr(text) for text in kind.texts if text)
-    if some:
+    names = " and ".join(repr(text) for text in kind.texts if text)
+    if names:
         warnings.warn(
-            f"{path}: the classes are called {some}, for so they stand in column {kind.name!r}; "
+            f"{path}: the classes are called {names}, for so they stand in column {kind.name!r}; "
             "call the column otherwise if it says where one class is present",
             stacklevel=1,
         )
@@ -132,26 +234,18 @@ def _splits(split: Column | None, files: Column) -> NDArray[np.str_]:
                 f"column {split.name!r} holds {text[:40]!r} in row {split.row(text)}; train, val "
                 "or test is expected"
             )
-    of_text = np.array([_SPLITS[text.lower()] for text in split.texts])
-    of_row = of_text[split.codes]
-    found = np.empty(len(files.texts), of_text.dtype)
-    found[files.codes] = of_row
-    torn = np.flatnonzero(found[files.codes] != of_row)
+    of_row = np.array([_SPLITS[text.lower()] for text in split.texts])[split.codes]
+    of_file = np.empty(len(files.texts), of_row.dtype)
+    of_file[files.codes] = of_row
+    torn = np.flatnonzero(of_file[files.codes] != of_row)
     if len(torn):
         name = files.texts[files.codes[torn[0]]]
         raise BadInput(f"{name[:100]!r} stands in two splits; keep it in one")
-    return found
+    return of_file
 
 
-def _long(
-    files: Column, splits: NDArray[np.str_], kind: Column, others: list[Column], between: str
-) -> Content:
+def _long(files: Column, splits: NDArray[np.str_], kind: Column, between: str) -> Content:
     """One row for each class in a picture; what no row names is absent."""
-    if others:
-        raise BadInput(
-            f"column {others[0].name[:60]!r} is not understood beside {kind.name!r}; keep file, "
-            "class and split only, or give every class a column with 0 and 1"
-        )
     index: dict[str, int] = {}
     pairs = [
         (place, index.setdefault(part, len(index)))
@@ -164,8 +258,8 @@ def _long(
     _note_doubtful_classes(kind.name, list(index))
     in_text, column = np.array(pairs, np.int64).reshape(-1, 2).T
     texts, N = len(kind.texts), len(files.texts)
-    one = np.ones(len(files.codes), np.int32)
-    rows = csr_array((one, (files.codes, kind.codes)), shape=(N, texts))
+    ones = np.ones(len(files.codes), np.int32)
+    rows = csr_array((ones, (files.codes, kind.codes)), shape=(N, texts))
     of_text = csr_array((np.ones(len(pairs), np.int32), (in_text, column)), (texts, len(index)))
     return Content(files.texts, splits, list(index), csr_array(rows @ of_text).astype(bool), None)
 
@@ -199,12 +293,6 @@ def _wide(files: Column, splits: NDArray[np.str_], classes: list[Column]) -> Con
     if len(files.codes) != len(files.texts):
         twice = files.texts[int(np.argmax(np.bincount(files.codes) > 1))]
         raise BadInput(f"file {twice[:100]!r} has two rows; keep one")
-    counter = next((column for column in classes if column.one_of(_COUNTERS)), None)
-    if counter is not None:
-        raise BadInput(
-            f"column {counter.name!r} numbers the rows, as pandas calls it; take it out, or give "
-            "it another name if it is a class"
-        )
     codes = np.empty((len(files.texts), len(classes)), np.int8)
     for c, column in enumerate(classes):
         for text in column.texts:

@@ -128,11 +128,11 @@ class FilePictures:
                 raise BadInput(
                     f"picture file name {name[:200]!r} does not lie inside {place}; correct it"
                 )
-        missing = [name for name in files if not is_file(place / name)]
+        missing = [name for name in files if not os.path.isfile(place / name)]
         if missing:
             first = Path(missing[0])
             other = first.with_suffix(first.suffix.swapcase())
-            if first.suffix and is_file(place / other):
+            if first.suffix and os.path.isfile(place / other):
                 raise BadInput(
                     f"{place / first} does not exist, but {other} does; write the names as the "
                     "files have them"
@@ -168,14 +168,6 @@ class FilePictures:
 def _shown(name: str) -> str:
     """A name as it stands in an error, which has one line."""
     return name[:200] if name.isprintable() else repr(name[:200])
-
-
-def is_file(path: Path) -> bool:
-    """Whether a file is there; none is where the name is too long to be one."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def _digest(path: Path) -> bytes:

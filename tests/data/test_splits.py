@@ -1,4 +1,4 @@
-"""From what files hold to a data set."""
+"""From files to splits: the published division and order, and what belongs to each split."""
 
 import re
 from dataclasses import dataclass
@@ -9,10 +9,66 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from simkit.data.assemble import Part, Unknown, assemble, settled, spell
 from simkit.data.dataset import Boxes
+from simkit.data.splits import (
+    Part,
+    Unknown,
+    assemble,
+    published_order,
+    published_split,
+    settled,
+    spell,
+)
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
+
+
+def test_both_parts_are_ascending_and_cover_everything() -> None:
+    train, val = published_split(101)
+    assert len(val) == 20 and len(train) == 81
+    assert (np.diff(train) > 0).all() and (np.diff(val) > 0).all()
+    assert sorted([*train, *val]) == list(range(101))
+    assert published_split(101)[1].tolist() == val.tolist()
+
+
+def test_global_random_numbers_are_left_alone() -> None:
+    before = np.random.get_state()[1].tolist()  # type: ignore[index, union-attr]
+    published_split(10)
+    assert np.random.get_state()[1].tolist() == before  # type: ignore[index, union-attr]
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "seed"), [(300, 0.2, 1200), (300, 0.2, 7), (103, 0.25, 1200)]
+)
+def test_it_is_that_of_the_published_code(n: int, share: float, seed: int, golden: Path) -> None:
+    vectors = np.load(golden / "schemes.npz")
+    train, val = published_split(n, share=share, seed=seed)
+    assert np.array_equal(train, vectors[f"split_n{n}_frac{share}_seed{seed}_train"])
+    assert np.array_equal(val, vectors[f"split_n{n}_frac{share}_seed{seed}_val"])
+
+
+@pytest.mark.parametrize("name", ["voc12", "coco14", "cub"])
+def test_it_has_the_published_sizes(name: str, golden: Path) -> None:
+    vectors = np.load(golden / "schemes.npz")
+    images, *sizes = vectors[f"split_{name}_sizes"].tolist()
+    train, val = published_split(images)
+    assert [len(train), len(val)] == sizes
+    assert np.array_equal(val[:20], vectors[f"split_{name}_val_first20"])
+    assert val.sum() == vectors[f"split_{name}_val_sum"]
+
+
+@pytest.mark.parametrize("images", [0, 1, 2])
+def test_too_few_images_are_not_split(images: int) -> None:
+    with pytest.raises(BadInput, match=f"^{images} images cannot be split"):
+        published_split(images)
+
+
+def test_the_published_order_is_that_of_ids_as_text() -> None:
+    ids = np.array([9, 25, 100, 1000, 30])
+    assert ids[published_order(ids)].tolist() == [100, 1000, 25, 30, 9]
+    names = np.array(["2008_000008.jpg", "2008_000002.jpg", "2007_000032.jpg"])
+    assert published_order(names).tolist() == [2, 1, 0]
+
 
 # Three images; boxes in the first and the last.
 PART = Part(
@@ -81,6 +137,6 @@ def test_a_source_is_spelled_without_empty_settings() -> None:
 )
 def test_a_closed_world_is_made_on_demand_only(unknown: Unknown, split: str, kept: bool) -> None:
     truth = Truth.of([[1, 0]], known=[[1, 0]])
-    told = settled(truth, unknown, split)
-    assert (told.known is not None) == kept
-    assert told.rows([0]).tolist() == [[True, False]]
+    closed = settled(truth, unknown, split)
+    assert (closed.known is not None) == kept
+    assert closed.rows([0]).tolist() == [[True, False]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from simkit.data.pictures import FilePictures, decode
+from simkit.data.images import FilePictures, decode
 from simkit.errors import BadInput
 from tests.mutations import COUNT, survives
 

@@ -1,4 +1,4 @@
-"""From what files hold to a data set: splits, hierarchy, and the same classes everywhere."""
+"""From files to splits: the published division, hierarchy, and the same classes everywhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures
-from simkit.data.split import published_split
 from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.hierarchy import Hierarchy, shipped
@@ -121,3 +120,34 @@ def _hierarchy(text: str) -> Hierarchy | None:
     path = expanded(text)
     there = os.path.exists(path)  # which is no error where the name is too long to be one
     return Hierarchy.load(path) if there or path.suffix == ".json" else shipped(text)
+
+
+def published_order(images: NDArray[Any]) -> NDArray[np.int64]:
+    """(N,) indices that put images in the order of the published label matrices: ids as text.
+
+    So image 100 comes before image 9. The published split and the published partial labels are
+    drawn by place, so they belong to the same images only in this order, and only after images
+    without annotation are left out. File names of VOC are in this order already; CUB keeps the
+    order of its own list.
+    Source: the code of Cole et al., CVPR 2021, preproc/format_coco.py.
+    """
+    return np.argsort(np.asarray(images).astype(str), kind="stable")
+
+
+def published_split(
+    images: int, *, share: float = 0.2, seed: int = 1200
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Indices of the training and of the validation images, both ascending.
+
+    round(share * images) images are for validation: the last of a permutation by RandomState(seed).
+    Source: the code of Cole et al., Multi-Label Learning from Single Positive Labels, CVPR 2021;
+    share and seed are theirs. Raises BadInput where one of the two parts would be empty.
+    """
+    held_out = round(share * images)
+    if not 0 < held_out < images:
+        raise BadInput(
+            f"{images} images cannot be split into training and validation ({share:.0%}); "
+            "name a file for validation"
+        )
+    order = np.random.RandomState(seed).permutation(images)
+    return np.sort(order[:-held_out]), np.sort(order[-held_out:])
