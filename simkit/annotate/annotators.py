@@ -17,8 +17,10 @@ from simkit.errors import BadInput
 from simkit.files import readable
 from simkit.registry import setting, settle
 
+Ints = NDArray[np.integer[Any]]
+Bools = NDArray[np.bool_]
 Share = float | tuple[float, ...]  # of all classes or of each
-Limits = tuple[NDArray[np.uint64], NDArray[np.bool_]]
+Limits = tuple[NDArray[np.uint64], Bools]
 
 BY_CLASS = ("miss", "false_alarm", "unsure_present", "unsure_absent")
 BY_PERSON = {"miss_by_person": 1.0, "false_alarm_by_person": 1.0, "work_by_person": 1}
@@ -175,14 +177,7 @@ class Habits:
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def answers(
-        self,
-        images: NDArray[np.integer],
-        classes: NDArray[np.integer],
-        present: NDArray[np.bool_],
-        *,
-        chance: Chance,
-    ) -> NDArray[np.bool_]:
+    def answers(self, images: Ints, classes: Ints, present: Bools, *, chance: Chance) -> Bools:
         """(n,) what the people say together about n places, given what is `present` there."""
         if self.perfect:
             return present
@@ -204,25 +199,13 @@ class Habits:
         return yes >= self.needed
 
     def votes(
-        self,
-        images: NDArray[np.integer],
-        classes: NDArray[np.integer],
-        present: NDArray[np.bool_],
-        *,
-        who: NDArray[np.integer],
-        chance: Chance,
-    ) -> NDArray[np.bool_]:
+        self, images: Ints, classes: Ints, present: Bools, *, who: Ints, chance: Chance
+    ) -> Bools:
         """(n,) what person `who[i]` alone says about place i."""
         unsure = self._unsure(images, classes, present, chance)
         return self._say(who, _Question(images, classes, present, unsure), chance)
 
-    def _unsure(
-        self,
-        images: NDArray[np.integer],
-        classes: NDArray[np.integer],
-        present: NDArray[np.bool_],
-        chance: Chance,
-    ) -> NDArray[np.bool_] | None:
+    def _unsure(self, images: Ints, classes: Ints, present: Bools, chance: Chance) -> Bools | None:
         """(n,) of which questions everybody is unsure; None: of none."""
         if not np.any(self.unsure_present) and not np.any(self.unsure_absent):
             return None
@@ -230,14 +213,14 @@ class Habits:
         there = under(numbers, limits(self.unsure_present), classes)
         return np.where(present, there, under(numbers, limits(self.unsure_absent), classes))
 
-    def _says(self, person: int, question: _Question, chance: Chance) -> NDArray[np.bool_]:
+    def _says(self, person: int, question: _Question, chance: Chance) -> Bools:
         """(n,) what one person says: one number by place for each answer, compared as integers."""
         miss, imagine = 1.0, 1.0
         if self.miss_by_person is not None and self.false_alarm_by_person is not None:
             miss, imagine = self.miss_by_person[person], self.false_alarm_by_person[person]
         numbers = chance.of("person", person)(question.images, question.classes)
 
-        def errs(share: Share, times: float) -> NDArray[np.bool_]:
+        def errs(share: Share, times: float) -> Bools:
             return under(numbers, limits(tilted(share, times)), question.classes)
 
         missed, imagined = errs(self.miss, miss), errs(self.false_alarm, imagine)
@@ -246,9 +229,7 @@ class Habits:
             imagined = np.where(question.unsure, errs(self.unsure_yes, imagine), imagined)
         return np.where(question.present, ~missed, imagined)
 
-    def _say(
-        self, who: NDArray[np.integer], question: _Question, chance: Chance
-    ) -> NDArray[np.bool_]:
+    def _say(self, who: Ints, question: _Question, chance: Chance) -> Bools:
         """(n,) what person `who[i]` says to question i, whoever else is asked."""
         # Few bits make the sort a radix sort.
         small = who.astype(np.min_scalar_type(int(who.max(initial=0))))
@@ -261,7 +242,7 @@ class Habits:
 
     # -- the pool ---------------------------------------------------------------------------------
 
-    def _rosters(self, seats: int, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def _rosters(self, seats: int, keys: NDArray[np.uint64]) -> Ints:
         """(n, seats) different people for each of n questions, one number for each question.
 
         Systematic sampling (Madow, Annals of Mathematical Statistics 1949): the people stand in a
@@ -283,7 +264,7 @@ class Habits:
         return out
 
     @cached_property
-    def _lines(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _lines(self) -> tuple[Ints, Ints]:
         """(64, P) the people in each order, and where each of them ends."""
         work = np.array(self.work_by_person, np.int64)
         keyed = Chance.seeded(0).of("pool").permutation(len(work))
@@ -325,12 +306,12 @@ class _Question:
     """(n,) images, classes and whether they are present; of which everybody is unsure (None: of
     none)."""
 
-    images: NDArray[np.integer]
-    classes: NDArray[np.integer]
-    present: NDArray[np.bool_]
-    unsure: NDArray[np.bool_] | None
+    images: Ints
+    classes: Ints
+    present: Bools
+    unsure: Bools | None
 
-    def at(self, places: NDArray[np.int64]) -> _Question:
+    def at(self, places: Ints) -> _Question:
         unsure = None if self.unsure is None else self.unsure[places]
         return _Question(self.images[places], self.classes[places], self.present[places], unsure)
 
@@ -360,9 +341,7 @@ def limits(share: Share | NDArray[np.float64]) -> Limits:
     return last, some
 
 
-def under(
-    numbers: NDArray[np.uint64], limits: Limits, classes: NDArray[np.integer]
-) -> NDArray[np.bool_]:
+def under(numbers: NDArray[np.uint64], limits: Limits, classes: Ints) -> Bools:
     """Which numbers fall under the limit of all classes or of their own; integers alone are
     compared."""
     last, some = limits

@@ -79,11 +79,12 @@ def amount_for(
         When not even the smallest amount fits, and when `unit` is seconds and the price list does
         not know the time.
     """
-    if unit not in ("dollars", "seconds"):
-        raise BadInput(f"the unit of the budget is {unit!r}; it must be one of dollars, seconds")
     number = isinstance(budget, int | float) and not isinstance(budget, bool)
-    if not number or not 0 <= budget < math.inf:
-        raise BadInput(f"the budget is {budget!r}; a number of {unit} from 0 on is expected")
+    if unit not in ("dollars", "seconds") or not number or not 0 <= budget < math.inf:
+        raise BadInput(
+            f"the budget is {budget!r} {unit}; a number from 0 on is expected, and one of dollars, "
+            "seconds as unit"
+        )
     ladder = _Ladder.of(truth, scheme, prices, unit, options)
     best, above = _largest(ladder, budget)
     name, listed = ladder.scheme.name, ladder.prices

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.annotators import Habits
+from simkit.annotate.annotators import Bools, Habits, Ints
 from simkit.annotate.ledger import Ledger
 from simkit.annotate.proposer import Proposer
 from simkit.annotate.sampling import (
@@ -83,7 +82,7 @@ class Crowd:
         self.images = self._seen.images
         self._ledger = Ledger(*self.shape)
 
-    def among(self, images: NDArray[np.int64]) -> Crowd:
+    def among(self, images: Ints) -> Crowd:
         """The same people, asked about these of the images only; one bill and one set of labels."""
         part = copy(self)
         part._seen = self._seen.among(images)
@@ -92,7 +91,7 @@ class Crowd:
 
     # -- questions --------------------------------------------------------------------------------
 
-    def verify(self, images: Any, classes: Any, kind: str = "verify") -> NDArray[np.bool_]:
+    def verify(self, images: Any, classes: Any, kind: str = "verify") -> Bools:
         """Is this class in this image? (n,) answers for n pairs; each pair is one question."""
         images, classes = np.asarray(images, np.int64), np.asarray(classes, np.int64)
         self._seen.check(images)
@@ -101,9 +100,7 @@ class Crowd:
         self._ledger.record(images, classes, yes)
         return yes
 
-    def name(
-        self, images: Any, *, chance: Chance, most: int = 1, bias: str = "none"
-    ) -> NDArray[np.int64]:
+    def name(self, images: Any, *, chance: Chance, most: int = 1, bias: str = "none") -> Ints:
         """Name up to `most` classes in each of n images, out of those present.
 
         bias: "none" (uniformly), "size" or "centre" (see `sampling.boxes_by_class`; needs boxes).
@@ -130,12 +127,7 @@ class Crowd:
         return count
 
     def rule_out(
-        self,
-        absent: int,
-        *,
-        chance: Chance,
-        named: NDArray[np.int64] | None = None,
-        keep_looks: bool = False,
+        self, absent: int, *, chance: Chance, named: Ints | None = None, keep_looks: bool = False
     ) -> None:
         """Verify classes in each image's own random order until `absent` of them are denied.
 
@@ -157,7 +149,7 @@ class Crowd:
         for answered in ask_pairs(self._seen.answers, self.images, L, absent, chance):
             self._ledger.verified(*answered, keep_yes=False)
 
-    def propose(self, proposer: Proposer) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
         """Pairs of images and classes that a machine takes for present; nobody is asked."""
         return proposer.propose(self._seen.present, self.images, self.hierarchy)
 
@@ -166,11 +158,11 @@ class Crowd:
         classes: Any,
         *,
         chance: Chance,
-        present: int | NDArray[np.int64],
-        absent: int | NDArray[np.int64],
+        present: int | Ints,
+        absent: int | Ints,
         precision: float | None = None,
         keep_looks: bool = False,
-    ) -> NDArray[np.int64]:
+    ) -> Ints:
         """Look for `present` images that show each class and `absent` ones that do not.
 
         The settings are those of `search.Goal`. Returns (g,) how many present images were found.
@@ -240,7 +232,7 @@ class Crowd:
         imagined = float(np.mean(self.habits.false_alarm)) + unsure
         self._ledger.expect(len(self.images) * self.shape[1] * min(imagined, 1.0))
 
-    def _whole_rows(self, images: NDArray[np.int64]) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
+    def _whole_rows(self, images: Ints) -> Iterator[tuple[slice, Bools]]:
         """What people say about all classes (b, L), some images at a time."""
         rows = self._seen.rows(images)
         step = max(1, DENSE // self.shape[1])
@@ -248,9 +240,7 @@ class Crowd:
             part = slice(start, start + step)
             yield part, self._yes[rows[part]].toarray()
 
-    def _named(
-        self, images: NDArray[np.int64], chance: Chance, most: int, bias: str = "none"
-    ) -> NDArray[np.int64]:
+    def _named(self, images: Ints, chance: Chance, most: int, bias: str = "none") -> Ints:
         rows = self._seen.rows(images)
         yes = self._yes if images is self.images else csr_array(self._yes[rows])
         if bias == "none":
@@ -315,7 +305,7 @@ class Observations:
         return csr_array((np.ones(len(indices), bool), indices, indptr), shape=matrix.shape)
 
     @cached_property
-    def by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def by_class(self) -> tuple[Ints, NDArray[np.int32]]:
         """`yes` by class: (L + 1,) pointers and rows, ascending in a class."""
         if self.all and self.habits.perfect:
             return self.truth.by_class
@@ -329,17 +319,17 @@ class Observations:
         keys &= (np.uint64(1) << bits) - np.uint64(1)
         return pointers, keys.astype(np.int32)
 
-    def answers(self, images: NDArray[np.int64], classes: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def answers(self, images: Ints, classes: Ints) -> Bools:
         """(n,) what people say about n pairs."""
         present = lookup(self.truth.present, images, classes)
         return self.habits.answers(images, classes, present, chance=self._chance)
 
-    def rows(self, images: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rows(self, images: Ints) -> Ints:
         """Where these images stand in `yes`. Raises BadInput for others than `self.images`."""
         self.check(images)
         return images if self.all else np.searchsorted(self.images, images)
 
-    def check(self, images: NDArray[np.int64]) -> None:
+    def check(self, images: Ints) -> None:
         """Raise BadInput for an image that may not be asked about."""
         if self.all or images is self.images:
             return
@@ -348,13 +338,13 @@ class Observations:
             stranger = int(images[strange][0])
             raise BadInput(f"image {stranger} is not among those this crowd is asked about")
 
-    def among(self, images: NDArray[np.int64]) -> Observations:
+    def among(self, images: Ints) -> Observations:
         """The same people before these images only. Raises BadInput for others."""
         self.check(images)
         return Observations(self.truth, images, self.habits, self._chance)
 
     @cached_property
-    def _allowed(self) -> NDArray[np.bool_]:
+    def _allowed(self) -> Bools:
         allowed = np.zeros(self.truth.shape[0], bool)
         allowed[self.images] = True
         return allowed
@@ -387,7 +377,7 @@ class Descent:
     hierarchy: Hierarchy
 
     @cached_property
-    def frontier(self) -> NDArray[np.bool_]:
+    def frontier(self) -> Bools:
         """(L + 1, L) classes asked about once v was named; the last row: when nothing was."""
         above, children = self.hierarchy.above, self.hierarchy.children
         L = len(children)
@@ -403,11 +393,13 @@ class Descent:
     @cached_property
     def order(self) -> list[int]:
         """Classes, parents before children."""
+        import networkx as nx
+
         return list(nx.topological_sort(self.hierarchy.graph))
 
     def reveal(
-        self, named: NDArray[np.int64], says_yes: NDArray[np.bool_], mode: str = "verify"
-    ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+        self, named: Ints, says_yes: Bools, mode: str = "verify"
+    ) -> tuple[NDArray[np.int8], Bools]:
         """Labels (b, L) int8 and the classes asked about (b, L) for b images.
 
         named (b,) class named in each image, -1 for none; says_yes (b, L) what people would say.
@@ -433,7 +425,7 @@ class Descent:
         codes[no | settled] = ABSENT
         return codes, asked
 
-    def _next_to(self, marked: NDArray[np.bool_], *, above: bool) -> NDArray[np.bool_]:
+    def _next_to(self, marked: Bools, *, above: bool) -> Bools:
         """(b, L) classes strictly above a marked class, or strictly below one."""
         columns = np.ascontiguousarray(marked.T)  # a class's images lie together
         out = np.zeros_like(columns)

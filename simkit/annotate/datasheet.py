@@ -415,16 +415,17 @@ def line(text: str) -> str:
 
 def prose(text: str) -> str:
     """Markdown inside a line: of a sentence, a heading behind its #, a list item, a cell."""
-    return _MARKS.sub(lambda mark: "\\" + mark.group(), line(text))
+    return _escaped(line(text))
 
 
 def spans(text: str) -> str:
     """Markdown of a sentence of our own: what stands between two ` is a code span."""
     pieces = re.split("(`[^`]+`)", line(text))
-    return "".join(
-        piece if n % 2 else _MARKS.sub(lambda mark: "\\" + mark.group(), piece)
-        for n, piece in enumerate(pieces)
-    )
+    return "".join(piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces))
+
+
+def _escaped(line: str) -> str:
+    return _MARKS.sub(lambda mark: "\\" + mark.group(), line)
 
 
 def read(prose: str) -> str:
@@ -529,25 +530,11 @@ def _records(labels: PartialLabels) -> list[dict[str, Any]]:
         "class": ("sc:Text", "Name of the class."),
         "state": ("sc:Integer", "1: the class is present in the image; -1: it is absent."),
     }
-    fields = [
-        {
-            "@type": "cr:Field",
-            "@id": f"labels/{name}",
-            "name": name,
-            "description": meaning,
-            "dataType": kind,
-            "source": {"fileObject": {"@id": _FILE}, "extract": {"column": name}},
-        }
-        for name, (kind, meaning) in columns.items()
-    ]
+    fields = []
+    for name, (kind, meaning) in columns.items():
+        source = {"source": {"fileObject": {"@id": _FILE}, "extract": {"column": name}}}
+        fields.append(_field("labels", name, meaning, kind) | source)
     fields[1]["references"] = {"field": {"@id": "classes/name"}}
-    named = {
-        "@type": "cr:Field",
-        "@id": "classes/name",
-        "name": "name",
-        "description": "Name of the class.",
-        "dataType": "sc:Text",
-    }
     table = {
         "@type": "cr:RecordSet",
         "@id": "labels",
@@ -563,10 +550,15 @@ def _records(labels: PartialLabels) -> list[dict[str, Any]]:
         "description": "All classes in their order, those without a label included.",
         "dataType": "sc:Enumeration",
         "key": {"@id": "classes/name"},
-        "field": [named],
+        "field": [_field("classes", "name", "Name of the class.", "sc:Text")],
         "data": [{"classes/name": name} for name in labels.classes],
     }
     return [table, classes]
+
+
+def _field(table: str, name: str, meaning: str, kind: str) -> dict[str, Any]:
+    where = {"@type": "cr:Field", "@id": f"{table}/{name}", "name": name}
+    return where | {"description": meaning, "dataType": kind}
 
 
 def _responsible(sheet: DataSheet) -> dict[str, Any]:

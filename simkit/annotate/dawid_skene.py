@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.annotators import Habits, tilted
+from simkit.annotate.annotators import Bools, Habits, Ints, tilted
 from simkit.annotate.votes import YES, Maybe, Votes, confusion, error_rates, ratio
 from simkit.errors import BadInput
 
@@ -54,7 +54,7 @@ class Fitted:
     present: Floats
     unsure: Floats
     confusion: Floats
-    votes: NDArray[np.int64]
+    votes: Ints
     miss: Floats
     false_alarm: Floats
     maybe: Maybe
@@ -202,7 +202,7 @@ def _by_class(habits: Habits, votes: Votes, estimated: ClassEstimate, shrink: fl
     )
 
 
-def _capped(work: NDArray[np.int64], seats: int) -> tuple[int, ...]:
+def _capped(work: Ints, seats: int) -> tuple[int, ...]:
     """The work, what is above 1 / seats of all cut down: nobody sits on two seats."""
     low, high = 1, int(work.max())
     while low < high:
@@ -239,7 +239,7 @@ class Chosen:
 
 def choose(
     ballots: Ballots,
-    of_class: NDArray[np.int64],
+    of_class: Ints,
     classes: int,
     *,
     unsure: bool | None,
@@ -362,9 +362,9 @@ class Estimate:
 class Ballots:
     """V votes as numbers: question and worker of each, and whether it is a yes."""
 
-    question: NDArray[np.int64]
-    worker: NDArray[np.int64]
-    yes: NDArray[np.bool_]
+    question: Ints
+    worker: Ints
+    yes: Bools
     questions: int
     workers: int
 
@@ -507,11 +507,7 @@ def _rate(rate: float, parts: _Parts) -> float:
     return rate
 
 
-def _times(
-    times: Floats,
-    parts: list[tuple[float, Floats, Floats]],
-    shrink: float,
-) -> Floats:
+def _times(times: Floats, parts: list[tuple[float, Floats, Floats]], shrink: float) -> Floats:
     """(R,) multiples of odds under which each worker has the events he had.
 
     parts: ordinary rate, occasions and events. `shrink` further occasions come at the mix of rates
@@ -553,7 +549,7 @@ class ClassEstimate:
 
 def estimate_by_class(
     ballots: Ballots,
-    of_class: NDArray[np.int64],
+    of_class: Ints,
     classes: int,
     estimated: Estimate,
     *,
@@ -591,9 +587,7 @@ def estimate_by_class(
 class _Asked:
     """The votes by class, with what does not change from round to round."""
 
-    def __init__(
-        self, ballots: Ballots, of_class: NDArray[np.int64], classes: int, model: Model
-    ) -> None:
+    def __init__(self, ballots: Ballots, of_class: Ints, classes: int, model: Model) -> None:
         self.ballots, self.of_class, self.classes, self.model = ballots, of_class, classes, model
         self.asked = of_class[ballots.question]
         self.times = (
@@ -604,12 +598,7 @@ class _Asked:
         yes = model.yes()[2:]
         self.open = ballots.by_question(np.stack([np.log1p(-yes), np.log(yes)], axis=1))
 
-    def states(
-        self,
-        miss: Floats,
-        false_alarm: Floats,
-        shares: Floats,
-    ) -> tuple[Floats, float]:
+    def states(self, miss: Floats, false_alarm: Floats, shares: Floats) -> tuple[Floats, float]:
         """(4, Q) probabilities of the states, and the log-likelihood."""
         said = []
         for rate, times, wrong in zip((false_alarm, miss), self.times, self.wrong, strict=True):

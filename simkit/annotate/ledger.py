@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from simkit.annotate.annotators import Bools, Ints
 from simkit.annotate.sampling import lookup
 from simkit.errors import BadInput
 from simkit.labels.effort import Effort, histogram
@@ -51,15 +52,13 @@ class Ledger:
         self._looks = np.zeros(classes, np.int64)
         self._looked_at = np.zeros(images, bool)
         self.dropped: dict[str, int] = {}
-        self._affirmed: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._affirmed: list[tuple[Ints, Ints]] = []
 
     def expect(self, answers: float) -> None:
         """Raise TooManyAnswers when this many answers more would not fit."""
         check_room(self._written + answers)
 
-    def record(
-        self, images: NDArray[np.int64], classes: NDArray[np.integer], yes: NDArray[np.bool_] | bool
-    ) -> None:
+    def record(self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool) -> None:
         """Write down n answers: (n,) images, (n,) classes, (n,) or one yes or no."""
         self.expect(len(images))
         keys = images.astype(np.uint64)
@@ -75,9 +74,7 @@ class Ledger:
             self._loose.clear()
             self._joined = self._written
 
-    def bill(
-        self, kind: str, images: NDArray[np.int64], questions: NDArray[np.int64] | None = None
-    ) -> None:
+    def bill(self, kind: str, images: Ints, questions: Ints | None = None) -> None:
         """One question of this `kind` about each of `images`, or (n,) `questions`."""
         if not len(images):
             return
@@ -87,14 +84,7 @@ class Ledger:
         counter = self._questions.setdefault(kind, np.zeros(self.shape[0], np.int32))
         counter[first : first + len(counted)] += counted.astype(np.int32)
 
-    def verified(
-        self,
-        images: NDArray[np.int64],
-        classes: NDArray[np.int64],
-        yes: NDArray[np.bool_],
-        *,
-        keep_yes: bool,
-    ) -> None:
+    def verified(self, images: Ints, classes: Ints, yes: Bools, *, keep_yes: bool) -> None:
         """Bill and write down n verified pairs; the affirmed ones are dropped unless `keep_yes`,
         and counted as such where they are not known otherwise."""
         self.bill("verify", images)
@@ -103,11 +93,11 @@ class Ledger:
             images, classes, yes = images[~yes], classes[~yes], yes[~yes]
         self.record(images, classes, yes)
 
-    def look(self, classes: NDArray[np.int64], looks: NDArray[np.int64]) -> None:
+    def look(self, classes: Ints, looks: Ints) -> None:
         """So many `looks` at images in search of each of `classes`."""
         np.add.at(self._looks, classes, looks)
 
-    def look_at(self, images: NDArray[np.int64] | slice) -> None:
+    def look_at(self, images: Ints | slice) -> None:
         """These images were among those looked at."""
         self._looked_at[images] = True
 
@@ -116,7 +106,7 @@ class Ledger:
         """How many images were looked at in a search."""
         return int(np.count_nonzero(self._looked_at))
 
-    def asked(self) -> NDArray[np.bool_]:
+    def asked(self) -> Bools:
         """(N,) images about which at least one question was asked."""
         asked = self._looked_at.copy()
         for counter in self._questions.values():

@@ -95,12 +95,12 @@ class Prices:
                     f"{kind}: per is {rate.per!r}; looks and loaded images are counted one by "
                     f'one, so write per = "{only}"'
                 )
-            if rate.per == "page" and not rate.page:
-                raise BadInput(f"{kind}: page is 0; the number of questions on a page is expected")
-            if rate.dollars is None and (rate.seconds is None or self.wage is None):
+            free = rate.dollars is None and (rate.seconds is None or self.wage is None)
+            if free or (rate.per == "page" and not rate.page):
                 raise BadInput(
-                    f"{kind}: neither dollars nor seconds with a wage are given; add dollars here, "
-                    "or seconds and a wage for the list"
+                    f"{kind}: the price is {rate.dollars} dollars, {rate.seconds} seconds at a "
+                    f"wage of {self.wage} for a {rate.per} of {rate.page}; give dollars, or "
+                    "seconds and a wage for the list, and the questions on a page"
                 )
 
     def _rates(self) -> dict[str, Rate]:

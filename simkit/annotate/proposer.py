@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate.annotators import Limits, under
+from simkit.annotate.annotators import Bools, Ints, Limits, under
 from simkit.annotate.sampling import among, ask_images, entries_of, row_blocks, spread
 from simkit.chance import Chance, below, threshold
 from simkit.labels.hierarchy import Hierarchy
@@ -27,7 +27,7 @@ CHUNK = 1 << 20  # candidates or present labels worked on at a time; changes no 
 _ROWS = 20  # bits: images worked on at a time are fewer than 2**20
 _ALL = 1 << 64
 
-Entries = tuple[NDArray[np.int64], NDArray[np.integer]]
+Entries = tuple[Ints, NDArray[np.integer]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +50,8 @@ class Proposer:
     chance: Chance
 
     def propose(
-        self, present: csr_array, images: NDArray[np.int64], hierarchy: Hierarchy | None
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        self, present: csr_array, images: Ints, hierarchy: Hierarchy | None
+    ) -> Iterator[tuple[Ints, Ints]]:
         """Pairs of images and classes, sorted, some images at a time.
 
         present (n, L) what is there; row i is about `images[i]`.
@@ -73,19 +73,13 @@ class Proposer:
             keys = np.sort(rows * L + classes)
             yield block[keys // L], keys % L
 
-    def _meant(self, images: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _meant(self, images: Ints, count: Ints) -> Ints:
         """(b,) how many candidates are meant to be right, candidate by candidate."""
         owner, nth = spread(count)
         hit = below(self.chance.of("right")(images[owner], nth), self.precision)
         return np.bincount(owner[hit], minlength=len(images))
 
-    def _right(
-        self,
-        images: NDArray[np.int64],
-        entries: Entries,
-        wanted: NDArray[np.int64],
-        limits: Limits,
-    ) -> Entries:
+    def _right(self, images: Ints, entries: Entries, wanted: Ints, limits: Limits) -> Entries:
         """The first `wanted` of the present classes that the machine notices, in a keyed order."""
         rows, classes = entries
         seen = self._noticed(images[rows], classes, limits)
@@ -93,12 +87,7 @@ class Proposer:
         return self._first(images, rows, classes, wanted)
 
     def _wrong(
-        self,
-        images: NDArray[np.int64],
-        entries: Entries,
-        wanted: NDArray[np.int64],
-        limits: Limits,
-        alike: NDArray[np.int64],
+        self, images: Ints, entries: Entries, wanted: Ints, limits: Limits, alike: Ints
     ) -> Iterator[Entries]:
         """Absent classes: those that present ones may be taken for, then any."""
         L = len(alike)
@@ -116,7 +105,7 @@ class Proposer:
         lacking = wanted - np.bincount(taken[0], minlength=len(images))
         row_of = np.flatnonzero(lacking)
 
-        def unfit(which: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+        def unfit(which: Ints, others: Ints) -> Bools:
             places = np.searchsorted(images, which) * L + others
             fit = ~among(places, present) & ~among(places, closed)
             return ~(fit & self._noticed(which, others, limits))
@@ -125,17 +114,11 @@ class Proposer:
         for which, others, no in ask_images(unfit, order, images[row_of], lacking[row_of]):
             yield np.searchsorted(images, which[~no]), others[~no]
 
-    def _noticed(
-        self, images: NDArray[np.int64], classes: NDArray[np.integer], limits: Limits
-    ) -> NDArray[np.bool_]:
+    def _noticed(self, images: Ints, classes: NDArray[np.integer], limits: Limits) -> Bools:
         return under(self.chance.of("noticed")(images, classes), limits, classes)
 
     def _first(
-        self,
-        images: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        classes: NDArray[np.integer],
-        wanted: NDArray[np.int64],
+        self, images: Ints, rows: Ints, classes: NDArray[np.integer], wanted: Ints
     ) -> Entries:
         """Of each row's classes the first `wanted` (b,) in a keyed order."""
         numbers = self.chance.of("order")(images[rows], classes)
@@ -189,7 +172,7 @@ def poisson_table(mean: float, most: int) -> NDArray[np.uint64]:
 
 
 @lru_cache(maxsize=4)
-def confusable(hierarchy: Hierarchy | None, L: int, chance: Chance) -> NDArray[np.int64]:
+def confusable(hierarchy: Hierarchy | None, L: int, chance: Chance) -> Ints:
     """(L, CONFUSABLE) classes that each class may be taken for: siblings first, then any others
     that are neither above nor below it, both in a keyed order; where they do not suffice the class
     itself fills the row."""

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.annotate import ledger
+from simkit.annotate import ledger, schemes
+from simkit.annotate.annotators import Bools
 from simkit.annotate.crowd import Crowd, check_complete
 from simkit.annotate.sampling import entries_of
 from simkit.annotate.schemes import Scheme
@@ -28,9 +29,7 @@ SEED = 1200  # the default of the code of Cole et al.; the code of the others se
 PLACES = 1 << 21  # random numbers drawn at a time; changes no result
 
 
-def labelled(
-    truth: Truth, scheme: Scheme, seed: int
-) -> tuple[csr_array, Effort, NDArray[np.bool_]]:
+def labelled(truth: Truth, scheme: Scheme, seed: int) -> tuple[csr_array, Effort, Bools]:
     """The labels that the published code of a scheme makes, billed as the scheme would be.
 
     single-positive  Cole et al., CVPR 2021: `observe_uniform` with RandomState(seed).
@@ -54,14 +53,14 @@ def labelled(
         Where nothing was published: for other schemes and settings.
     """
     check_complete(truth)
-    biased = isinstance(scheme, SinglePositive) and scheme.bias != "none"
-    if getattr(scheme, "keep_looks", False) or biased:
+    known = isinstance(scheme, SinglePositive | RandomPerAnnotation | FixedPerClass)
+    changed = getattr(scheme, "keep_looks", False) or getattr(scheme, "bias", "none") != "none"
+    if not known or changed or not 0 <= seed < 2**32:
         raise BadInput(
-            f"{scheme.name}: the published code knows neither keep_looks nor bias; leave them or "
-            "legacy_rng out"
+            f"no published simulator of {schemes.spell(scheme)} with seed {seed} is known: there "
+            "are those of single-positive without bias, rpa and fpc, without keep_looks and with "
+            "seeds from 0 to 2**32 - 1; leave legacy_rng out"
         )
-    if not 0 <= seed < 2**32:
-        raise BadInput(f"seed is {seed}; numpy's old random numbers take one from 0 to 2**32 - 1")
     random = np.random.RandomState(seed)
     if isinstance(scheme, RandomPerAnnotation):
         # 1 - keep as it is written: in binary fractions 1 - 0.7 is not 0.3.
@@ -72,10 +71,9 @@ def labelled(
         return codes, effort, locked(kept > 0)
     if isinstance(scheme, FixedPerClass):
         codes = fixed_per_class(truth, random, per_class=scheme.per_class)
-    elif isinstance(scheme, SinglePositive):
-        codes = observed(truth, random, positives=scheme.positives, negatives=scheme.negatives)
     else:
-        raise BadInput(f"no published simulator of {scheme.name} is known; leave legacy_rng out")
+        assert isinstance(scheme, SinglePositive)
+        codes = observed(truth, random, positives=scheme.positives, negatives=scheme.negatives)
     # What fpc looks at beyond its labels is chosen by the scheme's own numbers, so that only the
     # images that carry a label are known to be asked.
     asked = np.diff(codes.indptr) > 0

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from simkit.annotate.annotators import Bools, Ints
 from simkit.chance import Chance, Permutation
 from simkit.data.dataset import Boxes
 from simkit.errors import BadInput
@@ -26,9 +27,8 @@ PERMUTED = (1 << 32) - 1
 _PARTS = 16  # of a square pixel
 _NEAR = 1 << 32  # weight of an object in the centre
 
-Ints = NDArray[np.int64]
-Answered = tuple[Ints, Ints, NDArray[np.bool_]]  # images, classes and yes or no, (n,) each
-Answers = Callable[[Ints, Ints], NDArray[np.bool_]]
+Answered = tuple[Ints, Ints, Bools]  # images, classes and yes or no, (n,) each
+Answers = Callable[[Ints, Ints], Bools]
 
 
 # -- entries ------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def row_blocks(matrix: csr_array, limit: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> NDArray[np.bool_]:
+def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
     """(n,) whether `matrix` (N, L) has an entry at each of n places.
 
     A block of rows is spread out at a time, and only what was set is cleared again: the work grows
@@ -88,7 +88,7 @@ def spread(counts: Ints) -> tuple[Ints, Ints]:
     return owner, nth
 
 
-def among(keys: Ints, others: Ints) -> NDArray[np.bool_]:
+def among(keys: Ints, others: Ints) -> Bools:
     """Which keys are among `others`, sorted but for a last -1."""
     return others[np.searchsorted(others[:-1], keys)] == keys
 
@@ -133,15 +133,15 @@ def boxes_by_class(
     """
     N, L = shape
     corners, sizes = boxes.corners.astype(np.float64), boxes.sizes
-    for what, places, most in (("image", boxes.images, N), ("class", boxes.classes, L)):
-        strange = places[(places < 0) | (places >= most)]
-        if len(strange):
-            raise BadInput(
-                f"a box is about {what} {strange[0]}, and the labels have {N} images and {L} "
-                "classes; give the boxes of the same split"
-            )
-    if not np.isfinite(corners).all():
-        raise BadInput("a box has a corner that is no number; leave this box out")
+    fits = (boxes.images >= 0) & (boxes.images < N) & (boxes.classes >= 0) & (boxes.classes < L)
+    fits &= np.isfinite(corners).all(1)
+    if not fits.all():
+        strange = int(np.argmin(fits))
+        raise BadInput(
+            f"box {strange} has corners {corners[strange].tolist()} and is about image "
+            f"{boxes.images[strange]} and class {boxes.classes[strange]}, and the labels have {N} "
+            f"images and {L} classes; give the boxes of the same split, with finite corners"
+        )
     if by == "size":
         sides = np.clip(corners[:, 2:] - corners[:, :2], 0, 1 << 20)
         values = np.rint(sides[:, 0] * sides[:, 1] * _PARTS)
@@ -255,11 +255,7 @@ def draw_pairs(
 
 
 def ask_images(
-    answers: Answers,
-    order: Permutation,
-    images: Ints,
-    wanted: Ints,
-    named: Ints | None = None,
+    answers: Answers, order: Permutation, images: Ints, wanted: Ints, named: Ints | None = None
 ) -> Iterator[Answered]:
     """Piece by piece: every image's classes in its own order until `wanted` (n,) of them were
     denied, or none is left.

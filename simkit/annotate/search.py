@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.annotate.annotators import Ints
 from simkit.annotate.ledger import Ledger
 from simkit.annotate.sampling import spread
 from simkit.chance import Chance, Permutation
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 PRECISION = (1e-6, 1)  # of a machine's candidates: fractions with denominators up to a million
 GROUP = 1 << 20  # present images and wanted answers worked on at a time; changes no result
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

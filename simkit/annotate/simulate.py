@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.annotate import published, schemes
-from simkit.annotate.annotators import Habits
+from simkit.annotate.annotators import Habits, Ints
 from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
@@ -184,7 +183,7 @@ _MENDS = {
 }
 
 
-def chosen_images(truth: Truth, images: float | int, chance: Chance) -> NDArray[np.int64] | None:
+def chosen_images(truth: Truth, images: float | int, chance: Chance) -> Ints | None:
     """The images asked about, ascending, or None for all: the first ones of a keyed order."""
     N = truth.shape[0]
     wanted = how_many(images, N)
@@ -229,7 +228,7 @@ def check_closed(truth: Truth, hierarchy: Hierarchy) -> None:
         )
 
 
-def _warn_of_empty(truth: Truth, images: NDArray[np.int64] | None) -> None:
+def _warn_of_empty(truth: Truth, images: Ints | None) -> None:
     counts = np.diff(truth.present.indptr)
     counts = counts if images is None else counts[images]
     empty = int(np.count_nonzero(counts == 0))

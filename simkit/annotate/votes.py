@@ -11,7 +11,7 @@ from zipfile import ZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.annotators import limits, under
+from simkit.annotate.annotators import Bools, Ints, limits, under
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading
@@ -43,10 +43,10 @@ class Votes:
     images: NDArray[Any]
     classes: tuple[str, ...]
     workers: tuple[str, ...]
-    question_image: NDArray[np.int64]
-    question_class: NDArray[np.int64]
-    vote_question: NDArray[np.int64]
-    vote_worker: NDArray[np.int64]
+    question_image: Ints
+    question_class: Ints
+    vote_question: Ints
+    vote_worker: Ints
     vote_answer: NDArray[np.int8]
     gold: NDArray[np.int8]
 
@@ -90,7 +90,7 @@ class Votes:
         return replace(self, vote_answer=answer.astype(np.int8))
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """(Q, 3) how many said no, maybe and yes to each question."""
         places = self.vote_question * 3 + self.vote_answer
         return np.bincount(places, minlength=3 * len(self.question_image)).reshape(-1, 3)
@@ -135,7 +135,7 @@ class Agreement:
     pairwise: float
     kappa: float
     with_majority: NDArray[np.float64]
-    votes: NDArray[np.int64]
+    votes: Ints
 
     def rows(self) -> list[tuple[str, float]]:
         """The numbers with their names, as a small table."""
@@ -182,7 +182,7 @@ def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
     )
 
 
-def repeated(keys: NDArray[np.int64]) -> int | None:
+def repeated(keys: Ints) -> int | None:
     """The place of a key that has stood before; None: all differ."""
     order = np.argsort(keys, kind="stable")
     again = order[1:][np.diff(keys[order]) == 0]
@@ -226,7 +226,7 @@ def measured(votes: Votes) -> NDArray[np.float64]:
 
 
 def simulate_votes(
-    fitted: Fitted, votes: Votes, *, truth: NDArray[np.bool_] | None = None, seed: int = 0
+    fitted: Fitted, votes: Votes, *, truth: Bools | None = None, seed: int = 0
 ) -> Votes:
     """Votes of the same workers on the same questions, by their fitted habits; maybe is decided.
 
@@ -278,10 +278,7 @@ def _from_arrays(arrays: Arrays) -> Votes:
     images, image = np.unique(arrays.whole("question_image"), return_inverse=True)
     codes, of_class = np.unique(arrays.whole("question_class"), return_inverse=True)
     raters, worker = np.unique(arrays.whole("vote_rater"), return_inverse=True)
-    answer = arrays.whole("vote_answer")
-    strange = ~np.isin(answer, (0, 1, 2))
-    if strange.any():
-        raise BadInput(f"vote_answer is {answer[strange][0]}; 0 (no), 1 (maybe) or 2 is expected")
+    answer = np.clip(arrays.whole("vote_answer"), -1, 3)  # others are refused by Votes
     if len(codes) and "class_names" in arrays:
         names = arrays.names()
         if not 0 <= codes[0] <= codes[-1] < len(names):
@@ -334,7 +331,7 @@ def _add_gold(arrays: Arrays, gold: NDArray[np.int8]) -> None:
     gold[asked_at[decided]] = lead[decided] > 0
 
 
-Column = tuple[list[str], NDArray[np.int64]]  # different texts, and the place among them by row
+Column = tuple[list[str], Ints]  # different texts, and the place among them by row
 
 
 def _csv(path: Path) -> dict[str, Column]:
@@ -427,7 +424,7 @@ def _from_columns(columns: dict[str, Column]) -> Votes:
     return Votes(gold=gold.astype(np.int8), **votes)
 
 
-def _said(column: Column, meanings: dict[str, int], name: str, expected: str) -> NDArray[np.int64]:
+def _said(column: Column, meanings: dict[str, int], name: str, expected: str) -> Ints:
     texts, place = column
     codes = np.array([meanings.get(text.lower(), -9) for text in texts], np.int64)
     strange = codes[place] == -9 if len(texts) else np.zeros(0, bool)

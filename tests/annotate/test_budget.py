@@ -173,7 +173,7 @@ def test_a_share_is_found_in_short_spelling():
         ((-5, "rpa", "aws"), {}, "the budget is -5"),
         ((float("nan"), "rpa", "aws"), {}, "the budget is nan"),
         (("5", "rpa", "aws"), {}, "the budget is '5'"),
-        ((5, "rpa", "aws"), {"unit": "euros"}, "the unit of the budget is 'euros'"),
+        ((5, "rpa", "aws"), {"unit": "euros"}, "the budget is 5 euros"),
         ((5, "rpa", "aws"), {"unit": "seconds"}, "price list 'aws' does not know the time"),
         ((5, "rpb", "aws"), {}, "no scheme is called 'rpb'"),
     ],

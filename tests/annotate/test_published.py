@@ -138,7 +138,7 @@ MEND = "leave {0} or legacy_rng out"
 
 
 @pytest.mark.parametrize("scheme, given, message", [
-    ("full-subset", {}, "no published simulator of full-subset is known"),
+    ("full-subset", {}, "no published simulator of full-subset"),
     ("rpa", {"images": 0.5},
      "draw, images or habits is given"),
     ("rpa", {"images": 20},
@@ -146,11 +146,11 @@ MEND = "leave {0} or legacy_rng out"
     ("rpa", {"draw": 1},
      "draw, images or habits is given"),
     ("rpa", {"seed": -1},
-     "seed is -1"),
+     "with seed -1 is known"),
     ("fpc(keep_looks=True)", {},
-     "fpc: the published code knows neither"),
+     "no published simulator of fpc("),
     ("single-positive(bias=size)", {},
-     "single-positive: the published code knows neither"),
+     "no published simulator of single-positive("),
 ])  # fmt: skip
 def test_what_was_not_published_is_refused(truth, scheme, given, message):
     with pytest.raises(BadInput) as error:

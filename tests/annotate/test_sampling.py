@@ -163,18 +163,15 @@ def test_boxes_that_do_not_fit():
     boxes = random_boxes(5, 4)
     far = replace(boxes, images=boxes.images - 1)
     for wrong, shape, what in (
-        (boxes, (5, 3), "class 3"),
+        (boxes, (5, 3), "class 3.*"),
         (boxes, (4, 4), "image 4"),
         (far, (5, 4), "image -1"),
     ):
-        with pytest.raises(BadInput) as error:
+        with pytest.raises(BadInput, match=f"{what} .*the labels have {shape[0]} images"):
             boxes_by_class(wrong, "size", shape, None)
-        assert f"a box is about {what}, and the labels have {shape[0]} images and " in str(
-            error.value
-        )
     corners = boxes.corners.copy()
     corners[0, 2] = np.nan
-    with pytest.raises(BadInput, match="a box has a corner that is no number"):
+    with pytest.raises(BadInput, match="box 0 has corners"):
         boxes_by_class(replace(boxes, corners=corners), "size", (5, 4), None)
     with pytest.raises(BadInput, match="bias=centre needs a width and height above 0"):
         boxes_by_class(replace(boxes, sizes=boxes.sizes[:3]), "centre", (5, 4), None)

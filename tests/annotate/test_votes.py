@@ -277,7 +277,7 @@ def test_tables_that_cannot_be_read(tmp_path, rows, names, message):
 @pytest.mark.parametrize(
     "changed,message",
     [
-        ({"vote_answer": np.array([2, 1, 3, 0])}, "vote_answer is 3"),
+        ({"vote_answer": np.array([2, 1, 300, 0])}, "vote_answer is 0 to 3"),
         ({"vote_rater": None}, "the array 'vote_rater' is missing"),
         ({"vote_question": np.array([0, 0, 2, 3])}, "vote_question is 0 to 3"),
         ({"vote_question": np.array([0, 0, 2])}, "vote_worker is int64 of shape (4,)"),

@@ -6,18 +6,16 @@ import math
 import warnings
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import COUNT, MOST, Scheme, register
 from simkit.annotate.search import PRECISION
 from simkit.chance import Chance
 from simkit.registry import setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register

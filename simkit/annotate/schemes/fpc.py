@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import COUNT, Scheme, register
 from simkit.annotate.search import PRECISION
 from simkit.chance import Chance
 from simkit.registry import setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 
 @register

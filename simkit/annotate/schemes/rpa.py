@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.annotate.crowd import Crowd
 from simkit.annotate.sampling import spread
 from simkit.annotate.schemes.base import SHARE, Scheme, register
 from simkit.chance import Chance, threshold
 from simkit.registry import setting
-
-if TYPE_CHECKING:
-    from simkit.annotate.crowd import Crowd
 
 # Up to so many places each one has its own number; above, only the kept ones are worked out.
 # The two give different labels, so this is part of the scheme: it depends on N x L alone.
