@@ -12,7 +12,7 @@ import simkit
 ROOT = Path(simkit.__file__).parent
 LINE = ["labels", "data", "annotate", "embed", "learn", "study", "planning", "cli"]
 GROUND = {"lazy", "errors", "files", "history", "chance", "progress", "registry", "quantities"}
-ORDERED = ["annotate", "labels", "data", "study", "planning", "cli"]  # folders whose parts import one way
+ORDERED = ["annotate", "labels", "data", "study", "planning", "cli"]  # parts import one way
 FILES = sorted(ROOT.rglob("*.py"))
 PUBLIC = {"__init__", "analysis", "figures", "formats", "methods", "metrics", "schemes"}
 HANDS_ON = {
