@@ -97,11 +97,6 @@ def test_nothing_is_large_in_the_first_epoch(reproduce):
     assert method.k(torch.ones(3, 4, dtype=torch.bool), state).item() == 0
 
 
-def test_a_preset_spells_out_what_it_sets():
-    assert make("ll-r(reproduce=paper)").k_of == "unknown"
-    assert make("ll-r(reproduce=cvpr23)").k_of == "batch"
-
-
 def test_another_rate_compiles_without_a_break():
     Z, x = torch.zeros(3, 4, dtype=torch.int8), torch.randn(3, 4)
     compiled = torch.compile(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simkit.learn.losses import bce, by_sorting, entropy, focused, kth_largest, reduce
-from tests.learn.methods.elementwise import cases
+from tests.learn.methods.test_elementwise import cases
 from tests.reference import methods as slow
 from tests.reference.methods import cross_entropy, negative_term, positive_term, slope
 from tests.reference.methods import entropy as slow_entropy

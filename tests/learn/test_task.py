@@ -8,7 +8,6 @@ from torch.utils.data import DataLoader
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs, ImageInputs
-from simkit.learn.methods import Batch, Outputs, make
 from simkit.learn.task import Needs, Sizes, Task
 
 
@@ -58,26 +57,3 @@ def test_sizes_tell_of_the_features_what_the_inputs_know():
     assert maps.sizes == Sizes(3, 2, width=7, map_side=5)
     pictures = Task(Z, ImageInputs(np.zeros((3, 3, 8, 8), np.uint8)))
     assert pictures.sizes == Sizes(3, 2)
-
-
-def test_a_loop_that_gives_too_little_is_told():
-    labels = np.array([[1, -1, 0], [0, 1, -1]])
-    bare = Outputs(torch.zeros(2, 3))
-    batch = Batch(torch.arange(2), torch.as_tensor(labels))
-    for spec in ("latent-noise", "imcl"):
-        method = make(spec)
-        state = method.start(Task(labels, FeatureInputs(np.ones((2, 4), np.float32))))
-        with pytest.raises(BadInput) as error:
-            method.loss(batch, bare, state)
-        assert str(error.value) == (
-            f"method {spec!r} reads pooled features, and the outputs hold none; give "
-            "Outputs(features=...)"
-        )
-    for spec in ("em-apl", "curriculum"):
-        method = make(spec)
-        with pytest.raises(BadInput) as error:
-            method.after_epoch(1, None, method.start(Task(labels)))
-        assert str(error.value) == (
-            f"method {spec!r} reads the scores of all images at the end of every epoch, and none "
-            "came; give epochs(count, method, state, scores), or after_epoch(epoch, scores, state)"
-        )

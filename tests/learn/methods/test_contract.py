@@ -13,7 +13,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn import methods
 from simkit.learn.method import stack_states, state_of_run, state_size
-from simkit.learn.methods import Outputs, Sizes, get, make, names, spell
+from simkit.learn.methods import Outputs, Sizes, Task, get, make, names, spell
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import train, train_stack
@@ -235,6 +235,21 @@ def test_what_a_loop_leaves_out_is_said(spec):
     if method.needs.epoch_scores:
         with pytest.raises(BadInput, match=r"scores of all images.*give epochs"):
             method.after_epoch(1, None, state)
+
+
+@pytest.mark.parametrize(
+    "spec", ["ignore", "partial-bce", "curriculum", "imcl", *map("p-asl(mode={})".format,
+             ("ignore", "ignore_normalize_classes"))]
+)  # fmt: skip
+def test_labels_without_negatives_are_warned_of(spec):
+    method, inputs = make(spec), zoo.features()
+    positives = np.maximum(labels(0, 0.5), 0).astype(int)
+    with pytest.warns(UserWarning, match="none of these says absent") as caught:
+        method.start(Task(positives, inputs))
+    assert len(caught) == 1 and caught[0].filename == __file__  # the place that starts the method
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        method.start(Task(labels(0, 0.5).astype(int), inputs))
 
 
 IMPOSSIBLE = """

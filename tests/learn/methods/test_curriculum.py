@@ -1,5 +1,3 @@
-import warnings
-
 import numpy as np
 import pytest
 import torch
@@ -68,15 +66,3 @@ def test_weighting_is_that_of_partial_bce():
     method, state = started(make("curriculum", **settings), Z)
     loss, _ = loss_and_gradient(method, state, Z, x)
     assert loss == pytest.approx(slow.partial_bce(x, Z, **settings), rel=1e-12)
-
-
-def test_labels_without_negatives_are_warned_of_once():
-    with pytest.warns(UserWarning) as caught:
-        make("curriculum").start(Task(np.eye(3, dtype=int)))
-    assert [str(w.message) for w in caught] == [
-        "method 'curriculum' learns from known labels alone, and none of these says absent: it "
-        "will predict everything present; train 'an' or 'll-r' instead"
-    ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        make("curriculum").start(Task(np.array([[1, -1]])))

@@ -14,8 +14,8 @@ from simkit.learn.methods import Sizes, Task, make
 from simkit.learn.methods.epr import expected_positives, positives_per_image
 from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
-from tests.learn.methods.elementwise import agrees, cases
 from tests.learn.methods.steps import loss_and_gradient, started
+from tests.learn.methods.test_elementwise import agrees, cases
 from tests.reference import methods as slow
 
 

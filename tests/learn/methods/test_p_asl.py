@@ -1,10 +1,8 @@
-import warnings
-
 import numpy as np
 import pytest
 import torch
 
-from simkit.learn.methods import Task, make
+from simkit.learn.methods import make
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
 from tests.reference import csl as slow
 
@@ -61,21 +59,6 @@ def settings(g, c) -> dict[str, float]:
     names = [f"{word}_{kind}" for word in ("gamma", "alpha") for kind in ("pos", "neg", "unknown")]
     found = {key: float(g[f"c{c}_{key.replace('unknown', 'unann')}"]) for key in names}
     return {**found, "clip": float(g[f"c{c}_clip"])}
-
-
-@pytest.mark.parametrize("mode", ["ignore", "ignore_normalize_classes"])
-def test_labels_without_negatives_are_warned_of(mode):
-    with pytest.warns(UserWarning) as caught:
-        make("p-asl", mode=mode).start(Task(np.array([[1, 0], [0, 1]])))
-    assert [str(w.message) for w in caught] == [
-        "method 'p-asl' learns from known labels alone, and none of these says absent: it will "
-        "predict everything present; train 'an' or 'll-r' instead"
-    ]
-    assert caught[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        make("p-asl", mode=mode).start(Task(np.array([[1, -1], [0, 1]])))
-        make("p-asl").start(Task(np.array([[1, 0], [0, 1]])))
 
 
 @pytest.mark.parametrize("reproduce", [None, "csl", "paper"])
