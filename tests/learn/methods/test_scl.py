@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import torch
-from tests.learn.saved.test_checkpoint import Stop, until
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
@@ -15,6 +14,7 @@ from simkit.learn.train import train, train_stack
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from tests.learn.methods.steps import started
+from tests.learn.test_saved import Stop, until
 from tests.learn.test_train import Small
 from tests.reference import consistency as slow
 from tests.reference.methods import assume_negative
