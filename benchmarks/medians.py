@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from simkit.embed.features.shards import Shards
 from simkit.embed.label_embeddings import LabelMedians
+from simkit.embed.shards import Shards
 from simkit.embed.unit import UnitRows
 from simkit.learn.inputs import FeatureInputs
 

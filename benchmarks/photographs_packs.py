@@ -14,7 +14,7 @@ import numpy as np
 
 import simkit.data
 from simkit.embed.backbones import backbone
-from simkit.embed.features.features import extract, read_features
+from simkit.embed.features import extract, read_features
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.metrics import average_precision

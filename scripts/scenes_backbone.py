@@ -41,7 +41,7 @@ from simkit.data.scenes_draw import (
     layout,
 )  # fmt: skip
 from simkit.embed.backbones import backbone
-from simkit.embed.features.features import features
+from simkit.embed.features import features
 from simkit.embed.networks import SCENES_WEIGHTS, Backbone, ScenesNet
 from simkit.files import whole
 

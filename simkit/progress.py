@@ -1,13 +1,15 @@
-"""Progress of long work: callables of (done, total)."""
+"""Progress of long work, callables of (done, total); and the memory it takes."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 Progress = Callable[[int, int], None]
+_STATUS = Path("/proc/self/status")
 SWITCH = "SIMKIT_PROGRESS"  # environment variable; "off": notebooks show no bars
 
 
@@ -36,3 +38,22 @@ def notebook_bar(what: str) -> Progress:
             bars.clear()
 
     return advance
+
+
+def peak_memory() -> float | None:
+    """Megabytes (2**20 bytes) this process has held at most; None where the platform is silent.
+
+    Linux's own count of this process comes first: what getrusage says begins, in a process that
+    was started by another, with what that one held.
+    """
+    try:
+        lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+        return next(float(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)

@@ -14,7 +14,7 @@ from simkit.errors import BadInput
 
 if TYPE_CHECKING:
     from simkit.data import Dataset
-    from simkit.embed.features.features import Features
+    from simkit.embed.features import Features
 
 _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
 
@@ -47,7 +47,7 @@ def command(**given: Any) -> None:
     """
     from simkit.data import open as open_data
     from simkit.embed.backbones import backbone
-    from simkit.embed.features.peak import peak_memory
+    from simkit.progress import peak_memory
     from simkit.study.sources import warn_of_scenes_net
 
     data = open_data(given["spec"])
@@ -88,7 +88,7 @@ def _extract(
     data: Dataset, split: str, net: Any, given: dict[str, Any], advance: Advance
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
-    from simkit.embed.features.features import extract
+    from simkit.embed.features import extract
 
     place = {"out": given["out"] / split} if given["out"] is not None else {}
     pace = _Pace(advance)

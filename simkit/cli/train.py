@@ -171,7 +171,7 @@ def _source(given: dict[str, Any], preset: Protocol | None) -> Source:
 
 def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Pairs of a split and its file; a folder of splits stands for all that are in it."""
-    from simkit.embed.features.feature_folder import of_splits
+    from simkit.embed.shards import of_splits
 
     spelled: list[str] = []
     for text in texts:

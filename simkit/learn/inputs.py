@@ -22,8 +22,8 @@ from torch import Tensor
 
 from simkit.chance import Chance, below
 from simkit.data.dataset import Pictures
-from simkit.embed.features.decoding import cores, fit
-from simkit.embed.features.features import cache_folder
+from simkit.embed.decoding import cores, fit
+from simkit.embed.features import cache_folder
 from simkit.errors import BadInput, whole_number
 from simkit.files import whole
 from simkit.history import content_id

@@ -64,7 +64,7 @@ def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """(N, 4) what features are made of, of images of these widths and heights (N, 2).
 
     size: of the backbone's pictures. A picture of just this size is taken whole; of others the
-    middle square, 7/8 of the shorter side, is shown (`simkit.embed.features.decoding.fit`).
+    middle square, 7/8 of the shorter side, is shown (`simkit.embed.decoding.fit`).
     """
     shorter = sizes.min(1)
     side = np.where((sizes == size).all(1), shorter, shorter * size / (size * 8 // 7))[:, None]

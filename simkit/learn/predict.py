@@ -11,7 +11,7 @@ from torch import nn
 from simkit.data import Dataset
 from simkit.data import open as open_data
 from simkit.data.dataset import WHOLE
-from simkit.embed.features.features import Kind, extract
+from simkit.embed.features import Kind, extract
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.learn.inputs import FeatureInputs, ImageInputs, sized

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from simkit.embed.features.features import cache_folder
+from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.files import whole
 

@@ -9,10 +9,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from simkit.embed.features.peak import peak_memory
 from simkit.learn import methods
 from simkit.learn.methods import Sizes
-from simkit.progress import Progress, silent
+from simkit.progress import Progress, peak_memory, silent
 from simkit.study import jobs as planning
 from simkit.study import store
 from simkit.study.grid import Grid

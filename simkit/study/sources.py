@@ -37,7 +37,7 @@ from simkit.learn.side_info import build_aid
 from simkit.progress import Progress, silent
 
 if TYPE_CHECKING:
-    from simkit.embed.features.features import Features, Kind
+    from simkit.embed.features import Features, Kind
 
 Side = int | None  # side of images in pixels; None: that of the backbone
 SCENES_NET = "scenes-net"  # the backbone that ships with simkit
@@ -380,7 +380,7 @@ def _computed(
     source: Source, data: Dataset, split: str, progress: Progress
 ) -> Mapping[Kind, Features]:
     """Features of all kinds in one pass, or from the cache."""
-    from simkit.embed.features.features import extract
+    from simkit.embed.features import extract
 
     net = load_backbone(source.backbone, source.weights or None)
     kinds = cast(tuple["Kind", ...], source.kinds)
@@ -396,8 +396,8 @@ def _precomputed(
     Raises BadInput if there are none for the split, if they have other rows or were computed from
     other images, and if they are pooled but maps are needed.
     """
-    from simkit.embed.features.feature_folder import of_splits
-    from simkit.embed.features.features import read_features
+    from simkit.embed.features import read_features
+    from simkit.embed.shards import of_splits
 
     files = dict(source.features)
     held_out = split not in files and "train" in files and WHOLE in data.truth
@@ -464,7 +464,7 @@ def _pixels(
     source: Source, data: Dataset, progress: Progress
 ) -> tuple[dict[Side, Backbone], dict[tuple[str, int], SizedPictures]]:
     """Networks and images; these are decoded into the cache folder, where workers read them."""
-    from simkit.embed.features.features import cache_folder
+    from simkit.embed.features import cache_folder
 
     networks = {
         size: load_backbone(source.backbone, source.weights or None, size=size)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from simkit.annotate.budget import amount_for
 from simkit.annotate.prices import Cost, cost
 from simkit.annotate.simulate import simulate
-from simkit.embed.features.peak import peak_memory
 from simkit.errors import BadInput
 from simkit.history import versions
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
@@ -42,6 +41,7 @@ from simkit.learn.stack import RunWarning, scores_of_all
 from simkit.learn.train import train_stack
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
+from simkit.progress import peak_memory
 from simkit.study.grid import COMPLETE
 from simkit.study.jobs import Job, Purchase, draw_name
 from simkit.study.runs import SWEEP, Row

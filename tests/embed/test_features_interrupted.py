@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 
 from simkit import data
 from simkit.data.images import FilePictures
+from simkit.embed import shards
 from simkit.embed.backbones import backbone
-from simkit.embed.features import shards
-from simkit.embed.features.features import Features, extract, features
+from simkit.embed.features import Features, extract, features
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
@@ -25,9 +25,9 @@ SPEC = "scenes:images=60,val=1,test=1"
 PROGRAM = """
 import sys, time
 from simkit import data
-from simkit.embed.features import shards
+from simkit.embed import shards
 from simkit.embed.backbones import backbone
-from simkit.embed.features.features import extract
+from simkit.embed.features import extract
 shards._ROWS = 10
 def say(done, of):
     print(done, flush=True)
@@ -219,7 +219,7 @@ def test_results_do_not_depend_on_threads(
 ) -> None:
     made = []
     for threads in (1, 4):
-        monkeypatch.setattr("simkit.embed.features.decoding.cores", lambda threads=threads: threads)
+        monkeypatch.setattr("simkit.embed.decoding.cores", lambda threads=threads: threads)
         cache = tmp_path / str(threads)
         made.append(features(torn, "train", net, cache=cache, unreadable="skip"))
     assert made[0].id == made[1].id and torch.equal(

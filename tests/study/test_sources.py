@@ -11,7 +11,7 @@ import simkit
 from simkit.data import open as open_data
 from simkit.data.dataset import Pictures
 from simkit.embed.backbones import backbone
-from simkit.embed.features.features import extract
+from simkit.embed.features import extract
 from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.embed.features.features import cache_folder
+from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
 from simkit.learn.method import Count, maps_of, register

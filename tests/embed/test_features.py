@@ -11,9 +11,20 @@ import torch
 
 from simkit import data
 from simkit.embed.backbones import backbone
-from simkit.embed.features.features import cache_folder, extract, features, read_features
+from simkit.embed.features import (
+    Features,
+    NetworkPass,
+    cache_folder,
+    device_for,
+    extract,
+    features,
+    read_features,
+)
 from simkit.embed.networks import Backbone
+from simkit.embed.shards import Shards, ShardWriter, Skipped
 from simkit.errors import BadInput
+from simkit.history import History
+from tests.embed.test_shards import written_folder
 
 
 @pytest.fixture(scope="module")
@@ -272,3 +283,199 @@ def test_a_folder_that_cannot_be_written_is_told_before_any_work(
         f"{tmp_path}/labels.parquet/x/pooled cannot be written (Not a directory); choose another "
         "place"
     )
+
+
+MAPS = np.random.default_rng(0).normal(size=(6, 3, 2, 2)).astype(np.float16)
+
+
+def test_features_can_be_brought_along(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
+    np.savez(tmp_path / "own.npz", features=values)
+    own = read_features(tmp_path / "own.npz")
+    assert own.kind == "pooled" and own.id == Features.of(values).id
+    assert np.array_equal(own.values, values.astype(np.float16))
+    assert Features.of(np.ones((2, 3, 4, 4))).kind == "maps"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (
+            np.zeros(5),
+            "features have shape (5,) of float64; numbers of shape (N, D) or (N, D, h, w) are "
+            "expected",
+        ),
+        (
+            np.array([[1.0, np.nan]]),
+            "features hold values that are not finite or beyond 65504; clean or scale them first",
+        ),
+        (
+            np.array([[1.0, -1e6]]),
+            "features hold values that are not finite or beyond 65504; clean or scale them first",
+        ),
+    ],
+)
+def test_features_that_cannot_be_used_are_refused(values: np.ndarray, message: str) -> None:
+    with pytest.raises(BadInput) as error:
+        Features.of(values)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut short", b"text"])
+def test_files_without_features_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "own.npz"
+    path.write_bytes(content)
+    with pytest.raises(BadInput) as error:
+        read_features(path)
+    expected = f"{path} cannot be read; an npz file with an array `features` is expected"
+    assert str(error.value) == expected
+    np.savez(path, other=np.zeros(3))
+    with pytest.raises(BadInput) as error:
+        read_features(path)
+    assert str(error.value) == expected
+
+
+def test_a_folder_is_read_or_the_kind_of_it_that_is_wanted(tmp_path: Path) -> None:
+    written_folder(tmp_path / "maps", key="m")
+    assert read_features(tmp_path).id == "m"  # there is nothing else
+    written_folder(tmp_path / "pooled", key="p")
+    assert [read_features(tmp_path, kind).id for kind in ("pooled", "maps")] == ["p", "m"]  # type: ignore[arg-type]
+    assert read_features(tmp_path / "maps").id == "m"
+
+
+def test_an_unfinished_folder_is_refused(tmp_path: Path) -> None:
+    writer = ShardWriter(tmp_path, "x", 2, (3,))
+    writer.put(np.arange(2), MAPS[:2, :, 0, 0], {})
+    with pytest.raises(BadInput) as error:
+        read_features(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path} holds no finished features (index.json); let simkit features make them, or "
+        "finish them by the same command"
+    )
+
+
+def test_rows_are_selected_with_what_was_skipped(tmp_path: Path) -> None:
+    written_folder(tmp_path, {1: "torn", 3: "lost"})
+    found = read_features(tmp_path)
+    part = found.select(np.array([4, 3]))
+    assert part.skipped == (Skipped(1, "d", "lost"),)
+    assert np.array_equal(part.values, np.asarray(found.values)[[4, 3]])
+    assert part.id != found.id and part.id != found.select(np.array([3, 4])).id
+    for rows, lost in (([3, 3, -2], [0, 1, 2]), (np.arange(5) > 1, [1]), ([0], [])):
+        again = found.select(np.array(rows))
+        assert [each.row for each in again.skipped] == lost
+        assert np.array_equal(again.values, np.asarray(found.values)[rows])
+        held = replace(found, values=np.asarray(found.values)).select(np.array(rows))
+        assert held.skipped == again.skipped and np.array_equal(held.values, again.values)
+    brought = Features.of(MAPS).select(np.array([2, 0]))
+    assert np.array_equal(brought.values, MAPS[[2, 0]])
+
+
+def test_maps_are_pooled() -> None:
+    pooled = Features.of(MAPS).pooled()
+    assert pooled.kind == "pooled" and pooled.pooled() is pooled
+    assert np.allclose(pooled.values, MAPS.astype(float).mean((2, 3)), atol=2**-10)
+
+
+def test_maps_on_disk_are_pooled_alike(tmp_path: Path) -> None:
+    writer = ShardWriter(tmp_path, "x", 6, (3, 2, 2))
+    writer.put(np.arange(6), MAPS, {})
+    stored = Features(Shards(writer.files, writer.counts, (3, 2, 2)), "x", "maps", History("x"))
+    assert np.array_equal(stored.pooled().values, Features.of(MAPS).pooled().values)
+
+
+NET = backbone("scenes-net")
+IMAGES = list(torch.randint(0, 256, (3, 3, 64, 64), generator=torch.Generator().manual_seed(0),
+                            dtype=torch.uint8))  # fmt: skip
+
+
+def test_both_kinds_come_from_the_same_maps() -> None:
+    net = NetworkPass(NET, "cpu")
+    with net.ready():
+        found = net.of(IMAGES, ("pooled", "maps"))
+    assert found["pooled"].shape == (3, *net.shape("pooled"))
+    assert found["maps"].shape == (3, *net.shape("maps"))
+    mean = found["maps"].astype(np.float64).mean((2, 3))
+    assert np.allclose(found["pooled"], mean, rtol=2**-9, atol=1e-4)
+
+
+def test_precision_is_full_inside_autocast_and_switches_come_back() -> None:
+    net = NetworkPass(NET, "cpu")
+    with net.ready():
+        plain = net.of(IMAGES, ("maps",))["maps"]
+    before = torch.backends.cudnn.allow_tf32
+    with torch.autocast("cpu", torch.bfloat16), net.ready():
+        assert not torch.backends.cudnn.allow_tf32
+        assert (net.of(IMAGES, ("maps",))["maps"] == plain).all()
+    assert torch.backends.cudnn.allow_tf32 == before
+
+
+def test_the_network_is_left_as_it_was() -> None:
+    net = backbone("scenes-net").train()
+    with pytest.raises(RuntimeError), NetworkPass(net, "cpu").ready():
+        assert not net.training
+        raise RuntimeError
+    assert net.training and all(p.requires_grad for p in net.parameters())
+
+
+@pytest.mark.parametrize("factor", [1e6, float("nan")])
+def test_values_that_fp16_does_not_hold_are_refused(factor: float) -> None:
+    net = backbone("scenes-net")
+    with torch.no_grad():
+        net.stem[0].weight.mul_(factor)
+    wild = NetworkPass(net, "cpu")
+    with wild.ready(), pytest.raises(BadInput) as error:
+        wild.of(IMAGES, ("maps",))
+    assert str(error.value) == (
+        "backbone 'scenes-net' gives features that are not finite or beyond 65504, which fp16 does "
+        "not hold; give it other weights"
+    )
+
+
+@pytest.mark.parametrize(
+    ("net", "found"),
+    [
+        (backbone("scenes-net").half(), "in torch.float16"),
+        (backbone("scenes-net").to("meta"), "without values"),
+    ],
+    ids=["half", "meta"],
+)
+def test_a_network_in_another_precision_is_refused(net: Backbone, found: str) -> None:
+    with pytest.raises(BadInput) as error:
+        NetworkPass(net, "cpu")
+    assert str(error.value) == (
+        f"backbone 'scenes-net' has stem.0.weight {found}; bring its weights to float32, as "
+        "backbone.float() does, since features are computed in full precision"
+    )
+
+
+def test_devices_by_name() -> None:
+    assert device_for("cpu", NET) == torch.device("cpu")
+    for name in ("gpu", "", "meta", "mps", "xpu:0"):
+        with pytest.raises(BadInput) as error:
+            device_for(name, NET)
+        assert str(error.value) == f"device is {name!r}; auto, cpu or cuda is expected"
+    there = torch.cuda.device_count()
+    with pytest.raises(BadInput) as error:
+        device_for(f"cuda:{there}", NET)
+    assert str(error.value) == (
+        f"device is 'cuda:{there}', and this computer has {there} GPUs that PyTorch can use; "
+        "take cpu"
+    )
+
+
+def test_a_batch_too_large_for_the_memory_is_told() -> None:
+    with pytest.raises(BadInput) as error, NetworkPass(NET, "cpu").ready():
+        raise torch.OutOfMemoryError
+    assert str(error.value) == "the memory of cpu is too small for a batch; give a smaller batch"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU that PyTorch can use")
+def test_a_gpu_gives_the_same_features() -> None:
+    found = []
+    for device in ("cpu", "cuda"):
+        net = NetworkPass(NET, device)
+        with net.ready():
+            found.append(net.of(IMAGES, ("maps",))["maps"])
+        assert next(NET.parameters()).device.type == "cpu"
+    assert np.allclose(found[0], found[1], rtol=2**-9, atol=1e-3)

@@ -11,7 +11,7 @@ import torch
 from PIL import Image
 
 from simkit.data.images import FilePictures
-from simkit.embed.features.decoding import cores, fit, fitted
+from simkit.embed.decoding import cores, fit, fitted
 from simkit.errors import BadInput
 
 

@@ -1,3 +1,5 @@
+"""The memory a process has held at most."""
+
 import subprocess
 import sys
 from pathlib import Path
@@ -5,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simkit.embed.features import peak
-from simkit.embed.features.peak import peak_memory
+from simkit import progress as module
+from simkit.progress import peak_memory
 
 
 def test_it_grows_with_what_is_held():
@@ -15,14 +17,14 @@ def test_it_grows_with_what_is_held():
     assert peak_memory() > 1.4 * before and held[-1] == 1
 
 
-@pytest.mark.skipif(not peak._STATUS.exists(), reason="only Linux counts for the process alone")
+@pytest.mark.skipif(not module._STATUS.exists(), reason="only Linux counts for the process alone")
 def test_a_process_does_not_count_what_its_parent_held():
     held = np.ones(60_000_000)  # 458 MB
-    program = "from simkit.embed.features.peak import peak_memory; print(peak_memory())"
+    program = "from simkit.progress import peak_memory; print(peak_memory())"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert float(told.stdout) < 300 < peak_memory() and held[-1] == 1
 
 
 def test_where_linux_says_nothing_the_platform_is_asked(monkeypatch):
-    monkeypatch.setattr(peak, "_STATUS", Path("/nowhere/status"))
+    monkeypatch.setattr(module, "_STATUS", Path("/nowhere/status"))
     assert 10 < peak_memory() < 100_000

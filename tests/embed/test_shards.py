@@ -1,14 +1,26 @@
-"""Rows in several files are one array, and files appear whole."""
+"""Rows in several files are one array; files appear whole; an index says what they are."""
 
+import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from simkit.embed.features import shards as place
-from simkit.embed.features.shards import Shards, ShardWriter, holding
+from simkit.embed import shards
+from simkit.embed.shards import (
+    Index,
+    Shards,
+    ShardWriter,
+    Skipped,
+    below,
+    finish,
+    finished,
+    kept_for,
+)
 from simkit.errors import BadInput
+from simkit.history import History
 
 VALUES = np.random.default_rng(0).normal(size=(11, 3)).astype(np.float16)
 
@@ -16,7 +28,7 @@ VALUES = np.random.default_rng(0).normal(size=(11, 3)).astype(np.float16)
 @pytest.fixture
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shards:
     """Files of 4, 4 and 3 rows."""
-    monkeypatch.setattr(place, "_ROWS", 4)
+    monkeypatch.setattr(shards, "_ROWS", 4)
     writer = ShardWriter(tmp_path, "x", 11, (3,))
     writer.put(np.arange(11), VALUES, {})
     return Shards(writer.files, writer.counts, (3,))
@@ -84,7 +96,7 @@ def test_another_process_gets_names_of_files_not_rows(written: Shards) -> None:
 
 
 def test_few_files_are_open_at_a_time(written: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(place, "_OPEN", 1)
+    monkeypatch.setattr(shards, "_OPEN", 1)
     narrow = Shards(*written.__reduce__()[1])
     assert (narrow[::-1] == VALUES[::-1]).all()
     assert narrow._map.cache_info().currsize == 1
@@ -99,7 +111,6 @@ def test_what_is_there_is_not_written_again(written: Shards, tmp_path: Path) -> 
         writer.put(rows, VALUES[rows], {})
     assert not writer.todo.any() and (written[:] == VALUES).all()
     assert (tmp_path / "x-00000.npy").stat().st_mtime_ns == before
-    assert holding(writer.files, writer.counts, (3,)) is None
 
 
 def test_rows_of_finished_files_are_passed_over(written: Shards, tmp_path: Path) -> None:
@@ -117,15 +128,14 @@ def test_files_have_at_most_64_megabytes() -> None:
     assert ShardWriter(Path("nowhere"), "x", 2, (1 << 20, 8, 8)).each == 1
 
 
-def test_notes_stay_with_their_files(written: Shards, tmp_path: Path) -> None:
-    for file in tmp_path.glob("*.npy"):
+def test_faults_of_finished_files_are_known_to_the_next_pass(tmp_path: Path, written) -> None:
+    for file in tmp_path.iterdir():
         file.unlink()
     writer = ShardWriter(tmp_path, "x", 11, (3,))
     writer.put(np.arange(9), VALUES[:9], {5: "torn", 8: "lost"})
-    assert ShardWriter(tmp_path, "x", 11, (3,)).notes() == {5: "torn"}
     again = ShardWriter(tmp_path, "x", 11, (3,))
-    again.put(np.arange(8, 11), VALUES[8:], {})
     assert again.notes() == {5: "torn"}
+    again.put(np.arange(8, 11), VALUES[8:], {})
     (tmp_path / "x-00001.npy").unlink()
     mended = ShardWriter(tmp_path, "x", 11, (3,))
     mended.put(np.arange(4, 8), VALUES[4:8], {})
@@ -137,18 +147,20 @@ def test_files_are_as_numpy_writes_them(written: Shards, tmp_path: Path) -> None
     assert (tmp_path / "x-00000.npy").read_bytes() == (tmp_path / "y.npy").read_bytes()
 
 
-@pytest.mark.parametrize("damage", [b"", b"\x93NUMPY", b"[[1"])
-def test_a_file_with_damaged_notes_is_written_again(tmp_path: Path, damage: bytes) -> None:
+@pytest.mark.parametrize("damage", ["", "[[1", "[1]", "{}x"])
+def test_shards_whose_faults_are_lost_are_written_again(tmp_path: Path, damage: str) -> None:
     writer = ShardWriter(tmp_path, "x", 3, (3,))
     writer.put(np.arange(3), VALUES[:3], {1: "torn"})
-    (file,) = writer.files
-    assert (np.load(file) == VALUES[:3]).all()
-    assert ShardWriter(tmp_path, "x", 3, (3,)).notes() == {1: "torn"}
-    assert [path.name for path in tmp_path.iterdir()] == [file.name]
-    content = file.read_bytes()
-    file.write_bytes(content[: -len(damage) or -1] + damage)
+    (tmp_path / "x-skipped.json").write_text(damage)
     assert ShardWriter(tmp_path, "x", 3, (3,)).todo.all()
-    assert holding(writer.files, writer.counts, (3,)) == file
+
+
+def test_shards_of_earlier_versions_with_notes_behind_their_rows(tmp_path: Path) -> None:
+    index = written_folder(tmp_path, {1: "torn"})
+    with open(tmp_path / "key-00000.npy", "ab") as stream:
+        np.save(stream, np.zeros(3, np.uint8))
+    assert (index.values(tmp_path)[:] == VALUES[:5]).all()
+    assert ShardWriter(tmp_path, "key", 5, (3,)).todo.all()
 
 
 def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
@@ -165,3 +177,110 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
         f"{tmp_path}/x-00000.npy cannot be written (File too large); choose another place"
     )
     assert not list(tmp_path.iterdir())
+
+
+HISTORY = History("features", {"kind": "pooled"}, parents=("p", "b"))
+
+
+def written_folder(folder: Path, notes: dict[int, str] | None = None, key: str = "key") -> Index:
+    writer = ShardWriter(folder, key, 5, (3,))
+    writer.put(np.arange(5), VALUES[:5], notes or {})
+    finish(writer, folder, key=key, kind="pooled", images=list("abcde"), history=HISTORY)
+    return Index.read(folder)
+
+
+def test_an_index_is_read_back(tmp_path: Path) -> None:
+    index = written_folder(tmp_path, {3: "torn"})
+    assert index.skipped == (Skipped(3, "d", "torn"),)
+    assert (index.kind, index.shape, index.history) == ("pooled", (5, 3), HISTORY)
+    assert (index.values(tmp_path)[:] == VALUES[:5]).all()
+    facts = json.loads((tmp_path / "index.json").read_text())
+    assert facts["pictures"] == "p" and facts["backbone"] == "b" and facts["dtype"] == "float16"
+    assert facts["shards"] == [{"file": "key-00000.npy", "rows": 5}]
+
+
+def test_the_id_depends_on_what_was_skipped(tmp_path: Path) -> None:
+    ids = [
+        written_folder(tmp_path / str(i), notes).id
+        for i, notes in enumerate([{}, {3: "torn"}, {3: "lost"}, {4: "torn"}])
+    ]
+    assert ids[0] == "key" and ids[1] == ids[2] and len(set(ids)) == 3
+
+
+def test_features_without_a_single_picture_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as error:
+        written_folder(tmp_path, {row: f"{row}.jpg is torn" for row in range(5)})
+    assert str(error.value) == "none of 5 pictures can be read; 0.jpg is torn"
+    assert not (tmp_path / "index.json").exists()
+
+
+def test_other_features_are_not_hidden(tmp_path: Path) -> None:
+    written_folder(tmp_path)
+    kept_for(tmp_path, "key")
+    kept_for(tmp_path / "nowhere", "other")
+    with pytest.raises(BadInput) as error:
+        kept_for(tmp_path, "other")
+    assert str(error.value) == (
+        f"{tmp_path} holds features of other pictures, or of another backbone, weights or size; "
+        "choose another folder or remove it"
+    )
+    (tmp_path / "index.json").write_text("{")
+    kept_for(tmp_path, "other")
+
+
+def test_folders_are_found_at_every_level(tmp_path: Path) -> None:
+    for place in ("train/pooled", "train/maps", "val/maps"):
+        written_folder(tmp_path / place)
+    assert [str(p.relative_to(tmp_path)) for p in below(tmp_path)] == [
+        "train/pooled", "train/maps", "val/maps",
+    ]  # fmt: skip
+    assert below(tmp_path / "val") == below(tmp_path / "val/maps") == [tmp_path / "val/maps"]
+    assert below(tmp_path / "nowhere") == []
+
+
+def test_a_lost_shard_is_named(tmp_path: Path) -> None:
+    index = written_folder(tmp_path)
+    assert finished(tmp_path, "key") and not finished(tmp_path, "other")
+    (tmp_path / "key-00000.npy").unlink()
+    assert not finished(tmp_path, "key")
+    with pytest.raises(BadInput) as error:
+        index.values(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}/key-00000.npy is missing or damaged, a part of the features that "
+        f"{tmp_path}/index.json lists; run the command that made them again"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"form": "simkit features 9"},
+        {"dtype": "float32"},
+        {"kind": "maps"},
+        {"kind": "best"},
+        {"kind": []},
+        {"shape": [6, 3]},
+        {"shape": [5, -3]},
+        {"shape": []},
+        {"shape": [5.0, 3]},
+        {"shape": None},
+        {"shards": [{"file": "../key-00000.npy", "rows": 5}]},
+        {"shards": [{"file": "key-00000.npy", "rows": True}]},
+        {"shards": [{"rows": 5}]},
+        {"shards": [{"file": "a\x00", "rows": 10}, {"file": "b", "rows": -5}]},
+        {"skipped": [{"row": 5, "image": "f", "reason": ""}]},
+        {"skipped": 3},
+        {"history": {}},
+    ],
+    ids=str,
+)
+def test_a_damaged_index_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    written_folder(tmp_path)
+    facts = json.loads((tmp_path / "index.json").read_text())
+    (tmp_path / "index.json").write_text(json.dumps(facts | change))
+    with pytest.raises(BadInput) as error:
+        Index.read(tmp_path)
+    assert str(error.value) == (
+        f"{tmp_path}/index.json cannot be read as an index of features; extract them again with "
+        "simkit features"
+    )

@@ -1,0 +1,420 @@
+"""Features of images under a frozen backbone, computed once and kept in a folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from importlib import metadata
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, get_args
+from zipfile import BadZipFile
+
+import numpy as np
+import PIL
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from simkit.data.dataset import Dataset, Pictures
+from simkit.embed.decoding import fitted
+from simkit.embed.networks import Backbone
+from simkit.embed.shards import (
+    INDEX,
+    KINDS,
+    Half,
+    Index,
+    Kind,
+    Shards,
+    ShardWriter,
+    Skipped,
+    finish,
+    finished,
+    kept_for,
+    tidy,
+)
+from simkit.errors import BadInput, whole_number
+from simkit.files import readable
+from simkit.history import History, content_id, versions
+from simkit.progress import Progress, silent
+
+Unreadable = Literal["stop", "skip", "before"]
+_AT_ONCE = 8  # images that a CPU works on at a time
+_LARGEST = float(np.finfo(np.float16).max)
+_DEVICES = ("cpu", "cuda")  # kinds whose numbers are known to agree
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of N pictures, read-only, fp16: (N, D) when pooled, (N, D, h, w) as maps.
+
+    values: an array, or rows that stay on disk until they are asked for.
+    id: depends on the pictures, the backbone's weights, its size and the kind, or on the values
+    themselves where they were brought along.  skipped: pictures that could not be read; their rows
+    are zero.
+    """
+
+    values: NDArray[np.float16] | Shards
+    id: str
+    kind: Kind
+    history: History
+    skipped: tuple[Skipped, ...] = ()
+
+    @staticmethod
+    def of(values: Any) -> Features:
+        """Features that were computed elsewhere, (N, D) or (N, D, h, w), any kind of float.
+
+        Raises BadInput for other shapes and for values that fp16 cannot hold.
+        """
+        array = np.asarray(values)
+        if array.ndim not in (2, 4) or 0 in array.shape or array.dtype.kind not in "fiu":
+            raise BadInput(
+                f"features have shape {array.shape} of {array.dtype}; numbers of shape (N, D) or "
+                "(N, D, h, w) are expected"
+            )
+        if not np.isfinite(array).all() or np.abs(array).max() > _LARGEST:
+            raise BadInput(
+                f"features hold values that are not finite or beyond {_LARGEST:.0f}; clean or "
+                "scale them first"
+            )
+        half = np.array(array, np.float16)
+        half.flags.writeable = False
+        kind: Kind = "pooled" if half.ndim == 2 else "maps"
+        return Features(half, content_id("features", half), kind, History("features-of"))
+
+    def select(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Features:
+        """Features of these pictures, in this order; rows: integers, also repeated, or a mask."""
+        chosen = np.arange(len(self.values))[rows]
+        lost = {each.row: each for each in self.skipped}
+        skipped = tuple(
+            replace(lost[row], row=new) for new, row in enumerate(chosen.tolist()) if row in lost
+        )
+        if not isinstance(self.values, Shards):
+            return replace(Features.of(self.values[chosen]), skipped=skipped)
+        name = content_id(self.id, "select", chosen)
+        return Features(self.values.select(chosen), name, self.kind, self.history, skipped)
+
+    def pooled(self) -> Features:
+        """The means of maps over their places; pooled features as they are."""
+        if self.kind == "pooled":
+            return self
+        if isinstance(self.values, Shards):
+            blocks = [maps.astype(np.float32).mean((2, 3)) for _, maps in self.values.blocks(256)]
+            values = np.concatenate(blocks)
+        else:
+            values = self.values.astype(np.float32).mean((2, 3))
+        return replace(Features.of(values), history=self.history, skipped=self.skipped)
+
+
+def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Features:
+    """Features from a folder that `features` wrote, or the array `features` of an npz file.
+
+    kind: which to take from a folder that holds both, in the folders pooled and maps. Raises
+    BadInput for a file that has none, and for a folder whose features are not complete.
+    """
+    place = Path(path)
+    if place.is_dir():
+        folders = (place, place / kind, *(place / other for other in KINDS))
+        folder = next((each for each in folders if (each / INDEX).is_file()), None)
+        if folder is None:
+            raise BadInput(
+                f"{place} holds no finished features (index.json); let simkit features make them, "
+                "or finish them by the same command"
+            )
+        index = Index.read(folder)
+        return Features(
+            index.values(folder), index.id, index.kind, index.history, skipped=index.skipped
+        )
+    file = readable(path, "features (npz)")
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            values = arrays["features"]
+    except (OSError, ValueError, EOFError, KeyError, TypeError, IndexError, BadZipFile):
+        raise BadInput(
+            f"{file} cannot be read; an npz file with an array `features` is expected"
+        ) from None
+    try:
+        return Features.of(values)
+    except BadInput as error:
+        raise BadInput(f"{file}: {error}") from None
+
+
+def features(
+    dataset: Dataset, split: str, backbone: Backbone, *, kind: Kind = "pooled", **how: Any
+) -> Features:
+    """Features of one kind of the pictures of one split; `how` as in `extract`."""
+    return extract(dataset, split, backbone, kinds=(kind,), **how)[kind]
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """How features are computed; only `unreadable` changes what comes out."""
+
+    batch: int = 32
+    unreadable: Unreadable = "stop"
+    device: str = "auto"
+    progress: Progress = silent
+
+    def __post_init__(self) -> None:
+        if whole_number(self.batch, "batch") < 1:
+            raise BadInput(f"batch is {self.batch}; at least 1 picture at a time is expected")
+        if self.unreadable not in get_args(Unreadable):
+            raise BadInput(
+                f"unreadable is {self.unreadable!r}; at pictures that cannot be read one can "
+                "'stop', 'skip' them, or skip those alone that were skipped 'before'"
+            )
+
+
+def extract(
+    dataset: Dataset,
+    split: str,
+    backbone: Backbone,
+    *,
+    kinds: tuple[Kind, ...] = KINDS,
+    cache: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> dict[Kind, Features]:
+    """Features of the images of one split, found in their folder or computed and kept there.
+
+    What is there is not computed again, and an interrupted pass loses one shard at most.
+
+    Parameters
+    ----------
+    dataset, split, backbone
+        Images and the network in evaluation mode.
+    kinds
+        "maps", and "pooled": their mean over places; both come from one pass.
+    cache, out
+        A folder for all features, by default `cache_folder()`; or one of this split alone, with
+        folders pooled and maps in it.
+    **options
+        Fields of `Extraction`. batch: images at a time, which changes nothing but memory and the
+        last bit.  unreadable: "stop" at an image that cannot be read, or was not in an earlier
+        pass; "skip" it: its row is zero and it is listed; or skip those alone that were skipped
+        "before".  device: "cpu", "cuda", or "auto" for a GPU where there is one.  progress: called
+        with (images done, images), first with those that were found done.
+
+    Returns
+    -------
+    dict of Features
+        By kind; (N, D) or (N, D, h, w) fp16.
+
+    Raises
+    ------
+    BadInput
+        Where the split has no images or none that can be read, where the folder cannot be written,
+        and where features are all zero or beyond fp16.
+    """
+    how = Extraction(**options)
+    pictures = _pictures_of(dataset, split)
+    parents = (pictures.id, backbone.id)
+    place = (cache_folder() if cache is None else Path(cache)) / "features"
+    folders: dict[Kind, tuple[Path, str]] = {}
+    for kind in dict.fromkeys(kinds):
+        if kind not in KINDS:
+            raise BadInput(f"kind is {kind!r}; features are of kind 'pooled' or 'maps'")
+        key = content_id("features", *parents, kind, str(backbone.size))
+        folder = place / key if out is None else Path(out) / kind
+        if out is not None:
+            kept_for(folder, key)
+        folders[kind] = folder, key
+    missing = {kind: where for kind, where in folders.items() if not finished(*where)}
+    for where in missing.values():
+        tidy(*where)
+    if how.unreadable == "stop":
+        complete = [read_features(folders[kind][0]) for kind in folders.keys() - missing.keys()]
+        _stop_at(image.reason for features in complete for image in features.skipped)
+    if missing:
+        net = NetworkPass(backbone, how.device)
+        writers = {
+            kind: ShardWriter(folder, key, len(pictures), net.shape(kind))
+            for kind, (folder, key) in missing.items()
+        }
+        if how.unreadable == "stop":
+            _stop_at(why for writer in writers.values() for why in writer.notes().values())
+        _fill(writers, pictures, net, how)
+        names = dataset.truth[split].images.tolist()
+        settings = {"data": dataset.name, "split": split, "unreadable": how.unreadable}
+        for kind, (folder, key) in missing.items():
+            history = _history(settings | {"kind": kind}, backbone, parents)
+            finish(writers[kind], folder, key=key, kind=kind, images=names, history=history)
+    return {kind: read_features(folder) for kind, (folder, _) in folders.items()}
+
+
+def _history(settings: dict[str, Any], backbone: Backbone, parents: tuple[str, str]) -> History:
+    settings |= {"backbone": backbone.name, "weights": backbone.weights, "size": backbone.size}
+    if getattr(backbone, "right_padding", False):
+        settings["padding"] = "right"
+    made_with = {"torch": torch.__version__, "pillow": PIL.__version__}
+    made_with["torchvision"] = metadata.version("torchvision")
+    return History("features", settings, parents=parents, versions=versions() | made_with)
+
+
+def cache_folder() -> Path:
+    """`$SIMKIT_CACHE`, else the folder for caches that the platform wants programs to use."""
+    if os.environ.get("SIMKIT_CACHE"):
+        return Path(os.environ["SIMKIT_CACHE"])
+    if sys.platform == "win32":
+        return (
+            Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+            / "simkit"
+            / "Cache"
+        )
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "simkit"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simkit"
+
+
+def _pictures_of(dataset: Dataset, split: str) -> Pictures:
+    if split not in dataset.pictures:
+        raise BadInput(
+            f"data set {dataset.name!r} has no pictures for {split!r}; open it with its image "
+            "folder, or bring features (a grid: in a table [features]) that `simkit features` or "
+            "another program made"
+        )
+    return dataset.pictures[split]
+
+
+def _fill(
+    writers: Mapping[Kind, ShardWriter], pictures: Pictures, net: NetworkPass, how: Extraction
+) -> None:
+    """Compute the rows of all shards that are not there, in order, for all kinds in one pass."""
+    N = len(pictures)
+    todo = np.flatnonzero(np.any([writer.todo for writer in writers.values()], axis=0))
+    how.progress(N - len(todo), N)
+    stream = fitted(pictures, todo, net.backbone.size, ahead=2 * how.batch)
+    with net.ready(), closing(stream):
+        for start in range(0, len(todo), how.batch):
+            rows = todo[start : start + how.batch]
+            decoded = list(islice(stream, len(rows)))
+            faults = {
+                int(row): str(image)
+                for row, image in zip(rows, decoded, strict=True)
+                if isinstance(image, BadInput)
+            }
+            if how.unreadable != "skip":
+                _stop_at(faults.values())
+            readable_rows = np.array([isinstance(image, Tensor) for image in decoded])
+            images = [image for image in decoded if isinstance(image, Tensor)]
+            computed = net.of(images, tuple(writers)) if images else {}
+            for kind, writer in writers.items():
+                values = np.zeros((len(rows), *writer.row), np.float16)
+                if images:
+                    values[readable_rows] = computed[kind]
+                writer.put(rows, values, faults)
+            how.progress(N - len(todo) + start + len(rows), N)
+
+
+def _stop_at(faults: Iterable[str]) -> None:
+    for fault in faults:
+        raise BadInput(f"{fault}, or skip such pictures")
+
+
+def device_for(name: str, backbone: Backbone) -> torch.device:
+    """The device called `name`; "auto" is where the network is, or a GPU where it is on none.
+
+    Raises BadInput for devices that are not there, and for kinds other than cpu and cuda.
+    """
+    current = next(backbone.parameters()).device
+    if name == "auto":
+        return (
+            current if current.type == "cuda" else torch.device(_DEVICES[torch.cuda.is_available()])
+        )
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in _DEVICES:
+        raise BadInput(f"device is {name!r}; auto, cpu or cuda is expected")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise BadInput(
+            f"device is {name!r}, and this computer has {torch.cuda.device_count()} GPUs that "
+            "PyTorch can use; take cpu"
+        )
+    return device
+
+
+class NetworkPass:
+    """Features of pictures under a frozen network.
+
+    Everything is computed in full fp32 (TF32 and autocast are off), so that fp16 features are the
+    same on every device but for their last bit. Raises BadInput for a network in another precision,
+    for devices that are not there, and where features do not fit into fp16.
+    """
+
+    def __init__(self, backbone: Backbone, device: str) -> None:
+        _check(backbone)
+        self.backbone = backbone
+        self.device = device_for(device, backbone)
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """The network in evaluation mode on the device; afterwards it is as it was."""
+        was_training, home = self.backbone.training, next(self.backbone.parameters()).device
+        self.backbone.to(self.device, memory_format=torch.channels_last).eval()
+        try:
+            with _full_precision(self.device), torch.inference_mode():
+                yield
+        except torch.OutOfMemoryError:
+            raise BadInput(
+                f"the memory of {self.device} is too small for a batch; give a smaller batch"
+            ) from None
+        finally:
+            self.backbone.to(home, memory_format=torch.contiguous_format).train(was_training)
+
+    def shape(self, kind: Kind) -> tuple[int, ...]:
+        """Of one picture's features: (D,) or (D, h, w)."""
+        if kind == "pooled":
+            return (self.backbone.width,)
+        empty = torch.zeros(3, self.backbone.size, self.backbone.size, dtype=torch.uint8)
+        with self.ready():
+            return tuple(self._maps([empty]).shape[1:])
+
+    def of(self, images: Sequence[Tensor], kinds: Sequence[Kind]) -> dict[Kind, Half]:
+        """images: (3, size, size) uint8 each. By kind (b, D) and (b, D, h, w). Call it in ready."""
+        # A CPU is fastest while the maps of all layers stay in memory that it holds already.
+        part = _AT_ONCE if self.device.type == "cpu" else len(images)
+        starts = range(0, len(images), part)
+        maps = torch.cat([self._maps(images[start : start + part]) for start in starts])
+        return {kind: self._half(maps.mean((2, 3)) if kind == "pooled" else maps) for kind in kinds}
+
+    def _half(self, values: Tensor) -> Half:
+        half = values.half().contiguous().cpu()
+        if not half.isfinite().all():
+            raise BadInput(
+                f"backbone {self.backbone.name!r} gives features that are not finite or beyond "
+                f"{_LARGEST:.0f}, which fp16 does not hold; give it other weights"
+            )
+        return half.numpy()
+
+    def _maps(self, images: Sequence[Tensor]) -> Tensor:
+        pictures = torch.stack(list(images)).to(self.device)
+        prepared = self.backbone.prepare(pictures).contiguous(memory_format=torch.channels_last)
+        return self.backbone(prepared).float()
+
+
+def _check(backbone: Backbone) -> None:
+    for name, values in backbone.named_parameters():
+        if values.is_meta or values.dtype != torch.float32:
+            state = "without values" if values.is_meta else f"in {values.dtype}"
+            raise BadInput(
+                f"backbone {backbone.name!r} has {name} {state}; bring its weights to float32, as "
+                "backbone.float() does, since features are computed in full precision"
+            )
+
+
+@contextmanager
+def _full_precision(device: torch.device) -> Iterator[None]:
+    """TF32 keeps no more digits than fp16, so that its rounding would show in the features."""
+    multiply, convolve = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = multiply.allow_tf32, convolve.allow_tf32
+    multiply.allow_tf32 = convolve.allow_tf32 = False
+    try:
+        with torch.autocast(device.type, enabled=False):
+            yield
+    finally:
+        multiply.allow_tf32, convolve.allow_tf32 = before
