@@ -6,12 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import escape
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csr_array
 
 from simkit.errors import BadInput
 from simkit.history import History, content_id
@@ -27,6 +28,10 @@ from simkit.labels.truth import (
     places,
     sealed,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
 
 PRESENT, ABSENT, UNKNOWN = 1, -1, 0
 
@@ -66,36 +71,142 @@ class PartialLabels:
         effort: Effort | None = None,
         history: History | None = None,
     ) -> PartialLabels:
-        """From a dense or sparse matrix (N, L) of +1, -1 and 0, checked.
+        """From a matrix of +1, -1 and 0, checked.
 
-        `asked` defaults to the images that carry a label. Raises BadInput for other codes, for
-        duplicate entries, ids or names, and for sizes that do not fit.
+        Parameters
+        ----------
+        codes
+            (N, L) dense array or any scipy sparse matrix.
+        images
+            (N,) ids; 0 to N - 1 unless they are given.
+        classes
+            L names; class-0, class-1 ... unless they are given.
+        asked
+            (N,) bool; those with a label are asked images in any case.
+        effort, history
+            What was asked, and how the labels came about.
+
+        Raises
+        ------
+        BadInput
+            For other codes, for duplicate entries, ids or names, and for sizes that do not fit.
         """
-        given = matrix_of(codes)
-        if not np.isin(given.data, (-1, 0, 1)).all():
+        numbers = matrix_of(codes)
+        if not np.isin(numbers.data, (-1, 0, 1)).all():
             raise BadInput("labels hold other values than +1, -1 and 0; translate them first")
-        matrix = csr_array(given.astype(np.int8))
+        matrix = csr_array(numbers.astype(np.int8))
         matrix.sum_duplicates()
-        if matrix.nnz != given.nnz:
+        if matrix.nnz != numbers.nnz:
             raise BadInput("the labels name a class twice in one image; keep one of them")
         matrix.eliminate_zeros()
         N, L = matrix.shape
         ids = image_ids(np.arange(N) if images is None else images)
         names = class_names(classes, L)
         check_axes(ids, names, (N, L))
-        known = np.diff(matrix.indptr) > 0
-        given_asked = known if asked is None else np.asarray(asked, bool)
-        if given_asked.shape != (N,):
-            raise BadInput(f"asked has shape {given_asked.shape}; ({N},) is expected")
-        marked = given_asked | known
+        labelled = np.diff(matrix.indptr) > 0
+        marked = labelled if asked is None else np.asarray(asked, bool)
+        if marked.shape != (N,):
+            raise BadInput(f"asked has shape {marked.shape}; ({N},) is expected")
         return PartialLabels(
             frozen(matrix),
-            locked(marked),
+            locked(marked | labelled),
             locked(ids),
             names,
             effort or Effort(),
             history or History("given"),
         )
+
+    @staticmethod
+    def from_pandas(frame: pd.DataFrame, classes: Any = None, images: Any = None) -> PartialLabels:
+        """From a long table with one row for each label.
+
+        Parameters
+        ----------
+        frame
+            Columns image (or image_id), class and state (+1 present, -1 absent); others are left
+            alone.
+        classes
+            L names in order; unless they are given, the categories of the column, or else the
+            names in the order of their first rows.
+        images
+            (N,) ids of all asked images, those without a label among them; unless they are given,
+            the ids in the order of their first rows.
+
+        Raises
+        ------
+        BadInput
+            If a column is missing, a row names another image or class, or an image and a class
+            occur together twice.
+        """
+        import pandas as pd
+
+        table = frame.rename(columns={"image_id": "image"})
+        missing = {"image", "class", "state"}.difference(table.columns)
+        if missing:
+            raise BadInput(f"a column {min(missing)!r} is missing; give image, class and state")
+        kind = table["class"].dtype
+        if classes is None:
+            categorical = isinstance(kind, pd.CategoricalDtype)
+            classes = kind.categories if categorical else table["class"].unique()
+        names = class_names(classes, len(classes))
+        ids = image_ids(np.asarray(table["image"].unique() if images is None else images))
+        check_axes(ids, names, (len(ids), len(names)))
+        rows, columns = (
+            pd.Categorical(np.asarray(table[key]), categories=values).codes
+            for key, values in (("image", ids), ("class", list(names)))
+        )
+        odd = np.flatnonzero((rows < 0) | (columns < 0))
+        if len(odd):
+            image, name = (table[key].iloc[odd[0]] for key in ("image", "class"))
+            raise BadInput(
+                f"row {odd[0]} is about image {image!s} and class {name!r}, of which one is not "
+                "among the images and classes that were given; add it or leave the row out"
+            )
+        states = np.asarray(table["state"])
+        if states.dtype.kind not in "iuf":
+            raise BadInput(f"state is {states.dtype}; numbers, +1 or -1, are expected")
+        codes = coo_array((states, (rows, columns)), shape=(len(ids), len(names)))
+        asked = None if images is None else np.ones(len(ids), bool)
+        return PartialLabels.of(codes, ids, names, asked)
+
+    def to_arrow(self) -> pa.Table:
+        """A long table with one row for each label.
+
+        Returns
+        -------
+        Table
+            image (int64 or text), class (dictionary of all classes) and state (int8, +1 or -1), in
+            the order of images and classes. Asked images without a label have no row.
+        """
+        import pyarrow as pa
+
+        images = pa.array(np.repeat(self.images, np.diff(self.codes.indptr)))
+        columns = pa.array(self.codes.indices.astype(np.int32))
+        named = pa.DictionaryArray.from_arrays(columns, pa.array(self.classes, pa.string()))
+        return pa.table({"image": images, "class": named, "state": self.codes.data})
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table of `to_arrow` as a data frame, its classes as categories."""
+        return self.to_arrow().to_pandas()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        counts, settings = self.counts(), self.history.settings
+        asked = ", ".join(f"{self.effort.count(kind):,} {kind}" for kind in self.effort.kinds())
+        rows = {
+            "images": f"{self.shape[0]:,}, {int(self.asked.sum()):,} of them asked",
+            "classes": f"{self.shape[1]:,}",
+            "present": f"{counts['present']:,}",
+            "absent": f"{counts['absent']:,}",
+            "unknown": f"{counts['unknown']:,}",
+            "questions": asked or "not recorded",
+            "scheme": settings.get("scheme", self.history.command),
+        }
+        cells = "".join(
+            f'<tr><th style="text-align:left">{key}</th><td>{escape(str(value))}</td></tr>'
+            for key, value in rows.items()
+        )
+        return f"<table><caption>PartialLabels {self.id}</caption>{cells}</table>"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -129,9 +240,9 @@ class PartialLabels:
     def wrong(self, truth: Truth) -> dict[str, int]:
         """How many labels contradict a complete `truth`: called present, called absent."""
         self.check_about(truth)
-        there = csr_array(self.codes.multiply(truth.present)).data  # labels of what is present
-        right = int(np.count_nonzero(there == PRESENT))
-        denied = int(np.count_nonzero(there == ABSENT))
+        labels = csr_array(self.codes.multiply(truth.present)).data  # of what is present
+        right = int(np.count_nonzero(labels == PRESENT))
+        denied = int(np.count_nonzero(labels == ABSENT))
         return {"present": self.counts()["present"] - right, "absent": denied}
 
     def per_class(self, code: int) -> NDArray[np.int64]:
@@ -153,9 +264,9 @@ class PartialLabels:
             detail = "images and classes have the same names, but the truth behind them differs"
         else:
             return
-        own, theirs = (f"{N} images x {L} classes" for N, L in (self.shape, truth.shape))
+        here, there = (f"{N} images x {L} classes" for N, L in (self.shape, truth.shape))
         raise BadInput(
-            f"{where} ({own}) are labels of another data set than the one given ({theirs}): "
+            f"{where} ({here}) are labels of another data set than the one given ({there}): "
             f"{detail}; name the data set they were made from"
         )
 

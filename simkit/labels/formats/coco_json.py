@@ -108,12 +108,11 @@ class Content:
         if not any(key in image for image in images):
             return None
         lists = [image.get(key, []) for image in images]
-        for category_ids in lists:
-            if not isinstance(category_ids, list) or not {*map(type, category_ids)} <= {int}:
-                raise BadInput(f"{key} is {str(category_ids)[:40]}; category ids are expected")
-            odd = next((each for each in category_ids if each not in self.column), None)
-            if odd is not None:
-                raise BadInput(f"{key} name {str(odd)[:40]}; no category has this id")
+        for listed in lists:
+            if not isinstance(listed, list) or any(
+                type(each) is not int or each not in self.column for each in listed
+            ):
+                raise BadInput(f"{key} is {str(listed)[:40]}; a list of category ids is expected")
         return self._matrix(lists, self.column)
 
     def _matrix(self, lists: list[list[Any]], place: dict[Any, int]) -> csr_array:
@@ -179,9 +178,9 @@ def read_content(
             coco.dataset[key] = kept
     for key in _LISTS:
         if key not in coco.dataset:
-            raise _no_list(key, what)
+            list(_rows(None, key, what))
     ids, column = _ids(coco.dataset["images"]), _columns(coco.dataset["categories"])
-    check_distinct(ids)
+    check_distinct(ids, "image id")
     for number, row in enumerate(coco.dataset["annotations"]):
         row["id"] = number + 1  # files leave them out or repeat them, and the index needs them
     with redirect_stdout(io.StringIO()):
@@ -215,16 +214,11 @@ def _without_mask(row: Row) -> Row:
 
 
 def _rows(value: Any, key: str, what: str) -> Iterator[Row]:
-    if not isinstance(value, Iterator | list):
-        raise _no_list(key, what)
-    for row in value:
-        if not isinstance(row, dict):
-            raise _no_list(key, what)
+    """The entries of a list. Raises BadInput."""
+    for row in value if isinstance(value, Iterator | list) else [value]:
+        if not isinstance(row, dict) or row is value:
+            raise BadInput(f"{key!r} is missing or no list of objects; give {what}")
         yield row
-
-
-def _no_list(key: str, what: str) -> BadInput:
-    return BadInput(f"{key!r} is missing or no list of objects; give {what}")
 
 
 def _object(row: Row, place: int) -> Row:
@@ -249,13 +243,10 @@ def _object(row: Row, place: int) -> Row:
 
 def _columns(categories: list[Row]) -> dict[Any, int]:
     """The column of each category id, in the order of the ids. Raises BadInput."""
-    for place, row in enumerate(categories):
-        if type(row.get("id")) is not int or not isinstance(row.get("name"), str):
-            raise BadInput(f"entry {place} of 'categories' needs an id (number) and a name (text)")
-    column = {identity: c for c, identity in enumerate(sorted(row["id"] for row in categories))}
-    if len(column) != len(categories):
-        raise BadInput("a category id occurs twice in 'categories'; give every category its own")
-    return column
+    ids: list[Any] = [row.get("id") for row in categories if isinstance(row.get("name"), str)]
+    if not len({i for i in ids if type(i) is int}) == len(ids) == len(categories):
+        raise BadInput("every entry of 'categories' needs its own id (number) and a name (text)")
+    return {identity: c for c, identity in enumerate(sorted(ids))}
 
 
 def _ids(images: list[Row]) -> NDArray[Any]:

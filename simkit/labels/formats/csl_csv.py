@@ -81,14 +81,11 @@ def _table(path: Path) -> tuple[list[str], list[str], csr_array]:
     """
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream)
-        try:
-            header = next(rows, [])
-            if header[:1] != ["image"] or len(header) < 2:
-                raise BadInput("the first row must name image and then the classes")
-            names: list[str] = []
-            return header[1:], names, _matrix(rows, header, names)
-        except csv.Error as error:
-            raise ValueError(str(error)) from None
+        header = next(rows, [])
+        if header[:1] != ["image"] or len(header) < 2:
+            raise BadInput("the first row must name image and then the classes")
+        names: list[str] = []
+        return header[1:], names, _matrix(rows, header, names)
 
 
 def _matrix(rows: Iterator[list[str]], header: list[str], names: list[str]) -> csr_array:

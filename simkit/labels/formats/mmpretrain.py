@@ -152,8 +152,10 @@ def _content(path: Path) -> tuple[dict[str, Any], _Pictures]:
             for entry in value:
                 pictures.add(entry)
     classes = metainfo.get("classes") if isinstance(metainfo, dict) else None
-    if not isinstance(classes, list) or not all(isinstance(name, str) for name in classes):
-        raise BadInput("'metainfo' needs a list 'classes' of texts; give mmpretrain's annotations")
-    if pictures is None:
-        raise BadInput("'data_list' is missing or no list; list the pictures")
+    named = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
+    if not named or pictures is None:
+        raise BadInput(
+            "'metainfo' needs a list 'classes' of texts, and 'data_list' is a list of pictures; "
+            "give mmpretrain's annotations"
+        )
     return metainfo, pictures

@@ -171,19 +171,14 @@ def read_names(path: str | PathLike[str]) -> dict[str, str]:
     """
     with reading(path, _NAMES) as file:
         with file.open(encoding="utf-8-sig", newline="") as stream:
-            try:
-                rows = [row for row in csv.reader(stream) if row]
-            except csv.Error as error:
-                raise ValueError(str(error)) from None
+            rows = [row for row in csv.reader(stream) if row]
         if rows and rows[0][0].strip().lower() in _HEADERS:
             rows = rows[1:]
-        for place, row in enumerate(rows):
-            if not row[0] or len(row) > 2:
-                raise BadInput(f"row {place + 1} is {str(row)[:60]}; MID,display name is expected")
+        times = Counter(row[0] for row in rows)
+        odd = [row for row in rows if not row[0] or len(row) > 2 or times[row[0]] > 1]
+        if odd or not rows:
+            what = f"has the row {str(odd[0])[:60]}" if odd else "names no class"
+            raise BadInput(f"it {what}; give every class one row MID,display name")
         shown = {row[0]: row[-1] or row[0] for row in rows}
-        if len(shown) != len(rows) or not rows:
-            twice = next((mid for mid, n in Counter(row[0] for row in rows).items() if n > 1), "")
-            what = f"names {twice[:40]!r} twice" if twice else "names no class"
-            raise BadInput(f"it {what}; give every class one row")
         often = Counter(shown.values())
         return {mid: name if often[name] == 1 else f"{name} ({mid})" for mid, name in shown.items()}

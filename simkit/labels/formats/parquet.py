@@ -84,10 +84,7 @@ class Parquet:
         column is a dictionary, which then gives all of them in order. Raises BadInput.
         """
         with reading(path, _WHAT) as file:
-            try:
-                return _read(file)
-            except pa.ArrowException as error:  # some kinds are no OSError or ValueError
-                raise ValueError(str(error)) from None
+            return _read(file)
 
 
 def _options(numbers: bool) -> dict[str, Any]:
@@ -227,12 +224,11 @@ def _own(table: pa.Table, told: dict[str, Any]) -> PartialLabels:
     """Labels of our own file, whose rows are sorted by image: runs of an id are its images."""
     if told["version"] != VERSION:
         raise BadInput("the metadata key 'simkit' is of another version; update simkit to read it")
-    N, bits = told["images"], base64.b64decode(told["labelled"], validate=True)
-    if len(bits) != -(-N // 8):  # so that N cannot exceed the file
-        raise ValueError("the number of images does not fit")
-    labelled = np.unpackbits(np.frombuffer(bits, np.uint8), count=N).astype(bool)
+    bits = np.frombuffer(base64.b64decode(told["labelled"], validate=True), np.uint8)
     unlike = np.frombuffer(_unpack(told["asked"], len(bits)), np.uint8)
-    asked = labelled ^ np.unpackbits(unlike, count=N).astype(bool)
+    labelled = np.unpackbits(bits)[: told["images"]].astype(bool)
+    asked = np.unpackbits(bits ^ unlike)[: told["images"]].astype(bool)
+    N = len(labelled)
 
     values, place = _coded(table["image_id"])
     starts = np.flatnonzero(np.diff(place, prepend=-1))

@@ -76,20 +76,21 @@ def file_names(images: NDArray[Any], pattern: str) -> list[str]:
         For a pattern that does not take ids, gives two of them one name, or makes names of more
         than 1,024 letters.
     """
+    names: list[str] = []
     try:
         specs = "".join(spec or "" for _, _, spec, _ in Formatter().parse(pattern))
         # "{:99999999999d}" would fill the memory, and so could a width inside a width.
         widths = [int(digits[:9]) for digits in re.findall(r"[0-9]+", specs)]
-        if max([len(pattern), *widths]) > LONGEST_ID or "{" in specs:
-            raise ValueError("they may have more than 1,024 letters")
-        names = [pattern.format(image) for image in images.tolist()]
-        if max(map(len, names), default=0) > LONGEST_ID or len(set(names)) != len(names):
-            raise ValueError("they are the same for several images, or exceed 1,024 letters")
-    except (ValueError, IndexError, KeyError, AttributeError, TypeError) as error:
+        if max([len(pattern), *widths]) <= LONGEST_ID and "{" not in specs:
+            names = [pattern.format(image) for image in images.tolist()]
+    except (ValueError, IndexError, KeyError, AttributeError, TypeError):
+        pass  # a pattern that takes no ids
+    if len(set(names)) < len(images) or max(map(len, names)) > LONGEST_ID:
         raise BadInput(
-            f"file names {pattern[:60]!r} cannot be made of image ids ({error}); write {{}} where "
-            "the id belongs, or {:012d} for a number of twelve digits"
-        ) from None
+            f"file names {pattern[:60]!r} cannot be made of image ids, are the same for several "
+            "images or have more than 1,024 letters; write {} where the id belongs, or {:012d} for "
+            "a number of twelve digits"
+        )
     return names
 
 
@@ -213,35 +214,28 @@ def read_columns(path: Path, names: Sequence[str]) -> list[tuple[list[str], NDAr
 
     Raises
     ------
-    BadInput
-        If a column is missing, there is no row, or the file is not UTF-8.
+    BadInput, ValueError, KeyError
+        If there is no row, the file is no UTF-8 table, or a column is missing.
     """
     texts: list[list[pa.Array]] = [[] for _ in names]
     places: list[list[NDArray[np.int32]]] = [[] for _ in names]
     before = [0] * len(names)
     coded = pa.dictionary(pa.int32(), pa.string())
-    try:
-        with arrow_csv.open_csv(
-            path,
-            read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK),
-            parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, coded),
-                include_columns=list(names),
-                strings_can_be_null=False,
-            ),
-        ) as reader:
-            for batch in reader:
-                for c, column in enumerate(batch.columns):
-                    texts[c].append(column.dictionary.cast(pa.large_string()))
-                    places[c].append(column.indices.to_numpy() + np.int32(before[c]))
-                    before[c] += len(column.dictionary)
-    except KeyError:
-        raise BadInput(f"the first row must name {', '.join(names)}") from None
-    except pa.ArrowInvalid as error:
-        if "UTF8" in str(error):
-            raise BadInput("it is not UTF-8 text; save it with that encoding") from None
-        raise
+    with arrow_csv.open_csv(
+        path,
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=BLOCK),
+        parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, coded),
+            include_columns=list(names),
+            strings_can_be_null=False,
+        ),
+    ) as reader:
+        for batch in reader:
+            for c, column in enumerate(batch.columns):
+                texts[c].append(column.dictionary.cast(pa.large_string()))
+                places[c].append(column.indices.to_numpy() + np.int32(before[c]))
+                before[c] += len(column.dictionary)
     if not before[0]:
         raise BadInput("it has no row; give a file with labels")
     return [

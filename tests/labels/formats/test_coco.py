@@ -134,7 +134,7 @@ def _annotation(**changed: Any) -> list[dict[str, Any]]:
         ({"images": [{"id": 1.5}], "annotations": []}, "ids in 'images'"),
         ({"images": [{"id": [1]}], "annotations": []}, "ids in 'images'"),
         ({"images": [{"id": 1, "file_name": 3}], "annotations": []}, "file_name"),
-        ({"categories": [{"id": 7, "name": "dog"}, {"id": 7, "name": "cat"}]}, "category id"),
+        ({"categories": [{"id": 7, "name": "dog"}, {"id": 7, "name": "cat"}]}, "'categories'"),
         ({"categories": [{"id": 7, "name": "dog"}, {"id": 2, "name": "dog"}]}, "class 'dog'"),
         ({"categories": [{"id": 7, "name": "dog"}, {"id": "2", "name": "cat"}]}, "'categories'"),
         ({"annotations": _annotation(category_id=99)}, "category_id is 99"),

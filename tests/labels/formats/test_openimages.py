@@ -103,7 +103,7 @@ def test_rows_that_are_none_are_refused(tmp_path: Path, text: str, word: str) ->
 
 def test_other_tables_are_refused(tmp_path: Path) -> None:
     path = _save(tmp_path / "x.csv", "image_id,class,state\n1,a,1\n")
-    refuses(OpenImages().read, path, "ImageID, LabelName, Confidence")
+    refuses(OpenImages().read, path, "ImageID")
 
 
 @pytest.mark.parametrize("text", [NAMES, NAMES.partition("\n")[2], "\ufeff" + NAMES])
@@ -124,7 +124,7 @@ def test_a_display_name_that_repeats_has_its_mid_behind_it(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("text", "word"),
-    [("", "no class"), ("/m/1,a\n/m/1,b\n", "'/m/1' twice"), ("/m/1,a,b\n", "row 1")],
+    [("", "no class"), ("/m/1,a\n/m/1,b\n", "'/m/1'"), ("/m/1,a,b\n", "'a', 'b'")],
 )
 def test_class_descriptions_that_are_none_are_refused(tmp_path: Path, text: str, word: str) -> None:
     refuses(read_names, _save(tmp_path / "x.csv", text), word)
