@@ -9,7 +9,7 @@ import pytest
 
 from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
-from simkit.annotate.budget import amount_for
+from simkit.annotate.budget import amount_for, least
 from simkit.annotate.prices import cost, presets
 from simkit.annotate.schemes.base import largest as largest_amount
 from simkit.annotate.simulate import replay, simulate
@@ -89,13 +89,15 @@ def test_a_budget_finds_its_amount_in_a_few_simulations(spec, name, closed, diam
     part = schemes.make(spec)
     shared = {"hierarchy": diamond, "boxes": boxes_of(closed)}
     largest = {part.amount: most(part, *closed.shape)} if part.amount else {}
-    budget = (
-        0.4 * cost(simulate(closed, dataclasses.replace(part, **largest), **shared), name).dollars
-    )
+    everything = simulate(closed, dataclasses.replace(part, **largest), **shared)
+    smallest = least(closed, part, name, **shared).dollars  # a page may hold all that is asked
+    budget = max(0.4 * cost(everything, name).dollars, smallest)
+    made.clear()
     bought = amount_for(budget, closed, part, name, **shared)
     assert bought.cost.dollars <= budget
-    if part.amount and isinstance(getattr(part, part.amount), int):  # one more is too much
-        more = getattr(bought.scheme, part.amount) + 1
+    amount = getattr(bought.scheme, part.amount) if part.amount else None
+    if isinstance(amount, int) and amount < largest[part.amount]:  # one more is too much
+        more = amount + 1
         larger = dataclasses.replace(bought.scheme, **{part.amount: more})
         assert cost(simulate(closed, larger, **shared), name).dollars > budget
     else:
