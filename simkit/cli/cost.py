@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from simkit.labels.truth import Truth
 
 SETS = ("validation set", "test set")
-EVENLY = ("rpa", "full-subset")  # schemes whose labels show each class as often as it occurs
 
 
 # fmt: off
@@ -33,7 +32,7 @@ EVENLY = ("rpa", "full-subset")  # schemes whose labels show each class as often
               "(95 %).")
 @click.option("--data", "spec",
               help="The data set whose classes --evaluation is about, for how often each occurs. "
-              f"[default: as often as in the labels, if they are from {' or '.join(EVENLY)}]")
+              "[default: as often as in the labels, if their scheme does not choose, as rpa]")
 @click.option("--level", type=SCORE, default=0.5, show_default=True, metavar="AP",
               help="The AP that --evaluation expects of each class; 0.5 takes most images.")
 @json_option
@@ -77,6 +76,7 @@ def command(
 
 def _frequencies(labels: PartialLabels, spec: str | None, file: Path) -> Truth | Any:
     """The truth that tells how often each class occurs, or (L,) shares of images."""
+    from simkit.annotate.schemes import of_labels
     from simkit.data import open
     from simkit.labels.partial import ABSENT, PRESENT
 
@@ -89,8 +89,7 @@ def _frequencies(labels: PartialLabels, spec: str | None, file: Path) -> Truth |
                 "or others; name the data set that the labels are about"
             )
         return truth
-    scheme = str(labels.history.settings.get("scheme", "")).partition("(")[0]
-    if scheme not in EVENLY:
+    if not getattr(of_labels(labels), "even", False):
         raise BadInput(
             f"--evaluation must know how often each class occurs, and {file} does not tell; name "
             "the data set with --data"

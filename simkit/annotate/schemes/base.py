@@ -9,6 +9,7 @@ from simkit.registry import Registry, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
+    from simkit.labels.partial import PartialLabels
 
 MOST = 10**15  # of anything that is counted
 SHARE = (0, 1)
@@ -26,7 +27,9 @@ class Scheme(Protocol):
 
     A scheme may also have `gist`, its questions in a few plain words; `caution`, what its labels
     misrepresent, for the data sheets beside them; `by_image`, whether the labels of an image depend
-    on this image alone (so that `mixed` may use it); and `largest`.
+    on this image alone (so that `mixed` may use it); `even`, whether labels are chosen whatever
+    they say, so that each class is among them as often as it occurs; `complete_images`, whether a
+    random part of the images is labelled completely; and `largest`.
 
     Schemes that inherit from this class have their fields checked: types and the limits of their
     `registry.setting`.
@@ -69,6 +72,12 @@ def by_image(scheme: Scheme | type[Scheme]) -> bool:
     """Whether the labels of an image depend on this image alone: so of schemes without an amount,
     unless the scheme says otherwise by an attribute of this name."""
     return bool(getattr(scheme, "by_image", scheme.amount is None))
+
+
+def of_labels(labels: PartialLabels) -> type[Scheme] | None:
+    """The scheme that made labels; None where they are of no scheme that is known here."""
+    name = str(labels.history.settings.get("scheme", "")).partition("(")[0]
+    return get(name) if name in names() else None
 
 
 schemes: Registry[Scheme] = Registry("scheme", "simkit.annotate.schemes")

@@ -25,6 +25,8 @@ class FullSubset(Scheme):
     gist: ClassVar[str] = "all classes, fewer images"
     source: ClassVar[str] = "the usual way to label; baseline of Durand et al., CVPR 2019"
     amount: ClassVar[str | None] = None
+    even: ClassVar[bool] = True
+    complete_images: ClassVar[bool] = True
     caution: ClassVar[str] = (
         "The images that were asked about are known completely and the others, if any, not at all. "
         "They are an even sample; a rare class may be in none of them."

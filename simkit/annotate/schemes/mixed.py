@@ -34,6 +34,7 @@ class Mixed(Scheme):
     )
     amount: ClassVar[str | None] = None
     by_image: ClassVar[bool] = False
+    complete_images: ClassVar[bool] = True
 
     share: float = setting(0.2, "share of images labelled completely", within=SHARE)
     rest: str = setting(spell(SinglePositive()), "the scheme by which the others are labelled")

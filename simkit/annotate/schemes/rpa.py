@@ -32,6 +32,7 @@ class RandomPerAnnotation(Scheme):
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, section 4.1; its p is 1 - keep"
     amount: ClassVar[str | None] = "keep"
     by_image: ClassVar[bool] = True
+    even: ClassVar[bool] = True
     caution: ClassVar[str] = (
         "Labels are an even sample of all (image, class) pairs: shares by class are those of the "
         "truth. Where classes are rare, most labels say absent, and some classes may have hardly a "

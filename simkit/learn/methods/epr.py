@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from simkit.annotate.schemes import of_labels
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
@@ -75,15 +76,16 @@ def positives_per_image(labels: PartialLabels) -> float | None:
     a selected one, so the scheme is read from the labels' history. Errors of annotators are errors
     of the estimate, too.
     """
-    scheme = str(labels.history.settings.get("scheme", "")).partition("(")[0]
+    scheme = of_labels(labels)
     codes, classes = labels.codes, labels.shape[1]
-    if scheme in ("", "full-subset", "mixed"):
+    simulated = "scheme" in labels.history.settings
+    if not simulated or getattr(scheme, "complete_images", False):
         known = np.diff(codes.indptr)
         complete = known == classes
         if (2 * known[~complete] >= classes).any():
             return None
         codes = codes[complete]
-    elif scheme != "rpa":
+    elif not getattr(scheme, "even", False):
         return None
     present = int(np.count_nonzero(codes.data == PRESENT))
     return classes * present / codes.nnz if present else None
