@@ -225,8 +225,9 @@ def settle(part: Any, called: str = "") -> None:
     not converted to numbers) or outside the range of its `setting` or its type. called: name of
     the part in errors, by default its `name`.
     """
+    called = called or getattr(part, "name", "")
     for key, kind in _fields(type(part)).items():
-        where = f"{called or part.name}: {key}"
+        where = f"{called}: {key}" if called else key
         value = convert(getattr(part, key), kind, where, spelled=False)
         limits = _ranges(type(part)).get(key)  # type: ignore[arg-type]
         for number in value if isinstance(value, tuple) else (value,):
@@ -246,12 +247,13 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
         if value is None or (spelled and isinstance(value, str) and value.lower() == "none"):
             if type(None) in get_args(kind):
                 return None
-        if isinstance(value, list | tuple | np.ndarray):
-            (several, *_) = [*(k for k in get_args(kind) if get_origin(k) is tuple), None]
-            if several is not None:
-                one = get_args(several)[0]
-                return tuple(convert(each, one, where, spelled=spelled) for each in value)
-        kind, *others = [k for k in get_args(kind) if k is not type(None)]
+        kinds = [one for one in get_args(kind) if one is not type(None)]
+        tuples = [one for one in kinds if get_origin(one) is tuple]
+        if tuples and isinstance(value, list | tuple | np.ndarray):
+            return convert(value, tuples[0], where, spelled=spelled)
+        if {int, float} == set(kinds):  # 1 and 1.0 differ: one image, and all images
+            kinds = [int if isinstance(value, int) else float]
+        kind, *others = kinds
         beside = [other for other in others if get_origin(other) is Literal]
         words = [word for other in beside for word in get_args(other)]  # float | Literal["auto"]
         if isinstance(value, str) and value in words:
@@ -272,8 +274,10 @@ def convert(value: Any, kind: Any, where: str, *, spelled: bool = True) -> Any:
         return _as_number(value, kind, where, wanted)
     if kind is str and not isinstance(value, str):
         raise BadInput(f"{where} is {value!r}; text is expected")
-    if get_origin(kind) is tuple and not isinstance(value, tuple | list):
-        raise BadInput(f"{where} is {value!r}; a list is expected")
+    if get_origin(kind) is tuple:
+        if not isinstance(value, tuple | list | np.ndarray):
+            raise BadInput(f"{where} is {value!r}; a list is expected")
+        return tuple(convert(one, get_args(kind)[0], where, spelled=spelled) for one in value)
     return value
 
 

@@ -8,11 +8,10 @@ import math
 import os
 import sys
 import tomllib
-import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from simkit.learn import methods
 from simkit.learn.methods import Around, Method
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
-from simkit.registry import build, convert, split_sum
+from simkit.registry import Range, build, convert, settle, split_sum
 from simkit.study.limit import Limit
 from simkit.study.toml import toml, toml_lines
 
@@ -38,6 +37,7 @@ REFERENCE = "reference"  # stands for a scheme in the settings of references
 ALL = "all"
 Unasked = Literal["skip", "absent"]
 Validation = Literal["none", "complete", "partial"]
+Positive = Annotated[float, Range(above=0)]
 _UNSET = Settings()  # compared by identity: `train` was not set
 _EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
 
@@ -97,12 +97,11 @@ class Tuning:
     one, with the alternative value of its most important setting. Raises BadInput.
     """
 
-    runs: int = 4
+    runs: Annotated[int, Range(2, MOST)] = 4
     space: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        fine = _whole(self.runs) and 2 <= self.runs <= MOST
-        _expect(fine, "tuning.runs", self.runs, f"a whole number from 2 to {MOST:,}")
+        settle(self, "tuning")
         _expect_table(self.space, "tuning.space")
         space = {spec: _values(table, f"tuning.space.{spec}") for spec, table in self.space.items()}
         object.__setattr__(self, "space", space)
@@ -176,7 +175,7 @@ class Pictures:
     CPU; on a GPU the last bits differ from run to run. Raises BadInput that names the field.
     """
 
-    size: int | None = None
+    size: Annotated[int, Range(32)] | None = None
     flip: bool | None = None
     vertical: bool | None = None
     crop: tuple[float, float] | None = None
@@ -185,20 +184,14 @@ class Pictures:
     changed: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        fine = self.size is None or (_whole(self.size) and self.size >= 32)
-        _expect(fine, "pictures.size", self.size, "a whole number of pixels from 32 on")
-        for name in ("flip", "vertical"):
-            value = getattr(self, name)
-            _expect(value in (None, True, False), f"pictures.{name}", value, "true or false")
-        if self.crop is not None:
-            fine = isinstance(self.crop, list | tuple) and len(self.crop) == 2
-            fine = fine and all(type(share) in (int, float) for share in self.crop)
-            wanted = "the smallest and the largest share of the area, such as [0.25, 1]"
-            fine = fine and 0 < self.crop[0] <= self.crop[1] <= 1
-            shown = list(self.crop) if isinstance(self.crop, tuple) else self.crop
-            _expect(fine, "pictures.crop", shown, wanted)
-            object.__setattr__(self, "crop", (float(self.crop[0]), float(self.crop[1])))
-        _expect(isinstance(self.protocol, str), "pictures.protocol", self.protocol, "a string")
+        settle(self, "pictures")
+        if self.crop is not None and not (
+            len(self.crop) == 2 and 0 < self.crop[0] <= self.crop[1] <= 1
+        ):
+            raise BadInput(
+                f"pictures: crop is {list(self.crop)}; the smallest and the largest share of the "
+                "area are expected, such as [0.25, 1]"
+            )
         for name in ("protocols", "changed"):
             _expect_table(getattr(self, name), f"pictures.{name}")
         named = {f"protocols.{spec}": name for spec, name in self.protocols.items()}
@@ -300,17 +293,17 @@ class Grid:
     backbone: str = "scenes-net"
     weights: str = ""
     features: Mapping[str, str] = field(default_factory=dict)
-    budgets: tuple[float, ...] = ()
-    hours: tuple[float, ...] = ()
+    budgets: tuple[Positive, ...] = ()
+    hours: tuple[Positive, ...] = ()
     prices: str = "coco-tagging"
-    draws: int = 5
-    seed: int = 0
+    draws: Annotated[int, Range(1, MOST)] = 5
+    seed: Annotated[int, Range(-(2**63), 2**63 - 1)] = 0
     images: float | int = 1.0
     unasked: Unasked = "skip"
     validation: Validation = "none"
     reference: bool = True
     curves: bool = False
-    memory: float = 2.0
+    memory: Positive = 2.0
     pictures: Pictures | None = None
     habits: Habits = Habits()
     train: Settings = _UNSET
@@ -319,27 +312,17 @@ class Grid:
     settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, make in (("schemes", schemes.make), ("methods", methods.make)):
-            object.__setattr__(self, name, _specs(getattr(self, name), name, make))
-        for name, unit in (("budgets", "dollars"), ("hours", "hours")):
-            object.__setattr__(self, name, _limits(getattr(self, name), name, unit))
-        for name in ("data", "backbone", "weights", "prices"):
-            _expect(isinstance(getattr(self, name), str), name, getattr(self, name), "a string")
-        for name in ("draws", "seed", "images"):
-            object.__setattr__(self, name, _plain(getattr(self, name)))
-        fine = _whole(self.draws) and 1 <= self.draws <= MOST
-        _expect(fine, "draws", self.draws, f"a whole number from 1 to {MOST:,}")
-        fine = _whole(self.seed) and -(2**63) <= self.seed < 2**63
-        _expect(fine, "seed", self.seed, "a whole number from -2**63 to 2**63 - 1")
-        for name in ("reference", "curves", "fair"):
-            value = getattr(self, name)
-            _expect(isinstance(value, bool), name, value, "true or false")
-        object.__setattr__(self, "memory", convert(self.memory, float, "memory"))
-        _expect(self.memory > 0, "memory", self.memory, "gigabytes above 0")
-        for name, kinds in (("validation", Validation), ("unasked", Unasked)):
-            choices = get_args(kinds)
-            value = getattr(self, name)
-            _expect(value in choices, name, value, f"one of {', '.join(choices)}")
+        for name in ("budgets", "hours"):
+            if isinstance(value := getattr(self, name), int | float):
+                object.__setattr__(self, name, (value,))
+        settle(self)
+        _check_listed(self.schemes, "schemes", schemes.make)
+        _check_listed(self.methods, "methods", methods.make)
+        for name in ("budgets", "hours"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                raise BadInput(f"{name} is {list(values)!r}, which names one twice; leave one out")
+            object.__setattr__(self, name, tuple(sorted(values)))
         if self.train is _UNSET:
             select: Any = "best" if _chooses(self.validation, self.pictures) else "last"
             object.__setattr__(self, "train", Settings(select=select))
@@ -505,13 +488,12 @@ def _check_chosen(grid: Grid) -> None:
         raise BadInput("settings are set, but tuning would choose new ones; leave out one of both")
 
 
-def _specs(values: Any, name: str, make: Any) -> tuple[str, ...]:
-    """Specifications of schemes or methods, each valid for `make` and listed once."""
-    if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-        raise BadInput(f"{name} is {values!r}; a list such as [{_EXAMPLE[name]}] is expected")
+def _check_listed(specs: tuple[str, ...], name: str, make: Callable[[str], Any]) -> None:
+    """Raise BadInput unless `make` accepts each specification, and no two are the same."""
+    if not specs:
+        raise BadInput(f"{name} is empty; list at least one, such as [{_EXAMPLE[name]}]")
     parts: dict[Any, str] = {}
-    for spec in values:
-        _expect(isinstance(spec, str), name, spec, "a list of strings")
+    for spec in specs:
         try:
             part = make(spec)
         except BadInput as error:
@@ -521,7 +503,6 @@ def _specs(values: Any, name: str, make: Any) -> tuple[str, ...]:
                 f"{name} lists {spec!r} and {parts[part]!r}, which are the same; leave one out"
             )
         parts[part] = spec
-    return tuple(values)
 
 
 def _files(values: Any) -> dict[str, str]:
@@ -537,33 +518,10 @@ def _files(values: Any) -> dict[str, str]:
     return {split: os.fspath(file) for split, file in values.items()}
 
 
-def _limits(values: Any, name: str, unit: str) -> tuple[float, ...]:
-    """Numbers above 0, ascending, each once."""
-    listed = [values] if type(values) in (int, float) else values
-    if isinstance(listed, str) or not isinstance(listed, Sequence):
-        raise BadInput(f"{name} is {values!r}; a list of {unit} is expected")
-    numbers = [convert(value, float, name) for value in listed]
-    for number in numbers:
-        _expect(number > 0, name, number, f"{unit} above 0")
-    if len(set(numbers)) < len(numbers):
-        raise BadInput(f"{name} is {list(values)!r}, which names one twice; leave one out")
-    return tuple(sorted(numbers))
-
-
 def _table(kind: type, values: Any, name: str) -> Any:
     """A table of settings as a dataclass of this kind."""
     _expect_table(values, name)
-    hints = typing.get_type_hints(kind)
-    fields = [f.name for f in dataclasses.fields(kind)]
-    arguments = {}
-    for key, value in values.items():
-        if key not in hints or key not in fields:
-            raise unknown(f"setting of {name}", key, fields)
-        argument = arguments[key] = convert(value, hints[key], f"{name}.{key}")
-        kinds = [hint for hint in typing.get_args(hints[key]) if hint is not type(None)]
-        if argument is not None and kinds and all(typing.get_origin(k) is tuple for k in kinds):
-            _expect(isinstance(argument, tuple), f"{name}.{key}", value, "a list")
-    return kind(**arguments)
+    return build(kind, values, name)
 
 
 def _values(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
@@ -590,7 +548,7 @@ def _value(value: Any, where: str) -> Any:
     """A value to try in plain Python types, which can be compared and written to files."""
     if isinstance(value, list | tuple):
         return tuple(_value(element, where) for element in value)
-    value = _plain(value)
+    value = value.item() if isinstance(value, np.generic) else value
     fine = isinstance(value, bool | int | float | str)
     _expect(fine, where, value, "a list of numbers, strings or booleans")
     return value
@@ -635,15 +593,6 @@ def _changed(method: Method, name: str, value: Any) -> Method | None:
 def _names(method: Method) -> list[str]:
     inner = _names(method.inner) if isinstance(method, Around) else []
     return inner + [each.name for each in dataclasses.fields(method) if each.name != "inner"]
-
-
-def _plain(value: Any) -> Any:
-    """A NumPy number as a Python number, which files and keys write in one way."""
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:
