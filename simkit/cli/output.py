@@ -30,8 +30,9 @@ class Advance(Protocol):
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One object on one line of stdout."""
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    """One object on one line of stdout; numbers that are none, such as nan, become null."""
+    strict = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    click.echo(json.dumps(strict, ensure_ascii=False, allow_nan=False))
 
 
 def width() -> int:

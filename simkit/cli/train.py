@@ -25,6 +25,7 @@ from simkit.cli.output import Advance, print_json, progress
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
+    from simkit.labels.partial import PartialLabels
     from simkit.learn.distributed import Team
     from simkit.learn.optim import Settings
     from simkit.learn.protocols import Protocol
@@ -40,7 +41,8 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
 @click.option("--method", required=True, help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
 @click.option("--labels", "labels_file", type=FILE, required=True,
-              help="A label file of the training pictures, from `simkit simulate`.")
+              help="A label file of the training pictures: from `simkit simulate`, or the table "
+              "labels.csv of a folder.")
 @data_option("The data set that the labels are of.")
 @click.option("--backbone", help="Gives the features; by default scenes-net, or the protocol's.")
 @click.option("--weights", type=FILE,
@@ -89,7 +91,6 @@ def command(**given: Any) -> None:
     no state for each image (simkit list methods says which do). After an error torchrun adds a
     report of its own to simkit's sentence.
     """
-    from simkit.labels import formats
     from simkit.learn import methods
     from simkit.learn.distributed import together
     from simkit.study.trial import trial
@@ -99,7 +100,7 @@ def command(**given: Any) -> None:
     preset = _preset(given)
     settings = _settings(given, preset)
     file = given["labels_file"]
-    labels = formats.for_path(file).read(file)
+    labels = _labels(file, given["spec"])
     with together() as team, _reporting(given, team) as reporter:
         done = trial(
             labels,
@@ -129,6 +130,20 @@ def command(**given: Any) -> None:
     if given["out"] is not None:
         click.echo(f"wrote {given['out']}/")
 # fmt: on
+
+
+def _labels(file: Path, spec: str) -> PartialLabels:
+    """Labels in one of the formats, or in a table with the columns file and class."""
+    from simkit.data.folder import table_labels
+    from simkit.labels import formats
+    from simkit.labels.formats.csv import COLUMNS
+
+    form = formats.for_path(file)
+    if form.name == "csv" and file.is_file():
+        with file.open(encoding="utf-8-sig", errors="replace") as stream:
+            if not set(COLUMNS) <= set(stream.readline().strip().replace('"', "").split(",")):
+                return table_labels(file, spec)
+    return form.read(file)
 
 
 def _check_places(given: dict[str, Any]) -> None:

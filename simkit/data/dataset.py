@@ -207,7 +207,7 @@ def open(spec: str) -> Dataset:
     BadInput
         For an unknown name or key, and for files that cannot be read.
     """
-    source, settings, toml = _read(spec)
+    source, settings, toml = read_spec(spec)
     paths = getattr(source, "paths", ())
     try:
         data = build(source, settings, "data set").open()
@@ -242,7 +242,7 @@ def terms(spec: str, classes: Collection[str]) -> Terms:
     BadInput
         If no data set has the name.
     """
-    stated = getattr(_read(spec)[0], "terms", Terms())
+    stated = getattr(read_spec(spec)[0], "terms", Terms())
     assert isinstance(stated, Terms)
     if stated.classes:
         tree = shipped(stated.classes)
@@ -257,7 +257,7 @@ def originals(spec: str) -> tuple[Path, ...]:
     Where the text cannot be read, whoever opens the data set says what is wrong.
     """
     try:
-        source, settings, toml = _read(spec)
+        source, settings, toml = read_spec(spec)
     except BadInput:
         return (Path(spec),) if os.path.isfile(spec) else ()
     keys = getattr(source, "paths", ())
@@ -268,7 +268,7 @@ def originals(spec: str) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(path for path in files if os.path.isfile(path)))
 
 
-def _read(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
+def read_spec(spec: str) -> tuple[type[Source], dict[str, Any], Path | None]:
     """The source, its settings as text, and the TOML file they come from. Raises BadInput."""
     if spec.lower().endswith(".toml") and (":" not in spec or os.path.isfile(spec)):
         return _read_toml(Path(spec))

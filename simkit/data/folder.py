@@ -11,14 +11,16 @@ from typing import ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from simkit.data.dataset import LABELS, SPLITS, Dataset, register
+from simkit.data.dataset import LABELS, SPLITS, Dataset, read_spec, register
 from simkit.data.images import FilePictures
 from simkit.data.label_table import ENDINGS, Content, read_content
 from simkit.data.lists import folder
 from simkit.data.splits import Part, Unknown, assemble, published_split, settled, spell
 from simkit.errors import BadInput
 from simkit.files import expanded
+from simkit.labels.formats.base import complete
 from simkit.labels.formats.tables import text_ids
+from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
 NONE = "none"  # in the place of a table
@@ -112,6 +114,35 @@ class Folder:
             f"columns file and class and give it as labels=FILE.csv, or give labels=none for "
             "pictures that are to be seen only, by simkit features and neighbours"
         )
+
+
+def table_labels(table: Path, spec: str) -> PartialLabels:
+    """A table of labels as partial labels of the pictures that it marks as train, or marks nowhere.
+
+    Parameters
+    ----------
+    table : Path
+        As `Folder` describes it.
+    spec : str
+        The text of the data set; its settings `between` and `suffix` hold for the table too.
+
+    Returns
+    -------
+    PartialLabels
+
+    Raises
+    ------
+    BadInput
+        For a table of another form, or one without training pictures.
+    """
+    settings = read_spec(spec)[1]
+    between, suffix = (str(settings.get(key, "")) for key in ("between", "suffix"))
+    content = read_content(table, between=between, suffix=suffix)
+    rows = np.flatnonzero(content.splits == "train")
+    if not len(rows):
+        raise BadInput(f"{table} marks no picture as train; give some of them that split")
+    images = text_ids(content.files)
+    return complete(Truth.of(content.present, images, content.classes, content.known).select(rows))
 
 
 def _pictures_in(place: Path) -> list[str]:

@@ -62,6 +62,7 @@ def backbone(
     BadInput
         For an unknown name and for weights that are missing or do not fit.
     """
+    name = name.lower()
     if name not in BACKBONES:
         raise unknown("backbone", name, BACKBONES)
     if size is not None and not 32 <= size <= _LARGEST:

@@ -311,7 +311,10 @@ def _fill(
 
 def _stop_at(faults: Iterable[str]) -> None:
     for fault in faults:
-        raise BadInput(f"{fault}, or skip such pictures")
+        raise BadInput(
+            f"{fault}, or skip such pictures by `simkit features --unreadable skip`; train and "
+            "compare then leave them out too"
+        )
 
 
 def device_for(name: str, backbone: Backbone) -> torch.device:

@@ -233,6 +233,7 @@ def shipped_names() -> list[str]:
 
 def shipped(name: str) -> Hierarchy:
     """A hierarchy that comes with simkit, such as "coco-80". Raises BadInput for other names."""
+    name = name.lower()
     if name not in shipped_names():
         raise unknown("shipped hierarchy", name, shipped_names())
     return Hierarchy.from_json((_folder() / f"{name}.json").read_text(encoding="utf-8"), name)

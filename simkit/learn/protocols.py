@@ -217,9 +217,9 @@ def names() -> list[str]:
 
 def protocol(name: str) -> Protocol:
     """The protocol of this name. Raises BadInput with the nearest one otherwise."""
-    if name not in _BY_NAME:
+    if name.lower() not in _BY_NAME:
         raise unknown("protocol", name, _BY_NAME)
-    return _BY_NAME[name]
+    return _BY_NAME[name.lower()]
 
 
 def summary(one: Protocol) -> str:

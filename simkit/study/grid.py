@@ -399,6 +399,8 @@ class Grid:
         """A grid from plain values, as in a TOML file. Raises BadInput that names the field."""
         fields = [f.name for f in dataclasses.fields(Grid)]
         for name in values:
+            if name in (f.name for f in dataclasses.fields(Settings)):
+                raise BadInput(f"{name} is a setting of the training; write it below [train]")
             if name not in fields:
                 raise unknown("field of a grid", name, fields)
         for name in ("schemes", "methods"):

@@ -223,3 +223,25 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
     leaves, own = counted["leaves_scored"], counted["classes_scored"]
     assert f"mAP {100 * counted['map']:.2f} over {leaves} of 41 leaf classes, " in done.out
     assert f" over {own} of 52 classes in all; {52 - own} have no positive in test" in done.out
+
+
+@pytest.mark.parametrize("table", ["file,class", "file;cat;dog", "split"])
+def test_the_table_of_a_folder_serves_as_labels(shell, table: str) -> None:
+    import numpy as np
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    Path("pictures").mkdir()
+    lines = {"split": ["file,class,split"]}.get(table, [table])
+    for i in range(12):
+        pixels = rng.integers(0, 255, (64, 64, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(f"pictures/{i}.png")
+        name = ("cat", "dog")[i % 2]
+        row = {"file,class": f"{i}.png,{name}", "file;cat;dog": f"{i}.png;{1 - i % 2};"}
+        lines.append(row.get(table, f"{i}.png,{name},{('train', 'val', 'test')[i // 4]}"))
+    Path("pictures/labels.csv").write_text("\n".join(lines) + "\n")
+    data = "folder:pictures" + (",unknown=absent" if ";" in table else "")
+    how = ("--labels", "pictures/labels.csv", "--data", data, "--epochs", 1, "--json")
+    done = shell("train", "--method", "an", *how)
+    assert done.code == 0, done.err
+    assert (done.json["asked"], done.json["held_out"]) == ((4, 0) if table == "split" else (10, 2))

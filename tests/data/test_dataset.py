@@ -46,12 +46,24 @@ def toy() -> Iterator[None]:
     assert sources.names() == names
 
 
+def test_a_notebook_shows_a_row_for_each_split() -> None:
+    shown = data.open("toy:<b>,size=3")._repr_html_()
+    assert "&lt;b&gt;" in shown and "<b>" not in shown
+    assert "<td>train</td><td>3</td><td>1.00</td>" in shown
+
+
+def test_a_misspelled_first_setting_is_named() -> None:
+    with pytest.raises(BadInput, match="did you mean 'images'"):
+        data.open("scenes:image=300")
+
+
 @pytest.mark.parametrize(
     ("spec", "name"),
     [
         ("toy", "||2|False"),
         ("toy:", "||2|False"),
         (" toy :a/b.c", "a/b.c||2|False"),
+        ("TOY:a", "a||2|False"),
         ("toy:file=x,size=3,flag=yes", "x||3|True"),
         ("toy:a=b,folder=C:/x=y", "a=b|C:/x=y|2|False"),
     ],

@@ -85,6 +85,7 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
         ({"unasked": "train"}, "unasked 'train' skip absent"),
         ({"images": 1.5}, "images 1.5 share"),
         ({"train": {"epoch": 3}}, "train 'epoch' 'epochs'"),
+        ({"epochs": 3}, "epochs [train]"),
         ({"train": {"select": "best"}}, "train.select validation"),
         ({"validation": "partial", "train": {"select": "last"}}, "validation train.select none"),
         ({"features": {"test": "t.npz"}}, "features train"),
