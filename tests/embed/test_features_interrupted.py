@@ -153,7 +153,8 @@ def test_an_unreadable_picture_stops_everything(
         f"{tmp_path}/2.jpg cannot be read as a picture (image file is truncated ("
     )
     assert str(error.value).endswith(
-        "; replace it or take it out of the list, or skip such pictures"
+        "; replace it or take it out of the list, or skip such pictures by `simkit features "
+        "--unreadable skip`; train and compare then leave them out too"
     )
 
 
@@ -188,12 +189,12 @@ def test_what_was_skipped_before_an_interruption_is_known_after_it(
 
     with pytest.raises(KeyboardInterrupt):
         call(unreadable="skip", progress=stop)
-    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures$"):
+    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures"):
         call()
-    with pytest.raises(BadInput, match=r"7\.jpg cannot be read .*, or skip such pictures$"):
+    with pytest.raises(BadInput, match=r"7\.jpg cannot be read .*, or skip such pictures"):
         call(unreadable="before")
     assert [each.row for each in call(unreadable="skip").skipped] == [2, 7]
-    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures$"):
+    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures"):
         call()
     assert [each.row for each in call(unreadable="before").skipped] == [2, 7]
 
