@@ -155,8 +155,6 @@ def from_wordnet(
     BadInput
         For duplicate names, for a mapping to no noun synset and where WordNet is missing.
     """
-    if len(set(names)) != len(names) or not names:
-        raise BadInput("the class names are none or repeat one; give every class its own name")
     pairs = read_mapping(mapping) if isinstance(mapping, str | PathLike) else dict(mapping or {})
     reader = wordnet()
     report = find(names, pairs, reader)

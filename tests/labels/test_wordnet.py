@@ -189,6 +189,7 @@ def _ancestors(tree: Hierarchy, name: str) -> list[str]:
     return [tree.classes[a] for a in np.flatnonzero(tree.above[c]) if a != c]
 
 
+@needs_wordnet
 @pytest.mark.parametrize("names", [[], ["dog", "dog"]])
 def test_names_must_differ(names: list[str]) -> None:
     with pytest.raises(BadInput, match="give every class its own name"):

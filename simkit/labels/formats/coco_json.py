@@ -10,11 +10,10 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pycocotools.coco import COCO
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
@@ -24,6 +23,9 @@ from simkit.labels.formats.json_stream import members
 from simkit.labels.formats.tables import text_ids
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth, check_distinct, image_ids
+
+if TYPE_CHECKING:
+    from pycocotools.coco import COCO
 
 Row = dict[str, Any]
 
@@ -167,6 +169,8 @@ def read_content(
     BadInput, ValueError
         For anything that is not as it should be.
     """
+    from pycocotools.coco import COCO
+
     coco = COCO()
     for key, value in _members(path):
         if key in _LISTS:  # a key that stands twice counts where it stands last, as elsewhere

@@ -116,15 +116,11 @@ class _Pictures:
         """One picture of 'data_list'. Raises BadInput."""
         picture = entry if isinstance(entry, dict) else {}
         name, listed = picture.get("img_path"), picture.get("gt_label")
-        if not isinstance(name, str) or not isinstance(listed, list):
+        numbers = isinstance(listed, list) and all(type(c) is int and c >= 0 for c in listed)
+        if not isinstance(name, str) or not numbers:
             raise BadInput(
-                f"entry {len(self.names)} of 'data_list' needs 'img_path' (text) and 'gt_label' "
-                "(a list of classes)"
-            )
-        if not all(type(c) is int and c >= 0 for c in listed):
-            raise BadInput(
-                f"'gt_label' in entry {len(self.names)} of 'data_list' is {str(listed)[:60]}; "
-                "whole numbers are expected, classes counted from 0"
+                f"entry {len(self.names)} of 'data_list' is {str(entry)[:60]}; it needs 'img_path' "
+                "(text) and 'gt_label' (a list of classes, counted from 0)"
             )
         self.names.append(name)
         self.lengths.append(len(set(listed)))

@@ -59,19 +59,16 @@ class NpyTriple:
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """Write two arrays, all or none. Raises BadInput, also above 2**27 entries."""
-        self._write(labels, Path(path), None)
+        self.write_with_truth(labels, path, None)
 
     def write_with_truth(
-        self, labels: PartialLabels, path: str | PathLike[str], truth: Truth
+        self, labels: PartialLabels, path: str | PathLike[str], truth: Truth | None
     ) -> None:
         """Write three arrays, the truth in the order of the labels. Raises BadInput."""
-        self._write(labels, Path(path), truth)
-
-    def _write(self, labels: PartialLabels, path: Path, truth: Truth | None) -> None:
         asked = asked_rows(labels, path)
         observed = asked.codes if self.negatives else csr_array(asked.codes > 0)
         names = np.array(file_names(asked.images, self.file), dtype=str)
-        targets = _files(path)
+        targets = _files(Path(path))
         if truth is None and targets["truth"].exists():
             raise BadInput(
                 f"{targets['truth']} is a truth of other labels and would stand beside the new "
