@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import measuring  # isort: skip; before numpy, which it gives one thread
 
-from simkit.embed.nearest import imported_faiss  # isort: skip
+from simkit.embed.neighbours import imported_faiss  # isort: skip
 
 faiss = imported_faiss()  # before numpy, with the best kernels that it has for this processor
 
@@ -34,7 +34,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from simkit.embed.nearest import (  # noqa: E402
+from simkit.embed.neighbours import (  # noqa: E402
     distances,
     nearest,
     nearest_in_lists,

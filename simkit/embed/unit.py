@@ -55,32 +55,32 @@ class UnitRows:
 
     def held(self) -> NDArray[np.float32]:
         """All rows as an array of n * D * 4 bytes."""
-        found = np.empty(self.shape, np.float32)
-        for start in range(0, len(found), self.step):
-            found[start : start + self.step] = self[start : start + self.step]
-        return found
+        held = np.empty(self.shape, np.float32)
+        for start in range(0, len(held), self.step):
+            held[start : start + self.step] = self[start : start + self.step]
+        return held
 
     def columns(self, first: int, last: int) -> NDArray[np.float32]:
         """(n, last - first) of all rows, to the last bit as the rows have them."""
-        found = np.empty((len(self._places), last - first), np.float32)
+        values = np.empty((len(self._places), last - first), np.float32)
         pooled = self._inputs.kind == "pooled"
         step = _SHARD if pooled else self.step
-        for start in range(0, len(found), step):
+        for start in range(0, len(values), step):
             block = slice(start, start + step)
             if pooled:
                 part = self._part(self._places[block], slice(first, last))
             else:
                 part = self._pooled(self._places[block])[:, first:last]
-            found[block] = part / self._lengths[block]
-        return found
+            values[block] = part / self._lengths[block]
+        return values
 
     @cached_property
     def _lengths(self) -> Floats:
-        found = np.empty((len(self._places), 1))
-        for start in range(0, len(found), self.step):
+        lengths = np.empty((len(self._places), 1))
+        for start in range(0, len(lengths), self.step):
             pooled = self._pooled(self._places[start : start + self.step])
-            found[start : start + self.step] = _length(pooled)
-        return found
+            lengths[start : start + self.step] = _length(pooled)
+        return lengths
 
     def _part(self, places: NDArray[np.int64], columns: slice) -> Floats:
         # Of rows that follow one another a map reads these columns alone.
@@ -114,14 +114,8 @@ def unit_rows(task: Any, wanted_for: str) -> Rows:
             f"{wanted_for} come from features, and this task has {has}; give it features "
             "(FeatureInputs), or the aid itself with task.with_aids(...)"
         )
-    found = UnitRows(inputs, places, wanted_for)
-    return found if 4 * len(places) * inputs.width > _HELD else found.held()
-
-
-def unit_features(task: Any, wanted_for: str) -> NDArray[np.float32]:
-    """The rows of `unit_rows` as an array of n * D * 4 bytes, however many."""
-    found = unit_rows(task, wanted_for)
-    return found.held() if isinstance(found, UnitRows) else found[:]
+    rows = UnitRows(inputs, places, wanted_for)
+    return rows if 4 * len(places) * inputs.width > _HELD else rows.held()
 
 
 def same_features(inputs: str, task: Any) -> bool:
@@ -129,8 +123,10 @@ def same_features(inputs: str, task: Any) -> bool:
 
     The ids of pictures and of maps say nothing: an aid may come from other features of them.
     """
-    own = task.inputs
-    return not inputs or own is None or own.kind != "pooled" or inputs == own.id
+    features = task.inputs
+    if not inputs or features is None or features.kind != "pooled":
+        return True
+    return bool(inputs == features.id)
 
 
 def _length(values: Floats) -> Floats:

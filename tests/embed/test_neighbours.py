@@ -1,8 +1,13 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+import torch
 
 from simkit.embed import neighbours as place
-from simkit.embed.neighbours import Neighbours
+from simkit.embed.neighbours import Neighbours, blas_core, nearest, nearest_in_lists
+from simkit.embed.unit import UnitRows
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs, ImageInputs
@@ -141,3 +146,129 @@ def test_k_is_a_whole_number(k):
     with pytest.raises(BadInput) as error:
         Neighbours.build(task(np.eye(4)), k=k)
     assert str(error.value) == f"neighbours: k is {k}; a whole number of at least 1 is expected"
+
+
+def equal(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("k", [1, 3, 7, 100])
+def test_equal_to_the_slow_search(k):
+    F = unit(np.random.default_rng(k).standard_normal((20, 5)))
+    index, distance, cosine = nearest(F, k)
+    wanted = slow.neighbours(F.astype(float).tolist(), [True] * 20, k)
+    assert index.tolist() == wanted
+    for n, row in enumerate(wanted):
+        others = [F[m].astype(float) for m in row]
+        own = F[n].astype(float)
+        away = [slow.euclidean(own, x) for x in others]
+        np.testing.assert_allclose(distance[n], away, rtol=1e-12)
+        np.testing.assert_allclose(cosine[n], [slow.cosine(own, x) for x in others], atol=1e-15)
+
+
+def clouds(rng, kind):
+    """Features that are hard for float32: near one another, or equal, or zero."""
+    F = rng.standard_normal((150, 64))
+    if kind == "close":
+        F = F[:1] + 1e-4 * F
+    if kind == "few places":
+        F = F[rng.integers(0, 4, 150)]
+    if kind == "one place":
+        F = np.repeat(F[:1], 150, axis=0)
+    F = unit(F)
+    if kind == "zeros":
+        F[rng.integers(0, 150, 40)] = 0
+    return F
+
+
+def plainly(F, k):
+    exact = F.astype(np.float64)
+    distance = np.sqrt(((exact[:, None] - exact) ** 2).sum(-1))
+    np.fill_diagonal(distance, np.inf)
+    order = np.argsort(distance, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(distance, order, 1)
+
+
+@pytest.mark.parametrize("kind", ["wide", "close", "few places", "one place", "zeros"])
+@pytest.mark.parametrize("k", [1, 10, 120, 149])
+def test_no_neighbour_is_missed_and_batches_change_nothing(kind, k):
+    F = clouds(np.random.default_rng(3), kind)
+    order, away = plainly(F, k)
+    for batch in (1 << 22, 64 * 7, 1):
+        index, distance, _ = nearest(F, k, batch=batch)
+        assert np.array_equal(index, order) and np.array_equal(distance, away)
+
+
+@pytest.mark.parametrize("kind", ["wide", "few places", "zeros"])
+def test_some_rows_ask(kind):
+    F = clouds(np.random.default_rng(4), kind)
+    queries = np.array([149, 3, 3, 77, 0, 20, 21])
+    whole = nearest(F, 9)
+    assert equal([part[queries] for part in whole], nearest(F, 9, queries=queries))
+    assert nearest(F, 9, queries=queries[:0]).place.shape == (0, 9)
+
+
+def test_rows_on_disk_and_threads_give_the_same():
+    values = np.random.default_rng(7).standard_normal((90, 6)).astype(np.float16)
+    rows = UnitRows(FeatureInputs(values), np.arange(0, 90, 2), "these")
+    held = nearest(rows.held(), 5)
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert equal(held, nearest(rows, 5, batch=1))
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_an_image_without_features_is_as_far_as_length_says():
+    F = unit([[1, 0], [0.6, 0.8], [-1, 0]])
+    F[1] = 0
+    index, distance, cosine = nearest(F, 2)
+    assert index.tolist() == [[1, 2], [0, 2], [1, 0]]
+    assert distance.tolist() == cosine.tolist() == [[1, 2], [1, 1], [1, 2]]
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_gives_the_same():
+    F = clouds(np.random.default_rng(9), "zeros")
+    assert equal(nearest(F, 10, device="cpu"), nearest(F, 10, device="cuda"))
+
+
+def test_faiss_gets_the_best_kernels_for_this_processor():
+    if not blas_core():
+        pytest.skip("the processor is not known")
+    program = "from simkit.embed.neighbours import imported_faiss; imported_faiss(); import os; "
+    program += "print(os.environ['OPENBLAS_CORETYPE'])"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert shown.stdout.split() == [blas_core()]
+
+
+# --- in lists -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("enough", [0.5, 0.9, 1.0])
+def test_recall_is_reached_and_distances_are_exact(enough):
+    F = unit(np.random.default_rng(0).standard_normal((3000, 16)))
+    exact = nearest(F, 5)
+    near, recall = nearest_in_lists(F, 5, enough=enough, sample=400)
+    assert recall >= enough
+    true = (near.place[:, :, None] == exact.place[:, None]).any(2).mean()
+    assert abs(true - recall) < 5 * np.sqrt(0.25 / 2000)  # of 400 rows with 5 neighbours each
+    gap = F[near.place].astype(np.float64) - F[:, None]
+    np.testing.assert_array_equal(near.distance, np.sqrt((gap**2).sum(-1)))
+    assert (np.diff(near.distance) >= 0).all() and (near.place != np.arange(3000)[:, None]).all()
+    again, _ = nearest_in_lists(F, 5, enough=enough, sample=400)
+    assert equal(near, again)
+
+
+def test_rows_that_meet_too_few_ask_all():
+    F = unit(np.random.default_rng(0).standard_normal((400, 8)))
+    F[:60] = F[0]
+    near, _ = nearest_in_lists(F, 100, enough=0.0)
+    assert near.place.min() >= 0 and all(len(set(row)) == 100 for row in near.place.tolist())
+
+
+def test_no_rows_and_one_have_no_neighbours():
+    for n in (0, 1):
+        near, recall = nearest_in_lists(np.ones((n, 1), np.float32), 3)
+        assert near.place.shape == (n, 0) and recall == 1

@@ -152,6 +152,6 @@ def _log_odds(values: Tensor) -> Tensor:
     """log p / (1 - p) of a softmax over the last dimension, also where p rounds to 1."""
     top = values.argmax(-1, keepdim=True)
     log_p = values.log_softmax(-1)
-    rest = log_p - torch.log1p(-log_p.clamp(max=-math.log(2)).exp())
+    odds = log_p - torch.log1p(-log_p.clamp(max=-math.log(2)).exp())
     others = values.scatter(-1, top, -torch.inf).logsumexp(-1, keepdim=True)
-    return rest.scatter(-1, top, values.gather(-1, top) - others)
+    return odds.scatter(-1, top, values.gather(-1, top) - others)

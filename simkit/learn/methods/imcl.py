@@ -186,13 +186,13 @@ def similar(
     """
     say = (say[0] / max(say), say[1] / max(say))
     views = list(zip(targets, dictionary, strict=True))
-    rest = list(targets)
+    residuals = list(targets)
     sizes = [t.square().sum(-1)[..., None] * e.square().sum(-1)[..., None, :] for t, e in views]
     chosen: list[Tensor] = []
     alive: list[Tensor] = []
     weights = torch.zeros_like(allowed[..., :0], dtype=targets[0].dtype)
     for _ in range(min(atoms, allowed.shape[-1])):
-        score = _scores(rest, dictionary, sizes, say).masked_fill(~allowed, -torch.inf)
+        score = _scores(residuals, dictionary, sizes, say).masked_fill(~allowed, -torch.inf)
         best = score.max(-1)
         alive.append(best.values >= threshold)  # once below, always below: nothing changes
         chosen.append(best.indices)
@@ -201,18 +201,18 @@ def similar(
         )
         index, live = torch.stack(chosen, -1), torch.stack(alive, -1)
         for view, (target, entries) in enumerate(views):
-            fitted, rest[view] = _fit(target, entries, index, live)
+            fitted, residuals[view] = _fit(target, entries, index, live)
             weights = fitted if view == 0 else weights
     return index, weights
 
 
 def _scores(
-    rest: list[Tensor], dictionary: Views, sizes: list[Tensor], say: tuple[float, float]
+    residuals: list[Tensor], dictionary: Views, sizes: list[Tensor], say: tuple[float, float]
 ) -> Tensor:
     """(..., b, M), at most twice the summed say."""
     total: Tensor | float = 0.0
     signs: Tensor | float = 0.0
-    for left, entries, size, share in zip(rest, dictionary, sizes, say, strict=True):
+    for left, entries, size, share in zip(residuals, dictionary, sizes, say, strict=True):
         inner = left @ entries.mT
         total = total + share * inner.square() / size.clamp(min=1e-12)
         signs = signs + (share > 0) * inner.sign()

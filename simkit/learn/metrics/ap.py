@@ -142,28 +142,28 @@ def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
     that hold anything but 0 and 1, or booleans.
     """
     both = {"present": marks(present), "known": known_marks(present, known)}
-    labels = {name: one for name, one in both.items() if one is not None}
+    labels = {name: mask for name, mask in both.items() if mask is not None}
     shape = both["present"].shape
-    for name, one in labels.items():
-        if one.ndim != 2 or one.shape != shape:
+    for name, mask in labels.items():
+        if mask.ndim != 2 or mask.shape != shape:
             raise BadInput(
-                f"present has shape {tuple(shape)} and {name} {tuple(one.shape)}; both must be "
+                f"present has shape {tuple(shape)} and {name} {tuple(mask.shape)}; both must be "
                 "images x classes"
             )
-        check_marks(one, name)
-    arrays = [one for one in labels.values() if not issparse(one)]
+        check_marks(mask, name)
+    arrays = [mask for mask in labels.values() if not issparse(mask)]
     if len(arrays) < len(labels):
-        first, *others = (by_class(one) for one in labels.values() if issparse(one))
-        # Of an array only the entries that are set in the sparse one are read.
+        first, *others = (by_class(mask) for mask in labels.values() if issparse(mask))
+        # Of an array only the entries that are set in the sparse mask are read.
         for other in [
             *others,
-            *(rows(one, slice(None)).astype(bool, copy=False) for one in arrays),
+            *(rows(mask, slice(None)).astype(bool, copy=False) for mask in arrays),
         ]:
             first = by_class(first.multiply(other))
         return np.diff(first.indptr).astype(np.int64)
     counts = np.zeros(shape[1], np.int64)
     for images in row_blocks(shape):
-        counts += np.logical_and.reduce([rows(one, images) != 0 for one in arrays]).sum(0)
+        counts += np.logical_and.reduce([rows(mask, images) != 0 for mask in arrays]).sum(0)
     return counts
 
 

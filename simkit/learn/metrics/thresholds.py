@@ -89,11 +89,11 @@ def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[n
         )
     counts = np.zeros((4, L), np.int64)
     for images in row_blocks(scores.shape):
-        part, shown = rows(scores, images), rows(present, images) != 0
+        values, shown = rows(scores, images), rows(present, images) != 0
         counted = np.ones_like(shown) if known is None else rows(known, images) != 0
-        if (np.isnan(part) & counted).any():
+        if (np.isnan(values) & counted).any():
             refuse_nan()
-        above, shown = (part >= limits) & counted, shown & counted
+        above, shown = (values >= limits) & counted, shown & counted
         for place, some in enumerate((above & shown, above, shown, counted)):
             counts[place] += some.sum(0)
     return counts
@@ -163,8 +163,8 @@ def at_k(scores: Any, present: Any, k: int) -> AtK:
         raise BadInput(f"k is {k!r}; with {L} classes it must be a whole number from 1 to {L}")
     sums = np.zeros(3)
     for block in row_blocks((N, L)):
-        part, labels = _without_nan(rows(scores, block)), rows(present, block) != 0
-        hits = (_first(part, k) & labels).sum(1)
+        values, labels = _without_nan(rows(scores, block)), rows(present, block) != 0
+        hits = (_first(values, k) & labels).sum(1)
         recall = hits / np.maximum(labels.sum(1), 1)
         sums += hits.sum() / k, recall.sum(), (hits > 0).sum()
     return AtK(*(float(s) / N if N else float("nan") for s in sums))

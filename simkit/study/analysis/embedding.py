@@ -13,7 +13,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from simkit.embed import temperatures as soft
-from simkit.embed.nearest import nearest
+from simkit.embed.neighbours import nearest
 from simkit.embed.unit import UnitRows
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
