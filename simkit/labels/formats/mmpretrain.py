@@ -114,10 +114,10 @@ class _Pictures:
 
     def add(self, entry: Any) -> None:
         """One picture of 'data_list'. Raises BadInput."""
-        picture = entry if isinstance(entry, dict) else {}
+        picture: dict[str, Any] = entry if isinstance(entry, dict) else {}
         name, listed = picture.get("img_path"), picture.get("gt_label")
         numbers = isinstance(listed, list) and all(type(c) is int and c >= 0 for c in listed)
-        if not isinstance(name, str) or not numbers:
+        if not isinstance(name, str) or not isinstance(listed, list) or not numbers:
             raise BadInput(
                 f"entry {len(self.names)} of 'data_list' is {str(entry)[:60]}; it needs 'img_path' "
                 "(text) and 'gt_label' (a list of classes, counted from 0)"
