@@ -45,12 +45,6 @@ def test_a_question_asked_twice_is_billed_twice_and_answered_alike():
     assert labels_of(crowd).effort.count("verify") == 18
 
 
-def test_kinds_of_questions_are_kept_apart():
-    crowd = crowd_of()
-    crowd.verify([0], [0], kind="descend")
-    assert labels_of(crowd).effort.counts() == {"descend": 1, "workers": None, "dropped": 0}
-
-
 def test_naming_by_hand():
     crowd = crowd_of()
     named = crowd.name([0, 1, 2], chance=CHANCE, most=2)

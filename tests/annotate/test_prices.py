@@ -349,3 +349,15 @@ def test_names_and_files_that_do_not_exist(tmp_path):
     assert f"{broken} cannot be read as TOML (Invalid value (at line 1, column 8))" in str(
         error.value
     )
+
+
+def test_bills_and_lists_are_tables_in_a_notebook():
+    listed = replace(OURS, rates={"verify": Rate("question", 2.0, None, "<b>timed</b>")})
+    shown = listed._repr_html_()
+    assert "&lt;b&gt;" in shown and "<b>timed" not in shown and "image" in shown
+    bill = cost(effort(verify=[0, 2, 1]), replace(OURS, name="<i>ours"))._repr_html_()
+    assert "verify" in bill and "total at &lt;i&gt;ours prices" in bill
+
+
+def test_lists_are_found_in_any_case():
+    assert prices("Google") == prices("google") and prices(prices("aws")) == prices("aws")

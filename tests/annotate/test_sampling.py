@@ -1,7 +1,6 @@
 """Looking things up: at places, by image, by class, and what people would say."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from simkit.annotate.sampling import (
     draw_present,
     draw_weighted,
     lookup,
-    row_blocks,
     scaled,
 )
 from simkit.chance import Chance
@@ -49,19 +47,6 @@ def test_lookup_in_small_blocks(monkeypatch):
     rows, columns = np.mgrid[3:90:4, :7].reshape(2, -1)
     monkeypatch.setattr(sampling, "SCRATCH", 20)
     assert np.array_equal(lookup(csr_array(dense), rows, columns), dense[rows, columns])
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 25))
-def test_row_blocks_cover_all_rows_within_the_limit(counts, limit):
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    matrix = csr_array(
-        (np.ones(indptr[-1], bool), np.zeros(indptr[-1], int), indptr), (len(counts), 1)
-    )
-    blocks = list(row_blocks(matrix, limit))
-    assert [start for start, _ in blocks] == [0, *(stop for _, stop in blocks)][:-1]
-    assert blocks[-1][1] == len(counts)
-    assert all(sum(counts[a:b]) <= limit or b == a + 1 for a, b in blocks)
 
 
 def test_observations_by_class_are_the_transposed_matrix():
@@ -233,13 +218,6 @@ def test_equal_numbers_leave_the_count_exact(monkeypatch):
         for count in (1, 7, 20, 23):
             found = list(draw_pairs(matrix, np.arange(5), count, CHANCE))
             assert sum(len(rows) for rows, _ in found) == count
-
-
-def test_weights_are_exact_fractions_of_the_heaviest():
-    values = {0: 7, 1: 21, 2: 1}
-    weights = box_weights([0, 1, 2, 3], values, HEAVIEST)
-    assert weights[1] == HEAVIEST and weights[3] == weights[0]
-    assert abs(Fraction(weights[0], HEAVIEST) - Fraction(1, 3)) < Fraction(1, HEAVIEST)
 
 
 def asked_of(pieces) -> list[tuple[int, int, bool]]:

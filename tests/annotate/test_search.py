@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from simkit.annotate import search
 from simkit.annotate.annotators import Habits
 from simkit.annotate.crowd import Crowd
-from simkit.annotate.sampling import spread
-from simkit.annotate.search import groups
 from simkit.chance import Chance
 from simkit.history import History
 from simkit.labels.truth import Truth
@@ -145,13 +143,6 @@ def test_looks_have_the_expected_number():
         notes, _ = fast(truth, present=1, absent=0)
     looks = np.array(list(notes.looks.values()))
     assert abs(looks.mean() - 61 / 6) < 4.5 * looks.std() / np.sqrt(L)
-
-
-def test_spread_and_groups():
-    owner, nth = spread(np.array([2, 0, 3]))
-    assert owner.tolist() == [0, 0, 2, 2, 2] and nth.tolist() == [0, 1, 0, 1, 2]
-    slices = list(groups(np.array([search.GROUP, 1, 1, 1]), 2))
-    assert slices == [slice(0, 1), slice(1, 3), slice(3, 4)]
 
 
 def test_larger_searches_contain_smaller_ones():
