@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
+from simkit import data
 from simkit.data.voc import CLASSES
+from simkit.errors import BadInput
 
 
 def write(folder: Path, files: Mapping[str, bytes]) -> Path:
@@ -105,3 +108,10 @@ def cub(seen: np.ndarray, certainty: np.ndarray, training: Sequence[int]) -> dic
         ).encode(),
         "attributes/image_attribute_labels.txt": "".join(answers).encode(),
     }
+
+
+def refused(spec: str, *parts: str) -> None:
+    """Opening `spec` is refused by a message with all these parts."""
+    with pytest.raises(BadInput) as error:
+        data.open(spec)
+    assert all(part in str(error.value) for part in parts), error.value

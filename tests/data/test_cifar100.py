@@ -4,11 +4,9 @@ import pickle
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from simkit import data
 from simkit.data.dataset import WHOLE
-from simkit.errors import BadInput
 from simkit.labels.hierarchy import Hierarchy, shipped
 from tests.data import layouts
 from tests.mutations import COUNT, survives
@@ -69,51 +67,27 @@ def test_the_shipped_hierarchy_knows_the_names(tmp_path: Path) -> None:
     assert len(opened.classes) == 120 and (np.diff(opened.truth["test"].present.indptr) == 2).all()
 
 
-def _message(spec: str, *parts: str) -> None:
-    """Opening `spec` is refused by a message with all these parts."""
-    with pytest.raises(BadInput) as error:
-        data.open(spec)
-    assert all(part in str(error.value) for part in parts), error.value
-
-
 def test_pickles_are_not_read(tmp_path: Path) -> None:
     for name in ("meta", "train", "test"):
         (tmp_path / name).write_bytes(b"\x80\x02}q\x00.")
-    _message(
-        f"cifar-100:{tmp_path}",
-        f"{tmp_path} holds the Python version of CIFAR-100, whose files are pickles and can run "
-        "any program when they are opened; fetch the binary version and give the folder "
-        "cifar-100-binary",
-    )
+    layouts.refused(f"cifar-100:{tmp_path}", f"{tmp_path} holds the Python version of CIFAR-100")
 
 
 def test_broken_files_are_named(tmp_path: Path) -> None:
     files = layouts.cifar()
-    _message("cifar-100", "needs root", "cifar-100:cifar-100-binary")
-    _message(
-        f"cifar-100:{tmp_path}",
-        f"{tmp_path}/fine_label_names.txt does not exist; give the path of a file with names of "
-        "the fine classes of CIFAR-100",
-    )
+    layouts.refused("cifar-100", "needs root", "cifar-100:cifar-100-binary")
+    layouts.refused(f"cifar-100:{tmp_path}", f"{tmp_path}/fine_label_names.txt does not exist")
     layouts.write(tmp_path, files)
     (tmp_path / "test.bin").write_bytes(files["test.bin"][:-1])
-    _message(
-        f"cifar-100:{tmp_path}",
-        f"{tmp_path}/test.bin has 30,739 bytes, no multiple of 3,074 as pictures of CIFAR-100 "
-        "(3,074 bytes each) are; fetch it again",
-    )
+    layouts.refused(f"cifar-100:{tmp_path}", f"{tmp_path}/test.bin has 30,739 bytes")
     changed = bytearray(files["test.bin"])
     changed[3074 * 4 + 1] = 100
     (tmp_path / "test.bin").write_bytes(changed)
-    _message(
-        f"cifar-100:{tmp_path}",
-        f"{tmp_path}/test.bin cannot be read as pictures of CIFAR-100",
+    layouts.refused(
+        f"cifar-100:{tmp_path}", f"{tmp_path}/test.bin cannot be read as pictures of CIFAR-100"
     )
     (tmp_path / "fine_label_names.txt").write_text("a\n" * 100)
-    _message(
-        f"cifar-100:{tmp_path}",
-        f"{tmp_path}/fine_label_names.txt: 'a' occurs twice",
-    )
+    layouts.refused(f"cifar-100:{tmp_path}", f"{tmp_path}/fine_label_names.txt: 'a' occurs twice")
 
 
 def test_damaged_files(tmp_path: Path) -> None:

@@ -152,90 +152,57 @@ def test_it_works_from_a_toml_file(tmp_path: Path) -> None:
     assert data.open(str(tmp_path / "mine.toml")).classes == ("cat", "dog", "bird")
 
 
-def _message(spec: str, *parts: str) -> None:
-    """Opening `spec` is refused by a message with all these parts."""
-    with pytest.raises(BadInput) as error:
-        data.open(spec)
-    assert all(part in str(error.value) for part in parts), error.value
-
-
-KNOWN = "file, file_name, filename, image, image_name, image_id, path or picture"
-CELLS = (
-    "1 (present), 0 (absent) and an empty cell or -1 (unknown) are expected, or a column called "
-    "class with the names of the classes"
-)
-
-
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
         ("", "its first row is ''"),
         ("a.jpg cat\n", "its first row is 'a.jpg cat'"),
-        ("file,class\n", "it has no rows below the first; name pictures in it"),
-        ("a.jpg,cat\nb.jpg,dog\n", "no column is called file; the first row names 'a.jpg', 'cat', "
-         f"and one of them must be called {KNOWN}"),
-        ("file,image,class\na.jpg,1,x\n,,\n",
-         "row 3 names no file; fill it in or take the row out"),
-        ("path,image,class\na.jpg,1,x\n", "columns 'path' and 'image' could both name the picture "
-         "files; call the one that does file and take the other out"),
-        ("file,class,width\na.jpg,cat,3\n", "column 'width' is not understood beside 'class'; keep "
-         "file, class and split only, or give every class a column with 0 and 1"),
-        ("file,cat,dog\na.jpg,1,0\nb.jpg,1,2\n", f"column 'dog' holds '2' in row 3; {CELLS}"),
-        ("file,cat,cat\na.jpg,1,0\n",
-         "different names"),
-        ("file,cat,dog\na.jpg,1,0\na.jpg,1,1\n", "file 'a.jpg' has two rows; keep one"),
-        ("file,cat,dog\na.jpg,1,0\nb.jpg,1\n",
-         "Expected 3 columns, got 2: b.jpg,1"),
-        ("file,class,split\na.jpg,cat,train\na.jpg,dog,test\n",
-         "'a.jpg' stands in two splits; keep it in one"),
-        ("file,class,split\na.jpg,cat,train\nb.jpg,dog,holdout\n",
-         "column 'split' holds 'holdout' in row 3; train, val or test is expected"),
-        ("file,split\na.jpg,train\n",
-         "it has no column with classes; add a column class, or one for each class"),
-        ("file,cat,\na.jpg,1,0\n", "column 3 has no name in the first row; give it one or take "
-         "it out"),
+        ("file,class\n", "it has no rows below the first"),
+        ("a.jpg,cat\nb.jpg,dog\n", "no column is called file"),
+        ("file,image,class\na.jpg,1,x\n,,\n", "row 3 names no file"),
+        ("path,image,class\na.jpg,1,x\n", "columns 'path' and 'image'"),
+        ("file,class,width\na.jpg,cat,3\n", "column 'width' is not understood beside 'class'"),
+        ("file,cat,dog\na.jpg,1,0\nb.jpg,1,2\n", "column 'dog' holds '2' in row 3"),
+        ("file,cat,cat\na.jpg,1,0\n", "different names"),
+        ("file,cat,dog\na.jpg,1,0\na.jpg,1,1\n", "file 'a.jpg' has two rows"),
+        ("file,cat,dog\na.jpg,1,0\nb.jpg,1\n", "Expected 3 columns, got 2: b.jpg,1"),
+        ("file,class,split\na.jpg,cat,train\na.jpg,dog,test\n", "'a.jpg' stands in two splits"),
+        (
+            "file,class,split\na.jpg,cat,train\nb.jpg,dog,holdout\n",
+            "column 'split' holds 'holdout' in row 3",
+        ),
+        ("file,split\na.jpg,train\n", "it has no column with classes"),
+        ("file,cat,\na.jpg,1,0\n", "column 3 has no name in the first row"),
         ("Unnamed: 0,file,cat\n0,a.jpg,1\n1,b.jpg,0\n2,c.jpg,0\n", "column 'Unnamed: 0' holds '2'"),
-        ("file,class\na.jpg,\nb.jpg,\n", "column 'class' names no class; fill it in"),
+        ("file,class\na.jpg,\nb.jpg,\n", "column 'class' names no class"),
     ],
     ids=range(17),
-)  # fmt: skip
+)
 def test_what_is_wrong_with_a_table_is_said(tmp_path: Path, table: str, problem: str) -> None:
     _folder(tmp_path, table)
-    _message(f"folder:{tmp_path}", f"{tmp_path}/labels.csv", problem)
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/labels.csv", problem)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "cp1252"])
 def test_encodings_of_spreadsheets_are_named(tmp_path: Path, encoding: str) -> None:
     _folder(tmp_path, "")
     (tmp_path / "labels.csv").write_bytes("file,class\na.jpg,Vögel\n".encode(encoding))
-    _message(
-        f"folder:{tmp_path}",
-        f"{tmp_path}/labels.csv",
-    )
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/labels.csv")
 
 
 def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
     _folder(tmp_path, "file,class\na,cat\nb,dog\n")
-    _message(f"folder:{tmp_path}", f"{tmp_path}/a does not exist, but a.jpg does; add suffix=.jpg")
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/a does not exist, but a.jpg does")
     _folder(tmp_path, "file,class\na.jpg,cat\nz.jpg,dog\n")
-    _message(
-        f"folder:{tmp_path}",
-        f"{tmp_path}/z.jpg does not exist (1 of 2 pictures are missing); give the folder that "
-        "holds them, or leave them out by drop_missing=yes where the data set has it",
-    )
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/z.jpg does not exist")
     left = data.open(f"folder:{tmp_path},drop_missing=yes")
     assert left.truth["train"].images.tolist() == ["a.jpg"] and len(left.pictures["train"]) == 1
     _folder(tmp_path, "file,class\n../a.jpg,cat\n")
-    _message(
-        f"folder:{tmp_path}",
-        f"picture file name '../a.jpg' does not lie inside {tmp_path}; correct it",
+    layouts.refused(
+        f"folder:{tmp_path}", f"picture file name '../a.jpg' does not lie inside {tmp_path}"
     )
     _folder(tmp_path, f"file,class\n{'x' * 999},cat\n")
-    _message(
-        f"folder:{tmp_path}",
-        f"{tmp_path}/{'x' * 200} does not exist (1 of 1 pictures are missing); give the folder "
-        "that holds them, or leave them out by drop_missing=yes where the data set has it",
-    )
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/{'x' * 200} does not exist")
     (tmp_path / "a.jpg").write_bytes(b"GIF")
     _folder(tmp_path / "b", LONG)
     (tmp_path / "b" / "a.jpg").write_bytes(b"GIF")
@@ -247,16 +214,13 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
 def test_a_bare_name_finds_its_file_in_capitals(tmp_path: Path) -> None:
     layouts.write(tmp_path, {"x.JPG": layouts.jpeg(0)})
     (tmp_path / "labels.csv").write_text("file,class\nx,cat\n")
-    _message(f"folder:{tmp_path}", f"{tmp_path}/x does not exist, but x.JPG does; add suffix=.JPG")
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/x does not exist, but x.JPG does")
 
 
 def test_names_in_another_case_are_said(tmp_path: Path) -> None:
     layouts.write(tmp_path, {"x.JPG": layouts.jpeg(0)})
     (tmp_path / "labels.csv").write_text("file,class\nx.jpg,cat\n")
-    _message(
-        f"folder:{tmp_path}",
-        f"{tmp_path}/x.jpg does not exist, but x.JPG does; write the names as the files have them",
-    )
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/x.jpg does not exist, but x.JPG does")
 
 
 @pytest.mark.parametrize(
@@ -276,27 +240,12 @@ def test_what_may_be_a_slip_is_said(tmp_path: Path, table: str, words: str) -> N
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
-    _message("folder", "needs root", "folder:pictures,labels=labels.csv")
-    _message(
-        f"folder:{tmp_path}/x",
-        f"{tmp_path}/x is not there; give the folder that holds the pictures",
-    )
-    _message(
-        f"folder:{tmp_path}",
-        f"{tmp_path} holds no labels.csv, and labels are needed; write them into a table with the "
-        "columns file and class and give it as labels=FILE.csv, or give labels=none for pictures "
-        "that are to be seen only, by simkit features and neighbours",
-    )
-    _message(
-        f"folder:{tmp_path},labels=other.csv",
-        "other.csv does not exist; give the path of a file with labels of pictures (CSV with file "
-        "and class)",
-    )
+    layouts.refused("folder", "needs root", "folder:pictures,labels=labels.csv")
+    layouts.refused(f"folder:{tmp_path}/x", f"{tmp_path}/x is not there")
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path} holds no labels.csv")
+    layouts.refused(f"folder:{tmp_path},labels=other.csv", "other.csv does not exist")
     _folder(tmp_path, "file,class,split\na.jpg,cat,test\n")
-    _message(
-        f"folder:{tmp_path}",
-        f"{tmp_path}/labels.csv marks no picture as train; give some of them that split",
-    )
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/labels.csv marks no picture as train")
 
 
 def test_a_share_is_kept_for_testing(tmp_path: Path) -> None:
@@ -317,14 +266,11 @@ def test_a_share_is_kept_for_testing(tmp_path: Path) -> None:
 def test_a_share_for_testing_that_cannot_be(tmp_path: Path) -> None:
     _folder(tmp_path, "file,class,split\na.jpg,cat,train\nb.jpg,cat,train\nc.jpg,cat,test\n")
     table = tmp_path / "labels.csv"
-    _message(
-        f"folder:{tmp_path},test=0.5",
-        f"{table} marks pictures as test already; leave test=0.5 out",
-    )
+    layouts.refused(f"folder:{tmp_path},test=0.5", f"{table} marks pictures as test already")
     table.write_text("file,class,split\na.jpg,cat,train\nb.jpg,cat,train\nc.jpg,cat,val\n")
     assert len(data.open(f"folder:{tmp_path},test=0.5").truth["test"].images) == 1
     for share in ("0.1", "1.5", "-1"):
-        _message(
+        layouts.refused(
             f"folder:{tmp_path},test={share}",
             "2 images cannot be split",
         )

@@ -8,7 +8,6 @@ import pytest
 
 from simkit import data
 from simkit.data.dataset import WHOLE
-from simkit.errors import BadInput
 from tests.data import layouts
 from tests.mutations import COUNT, survives
 
@@ -50,10 +49,9 @@ def test_without_lists_images_are_numbered(tmp_path: Path) -> None:
     kept = np.flatnonzero(PRESENT["Train"].any(1))
     assert opened.truth[WHOLE].images.tolist() == kept.tolist()
     shutil.rmtree(tmp_path / "Groundtruth" / "TrainTestLabels")
-    _message(
+    layouts.refused(
         f"nus-wide:{tmp_path}",
-        f"{tmp_path} holds neither Groundtruth/TrainTestLabels nor ImageList, so that nothing says "
-        "which images are for training; unpack one of them there",
+        f"{tmp_path} holds neither Groundtruth/TrainTestLabels nor ImageList",
     )
 
 
@@ -73,60 +71,39 @@ def test_pictures_whose_links_are_dead_may_be_dropped(tmp_path: Path) -> None:
     opened = data.open(f"nus-wide:{tmp_path}")
     assert abs(int(opened.pictures["test"].read([2])[0][0, 0, 0]) - 12) < 3
     (tmp_path / "Flickr" / "clouds" / "Train_4.jpg").unlink()
-    _message(
-        f"nus-wide:{tmp_path}",
-        f"{tmp_path}/Flickr/clouds/Train_4.jpg does not exist (1 of 10 pictures are missing); "
-        "give the folder that holds them"
-        ", or leave them out by drop_missing=yes where the data set has it",
-    )
+    layouts.refused(f"nus-wide:{tmp_path}", f"{tmp_path}/Flickr/clouds/Train_4.jpg does not exist")
     opened = data.open(f"nus-wide:{tmp_path},drop_missing=yes")
     assert opened.truth[WHOLE].shape[0] == 9 == len(opened.pictures[WHOLE])
     known = opened.pictures[WHOLE].id
     (tmp_path / "Flickr").rename(tmp_path / "other")
-    _message(
+    layouts.refused(
         f"nus-wide:{tmp_path},drop_missing=yes",
-        f"{tmp_path} holds no folder of pictures or no ImageList; leave drop_missing out or give "
-        "images=DIR",
+        f"{tmp_path} holds no folder of pictures or no ImageList",
     )
     again = data.open(f"nus-wide:{tmp_path},drop_missing=yes,images={tmp_path}/other")
     assert again.pictures[WHOLE].id == known
     assert data.open(again.spec).truth["train"].id == again.truth["train"].id
 
 
-def _message(spec: str, *parts: str) -> None:
-    """Opening `spec` is refused by a message with all these parts."""
-    with pytest.raises(BadInput) as error:
-        data.open(spec)
-    assert all(part in str(error.value) for part in parts), error.value
-
-
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
-    _message("nus-wide", "needs root")
-    _message(
-        f"nus-wide:{tmp_path}",
-        f"{tmp_path}/ConceptsList/Concepts81.txt does not exist; give the path of a file with "
-        "names of the concepts of NUS-WIDE",
+    layouts.refused("nus-wide", "needs root")
+    layouts.refused(
+        f"nus-wide:{tmp_path}", f"{tmp_path}/ConceptsList/Concepts81.txt does not exist"
     )
     layouts.write(tmp_path, FILES)
     labels = tmp_path / "Groundtruth" / "TrainTestLabels" / "Labels_clouds_Train.txt"
     labels.write_text("1\n0\n")
-    _message(
+    layouts.refused(
         f"nus-wide:{tmp_path}",
-        f"{labels} holds labels of 2 images, where 10 are expected as in the other lists; "
-        "fetch it again",
+        f"{labels} holds labels of 2 images, where 10 are expected as in the other lists",
     )
     labels.unlink()
-    _message(
-        f"nus-wide:{tmp_path}",
-        f"{labels} does not exist; give the path of a file with labels of one concept of NUS-WIDE "
-        "(a 0 or 1 for each image)",
-    )
+    layouts.refused(f"nus-wide:{tmp_path}", f"{labels} does not exist")
     shutil.rmtree(labels.parent)
     listed = tmp_path / "ImageList" / "Imagelist.txt"
     listed.write_text(listed.read_text().replace("zebra\\Test_2.jpg", "x"))
-    _message(
-        f"nus-wide:{tmp_path}",
-        f"{listed} lacks 'zebra/Test_2.jpg', an image of TestImagelist.txt; fetch the lists again",
+    layouts.refused(
+        f"nus-wide:{tmp_path}", f"{listed} lacks 'zebra/Test_2.jpg', an image of TestImagelist.txt"
     )
 
 
