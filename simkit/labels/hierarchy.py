@@ -244,10 +244,10 @@ def shipped_for(classes: Collection[str]) -> str | None:
 
     About them it is when it has all of them and nothing but their ancestors beside them.
     """
-    given = set(classes)
+    named = set(classes)
     for name in shipped_names():
         tree = shipped(name)
-        if given <= set(tree.classes) and given >= {tree.classes[c] for c in tree.leaves}:
+        if named <= set(tree.classes) and named >= {tree.classes[c] for c in tree.leaves}:
             return name
     return None
 

@@ -35,8 +35,10 @@ class Truth:
 
     def __repr__(self) -> str:
         N, L = self.shape
-        part = "" if self.known is None else f", {self.known.nnz:,} known"
-        return f"<Truth {self.id}: {N:,} images, {L:,} classes, {self.present.nnz:,} present{part}>"
+        known = "" if self.known is None else f", {self.known.nnz:,} known"
+        return (
+            f"<Truth {self.id}: {N:,} images, {L:,} classes, {self.present.nnz:,} present{known}>"
+        )
 
     @staticmethod
     def of(

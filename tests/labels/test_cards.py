@@ -51,16 +51,3 @@ def test_odd_names_are_found_as_cards_write_them(tmp_path, name: str) -> None:
     check_free(file, "id 1")
     paths(file)[0].write_text(f'read("c{name}.parquet")', "utf-8", "replace")
     assert not own(file)
-
-
-def test_a_card_is_read_once(tmp_path, monkeypatch) -> None:
-    file = tmp_path / "a.parquet"
-    for path in paths(file):
-        path.write_text('read("a.parquet"), id 1')
-    opened = []
-    was = Path.open
-    monkeypatch.setattr(Path, "open", lambda p, *how: [opened.append(p), was(p, *how)][1])
-    for look in (own, lambda f: about(f, "id 1"), lambda f: check_free(f, "id 1")):
-        opened.clear()
-        look(file)
-        assert sorted(opened) == sorted(paths(file))

@@ -109,16 +109,16 @@ class _Text:
         return ValueError(f"{what} at character {self._before + place:,}")
 
     def _take(self, wanted: str) -> str:
-        found = self.next()
-        if not found or found not in wanted:
+        character = self.next()
+        if not character or character not in wanted:
             raise self.error(f"Expecting {' or '.join(map(repr, wanted))}", self.place)
         self.place += 1
-        return found
+        return character
 
     def _more(self) -> bool:
         """Let go what is done and read on; False at the end of the file."""
-        rest = self._text[self.place :]
-        piece = self._stream.read(max(STEP, len(rest)))  # doubled, so that no value is slow
+        unread = self._text[self.place :]
+        piece = self._stream.read(max(STEP, len(unread)))  # doubled, so that no value is slow
         self._before += self.place
-        self._text, self.place = rest + piece, 0
+        self._text, self.place = unread + piece, 0
         return bool(piece)

@@ -220,35 +220,35 @@ def _in_pieces(path: Path, file: pq.ParquetFile, name: str) -> pa.ChunkedArray:
     return pa.chunked_array([pa.DictionaryArray.from_arrays(place, joined)])
 
 
-def _own(table: pa.Table, told: dict[str, Any]) -> PartialLabels:
+def _own(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
     """Labels of our own file, whose rows are sorted by image: runs of an id are its images."""
-    if told["version"] != VERSION:
+    if metadata["version"] != VERSION:
         raise BadInput("the metadata key 'simkit' is of another version; update simkit to read it")
-    bits = np.frombuffer(base64.b64decode(told["labelled"], validate=True), np.uint8)
-    unlike = np.frombuffer(_unpack(told["asked"], len(bits)), np.uint8)
-    labelled = np.unpackbits(bits)[: told["images"]].astype(bool)
-    asked = np.unpackbits(bits ^ unlike)[: told["images"]].astype(bool)
+    bits = np.frombuffer(base64.b64decode(metadata["labelled"], validate=True), np.uint8)
+    unlike = np.frombuffer(_unpack(metadata["asked"], len(bits)), np.uint8)
+    labelled = np.unpackbits(bits)[: metadata["images"]].astype(bool)
+    asked = np.unpackbits(bits ^ unlike)[: metadata["images"]].astype(bool)
     N = len(labelled)
 
     values, place = _coded(table["image_id"])
     starts = np.flatnonzero(np.diff(place, prepend=-1))
-    images = _unpack_ids(told["ids"], labelled, values[place[starts]])
+    images = _unpack_ids(metadata["ids"], labelled, values[place[starts]])
     counts = np.zeros(N, np.int64)
     counts[labelled] = np.diff(starts, append=len(place))
     names, columns = _encoded(table["class"])
-    index = {name: c for c, name in enumerate(told["classes"])}
+    index = {name: c for c, name in enumerate(metadata["classes"])}
     columns = np.array([index[name] for name in names], np.int64)[columns]
     pointers = np.concatenate([[0], np.cumsum(counts)])
     codes = csr_array((_numbers(table["state"]), columns, pointers), (N, len(index)))
     labels = PartialLabels.of(
         codes,
         images,
-        told["classes"],
+        metadata["classes"],
         asked,
-        effort=Effort.from_json(told["effort"]),
-        history=History.from_json(json.dumps(told["history"])),
+        effort=Effort.from_json(metadata["effort"]),
+        history=History.from_json(json.dumps(metadata["history"])),
     )
-    if labels.id != told["id"]:
+    if labels.id != metadata["id"]:
         raise BadInput(
             "its rows do not match the content id in its metadata: the table was changed, or a "
             "simkit from before the ids changed wrote it; simulate it again, or drop the metadata "

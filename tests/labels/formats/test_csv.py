@@ -9,7 +9,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.formats.csv import Csv
 from simkit.labels.partial import PartialLabels
-from tests.labels.formats.examples import gaps, labels, refuses
+from tests.labels.formats.examples import labels, refuses
 
 CSV = Csv()
 
@@ -28,17 +28,6 @@ def test_the_file_by_hand(tmp_path: Path) -> None:
     read = CSV.read(tmp_path / "x.csv")
     assert read.images.tolist() == [7, 5] and read.classes == ("dog", "a, b")
     assert read.rows([0, 1]).tolist() == [[1, -1], [0, 1]]
-
-
-@pytest.mark.parametrize("ids", [None, gaps(60), np.char.zfill(np.arange(60).astype(str), 6)])
-def test_known_labels_come_back(tmp_path: Path, ids: np.ndarray | None) -> None:
-    given = labels(ids=ids)
-    CSV.write(given, tmp_path / "x.csv")
-    read = CSV.read(tmp_path / "x.csv")
-    rows = np.flatnonzero(np.diff(given.codes.indptr))
-    columns = [given.classes.index(name) for name in read.classes]
-    assert read.images.tolist() == given.images[rows].tolist()
-    assert (read.rows(range(len(rows))) == given.rows(rows)[:, columns]).all()
 
 
 def test_blocks_of_rows_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

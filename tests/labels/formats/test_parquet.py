@@ -11,8 +11,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
@@ -66,25 +64,6 @@ def test_equal_labels_are_equal_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         PARQUET.write(labels(), tmp_path / name)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 9), st.floats(0, 1), st.booleans())
-def test_any_labels_come_back(seed: int, N: int, L: int, keep: float, text: bool) -> None:
-    ids = gaps(N, seed).astype(str) if text else gaps(N, seed)
-    values = labels(N, L, ids=ids, keep=keep, seed=seed)
-    sink = Path(_FOLDER) / "any.parquet"
-    PARQUET.write(values, sink)
-    assert same(PARQUET.read(sink), values)
-
-
-_FOLDER = ""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    global _FOLDER  # hypothesis wants no fixture of a single function
-    _FOLDER = str(tmp_path_factory.mktemp("any"))
 
 
 def test_pandas_reads_a_long_table_sorted_by_image(tmp_path: Path) -> None:

@@ -55,13 +55,14 @@ def test_simkits_own_files_hold_everything(name: str, labels: PartialLabels) -> 
     assert back.history == labels.history and back.effort.to_json() == labels.effort.to_json()
 
 
+@pytest.mark.parametrize("name", ["csv", "openimages"])
 @patient
 @given(labels=any_labels())
-def test_csv_holds_every_label(labels: PartialLabels) -> None:
-    if not labels.codes.nnz:
+def test_rows_hold_every_label(name: str, labels: PartialLabels) -> None:
+    if not can_hold(name, labels):
         return
-    assert as_table(round_trip("csv", labels)) == as_table(labels)
-    said = " ".join(make("csv").loses(labels))
+    assert as_table(round_trip(name, labels)) == as_table(labels)
+    said = " ".join(make(name).loses(labels))
     silent = int((np.diff(labels.codes.indptr) == 0).sum())
     assert (f"{silent:,} images without a label" in said) == bool(silent)
     unused = labels.shape[1] - len(set(labels.codes.indices.tolist()))
