@@ -28,12 +28,14 @@ from simkit.labels.truth import (
     places,
     sealed,
 )
+from simkit.registry import Registry
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
 PRESENT, ABSENT, UNKNOWN = 1, -1, 0
+formats: Registry[Any] = Registry("format", "simkit.labels.formats")  # imported at first use
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,16 +289,13 @@ class PartialLabels:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write parquet: a long table image_id, class, state; the rest in its metadata."""
-        from simkit.labels.formats.parquet import Parquet
-
-        Parquet().write(self, path)
+        formats.make("parquet").write(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> PartialLabels:
         """Read what `save` wrote, or any long table with these three columns. Raises BadInput."""
-        from simkit.labels.formats.parquet import Parquet
-
-        return Parquet().read(path)
+        labels: PartialLabels = formats.make("parquet").read(path)
+        return labels
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         self.__dict__.update(state)

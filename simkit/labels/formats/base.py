@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import readable
+from simkit.labels import partial
 from simkit.labels.formats.tables import lost_ids
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, frozen, sealed
@@ -70,7 +71,7 @@ class SeveralFiles(Protocol):
         ...
 
 
-formats: Registry[Format] = Registry("format", "simkit.labels.formats")
+formats: Registry[Format] = partial.formats
 register = formats.register
 names = formats.names
 get = formats.__getitem__
