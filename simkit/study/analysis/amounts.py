@@ -1,4 +1,4 @@
-"""Scores over an amount: a setting's value, the share or number of labels, the number of images."""
+"""Scores over an amount: the value of a setting, the share of labels, the number of images."""
 
 from __future__ import annotations
 
@@ -35,39 +35,40 @@ def sweep(
     budget: float | None = None,
     hours: float | None = None,
 ) -> pd.DataFrame:
-    """Scores over the values of `setting`, of all methods or schemes with two values or more.
+    """Scores over the values of a setting, for all methods or schemes with two values or more.
 
     Parameters
     ----------
     runs
-        A table of runs in which methods, or schemes, are spelled with several values, such as
+        A table of runs whose methods, or schemes, have several values of the setting, such as
         "ll-r", "ll-r(delta=0.1)" and "ll-r(delta=0.5)". References and runs without a score are
         left out.
     setting
-        Its name; of a method with wrappers the innermost part that has it counts.
+        Name of the setting; for wrapped methods that of the innermost part that has it.
     of
-        Whose setting it is. "auto": of methods, or of schemes where no method has two values.
+        Owner of the setting: "method", "scheme", or "auto" for methods and, if no method has two
+        values, schemes.
     metric
         A column of scores from 0 to 1.
     budget, hours
-        Which budget, in dollars or in hours; of several the middle one by default.
+        The budget in dollars or in hours; by default the middle one of the table.
 
     Returns
     -------
     DataFrame
         scheme and method, one of them without the setting; setting; value, as text, and number,
         NaN for other values; default, whether it is the default value; draws, missing (draws in
-        which others have a run under the scheme, and this one no score), mean with its 95 %
-        interval low to high, and gap, the difference to the default, paired by draw, with gap_low
-        to gap_high (each alone, uncorrected). One draw has no intervals; the default has no gap.
-        Numbers ascend within each scheme and method, other values keep the order of the table.
-        `attrs` say what failed.
+        which other methods have a run under the scheme, but this one has no score), mean with its
+        95 % confidence interval low to high, and gap, the difference to the default, paired by
+        draw, with the interval gap_low to gap_high (not corrected for multiple comparisons). One
+        draw has no intervals; the default has no gap. Numbers ascend within each scheme and
+        method, other values keep the order of the table. `attrs` hold the failures.
 
     Raises
     ------
     BadInput
-        Where nothing in the table has the setting, or only one value of it, and for the amount of
-        a scheme that a budget decides.
+        If the table has fewer than two values of the setting, or the setting is an amount that the
+        budget determines.
     """
     if of not in get_args(Of):
         raise unknown("kind of settings (sweep)", of, get_args(Of))
@@ -80,7 +81,7 @@ def sweep(
             break
     else:
         raise BadInput(
-            f"sweep: nothing in the table has two values of {setting!r}; compare several, such as "
+            f"sweep: the table does not have two values of {setting!r}; compare several, such as "
             "ll-r(delta=0.1) and ll-r(delta=0.5)"
         )
     draws = bought.groupby("scheme")["draw"].nunique()
@@ -98,9 +99,9 @@ def sweep(
 
 
 def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.DataFrame:
-    """Columns of `scores` by the value of a setting that they have, where there are several.
+    """Columns of `scores` by their value of a setting, if there are several distinct values.
 
-    Of equal values the first alone. Raises BadInput for an amount, which a budget decides.
+    Raises BadInput for an amount, which the budget determines.
     """
     rows = []
     for scheme, method in scores:
@@ -110,8 +111,8 @@ def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.D
             continue
         if limit and kind == "scheme" and owner.amount == setting:
             raise BadInput(
-                f"sweep: amounts are set by the budget, so {setting!r} of {owner.name} is what "
-                f"{limit} pays for; sweep another setting, or compare without a budget"
+                f"sweep: the budget of {limit} determines {setting!r} of {owner.name}; sweep "
+                "another setting, or compare without a budget"
             )
         value = getattr(owner, setting)
         number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -125,38 +126,38 @@ def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.D
 
 
 def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
-    """Scores over the share of labels, each scheme at all its amounts or budgets; then the oracle.
+    """Scores over the share of labels, for all amounts of each scheme, and those of the oracle.
 
     Parameters
     ----------
     runs
-        A table of runs with references: these are the oracle, and their labels are all there are.
-        Runs without a score are left out.
+        A table of runs with references, which are the oracle with all labels. Runs without a score
+        are left out.
     base
-        A method with which all others are compared; none by default.
+        The method with which all others are compared; none by default.
     metric
         A column of scores from 0 to 1.
 
     Returns
     -------
     DataFrame
-        scheme, without its amount; method; reference; bought, the scheme as the table has it with
-        its budget; positives and labels, the shares from 0 to 1 of all present labels and of all
-        labels, means over draws; draws; mean with its 95 % interval low to high; base, and gap,
-        the difference to the base on the same labels, paired by draw, with gap_low to gap_high
-        (each alone, uncorrected). Rows ascend by labels within each scheme and method; references,
-        whose scheme is "", stand last. One draw has no intervals.
+        scheme, without its amount; method; reference; bought, the scheme and budget as in the
+        table; positives and labels, the shares from 0 to 1 of all present labels and of all
+        labels, means over draws; draws; mean with its 95 % confidence interval low to high; base,
+        and gap, the difference to the base on the same labels, paired by draw, with the interval
+        gap_low to gap_high (not corrected for multiple comparisons). Rows ascend by labels within
+        each scheme and method; references, whose scheme is "", are last. One draw has no
+        intervals.
 
     Raises
     ------
     BadInput
-        Where references or other runs are missing or have no score, where nothing is present or
-        was counted, for a base that is not in the table, and for a metric that is no column of
-        numbers.
+        If references or other runs are missing or have no score, if there are no present labels or
+        no counts, if the base is not in the table, or if the metric is not a column of numbers.
 
     References
     ----------
-    "Soft Exposure", Fig. 3, whose fractions are those of positives.
+    "Soft Exposure", Fig. 3, whose fractions are shares of positives.
     """
     table = selection.read_runs(runs, (*RUN, "present", "absent"), asker="shares", metric=metric)
     scored = table.dropna(subset=[metric, "present", "absent"])
@@ -168,8 +169,8 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
     every = scored[scored["reference"]].drop_duplicates("draw")[["positives", "labels"]].mean()
     if not every["positives"] > 0:
         raise BadInput(
-            "shares: no reference says how many labels there are, or none of its labels is "
-            "present; compare again with reference = true"
+            "shares: the table has no reference with present labels; compare again with "
+            "reference = true"
         )
     place = ["reference", "scheme", "budget", "budget_hours"]
     scored = one_result(scored, metric, by=["method", *place], asker="shares")
@@ -191,7 +192,7 @@ def shares(runs: Table, *, base: str = "", metric: str = "map") -> pd.DataFrame:
 
 
 def _family(scheme: str) -> str:
-    """A scheme without its amount; as it is where it is none of the registry."""
+    """A scheme without its amount; unregistered schemes are unchanged."""
     parts = _made("scheme", scheme)
     return _short(parts, parts[0], parts[0].amount) if parts else scheme
 
@@ -199,14 +200,14 @@ def _family(scheme: str) -> str:
 def images_or_labels(
     runs: Table | list[Table], *, full: str = "full-subset", metric: str = "map"
 ) -> pd.DataFrame:
-    """Scores over the number of images, weakly and completely labelled, and which equal which.
+    """Scores over the number of images, weakly and completely labelled, and the numbers that match.
 
     Parameters
     ----------
     runs
-        A table of runs, or several, such as those of grids that differ in `images` alone. Runs of
-        equal numbers of images belong together, or runs of one budget of one table, which may buy
-        more images in one draw than in another. References count as complete labels of all images.
+        A table of runs, or several, such as those of grids that differ only in `images`. Runs are
+        grouped by number of images, or by budget within one table, as one budget may buy more
+        images in one draw than in another. References are complete labels of all images.
     full
         The scheme with complete labels.
     metric
@@ -215,17 +216,18 @@ def images_or_labels(
     Returns
     -------
     DataFrame
-        scheme, method; complete, whether it is of that scheme; images asked about (a rounded mean
-        over draws), and their share of the largest number; labels that are known, a mean over
-        draws; draws; mean with its 95 % interval low to high; equal_images: how many completely
-        labelled images have the same score, interpolated on a log scale, and fewer: how many times
-        as many labels those have. The last two are NaN for complete labels and for scores beyond
-        theirs. Rows ascend in images within each scheme and method.
+        scheme, method; complete, whether the labels are complete; images, the number of asked
+        images (a rounded mean over draws), and share, relative to the largest number; labels, the
+        number of known labels (mean over draws); draws; mean with its 95 % confidence interval low
+        to high; equal_images, the number of completely labelled images with the same score,
+        interpolated on a log scale; and fewer, their number of labels as a multiple of `labels`.
+        The last two are NaN for complete labels and for scores outside their range. Rows ascend
+        in images within each scheme and method.
 
     Raises
     ------
     BadInput
-        Without runs of complete labels, or of others, and for a metric that is no column of
+        If runs on complete or on other labels are missing, or if the metric is not a column of
         numbers.
 
     References
@@ -235,7 +237,7 @@ def images_or_labels(
     asker = "images-or-labels"
     several = list(runs) if isinstance(runs, list | tuple) else [runs]
     if not several:
-        raise BadInput(f"{asker}: there is no table of runs; run a comparison first")
+        raise BadInput(f"{asker}: runs is empty; run a comparison first")
     needs = ("scheme", "method", "draw", "budget", "budget_hours", "images", "present", "absent")
     tables = [selection.read_runs(table, needs, asker=asker, metric=metric) for table in several]
     table = pd.concat([one.assign(grid=place) for place, one in enumerate(tables)])
@@ -250,7 +252,7 @@ def images_or_labels(
         )
     cells = _cells(scored.assign(complete=complete), metric)
     ladder = cells[cells["complete"] & (cells["images"] > 0)]
-    # Where several methods had complete labels the best counts, and more images are never worse.
+    # The best method on complete labels counts, and scores are made monotone in images.
     ladder = ladder.loc[ladder.groupby("images")["mean"].idxmax()]
     means, first = np.unique(np.maximum.accumulate(ladder["mean"]), return_index=True)
     logs = np.log(ladder["images"].to_numpy(float))[first]
@@ -263,7 +265,7 @@ def images_or_labels(
 
 
 def _cells(scored: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Each scheme, method, and budget or number of images, over draws."""
+    """A row per scheme, method, and budget or number of images: means over draws."""
     known = scored.assign(labels=scored["present"] + scored["absent"])
     runs = zip(known["grid"], selection.limits_of(known), known["images"], strict=True)
     known["place"] = [(grid, limit) if limit else images for grid, limit, images in runs]
@@ -287,31 +289,31 @@ def modes(
     budget: float | None = None,
     hours: float | None = None,
 ) -> pd.DataFrame:
-    """Mean scores of each scheme and method over the amount of labels.
+    """Mean scores of each scheme and method over the number of labels.
 
     Parameters
     ----------
     runs
         A table of runs; references and runs without a score are left out.
     measures
-        map, map_all, map_o, or names of classes, which stand for their AP.
+        map, map_all, map_o, or names of classes, for their AP.
     methods
-        Only these; all by default.
+        The methods to include; all by default.
     budget, hours
-        Which budget, in dollars or in hours; needed where the table holds several.
+        The budget in dollars or in hours; required if the table has several.
 
     Returns
     -------
     DataFrame
-        scheme as spelled; family, its name alone; setting and value, the amount by which it is
-        scaled (missing where it has none; under a budget the mean of what was bought); known, the
-        mean share of known labels of the asked images (NaN where none were counted); measure;
-        method; draws, mean from 0 to 1 with its 95 % interval low to high (NaN for one draw).
+        scheme as spelled; family, its name without settings; setting and value, its amount
+        (missing if it has none; within a budget the mean bought amount); known, the mean share of
+        known labels in asked images (NaN without counts); measure; method; draws, mean in [0, 1]
+        with its 95 % confidence interval low to high (NaN for one draw).
 
     Raises
     ------
     BadInput
-        For a measure or a method that the table does not have, and for several budgets.
+        If the table lacks a measure or a method, or has several budgets and none is chosen.
 
     References
     ----------
@@ -335,10 +337,25 @@ def mode_gaps(
     budget: float | None = None,
     hours: float | None = None,
 ) -> pd.DataFrame:
-    """The score of `first` minus that of `second`, paired by draw; else as `modes`.
+    """The score of `first` minus that of `second`, paired by draw.
 
-    Columns are those of `modes`, with first and second in place of method. Schemes under which one
-    of them is missing are left out. Raises BadInput where no scheme has both.
+    Parameters
+    ----------
+    runs, measures, budget, hours
+        As for `modes`.
+    first, second
+        The two methods.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `modes`, with first and second in place of method; schemes without one of
+        the two are left out.
+
+    Raises
+    ------
+    BadInput
+        As `modes`, and if no scheme has both methods.
 
     References
     ----------
@@ -360,9 +377,24 @@ def mode_gaps(
 
 
 def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
-    """The runs with a column for the AP of each of these classes, which can serve as a metric.
+    """The runs with a column for the AP of each of these classes, for use as a metric.
 
-    Raises BadInput for a class that the runs do not have, and one named like another column.
+    Parameters
+    ----------
+    runs
+        A table of runs.
+    classes
+        One or more names of classes.
+
+    Returns
+    -------
+    DataFrame
+        The table with a float column per class, AP in [0, 1].
+
+    Raises
+    ------
+    BadInput
+        For a class that the runs do not have, or whose name is that of another column.
     """
     ap = selection.read_runs(runs, ("ap",), asker="class AP")
     known = class_names(ap)
@@ -374,7 +406,7 @@ def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
         if name not in known:
             raise unknown("class of the runs", name, known)
         if name in COLUMNS:
-            raise BadInput(f"class AP: class {name!r} is called like a column; rename the class")
+            raise BadInput(f"class AP: class {name!r} has the name of a column; rename the class")
         table = table.assign(**{name: ap["ap"].str[known.index(name)].astype(float).to_numpy()})
     return table
 
@@ -382,7 +414,7 @@ def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
 def _by_scheme(
     runs: Table, measures: Sequence[str], methods: Methods, limit: Limit, *, asker: str
 ) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """Columns about each measure and scheme, and the scores (draws, methods) there."""
+    """Description of each measure and scheme, and its scores (draws, methods)."""
     for measure in [measures] if isinstance(measures, str) else measures:
         table = runs if measure in METRICS else with_class_ap(runs, [measure])
         needs = (*RUN, "scheme_spec", *_COUNTS)
@@ -402,7 +434,7 @@ def _by_scheme(
 
 
 def _amount(scheme: str, runs: pd.DataFrame, limit: Limit) -> dict[str, Any]:
-    """Columns about a scheme and how many labels it has."""
+    """Columns about a scheme and its number of labels."""
     part = next(iter(_made("scheme", scheme)), None)
     setting = None if part is None else part.amount
     specs = runs["scheme_spec"].fillna(scheme) if limit else [scheme]
@@ -418,13 +450,13 @@ def _amount(scheme: str, runs: pd.DataFrame, limit: Limit) -> dict[str, Any]:
 
 
 def _in_order(table: pd.DataFrame, by: str) -> pd.DataFrame:
-    """Rows sorted within each scheme and method, which keep their order."""
+    """Rows sorted within each scheme and method, in unchanged order of these."""
     line = table.groupby(["scheme", "method"], sort=False).ngroup()
     return table.iloc[np.lexsort([table[by], line])].reset_index(drop=True)
 
 
 def _made(kind: str, spec: str) -> list[Any]:
-    """The method and its wrappers, the innermost first, or the scheme; none the registry lacks."""
+    """The method and its wrappers, the innermost first, or the scheme; empty if unregistered."""
     try:
         return layers(_MAKE[kind](spec))
     except BadInput:
@@ -450,6 +482,6 @@ def _short(parts: Sequence[Any], owner: Any, setting: str | None) -> str:
 
 
 def _digits(value: float, mark: str = "") -> str:
-    """Six digits where they tell the number, else all it takes; mark: between thousands."""
+    """The number with six digits, or all if these are not exact; mark: thousands separator."""
     short = f"{value:g}"
     return f"{value:{mark}g}" if float(short) == value else f"{value:{mark}}".removesuffix(".0")

@@ -1,4 +1,4 @@
-"""Estimated class priors, and what methods make of unknown labels."""
+"""Estimated class priors, and the treatment of unknown labels by methods."""
 
 from __future__ import annotations
 
@@ -21,23 +21,28 @@ from simkit.learn.train import train
 from simkit.study.analysis.checks import by_name, count, counts, indices, listed
 from simkit.study.analysis.learning import kinds, recorded, selections, unknown_labels
 
-COUNTED = "labels"  # the estimate that trains nothing
+COUNTED = "labels"  # the estimate without training
 _Mask = NDArray[np.bool_]  # (N, L)
 
 
 def estimates(
     task: Task, methods: Sequence[str] = ("ignore", "an"), **training: Any
 ) -> dict[str, ClassPrior]:
-    """How common each class is: the mean probability of a model trained with each method.
+    """Class priors, each from the mean probabilities of a model trained with one method.
 
     Parameters
     ----------
     task
-        The mean is over its asked images.
+        Labels and inputs; means are over its asked images.
     methods
-        "labels" among them trains nothing: it is the share of asked images labelled present.
+        Names of methods; "labels" is the share of asked images labelled present, without training.
     training
-        settings, seed and draw, as `simkit.learn.train.train` takes them.
+        settings, seed and draw, as for `simkit.train`.
+
+    Returns
+    -------
+    dict
+        The `ClassPrior` of each method, by name.
 
     References
     ----------
@@ -57,18 +62,25 @@ def estimates(
 
 
 def priors(truth: Truth, estimated: Mapping[str, ClassPrior]) -> pd.DataFrame:
-    """Each estimate of each class beside its true frequency.
+    """Estimated and true frequency of each class.
+
+    Parameters
+    ----------
+    truth
+        The ground truth, of L classes.
+    estimated
+        Class priors by name, such as those of `estimates`.
 
     Returns
     -------
     DataFrame
         estimate; class, by falling true frequency; rank (0: most frequent); true, the share of
-        images with the class among those whose truth is known (0 where none is); prior.
+        images with the class among those whose truth is known (0 if none is); prior.
 
     Raises
     ------
     BadInput
-        For a prior that lacks a class of the truth, and without any.
+        For a prior that lacks a class of the truth, and for an empty mapping.
 
     References
     ----------
@@ -92,18 +104,20 @@ def rank_agreement(
 
     Parameters
     ----------
+    truth, estimated
+        As for `priors`.
     tops
-        Over how many classes; by default from 5 (or all, if there are fewer) to all.
+        Numbers of classes; by default from 5 (or all, if there are fewer) to all.
 
     Returns
     -------
     DataFrame
-        estimate, top, spearman (NaN where an estimate is the same for all of these classes).
+        estimate, top, spearman (NaN if an estimate is the same for all of these classes).
 
     Raises
     ------
     BadInput
-        For tops that are no whole numbers from 2 to the number of classes, and without an estimate.
+        For tops that are not integers from 2 to the number of classes, and for an empty mapping.
 
     References
     ----------
@@ -129,13 +143,17 @@ def _frequency(truth: Truth) -> NDArray[np.float64]:
 
 
 def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) -> pd.DataFrame:
-    """Train, and count for each class what a method takes its unknown labels for, and wrongly so.
+    """Train, and count the unknown labels of each class that a method ignores or assumes absent.
 
     Parameters
     ----------
+    task
+        Labels and inputs of N images.
+    truth
+        The ground truth of the same images and classes.
     methods
-        Those that take an unknown label for absent or leave it out, such as an, ignore, ll-r and
-        csl; the labels that a method's `selected` names count as left out.
+        Methods that assume unknown labels to be absent or ignore them, such as an, ignore, ll-r
+        and csl; the labels that `Method.selected` marks count as ignored.
     training
         settings, seed, draw and so on, as for `memorisation`.
 
@@ -143,19 +161,19 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
     -------
     DataFrame
         method; class, by falling true frequency, its rank from 0 and true, its share of the asked
-        images; images: asked ones whose truth is known; present and absent: labels of these that
-        are known; ignored: unknown ones left out in the last epoch, ignored_present: those of them
-        that are present in truth; assumed: unknown ones taken for absent, wrong: those of them
-        that are present.
+        images; images, the number of asked images whose truth is known; and numbers of their
+        labels: present and absent, known labels; ignored, unknown labels that the last epoch
+        ignored; ignored_present, those of them that are present in truth; assumed, unknown labels
+        assumed absent; wrong, those of them that are present.
 
     Raises
     ------
     BadInput
-        For a truth about other images or classes, and as training does.
+        For a truth about other images or classes, and as in training.
 
     References
     ----------
-    Ben-Baruch et al., CVPR 2022, Fig. 2, which draws this as an illustration.
+    Ben-Baruch et al., CVPR 2022, Fig. 2, an illustration.
     """
     usable = kinds(task.labels, truth) >= 0
     unknown, present = unknown_labels(task, truth)
@@ -185,12 +203,14 @@ def readings(task: Task, truth: Truth, methods: Sequence[str], **training: Any) 
 def likelihood(
     task: Task, truth: Truth, methods: Sequence[str], *, ranks: int = 20, **training: Any
 ) -> pd.DataFrame:
-    """Train, and count in every epoch how often the k-th likeliest unknown label is present.
+    """Train, and measure in every epoch how often the k-th likeliest unknown label is present.
 
-    Takes four bytes for each image, class and epoch.
+    Needs four bytes per image, class and epoch.
 
     Parameters
     ----------
+    task, truth, methods
+        As for `readings`; any methods.
     ranks
         The largest k.
     training
@@ -200,13 +220,14 @@ def likelihood(
     -------
     DataFrame
         method; epoch from 1; rank k from 1, among the unknown labels of an image, by the scores
-        that training met in this epoch; images that have so many; present: the share of these in
-        which the label is present in truth; chance: that share of all unknown labels.
+        during training in this epoch; images, the number of images with at least k unknown labels;
+        present, the share of these in which the label is present in truth; chance, the same share
+        of all unknown labels.
 
     Raises
     ------
     BadInput
-        For a truth about other images or classes, and as training does.
+        For a truth about other images or classes, and as in training.
 
     References
     ----------
@@ -241,23 +262,27 @@ def likely_labels(
 
     Parameters
     ----------
+    task, truth
+        As for `readings`.
+    method
+        One method.
     images
         Rows of the task.
     top
-        Labels of each.
+        Number of labels of each image.
     training
         As for `readings`.
 
     Returns
     -------
     DataFrame
-        method; row of the task; image, its id; class; rank from 1, probability by the model;
-        present: in truth.
+        method; row of the task; image, its id; class; rank from 1; probability by the model;
+        present, in truth.
 
     Raises
     ------
     BadInput
-        For images that were not asked about, for a truth about others, and as training does.
+        For images without any question, for a truth about other images, and as in training.
 
     References
     ----------
@@ -266,7 +291,7 @@ def likely_labels(
     count(top, "likely labels: top")
     chosen = indices(images, task.labels.shape[0], "likely labels: image").tolist()
     for row in {*chosen} - {*task.rows.tolist()}:
-        raise BadInput(f"likely labels: image {row} was not asked about; choose of task.rows")
+        raise BadInput(f"likely labels: image {row} was not asked about; choose from task.rows")
     unknown, present = unknown_labels(task, truth)
     (epochs,) = recorded(task, [method], _logits, **training).values()
     labels_of = []
@@ -285,5 +310,5 @@ def _logits(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Ten
 
 
 def _likeliest(unknown: _Mask, scores: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Along the last axis, the order of unknown labels by falling scores; then all others."""
+    """Order along the last axis: unknown labels by falling score, then all others."""
     return np.argsort(np.where(unknown, -scores, np.inf), axis=-1, kind="stable")

@@ -1,4 +1,4 @@
-"""AP of each class under several methods, and the labels that the class was learned from."""
+"""AP of each class under several methods, and its number of labels."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ _LISTS = ["ap", "class_present", "class_absent"]
 
 @dataclass(frozen=True, eq=False)
 class ByClass:
-    """AP of every class under one scheme within one budget.
+    """AP of every class under one scheme at one budget.
 
     Attributes
     ----------
     classes
         Names of the L classes.
     ap
-        For each method and draw (L,) from 0 to 1, NaN where no test image shows the class.
+        (L,) float, by method and draw, in [0, 1]; NaN if no test image shows the class.
     present, missing
-        (L,) images labelled with the class, and the share of asked images whose label of it is
-        unknown; means over draws.
+        (L,) float: number of images labelled with the class, and share of asked images with an
+        unknown label of it; means over draws.
     left_out
-        How many classes with children there are besides.
+        Number of excluded inner classes of the hierarchy.
     """
 
     classes: tuple[str, ...]
@@ -45,13 +45,13 @@ class ByClass:
     left_out: int = 0
 
     def interval(self, method: str, place: int) -> Interval | None:
-        """AP of the class at `place` over draws; None where it has none."""
+        """AP of the class at index `place` over draws; None if it has none."""
         return _over_draws(ap[[place]] for ap in self.ap[method].values())[0]
 
     def differences(self, first: str, second: str) -> list[Interval | None]:
         """AP of `first` minus that of `second` for each class, paired by draw.
 
-        Raises BadInput where they share no draw.
+        Raises BadInput if they share no draw.
         """
         draws = [draw for draw in self.ap[first] if draw in self.ap[second]]
         if not draws:
@@ -59,7 +59,7 @@ class ByClass:
         return _over_draws(self.ap[first][draw] - self.ap[second][draw] for draw in draws)
 
     def groups(self, number: int) -> NDArray[np.int64]:
-        """(L,) groups from 1, for the fewest present labels; never more than classes."""
+        """(L,) group of each class, at most L groups: 1 has the fewest present labels."""
         return class_groups(self.present, min(number, len(self.classes)))
 
     def group_intervals(self, method: str, groups: NDArray[np.int64]) -> list[Interval | None]:
@@ -70,25 +70,28 @@ class ByClass:
 def by_class(
     runs: Any, *, methods: Methods, asker: str = "by_class", inner: bool = False
 ) -> ByClass:
-    """AP of each class from the runs of one scheme within one budget.
+    """AP of each class, from the runs of one scheme at one budget.
 
     Parameters
     ----------
     runs
         A table of runs with the columns of `simkit.study.runs.COLUMNS`.
     methods
-        Which methods; those without AP are left out.
+        The methods; those without AP are left out.
     asker
-        Who is named in errors.
+        Name of the caller in errors.
     inner
-        Whether classes with children count as well; mAP is the mean over leaves alone. Where the
-        table does not say which those are, all classes count.
+        Include inner classes of the hierarchy; mAP is the mean over leaves alone. If the table does
+        not name the leaves, all classes count.
+
+    Returns
+    -------
+    ByClass
 
     Raises
     ------
     BadInput
-        For runs of several schemes, budgets or data sets, and where they lack AP or counts of
-        labels.
+        For runs of several schemes, budgets or data sets, and without AP or counts of labels.
     """
     columns = ("scheme", "method", "draw", "images", *_LISTS)
     table = selection.read_runs(runs, columns, asker=asker)
@@ -96,13 +99,13 @@ def by_class(
     table = table[table["method"].isin(wanted) & (table["ap"].str.len() > 0)]
     if (schemes := table["scheme"].unique()).size > 1:
         raise BadInput(
-            f"{asker}: the runs are of the schemes {', '.join(schemes)}; give those of one of them"
+            f"{asker}: the table has the schemes {', '.join(schemes)}; select one of them"
         )
     lengths = {length for name in _LISTS for length in table[name].str.len()}
     if len(lengths) != 1:
         raise BadInput(
-            f"{asker}: the runs do not all have AP and numbers of labels of the same classes; give "
-            "those of one comparison, made with this version of simkit"
+            f"{asker}: the runs have AP and numbers of labels of different classes; use those of "
+            "one comparison, made with this version of simkit"
         )
     table = one_result(table, "ap", asker=asker)
     L = len(table["ap"].iloc[0])
@@ -121,7 +124,7 @@ def by_class(
 
 
 def _over_draws(rows: Iterable[Values]) -> list[Interval | None]:
-    """An interval for each column of (draws, n), over the draws that have a number."""
+    """An interval for each column of (draws, n), without NaN."""
     columns = np.stack([*rows]).T
     finite = [values[~np.isnan(values)] for values in columns]
     return [interval(values) if len(values) else None for values in finite]

@@ -1,4 +1,4 @@
-"""Compares methods that met the same draws: ablations, mean ranks, courses of training."""
+"""Comparisons of methods over shared draws: ablations, mean ranks, training curves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from simkit.study.statistics import Interval, holm, interval, p_value, paired_in
 
 Test = Literal["paired", "nemenyi"]
 What = Literal["curve", "losses"]
-_ERROR = 0.05  # allowed for all differences of a scheme together
+_ERROR = 0.05  # family-wise error rate of the differences under a scheme
 
 
 def ablation(
@@ -51,30 +51,30 @@ def ablation(
     runs
         A table of runs; references and runs without a score are left out.
     base
-        A method as the table spells it.
+        The baseline, as spelled in the table.
     methods
-        Only these and the base; all by default.
+        The methods to include; all by default.
     metric
         A column of scores from 0 to 1.
     budget, hours
-        Which budget, in dollars or in hours; of several the middle one by default.
+        The budget in dollars or in hours; by default the middle one of the table.
 
     Returns
     -------
     DataFrame
         A row for each scheme and method in the order of the table: scheme, method, base (whether
-        it is the base), draws, missing (draws in which others have a run under the scheme, and
-        this one no score), mean with its 95 % interval low to high, gap (mean difference to the
-        base over shared draws) with gap_low to gap_high, p, and significant. p is adjusted after
-        Holm over the differences of the scheme. The interval is at the level at which Holm tests
-        the difference, so it holds 0 where that is not significant. Differences below 0.05 points
-        are not called significant. One draw has neither intervals nor p. `attrs` say what failed.
+        it is the base), draws, missing (draws in which other methods have a run under the scheme,
+        but this one has no score), mean with its 95 % confidence interval low to high, gap (mean
+        difference to the base over shared draws) with gap_low to gap_high, p, and significant. p
+        is adjusted by Holm's method over the differences of the scheme. The interval of a gap has
+        the level at which Holm's method tests it, so it contains 0 if the gap is not significant.
+        Differences below 0.05 points are never significant. One draw has neither intervals nor p.
+        `attrs` hold the failures.
 
     Raises
     ------
     BadInput
-        Where the base or a method is not in the table, and for a metric that is no column of
-        numbers.
+        If the base or a method is not in the table, or the metric is not a column of numbers.
 
     References
     ----------
@@ -101,7 +101,7 @@ def ablation(
 
 
 def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
-    """Columns about the difference of each method to the base, where they share a draw."""
+    """Columns about the difference of each method to the base, if they share a draw."""
     of_base = scores[base] if base in scores else np.nan
     gaps = {name: (values - of_base).dropna() for name, values in scores.items()}
     ps = pd.Series({name: p_value(gap) for name, gap in gaps.items()}, dtype=float)
@@ -118,9 +118,9 @@ def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
 
 
 def _holm_levels(ps: pd.Series) -> pd.Series:
-    """The level at which Holm tests each: the k-th smallest p of m against 5 % / (m - k + 1).
+    """The level of each test by Holm's method: the k-th smallest p of m against 5 % / (m - k + 1).
 
-    From the first that is not rejected on, none is, and all have its level.
+    From the first test that is not rejected on, none is, and all have its level.
     """
     ordered = ps.sort_values(kind="stable")
     errors = _ERROR / np.arange(len(ps), 0, -1)
@@ -131,7 +131,7 @@ def _holm_levels(ps: pd.Series) -> pd.Series:
 
 
 def mean_columns(values: pd.Series) -> dict[str, Any]:
-    """Columns draws, mean, low and high of the scores of one cell, NaN left out."""
+    """Columns draws, mean, low and high of the scores of one cell, without NaN."""
     cell = interval(values.dropna())
     mean, low, high = np.array([cell.mean, cell.low, cell.high], float).tolist()  # None is NaN
     return {"draws": cell.draws, "mean": mean, "low": low, "high": high}
@@ -140,7 +140,7 @@ def mean_columns(values: pd.Series) -> dict[str, Any]:
 def gap_columns(
     gaps: pd.Series, *, level: float = 0.95, names: Sequence[str] = ("gap", "gap_low", "gap_high")
 ) -> dict[str, float]:
-    """Columns of the mean of paired differences and its interval; NaN where there are none."""
+    """Columns of the mean of paired differences and its interval; NaN without differences."""
     gaps = gaps.dropna()
     if gaps.empty:
         return dict.fromkeys(names, np.nan)
@@ -160,15 +160,15 @@ class Ranks:
     by_scheme
         Mean ranks under each scheme, copies included.
     alike
-        The largest groups without a significant difference in them; None: nothing was tested.
+        The largest groups without a significant difference; None without a test.
     blocks, left_out
-        How many blocks were ranked, and in how many others a method has no score.
+        Number of ranked blocks, and of blocks in which a method has no score.
     draws
-        How many draws there are in the ranked blocks.
+        Number of draws in the ranked blocks.
     distance
         With "nemenyi", the critical difference of two mean ranks.
     copies
-        How many blocks have the labels of another in the same draw; they count once.
+        Number of blocks with the labels of another one in the same draw; they count once.
     """
 
     methods: tuple[str, ...]
@@ -185,30 +185,34 @@ class Ranks:
 def ranks(
     runs: Table, *, test: Test = "paired", metric: str = "map", asker: str = "ranks"
 ) -> Ranks:
-    """Rank the methods in each scheme and draw, equal scores sharing the mean of their ranks.
+    """Rank the methods in each scheme and draw; ties share their mean rank.
 
     Blocks in which a method has no score are left out. Schemes that bought the same labels, such
-    as all of them, have the same runs and count as one block.
+    as complete labels, have the same runs and count as one block.
 
     Parameters
     ----------
     runs
         A table of runs of one budget; references are left out.
     test
-        "paired": scores averaged over schemes are compared draw by draw for all pairs of methods
-        (Student's t, bootstrapped from 20 draws on), with Holm's correction. "nemenyi": mean ranks
-        differ by more than q sqrt(k (k + 1) / 6 N) of k methods in N blocks, at 5 %; draws of
-        several schemes share images, but count as independent here.
+        "paired": paired tests over draws of the scores averaged over schemes, for all pairs of
+        methods (Student's t, bootstrapped from 20 draws on), with Holm's correction. "nemenyi":
+        the critical difference of mean ranks is q sqrt(k (k + 1) / 6 N) for k methods in N blocks,
+        at 5 %; it treats blocks as independent, although schemes share images.
     metric
         A column of scores from 0 to 1.
     asker
-        Who is named in errors.
+        Name of the caller in errors.
+
+    Returns
+    -------
+    Ranks
 
     Raises
     ------
     BadInput
-        For several budgets, for fewer than two methods, where no block is complete, and for a
-        metric that is no column of numbers.
+        For several budgets, for fewer than two methods, without a complete block, and for a
+        metric that is not a column of numbers.
 
     References
     ----------
@@ -221,15 +225,16 @@ def ranks(
     bought = selection.without_references(table, asker=asker)
     methods = bought["method"].unique()
     if len(methods) < 2:
-        raise BadInput(f"{asker}: the table holds one method, {methods[0]!r}; two are needed")
+        raise BadInput(f"{asker}: the table has one method, {methods[0]!r}; two are needed")
     scored = one_result(bought.dropna(subset=[metric]), metric, asker=asker)
     blocks = scored.pivot_table(metric, ["scheme", "draw"], "method", sort=False)
     blocks = blocks.reindex(columns=methods)
     complete = blocks.dropna()
     if complete.empty:
         raise BadInput(
-            f"{asker}: no scheme has a score of all {len(methods)} methods in any draw, most often "
-            f"{blocks.count().idxmin()!r} is missing; leave methods out of the grid, or finish it"
+            f"{asker}: no scheme has scores of all {len(methods)} methods in any draw "
+            f"({blocks.count().idxmin()!r} is missing most often); leave methods out of the grid, "
+            "or finish the comparison"
         )
     scored["labels"] = scored["labels_id"].fillna(scored["scheme"])
     labels = scored.groupby(["scheme", "draw"])["labels"].first().loc[complete.index]
@@ -270,15 +275,15 @@ def _largest_groups(
 
 @dataclass(frozen=True)
 class Course:
-    """How the training of one method under one scheme goes.
+    """The training curve of one method under one scheme.
 
     Attributes
     ----------
     points
-        For each epoch, from 1 on, the mean over draws with its interval; None where no draw has a
-        number. Draws that stopped earlier are left out of later epochs.
+        For each epoch, from 1 on, the mean over draws with its interval; None without a value.
+        Draws that stopped earlier are left out of later epochs.
     chosen
-        For each epoch how many draws had its weights scored.
+        By epoch, the number of draws that score its weights.
     of
         "val" or "test" for mAP, "train" for losses.
     """
@@ -296,21 +301,25 @@ class Course:
 
 
 def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
-    """mAP ("curve") or loss ("losses") after every epoch, of each scheme and method.
+    """mAP ("curve") or loss ("losses") after every epoch, for each scheme and method.
 
     Parameters
     ----------
     runs
         A table of runs of one budget.
     what
-        Which of the two; methods without any number are left out.
+        "curve" or "losses"; methods without any value are left out.
     asker
-        Who is named in errors.
+        Name of the caller in errors.
+
+    Returns
+    -------
+    list of Course
 
     Raises
     ------
     BadInput
-        For several budgets, and where no run has numbers after every epoch.
+        For several budgets, and if no run has values for its epochs.
     """
     if what not in get_args(What):
         raise unknown(f"course ({asker})", what, get_args(What))
@@ -319,8 +328,8 @@ def courses(runs: Table, what: What, *, asker: str = "courses") -> list[Course]:
     drawn = table[table[what].str.len() > 0]
     if drawn.empty:
         raise BadInput(
-            f"{asker}: no run has numbers after every epoch in {what!r}; set curves = true in the "
-            "grid and compare again, or draw losses"
+            f"{asker}: no run has {what!r} by epoch; set curves = true in the grid and compare "
+            "again, or draw losses"
         )
     drawn = one_result(drawn, what, asker=asker)
     courses = []
@@ -342,30 +351,34 @@ def both_scores(
     settings: Settings = Settings(),
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Train every method on all these labels, and score it on test and on val.
+    """Train every method on each set of labels, and score it on test and on val.
 
     Parameters
     ----------
     material
-        With pooled features of train, val and test.
+        Data with pooled features of train, val and test.
     labelled
         Labels of the train split by scheme and draw.
     methods
-        "full" among them learns from complete labels of all images, once in every draw.
+        Names of methods; "full" is trained on complete labels of all images, once in every draw.
+    settings
+        Settings of the training.
+    seed
+        Seed of all draws.
 
     Returns
     -------
     DataFrame
         A table of runs, one row for each scheme, draw and method, then those of "full", as
-        references. Columns about cost and time are empty. Three
-        more columns are from 0 to 1 like map, all over leaf classes: mf1, val_map and val_mf1. The
-        thresholds of F1 are the best on val, class by class, so val_mf1 is optimistic, as in the
-        paper. `ablation(table, base, metric="mf1")` compares the methods.
+        references. Columns about cost and time are empty. Three more columns, in [0, 1] and over
+        leaf classes like map: mf1, val_map and val_mf1. The F1 thresholds of each class are
+        optimal on val, so val_mf1 is optimistic, as in the paper.
+        `ablation(table, base, metric="mf1")` compares the methods.
 
     Raises
     ------
     BadInput
-        Where nothing is to be trained, or a split has no features.
+        Without labels or methods, and if a split has no features.
 
     References
     ----------
@@ -376,7 +389,7 @@ def both_scores(
     for split in ("train", "val", "test"):
         if (split, "pooled") not in material.features:
             raise BadInput(
-                f"both_scores: the material has no pooled features of its {split} split; open it "
+                f"both_scores: the data have no pooled features of the {split} split; open them "
                 "with splits train, val and test and kind pooled"
             )
     fulls = [spec for spec in specs if is_full(spec)]

@@ -1,4 +1,4 @@
-"""Distances between images and between classes, and the temperatures that follow from them."""
+"""Distances between images and between classes, and the resulting temperatures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from simkit.learn.side_info import prepare
 from simkit.study.analysis import checks
 from simkit.study.analysis.checks import Methods
 
-_MOST_IDS = 20_000  # among which the nearest spelling is found within a second
+_MOST_IDS = 20_000  # the nearest spelling among these is found within a second
 
 
 def neighbours(
@@ -37,28 +37,35 @@ def neighbours(
     labels: PartialLabels | None = None,
     without: NDArray[np.int64] | None = None,
 ) -> pd.DataFrame:
-    """An image and its k nearest others, by pooled features of unit length.
+    """An image and its k nearest neighbours, by pooled features of unit length.
 
     Parameters
     ----------
     truth
-        Of N images and L classes.
+        Ground truth of N images and L classes.
     features
-        Of the same N images, pooled or maps.
+        Pooled features or maps of the same N images.
     query
-        An image id; where ids are names also the number of a row, from 0.
+        An image id; if ids are names also the index of a row.
+    k
+        Number of neighbours.
     labels
         The labels to show, matched by image ids and class names; by default the truth.
     without
-        Rows of images that take no part, such as those that could not be read.
+        Rows of excluded images, such as unreadable ones.
 
     Returns
     -------
     DataFrame
-        The query and below it its neighbours: rank (0 is the query), row, image (id), distance
-        (Euclidean) and cosine (one minus it) to the query, present and absent (lists of class
-        names), unknown (number of classes) and hidden (names of unknown classes that are present
-        in truth).
+        The query and its neighbours: rank (0 is the query), row, image (id), distance (Euclidean)
+        and cosine (cosine distance) to the query, present and absent (lists of class names),
+        unknown (number of classes) and hidden (names of unknown classes that are present in
+        truth).
+
+    Raises
+    ------
+    BadInput
+        For an unknown or excluded image, and for features of other images.
     """
     checks.same_images(features, truth, "neighbours")
     checks.count(k, "neighbours: k")
@@ -67,8 +74,8 @@ def neighbours(
     rows = np.arange(len(ids)) if without is None else np.setdiff1d(np.arange(len(ids)), without)
     if row not in rows:
         raise BadInput(
-            f"image {query!r} could not be read when its features were made, so it has no "
-            "neighbours; ask for another"
+            f"query: image {query!r} could not be read when features were computed, so it has no "
+            "neighbours; choose another image"
         )
     near = nearest(UnitRows(features, rows, "neighbours"), k, queries=np.searchsorted(rows, [row]))
     shown = np.append(row, rows[near.place[0]])
@@ -95,15 +102,19 @@ def temperature_curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
     Parameters
     ----------
     methods
-        SE, SE-L or SE-I, spelled with their settings.
+        SE, SE-L or SE-I, with or without settings.
     points
-        Distances from 0 to 1.
+        Number of distances from 0 to 1.
 
     Returns
     -------
     DataFrame
-        method, side ("present" where something present is nearest, else "absent"), distance,
-        temperature, and slope: the size of the loss's gradient at a logit of 0.
+        method, side ("present" if the nearest known label is present, else "absent"), distance,
+        temperature, and slope: the absolute gradient of the loss at a logit of 0.
+
+    References
+    ----------
+    "Soft Exposure", Fig. 2.
     """
     checks.count(points, "temperature_curves: points")
     distance = torch.linspace(0, 1, points, dtype=torch.float64)
@@ -121,22 +132,29 @@ def temperature_curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
 def temperatures(
     task: Task, methods: Methods, image: int, *, truth: Truth | None = None
 ) -> pd.DataFrame:
-    """The labels of one image and the temperatures of those that are unknown.
+    """The labels of one image, and the temperatures of unknown ones.
 
     Parameters
     ----------
     task
-        With features, or with the aids that the methods need.
+        A task with features, or with the side information that the methods need.
     methods
-        SE, SE-L or SE-I, spelled with their settings.
+        SE, SE-L or SE-I, with or without settings.
     image
         A row of the task.
+    truth
+        Ground truth of the same images and classes.
 
     Returns
     -------
     DataFrame
-        A row for each method and class: method, class, state (+1, -1 or 0), temperature (0 where
-        known or ignored) and present (in truth; missing without one).
+        A row for each method and class: method, class, state (+1, -1 or 0), temperature (0 if
+        known or ignored) and present (in truth; missing without a truth).
+
+    Raises
+    ------
+    BadInput
+        For an image without any question, and for other methods.
     """
     labels = task.labels
     rows = checks.indices([image], len(labels.asked), "temperatures: image")
@@ -157,16 +175,21 @@ def temperatures(
 
 
 def reached(task: Task, methods: Methods, *, truth: Truth | None = None) -> pd.DataFrame:
-    """How many unknown labels of an image get a temperature, and how many of these are right.
+    """The number of unknown labels per image that get a temperature, and their accuracy.
+
+    Parameters
+    ----------
+    task, methods, truth
+        As for `temperatures`.
 
     Returns
     -------
     DataFrame
         A row for each method. Means over the asked images: unknown, reached (not ignored),
-        positive and negative (soft ones). Shares, NaN without truth: right (of soft positives that
-        are present), right_absent (of soft negatives that are absent), there (of unknown labels
-        that are present: what guessing "present" has right) and found (of unknown labels that are
-        present which are soft positives).
+        positive and negative (soft labels). Shares, NaN without truth: right (soft positives that
+        are present), right_absent (soft negatives that are absent), there (unknown labels that
+        are present, the precision of assuming "present") and found (recall: unknown present
+        labels that are soft positives).
 
     References
     ----------
@@ -194,7 +217,7 @@ def reached(task: Task, methods: Methods, *, truth: Truth | None = None) -> pd.D
 def label_distances(
     psi: NDArray[np.float64], classes: Sequence[str], *, distance: soft.Distance = "euclidean"
 ) -> pd.DataFrame:
-    """Distances between classes, similar classes side by side.
+    """Distances between classes, with similar classes adjacent.
 
     Parameters
     ----------
@@ -206,14 +229,19 @@ def label_distances(
     Returns
     -------
     DataFrame
-        class, other, distance: all pairs in both directions, in the order of average linkage with
-        the nearest leaves side by side.
+        class, other, distance: all pairs in both directions, in the optimal leaf order of average
+        linkage.
+
+    Raises
+    ------
+    BadInput
+        For fewer than two classes with an embedding.
     """
     present = np.flatnonzero(~np.isnan(psi).any(1))
     if len(present) < 2:
         raise BadInput(
-            f"{len(present)} of {len(classes)} classes have a place; distances need two, so ask "
-            "about more images"
+            f"psi: {len(present)} of {len(classes)} classes have an embedding, but distances need "
+            "two; ask about more images"
         )
     between = soft.label_distances(psi[present], distance)
     symmetric = (between + between.T) / 2
@@ -225,20 +253,20 @@ def label_distances(
 
 
 def _row(ids: pd.Index, query: str, *, by_number: bool) -> int:
-    """The row of an image id; numbers of rows count only where no id is a number."""
+    """The row of an image id; row numbers count only if ids are not numbers."""
     if query in ids:
         return int(ids.get_loc(query))
     if by_number and query.isdecimal() and int(query) < len(ids):
         return int(query)
     near = get_close_matches(query, ids, n=1) if by_number and len(ids) <= _MOST_IDS else []
-    hint = f"did you mean {near[0]!r}?" if near else f"ids here look like {', '.join(ids[:3])}"
+    hint = f"did you mean {near[0]!r}?" if near else f"ids look like {', '.join(ids[:3])}"
     raise BadInput(f"no image is called {query!r}; {hint}")
 
 
 def _states(
     truth: Truth, ids: pd.Index, shown: NDArray[np.int64], labels: PartialLabels | None
 ) -> NDArray[np.integer]:
-    """(b, L) +1, -1 or 0: the labels, by image ids and class names, or else the truth."""
+    """(b, L) +1, -1 or 0: the labels, by image ids and class names, or by default the truth."""
     if labels is None:
         return np.where(truth.known_rows(shown), 2 * truth.rows(shown) - 1, UNKNOWN)
     rows = pd.Index(labels.images.astype(str)).get_indexer(ids)
@@ -246,8 +274,8 @@ def _states(
     if (rows < 0).all() or (columns < 0).all():
         what = "images" if (rows < 0).all() else "classes"
         raise BadInput(
-            f"the labels are about none of these {what}; give those of the split that is searched, "
-            f"with class names such as {', '.join(truth.classes[:3])}"
+            f"the labels have none of these {what}; use labels of the searched split, with class "
+            f"names such as {', '.join(truth.classes[:3])}"
         )
     states = labels.rows(rows[shown])[:, columns]
     return np.where((rows[shown, None] >= 0) & (columns >= 0), states, UNKNOWN)
@@ -264,7 +292,7 @@ def _share(right: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
 def _of_task(
     task: Task, specs: Methods, rows: NDArray[np.int64]
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """The spelling of each method and its temperatures (b, L) of these rows."""
+    """The spelling of each method, and its temperatures (b, L) for these rows."""
     for spec, method in _exposures(specs).items():
         yield spec, method.temperatures(prepare(task, method), rows)
 
@@ -275,6 +303,6 @@ def _exposures(specs: Methods) -> dict[str, Exposure]:
     for spec in checks.some(specs, "temperatures"):
         method = make(spec)
         if not isinstance(method, Exposure):
-            raise BadInput(f"{spec!r} has no temperatures; name se, se-l or se-i, with settings")
+            raise BadInput(f"methods: {spec!r} has no temperatures; use se, se-l or se-i")
         methods[spec] = method
     return methods

@@ -1,4 +1,4 @@
-"""Class activation maps: models to explain, and what missing labels do to their maps and scores."""
+"""Class activation maps: trained models, and the effect of missing labels on maps and scores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from simkit.study.frames import frame
 from simkit.study.sources import ImageTransform, StudyData, decoded_pictures
 
 Floats = NDArray[np.float64]
-Watch = Mapping[str, Sequence[Watcher]]  # watchers by the method's spelling
+Watch = Mapping[str, Sequence[Watcher]]  # watchers by spelling of the method
 _ENDS = ("top", "bottom", "full_top", "full_bottom")
 
 
@@ -43,22 +43,38 @@ def models(
     watch: Watch | None = None,
     **training: Any,
 ) -> dict[str, Trained]:
-    """Heads on maps of features, one for each method, by the methods' spelling.
+    """Train heads on feature maps, one for each method.
 
-    `full` learns from complete labels of all images, the others from the labels of `scheme`, as a
-    comparison would buy them. All begin with the same head.
+    `full` learns from complete labels of all images, other methods from the labels of `scheme`, as
+    in a comparison. All start with the same head.
 
     Parameters
     ----------
     material
-        With maps of the train split.
+        Data with maps of the train split.
+    methods
+        Names of methods.
+    scheme
+        The annotation scheme.
+    watch
+        Watchers by method.
     **training
         settings, seed and draw, as for `simkit.train`.
+
+    Returns
+    -------
+    dict
+        The trained model of each method, by its spelling.
+
+    Raises
+    ------
+    BadInput
+        Without methods or maps, and for watchers of other methods.
     """
     if ("train", "maps") not in material.features:
         raise BadInput(
-            "class maps are made from maps of features, and the material has none of train; open "
-            'it with kinds ("maps",)'
+            "models: the data have no feature maps of the train split; open them with "
+            'kinds ("maps",)'
         )
     inputs = material.inputs("train", "maps")
     return _train_each("models", material, inputs, methods, scheme, watch or {}, **training)
@@ -75,23 +91,32 @@ def from_pixels(
     watch: Watch | None = None,
     **training: Any,
 ) -> dict[str, Trained]:
-    """Networks that learn from pictures, one for each method, by the methods' spelling.
+    """Train whole networks on images, one for each method.
 
-    Labels are as for `models`. All begin with the same network and head and see the same crops.
-    Methods that need neighbours (SE) cannot be trained like this.
+    Labels are as for `models`. All start with the same network and head and see the same crops.
+    Methods that need neighbours (SE) cannot be trained from pixels.
 
     Parameters
     ----------
+    data
+        An open data set with images.
+    methods, scheme, watch
+        As for `models`.
     network, weights
-        A backbone, and a file of weights, "random" or empty: those that come with it.
+        A backbone, and a file of weights, "random", or empty for its default weights.
     shown
-        How pictures are shown, to all methods alike.
+        The image transform of all methods.
     **training
         settings, seed and draw, as for `simkit.train`.
 
+    Returns
+    -------
+    dict
+        The trained model of each method, by its spelling.
+
     References
     ----------
-    The training of "Spatial Consistency Loss" (WACV 2023), section 4.1, in small.
+    "Spatial Consistency Loss" (WACV 2023), section 4.1, at a smaller scale.
     """
     net = backbone(network, weights or None, size=shown.size)
     inputs = shown.inputs(decoded_pictures(data, "train", net.size))
@@ -112,7 +137,7 @@ def _train_each(
     specs = checks.some(methods, asker)
     for name in set(watch) - set(specs):
         raise BadInput(
-            f"{asker}: {name!r} is watched and not trained; methods are {', '.join(specs)}"
+            f"{asker}: watch names {name!r}, which is not trained; methods are {', '.join(specs)}"
         )
     bought: dict[str, Any] = {name: training.get(name, 0) for name in ("seed", "draw")}
     bought |= {"hierarchy": material.hierarchy, "boxes": material.data.boxes.get("train")}
@@ -129,7 +154,7 @@ def _train_each(
 def explained(
     model: Model, method: Method, state: nn.Module, inputs: Any, rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Class maps (b, L, h, w) and scores (b, L) of these rows, boosted where the method boosts."""
+    """Class maps (b, L, h, w) and scores (b, L) of these rows, after BoostLU if in the method."""
     check_maps(model, inputs)
     with torch.no_grad(), evaluating(model):
         out = model(inputs.batch(rows).to(model.head.weight.device), maps=True)
@@ -142,9 +167,9 @@ def explained(
 def explanations(
     model: Model, method: Method, state: nn.Module, inputs: Any, batch: int = BATCH
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Rows (b,) and their class maps (b, L, h, w), one batch of inputs after the other.
+    """Rows (b,) and their class maps (b, L, h, w), batch by batch.
 
-    Their means are the scores of methods that score by the mean.
+    For methods with mean pooling the means of the maps are the scores.
     """
     for start in range(0, len(inputs), batch):
         rows = np.arange(start, min(start + batch, len(inputs)))
@@ -152,14 +177,14 @@ def explanations(
 
 
 def check_models(models: Mapping[str, Trained], inputs: Any, truth: Truth, asker: str) -> None:
-    """Raise BadInput for no model, and where inputs or classes are not the truth's."""
+    """Raise BadInput without a model, or if inputs or classes differ from those of the truth."""
     checks.by_name(models, "model", "{'an': trained}", asker)
     checks.same_images(inputs, truth, asker)
     for name, trained in models.items():
         if tuple(trained.classes) != tuple(truth.classes):
             raise BadInput(
-                f"{asker}: {name!r} was trained on other classes than the truth has; give the "
-                "truth of the data it was trained on"
+                f"{asker}: {name!r} was trained on classes other than those of the truth; pass the "
+                "truth of its data set"
             )
 
 
@@ -173,33 +198,43 @@ def damage(
     spread: float = 0.25,
     batch: int = BATCH,
 ) -> pd.DataFrame:
-    """Class maps of partially trained models beside those of a fully trained one.
+    """Compare class maps of models trained on partial labels with those of a model on all labels.
 
-    Maps are those that the methods score by, hence boosted where a method boosts.
+    The maps are those that determine the scores, that is, with BoostLU if the method has it.
 
     Parameters
     ----------
     full, partial
-        The fully trained model, and the others by name.
+        The model trained on complete labels, and the other models by name.
     inputs, truth
-        Maps of features, or pictures, and truth of a split that is not trained on.
+        Feature maps or images, and ground truth, of a held-out split.
     share
-        Of a map's cells that are averaged at each end, up to 0.5; one cell at least.
+        Share of a map's cells to average at each end, up to 0.5; at least one cell.
     spread
-        Deviation of the control's Gaussian, as a share of the map's sides, up to 0.5.
+        Standard deviation of the control's Gaussian, as a share of the sides of the map, up to
+        0.5.
+    batch
+        Number of images per batch.
 
     Returns
     -------
     DataFrame
-        A row for each model, image and class that the truth knows: model, image (row), class,
+        A row for each model, image and class known to the truth: model, image (row), class,
         present; agreement (Spearman correlation over cells with the full model's map), control
-        (that of the full model's map with a Gaussian in the middle; NaN, as agreement, for flat
-        maps), distance (Euclidean, to the full model's map over its length), top and bottom (means
-        of the highest and lowest cells), full_top and full_bottom (of the full model's map).
+        (that of the full model's map with a centred Gaussian; both are NaN for constant maps),
+        distance (Euclidean distance to the full model's map, divided by the norm of that map),
+        top and bottom (means of the highest and lowest cells), full_top and full_bottom (of the
+        full model's map).
+
+    Raises
+    ------
+    BadInput
+        For inputs or classes other than those of the truth, and for shares out of range.
 
     References
     ----------
-    BoostLU (Kim et al., CVPR 2023), section 4 and Fig. 2, which gives no width of its Gaussian.
+    BoostLU (Kim et al., CVPR 2023), section 4 and Fig. 2, which does not state the width of
+    its Gaussian.
     """
     check_models({"full": full}, inputs, truth, "damage")
     check_models(partial, inputs, truth, "damage")
@@ -223,18 +258,23 @@ def damage(
 def damage_summary(table: Any) -> pd.DataFrame:
     """Medians of a table of `damage`.
 
+    Parameters
+    ----------
+    table
+        The result of `damage`.
+
     Returns
     -------
     DataFrame
         A row for each model, and for present and absent classes: model, labels ("present" or
         "absent"), maps (number); medians of agreement, control, distance, top, bottom, full_top
         and full_bottom; positive and control_positive: share of maps with a correlation above 0.
-        Maps without a correlation do not count there.
+        Maps without a correlation are left out of these.
     """
     correlations = {"agreement": "positive", "control": "control_positive"}
     columns = {"model": str, "present": bool, **dict.fromkeys(correlations, float | None)}
     columns |= dict.fromkeys(("distance", *_ENDS), float)
-    table = frame(table, columns, asker="damage_summary", mend="give what damage returns")
+    table = frame(table, columns, asker="damage_summary", mend="pass the result of damage")
     for name, positive in correlations.items():
         table[positive] = np.where(table[name].isna(), np.nan, table[name] > 0)
     labels = np.where(table.pop("present"), "present", "absent")
@@ -253,9 +293,9 @@ class MapCourse:
     Parameters
     ----------
     method
-        The one that is trained.
+        The trained method.
     inputs, truth
-        Of images that are not trained on.
+        Feature maps or images, and ground truth, of held-out images.
     share
         As for `damage`.
     """
@@ -267,7 +307,7 @@ class MapCourse:
         self.rows: list[tuple[Any, ...]] = []
 
     def __call__(self, *step: object) -> None:
-        """Nothing is kept of single steps."""
+        """Called after every step; does nothing."""
 
     def after_epoch(self, epoch: int, model: Model, state: nn.Module) -> None:
         """Measure the maps of all inputs."""
@@ -284,8 +324,8 @@ class MapCourse:
     def table(self, model: str) -> pd.DataFrame:
         """A row for each epoch, and for present and absent classes.
 
-        Columns: model, epoch, labels ("present" or "absent"), and the means over such classes of
-        all images of top, bottom and logit (the mean of a map).
+        Columns: model, epoch, labels ("present" or "absent"), and the means of top, bottom and
+        logit (the mean of a map) over all images and such classes.
         """
         rows = [(model, *row) for row in self.rows]
         return pd.DataFrame(rows, columns=["model", "epoch", "labels", "top", "bottom", "logit"])
@@ -302,13 +342,15 @@ def top_scores(
 
     Parameters
     ----------
+    models
+        Trained models by name.
     inputs
-        Of N images that are not trained on.
+        Inputs of N held-out images.
     ranks
-        Number of probabilities of an image.
+        Number of probabilities per image.
     classes
-        Indices of the classes that count (None: all), such as the leaves of a data set whose
-        ancestors are present nearly everywhere.
+        Indices of the classes to include (None: all), such as the leaves if ancestors are present
+        in most images.
 
     Returns
     -------
@@ -332,9 +374,9 @@ def top_scores(
 
 
 def top_score_medians(table: Any) -> dict[str, list[float]]:
-    """Of a table of `top_scores`: by model the median probability of every rank, from the first."""
+    """Median probability of every rank by model, of a table of `top_scores`."""
     columns = {"model": str, "rank": int, "probability": float}
-    table = frame(table, columns, asker="top_score_medians", mend="give what top_scores returns")
+    table = frame(table, columns, asker="top_score_medians", mend="pass the result of top_scores")
     return {
         model: rows.groupby("rank")["probability"].median().tolist()
         for model, rows in table.groupby("model", sort=False)
@@ -344,7 +386,7 @@ def top_score_medians(table: Any) -> dict[str, list[float]]:
 def _compared(
     full: NDArray[np.float32], partial: NDArray[np.float32], share: float, spread: float
 ) -> dict[str, Floats]:
-    """(b, L) of everything that is measured between maps (b, L, h, w)."""
+    """All measures (b, L) of the difference between maps (b, L, h, w)."""
     y, x = ((np.arange(side) + 0.5) / side - 0.5 for side in full.shape[2:])
     gaussian = np.exp(-(y[:, None] ** 2 + x**2) / (2 * spread**2)).reshape(1, 1, -1)
     first, second = _cells(full), _cells(partial)
@@ -361,14 +403,14 @@ def _cells(maps: NDArray[np.float32]) -> Floats:
 
 
 def _ends(cells: Floats, share: float) -> tuple[Floats, Floats]:
-    """Means of the highest and of the lowest share of the last axis; one cell at least."""
+    """Means of the highest and of the lowest share of the last axis; at least one cell each."""
     k = max(1, round(share * cells.shape[-1]))
     ordered = np.sort(cells, axis=-1)
     return ordered[..., -k:].mean(-1), ordered[..., :k].mean(-1)
 
 
 def _spearman(first: Floats, second: Floats) -> Floats:
-    """Over the last axis, equal values sharing their mean rank; NaN where one side is flat."""
+    """Spearman correlation over the last axis, ties with mean rank; NaN for constant values."""
     x, y = (rankdata(values, axis=-1) for values in (first, second))
     x, y = (ranks - ranks.mean(-1, keepdims=True) for ranks in (x, y))
     with np.errstate(invalid="ignore"):

@@ -1,6 +1,6 @@
-"""Why false negatives lower class maps, and what BoostLU changes, by gradients.
+"""Gradients of AN at false negatives, and the effect of BoostLU on them.
 
-All is measured with autograd on the methods themselves and stands beside the paper's closed form.
+Gradients are measured by autograd on the methods and compared with the paper's closed forms.
 """
 
 from __future__ import annotations
@@ -30,22 +30,29 @@ _SUMS = {"number": "sum", "push": "sum", "closed": "sum", "error": "max"}
 
 
 def logit_gaps(logits: NDArray[np.floating], labels: PartialLabels, truth: Truth) -> pd.DataFrame:
-    """How much more AN pushes an image's logits down on partial labels than on complete ones.
+    """Difference of AN's gradients of an image's logits between partial and complete labels.
 
-    The gap depends on no logit. What the truth does not know adds nothing.
+    The gap does not depend on the logits. Entries unknown to the truth are left out.
 
     Parameters
     ----------
     logits
-        (N, L), of any model.
+        (N, L) float, of any model.
+    labels, truth
+        Partial labels and ground truth of the same N images and L classes.
 
     Returns
     -------
     DataFrame
         A row for each asked image: image (row), false_negatives (present in truth, assumed absent
         by AN), false_alarms (labelled present, absent in truth), measured (sum over classes of the
-        gradients of AN's loss of this image, less that on complete labels, by autograd) and closed
-        ((false negatives - false alarms) / L).
+        gradients of AN's loss of this image, minus that on complete labels, by autograd) and
+        closed ((false negatives - false alarms) / L).
+
+    Raises
+    ------
+    BadInput
+        For logits of other images or classes, and without asked images.
 
     References
     ----------
@@ -79,26 +86,33 @@ def cell_gradients(
     truth: Truth,
     methods: Methods = ("an", "an+boostlu"),
 ) -> pd.DataFrame:
-    """How hard AN pushes at the cells of class maps, without a boost and with it.
+    """Gradients of AN's loss at the cells of class maps, with and without BoostLU.
 
-    What the truth does not know is left out.
+    Entries unknown to the truth are left out.
 
     Parameters
     ----------
     maps
-        (N, L, h, w), before any boost.
+        (N, L, h, w) float, before BoostLU.
+    labels, truth
+        Partial labels and ground truth of the same N images and L classes.
     methods
-        AN, alone or with BoostLU around it.
+        AN, with or without BoostLU.
 
     Returns
     -------
     DataFrame
         A row for each method, kind of label ("named present", "false negative", "true negative")
-        and side that has cells: method, labels (kind), cells ("above" the boost's threshold, which
-        is 0 without one, or "below"), number, push (mean gradient of an entry's loss for a cell,
-        times the cells of a map: 1 is the full push of cross-entropy without a boost, above 0 the
-        cell is pushed down; by autograd), closed (the paper's product) and error (the largest
-        difference of both at any cell).
+        and side with any cells: method, labels (kind), cells ("above" or "below" the threshold of
+        BoostLU, or 0 without it), number, push (mean gradient of an entry's loss for a cell, times
+        the cells of a map: 1 is the maximum of cross-entropy without BoostLU, and above 0 training
+        lowers the cell; by autograd), closed (the paper's product) and error (the largest absolute
+        difference of the two).
+
+    Raises
+    ------
+    BadInput
+        For maps of other images or classes, and for other methods.
 
     References
     ----------
@@ -106,7 +120,7 @@ def cell_gradients(
     """
     rows = _asked(np.shape(maps), 4, labels, truth)
     maps, parts = np.asarray(maps), []
-    kind = np.array([*_NAMES, None], object)[kinds(labels, truth)]  # None where nobody knows
+    kind = np.array([*_NAMES, None], object)[kinds(labels, truth)]  # None: unknown to the truth
     for spec in checks.some(methods, "cell_gradients"):
         method, state = _started(spec, labels)
         sums = []
@@ -125,10 +139,10 @@ def cell_gradients(
 def _cells(
     method: Method, state: nn.Module, codes: NDArray[np.int8], maps: NDArray[np.floating]
 ) -> pd.DataFrame:
-    """A row for each cell: the side of the threshold, and the gradient in both ways."""
+    """A row for each cell: the side of the threshold, and the gradient in both forms."""
     leaf = torch.tensor(maps, dtype=torch.float64, requires_grad=True)
     out, labels = Outputs(leaf.mean((-2, -1)), leaf), torch.from_numpy(codes)
-    # The loss is a mean over entries and the logit one over cells: times all of them.
+    # The loss is a mean over entries, and the logit one over cells: undo both.
     push = leaf.numel() * _gradient(method, state, labels, out, leaf)
     closed, above = _closed(method, state, labels, leaf.detach())
     columns = {"push": push, "closed": closed, "error": (push - closed).abs()}
@@ -137,10 +151,10 @@ def _cells(
 
 
 def _closed(method: Method, state: nn.Module, codes: Tensor, maps: Tensor) -> tuple[Tensor, Tensor]:
-    """(b, L, h, w) the product of Eqs 4 and 9, and which cells lie above the threshold.
+    """(b, L, h, w) the product of Eqs 4 and 9, and a mask of the cells above the threshold.
 
-    The gradient of the loss for the logit, which is that of the boosted map, times the boost's
-    slope at the cell.
+    The product of the gradient of the loss for the logit of the boosted map and the slope of
+    BoostLU at the cell.
     """
     alpha, beta = torch.ones(codes.shape[-1], dtype=maps.dtype), 0.0
     if isinstance(method, BoostLU):
@@ -156,19 +170,19 @@ def _closed(method: Method, state: nn.Module, codes: Tensor, maps: Tensor) -> tu
 def _gradient(
     method: Method, state: nn.Module, codes: Tensor, out: Outputs, leaf: Tensor
 ) -> Tensor:
-    """Of the batch's loss for `leaf`, by autograd."""
+    """Gradient of the batch's loss for `leaf`, by autograd."""
     loss = method.loss(Batch(torch.arange(len(codes)), codes), out, state)
     return torch.autograd.grad(loss, leaf)[0]
 
 
 def _started(spec: str, labels: PartialLabels) -> tuple[Method, nn.Module]:
-    """AN, or a boost around it that trains; nothing else has the closed forms."""
+    """AN, or BoostLU in training around it; only these have closed forms."""
     method = make(spec)
     inner = method.inner if isinstance(method, BoostLU) and method.train else method
     if inner != make("an"):
         raise BadInput(
-            f"{spec!r} has no closed form of its gradients; name an, or an+boostlu with settings "
-            "of the boost"
+            f"methods: {spec!r} has no closed form of its gradients; use an, or an+boostlu with "
+            "any settings of boostlu"
         )
     return method, method.start(Task(labels))
 
@@ -176,11 +190,11 @@ def _started(spec: str, labels: PartialLabels) -> tuple[Method, nn.Module]:
 def _asked(
     shape: tuple[int, ...], dimensions: int, labels: PartialLabels, truth: Truth
 ) -> NDArray[np.int64]:
-    """Rows of the asked images; values of this shape are about the images and classes of both."""
+    """Rows of the asked images, after a check of the shape of the values."""
     labels.check_about(truth)
     if len(shape) != dimensions or shape[:2] != truth.shape or not labels.asked.any():
         raise BadInput(
-            f"values of shape {shape} came with labels of {labels.shape}, {labels.asked.sum()} "
-            "images asked; values of the same images and classes are expected, and asked images"
+            f"the values have shape {shape}, but the labels {labels.shape}, with "
+            f"{labels.asked.sum()} asked images; pass values of the same images and classes"
         )
     return np.flatnonzero(labels.asked)

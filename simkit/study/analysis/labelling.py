@@ -1,4 +1,4 @@
-"""What partial labels reveal: of one image, of each class, of each level of the hierarchy."""
+"""Information in partial labels: about one image, each class, and each level of a hierarchy."""
 
 from __future__ import annotations
 
@@ -24,25 +24,29 @@ STATES = ("present", "absent", "missing present", "missing absent")
 def revealed(
     truth: Truth, labelled: Mapping[str, PartialLabels], image: int, *, prices: Prices
 ) -> pd.DataFrame:
-    """What each scheme reveals of one image.
+    """The labels of one image under each scheme.
 
     Parameters
     ----------
+    truth
+        Ground truth of N images and L classes.
     labelled
-        Labels of the images of `truth` by the name of their scheme.
+        Labels of the same images by name of the scheme.
     image
-        Its row.
+        Row of the image.
+    prices
+        The price list.
 
     Returns
     -------
     DataFrame
         A row for each scheme and class: scheme, class, present (in truth), state (+1, -1, 0:
-        unknown), dollars (mean cost of an asked image under the scheme at these prices).
+        unknown), dollars (mean cost of an asked image under the scheme).
 
     Raises
     ------
     BadInput
-        For labels of other images or classes, for none, and for an image that is not there.
+        For labels of other images or classes, for an empty mapping, and for a missing image.
     """
     (row,) = indices([image], len(truth.images), "revealed: image")
     parts = []
@@ -55,24 +59,26 @@ def revealed(
 
 
 def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.DataFrame:
-    """How each class is represented before and after annotation.
+    """Number of images of each class in the ground truth and in the labels.
 
     Parameters
     ----------
+    truth
+        Ground truth of N images and L classes.
     labelled
-        Labels of the images of `truth` by the name of their scheme.
+        Labels of the same images by name of the scheme.
 
     Returns
     -------
     DataFrame
         scheme; class, by falling true frequency; rank (0: most frequent); true, the number of
-        images with the class; present and absent, numbers of labels; found, the share of the true
-        ones that are labelled present (NaN where there are none).
+        images with the class; present and absent, numbers of labels; found, the share of these
+        images that are labelled present (NaN without any).
 
     Raises
     ------
     BadInput
-        For labels of other images or classes, and for none.
+        For labels of other images or classes, and for an empty mapping.
     """
     order = np.argsort(-truth.counts, kind="stable")
     parts = []
@@ -88,40 +94,41 @@ def distributions(truth: Truth, labelled: Mapping[str, PartialLabels]) -> pd.Dat
 def depths(
     truth: Truth, labelled: Mapping[str, PartialLabels], hierarchy: Hierarchy
 ) -> pd.DataFrame:
-    """What is known of the asked images at each depth of the hierarchy.
+    """Numbers of known and missing labels of the asked images at each depth of a hierarchy.
 
-    A class lies one level below the deepest of its parents; roots lie at depth 0.
+    A class is one level below the deepest of its parents; roots have depth 0.
 
     Parameters
     ----------
     truth
-        Complete, of the classes of the hierarchy.
+        Complete ground truth, over the classes of the hierarchy.
     labelled
-        Labels of its images by the name of their scheme.
+        Labels of the same images by name of the scheme.
+    hierarchy
+        The class hierarchy.
 
     Returns
     -------
     DataFrame
-        A row for each scheme, depth and state: scheme; depth; classes, how many lie there; leaves,
-        how many of those have no children; state: labelled "present" or "absent", or unknown and
-        "missing present" or "missing absent" in truth; count, of labels; share of the level's
-        labels from 0 to 1.
+        A row for each scheme, depth and state: scheme; depth; classes, their number at this depth;
+        leaves, the number of those without children; state: labelled "present" or "absent", or
+        unknown and "missing present" or "missing absent" in truth; count, of labels; share of
+        the labels at this depth, in [0, 1].
 
     Raises
     ------
     BadInput
-        For labels of other images or classes, a hierarchy of others, a truth that is not complete,
-        no labels, and a scheme that asked about no image.
+        For labels or a hierarchy of other images or classes, an incomplete truth, an empty mapping,
+        and a scheme without asked images.
     """
     if tuple(hierarchy.classes) != tuple(truth.classes):
         raise BadInput(
-            "depths: the hierarchy is over other classes than the truth; give the one the data set "
-            "is closed under"
+            "depths: the hierarchy has other classes than the truth; pass that of the data set"
         )
     if truth.known is not None and truth.known.sum() < truth.shape[0] * truth.shape[1]:
         raise BadInput(
-            "depths: the truth does not know all labels, so nobody can say what is missing; give a "
-            "complete one"
+            "depths: the truth is incomplete, so missing labels cannot be counted; pass a complete "
+            "one"
         )
     levels = pd.DataFrame({"depth": _levels(hierarchy), "classes": 1, "leaves": 0})
     levels.loc[hierarchy.leaves, "leaves"] = 1
@@ -129,7 +136,7 @@ def depths(
     for name, labels in _labels(truth, labelled, "depths"):
         asked = np.flatnonzero(labels.asked)
         if not len(asked):
-            raise BadInput(f"depths: {name!r} asked about no image; ask about some")
+            raise BadInput(f"depths: labels {name!r} have no asked images; ask about some")
         codes, present = labels.rows(asked), truth.rows(asked)
         unknown = codes == UNKNOWN
         masks = (codes == PRESENT, codes == ABSENT, unknown & present, unknown & ~present)
@@ -155,33 +162,35 @@ def _labels(
 def _levels(hierarchy: Hierarchy) -> NDArray[np.int64]:
     """(L,) the depth of each class."""
     levels = np.zeros(len(hierarchy.classes), np.int64)
-    for _ in levels:  # the longest path has fewer steps than there are classes
+    for _ in levels:  # a path has fewer steps than there are classes
         for place, parents in enumerate(hierarchy.parents):
             levels[place] = 1 + levels[list(parents)].max() if len(parents) else 0
     return levels
 
 
 def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:
-    """Which answers people give, how workers differ, and whether the fitted errors explain it.
+    """Answers of annotators, differences between workers, and the fit of the error model.
 
     Parameters
     ----------
+    votes
+        The real votes.
     fitted
         What `simkit.annotate.dawid_skene.fit` finds in the votes.
     seed
-        Of the votes that are simulated from it.
+        Seed of the votes simulated from the fit.
 
     Returns
     -------
     DataFrame
-        What the figure `confusion` draws; `part` says what a row is about, and columns that do not
+        The table of the figure `confusion`; `part` is the kind of a row, and columns that do not
         apply are missing.
 
         matrix, gold  name (present, absent), answer (no, maybe, yes), votes, share of the votes on
-                      such classes: by the estimated truth, and by the experts' where there is one
-        worker        name, votes, miss and false_alarm (NaN where the worker met no such question)
-        yes           name: how many of the typical number of people say yes; share of questions,
-                      and that share simulated
+                      such classes: by the estimated truth, and by that of experts if available
+        worker        name, votes, miss and false_alarm (NaN without such questions)
+        yes           name (number of people who answer yes, of the typical number), share of
+                      questions, and simulated share
         agreement     name, share (the measured number), simulated
     """
     workers = {"part": "worker", "name": votes.workers, "votes": fitted.votes}
@@ -203,7 +212,7 @@ def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:
 
 
 def _matrix(part: str, votes: NDArray[np.float64]) -> dict[str, Any]:
-    """Columns about a matrix (absent and present, answers), the present ones first."""
+    """Columns about a matrix (absent and present, answers), present first."""
     votes = votes[::-1]
     shares = votes / np.where(votes.any(1, keepdims=True), votes.sum(1, keepdims=True), np.nan)
     names, answers = np.repeat(["present", "absent"], len(WORDS)), [*WORDS, *WORDS]

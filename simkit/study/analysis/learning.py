@@ -1,6 +1,6 @@
-"""Methods watched while they learn: the labels that they memorise, reject and correct.
+"""Methods during training: the labels that they memorise, reject and correct.
 
-Truth is joined here; no method ever sees it.
+Analyses compare with the ground truth, which methods never see.
 """
 
 from __future__ import annotations
@@ -35,18 +35,25 @@ LABEL_KINDS = ("true positive", "true negative", "false negative")
 def watched(
     task: Task, methods: Methods, new: Callable[[Method], W], **training: Any
 ) -> dict[str, W]:
-    """Train every method on the task with a watcher of its own; the watchers by method.
+    """Train every method on the task, each with its own watcher.
 
     Parameters
     ----------
+    task
+        Labels and inputs.
     methods
-        Spelled as `simkit list methods` does; also one text with commas.
+        Names of methods, or one text with commas.
     new
-        Makes the watcher of a method.
+        Creates the watcher of a method.
     **training
         settings, seed, draw, validation, backbone, device and compile, as for
         `simkit.learn.train.train_stack`; no checkpoint, since a watcher would miss the epochs
-        before it. Heads on features learn together, a backbone with one method after the other.
+        before it. Heads on features are trained together, backbones one after the other.
+
+    Returns
+    -------
+    dict
+        The watchers by method.
     """
     made = {spec: make(spec) for spec in checks.some(methods, "training")}
     watchers = {spec: new(method) for spec, method in made.items()}
@@ -61,12 +68,19 @@ def watched(
 def recorded(
     task: Task, methods: Methods, look: Callable[..., Tensor], **training: Any
 ) -> dict[str, NDArray[Any]]:
-    """Train, and keep what `look(method, batch, outputs, state)` (b, L) returns in every step.
+    """Train, and record a value of every label in every epoch.
+
+    Parameters
+    ----------
+    task, methods, **training
+        As for `watched`.
+    look
+        Called as look(method, batch, outputs, state) in every step; returns values (b, L).
 
     Returns
     -------
     dict
-        By method (epochs, N, L), 0 for images that were not asked about.
+        Values (epochs, N, L) by method, 0 for images without any question.
     """
     shape = task.labels.shape
     watchers = watched(task, methods, lambda method: _Recorder(method, shape, look), **training)
@@ -89,14 +103,18 @@ class _Recorder:
 
 
 def kinds(labels: PartialLabels, truth: Truth) -> NDArray[np.int8]:
-    """What each label is where unknown ones are assumed absent.
+    """The kind of each label under the assumption that unknown labels are absent.
+
+    Parameters
+    ----------
+    labels, truth
+        Partial labels and ground truth of the same N images and L classes.
 
     Returns
     -------
     (N, L) int8
-        A place in LABEL_KINDS; -1 in images that were not asked about, and where the truth itself
-        is unknown. Labels that say "absent" are negatives like the assumed ones: false where the
-        annotator erred.
+        An index of LABEL_KINDS; -1 in images without any question, and where the truth is unknown.
+        Known absent labels are negatives like the assumed ones: false if the annotator erred.
     """
     labels.check_about(truth, "the task's labels")
     every = np.arange(labels.shape[0])
@@ -115,7 +133,7 @@ def layers(part: Any) -> list[Any]:
 def innermost(
     method: Method, out: Outputs, state: nn.Module, *, training: bool = True
 ) -> tuple[Method, Outputs, nn.Module]:
-    """The method inside all wrappers, with the outputs and the state that it sees."""
+    """The method inside all wrappers, with its outputs and its state."""
     while isinstance(method, Around):
         out = method.changed(out, state, training=training)
         method, state = method.inner, state.inner  # type: ignore[assignment]
@@ -125,23 +143,27 @@ def innermost(
 def memorisation(
     task: Task, truth: Truth, methods: Methods = ("an",), **training: Any
 ) -> pd.DataFrame:
-    """Train, and follow the loss of every label where unknown ones are assumed absent.
+    """Train, and follow the loss of every label, with unknown labels assumed absent.
 
-    The loss is AN's cross-entropy, whatever the method makes of an unknown label, of the model as
-    it was when the image came up. Takes four bytes for each image, class and epoch.
+    The loss is AN's cross-entropy for every method, measured at the training step of the image.
+    Needs four bytes per image, class and epoch.
 
     Parameters
     ----------
+    task, methods
+        As for `watched`.
+    truth
+        Ground truth of the same images and classes.
     **training
         As for `watched`.
 
     Returns
     -------
     DataFrame
-        A row for each method, kind of label (of LABEL_KINDS, those that occur) and epoch from 1:
+        A row for each method, kind of label (of LABEL_KINDS, if any occur) and epoch from 1:
         labels (number of the kind), highest (number of them with their highest loss in this epoch,
-        the first of equal ones), share (highest / labels), and the loss in this epoch: mean, low,
-        median and high (quartiles).
+        the first of ties), share (highest / labels), and the loss in this epoch: mean, low, median
+        and high (quartiles).
 
     References
     ----------
@@ -169,19 +191,30 @@ def early_share(table: Any, method: str, kind: str) -> float:
     Parameters
     ----------
     table
-        Of `memorisation`.
+        The result of `memorisation`.
+    method, kind
+        A method of the table, and one of LABEL_KINDS.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    BadInput
+        For a method or kind that is not in the table.
 
     References
     ----------
     Kim et al., CVPR 2022, Table 1.
     """
     columns = {"method": str, "kind": str, "epoch": int, "share": float}
-    table = frame(table, columns, asker="early_share", mend="give what memorisation returns")
+    table = frame(table, columns, asker="early_share", mend="pass the result of memorisation")
     shares = table.query("method == @method and kind == @kind and epoch == 1")["share"]
     if shares.empty:
         raise BadInput(
-            f"early_share: there are no labels of the kind {kind!r} under {method!r}; give "
-            "those of the table"
+            f"early_share: the table has no labels of the kind {kind!r} under {method!r}; choose "
+            "others"
         )
     return float(shares.iloc[0])
 
@@ -193,18 +226,18 @@ def _an_loss(method: Method, batch: Batch, out: Outputs, state: nn.Module) -> Te
 
 
 def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArray[np.bool_]]:
-    """Train, and keep the labels that each method selects.
+    """Train, and record the labels that each method selects.
 
     Parameters
     ----------
-    **training
+    task, methods, **training
         As for `watched`.
 
     Returns
     -------
     dict
-        By method (epochs, N, L) bool: the selection of an epoch, or all so far where selections
-        last.
+        Masks (epochs, N, L) by method: the selection of an epoch, or of all epochs so far if
+        selections are permanent.
     """
     steps = recorded(task, methods, lambda method, *step: method.selected(*step), **training)
     return {
@@ -214,30 +247,32 @@ def selections(task: Task, methods: Methods, **training: Any) -> dict[str, NDArr
 
 
 def _lasting(spec: str) -> bool:
-    """Whether a selection stays, as with LL-Cp."""
+    """Whether selections are permanent, as in LL-Cp."""
     return isinstance(layers(make(spec))[0], Remembering)
 
 
 def modification(task: Task, truth: Truth, methods: Methods, **training: Any) -> pd.DataFrame:
     """Train, and count in every epoch the unknown labels that each method modifies.
 
-    Modified are those that the method's `selected` names: LL-R rejects them, LL-Ct corrects them
-    for the step, LL-Cp for good, CSL ignores them. What is corrected for good (lasting) is counted
-    over all epochs so far, as in the paper. Takes a byte for each image, class and epoch.
+    These are the labels that `Method.selected` marks: LL-R rejects them, LL-Ct corrects them for
+    the step, LL-Cp permanently, CSL ignores them. Permanent corrections (lasting) are counted over
+    all epochs so far, as in the paper. Needs a byte per image, class and epoch.
 
     Parameters
     ----------
+    task, truth, methods
+        As for `memorisation`.
     **training
         As for `watched`.
 
     Returns
     -------
     DataFrame
-        A row for each method and epoch from 1: lasting; modified and right (numbers of labels, and
-        of those of them that are false negatives); precision (right / modified), found (right /
-        all false negatives), chance (the precision of modifying unknown labels at random) and
-        again (share of the labels modified in the epoch before that are modified in this one);
-        NaN where there is nothing to divide by.
+        A row for each method and epoch from 1: lasting; modified (number of labels) and right
+        (number of those that are false negatives); precision (right / modified), found (recall:
+        right / all false negatives), chance (the precision of modifying unknown labels at random)
+        and again (share of the labels modified in the previous epoch that are modified again);
+        NaN for 0 / 0.
 
     References
     ----------
@@ -272,23 +307,27 @@ def corrections(
     worst: int = 1,
     **training: Any,
 ) -> pd.DataFrame:
-    """Train, and list for a few pictures which unknown labels are modified in which epoch.
+    """Train, and list the modified unknown labels of a few images by epoch.
 
     Parameters
     ----------
+    task, truth
+        As for `memorisation`.
+    method
+        One method.
     images
-        Rows of the task; by default the `best` pictures with the most false negatives corrected,
-        summed over the epochs, and the `worst` with the most true negatives corrected.
+        Rows of the task; by default the `best` images with the most corrected false negatives,
+        summed over the epochs, and the `worst` with the most modified true negatives.
     **training
         As for `watched`.
 
     Returns
     -------
     DataFrame
-        A row for each picture, class and epoch from 1: method, row (of the task), image (id), why
+        A row for each image, class and epoch from 1: method, row (of the task), image (id), why
         ("most right", "most wrong" or "asked for"), class, given (known to be present), present
-        (in truth), epoch, corrected (in this epoch or, where corrections last, so far). Classes
-        are those that are present or were ever corrected: given ones first, then by epoch.
+        (in truth), epoch, corrected (in this epoch or, if permanent, so far). Classes are those
+        that are present or were ever corrected: given ones first, then by epoch.
 
     References
     ----------
@@ -323,7 +362,7 @@ def corrections(
 
 
 def unknown_labels(task: Task, truth: Truth) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(N, L) labels that are unknown though the truth is known, and what is present in truth."""
+    """Masks (N, L) of unknown labels with known truth, and of labels present in truth."""
     images = np.arange(task.labels.shape[0])
     usable = kinds(task.labels, truth) >= 0
     return (task.labels.rows(images) == UNKNOWN) & usable, truth.rows(images)

@@ -1,4 +1,4 @@
-"""Class maps, heat maps and scores held against the boxes of objects."""
+"""Class maps, heat maps and scores compared with the boxes of objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from simkit.study.analysis.learning import kinds, layers
 from simkit.study.sources import StudyData
 
 Picks = Sequence[tuple[int, str]]  # row of an image, name of a class
-Draws = Iterable[Mapping[str, Trained]]  # of each draw its models by method
+Draws = Iterable[Mapping[str, Trained]]  # for each draw the models by method
 _NAMES = ("annotated positive", "negative", "unannotated positive")  # of LABEL_KINDS
 _NEGATIVE = _NAMES.index("negative")
 _SIZES = {2: ("small", "large"), 3: ("small", "medium", "large")}
@@ -45,17 +45,26 @@ def activation(
 
     Parameters
     ----------
+    models
+        Trained models by name.
     inputs
-        Of the split that `truth` and `boxes` are about.
+        Inputs of the split of `truth` and `boxes`.
     picks
-        Pairs of an image's row and a class name.
+        Pairs of the row of an image and the name of a class.
+    truth, boxes
+        Ground truth and, if available, boxes of the same images.
 
     Returns
     -------
     DataFrame
         A row for each model and pick: model, image (row), class, present (in truth), probability
-        (the sigmoid of the score), map (h lists of w numbers, boosted where the model boosts) and
-        boxes (lists of x0, y0, x1, y1 as shares of width and height; none where none are known).
+        (the sigmoid of the score), map (h lists of w numbers, with BoostLU if the model has it)
+        and boxes (lists of x0, y0, x1, y1 as shares of width and height; empty if unknown).
+
+    Raises
+    ------
+    BadInput
+        For unknown images or classes, and for inputs other than those of the truth.
 
     References
     ----------
@@ -76,17 +85,17 @@ def activation(
 
 
 class HeatMaps:
-    """A watcher that keeps the heat maps of some training images.
+    """A watcher that records the heat maps of some training images.
 
-    `maps[epoch]` (n, L, W, W) uint8, 255 is a probability of 1; epoch 0 is before the first step
-    that it sees (after the epochs in which the head learned alone, where the method goes on from
-    those). A map shows the whole picture, upright.
+    `maps[epoch]` is (n, L, W, W) uint8, with 255 for a probability of 1; epoch 0 is before the
+    first watched step (after the epochs of the head alone, if the method continues from these). A
+    map covers the whole image, upright.
 
     Parameters
     ----------
     method
-        The one that is trained, with scl in it; `scl(weight=0)` keeps heat maps that training does
-        not follow.
+        The trained method, which includes scl; `scl(weight=0)` has heat maps without affecting
+        training.
     images
         Rows (n,) of training images.
     """
@@ -95,20 +104,20 @@ class HeatMaps:
         around = [isinstance(one, SpatialConsistencyLoss) for one in reversed(layers(method))]
         if not any(around):
             raise BadInput(
-                f"method {method.name!r} keeps no heat maps; put scl around it, as in en+scl, or "
-                "scl(weight=0) to watch it without its loss"
+                f"method {method.name!r} has no heat maps; wrap it with scl, as in en+scl, or with "
+                "scl(weight=0) to leave training unchanged"
             )
         self.depth = around.index(True)  # wrappers around scl
         self.images = np.array(checks.counts(images, "HeatMaps: image", least=0), np.int64)
         self.maps: dict[int, NDArray[np.uint8]] = {}
 
     def __call__(self, epoch: int, batch: object, out: object, state: nn.Module) -> None:
-        """Before the first update: how the maps began."""
+        """Record the initial maps, before the first update."""
         if not self.maps:
             self.after_epoch(0, state, state)
 
     def after_epoch(self, epoch: int, model: nn.Module, state: nn.Module) -> None:
-        """Keep the maps of this epoch."""
+        """Record the maps of this epoch."""
         for _ in range(self.depth):
             state = state.inner  # type: ignore[assignment]
         heat: Any = state.heat
@@ -132,16 +141,23 @@ def heat_maps(
     kept
         Watchers of the same training images by model.
     picks
-        Pairs of a training image's row and a class name that the truth knows.
+        Pairs of the row of a training image and the name of a class, known to the truth.
+    labels, truth, boxes
+        Training labels, ground truth and, if available, boxes.
     epochs
-        By default all.
+        The epochs to include; all by default.
 
     Returns
     -------
     DataFrame
         A row for each model, epoch and pick: model, epoch, image (row), class, kind ("annotated
         positive", "unannotated positive" or "negative"), map (W lists of W probabilities, of the
-        whole picture) and boxes (as `activation` has them).
+        whole image) and boxes (as in `activation`).
+
+    Raises
+    ------
+    BadInput
+        For images, classes or epochs that were not watched, or are unknown to the truth.
 
     References
     ----------
@@ -151,7 +167,7 @@ def heat_maps(
     table, c = _picked(picks, truth, boxes, "heat_maps")
     kind = kinds(labels, truth)[table["image"], c]
     if (kind < 0).any():
-        raise BadInput("heat_maps: the truth does not know all that was picked; pick others")
+        raise BadInput("heat_maps: picks has labels unknown to the truth; pick others")
     table["kind"] = np.array(_NAMES, object)[kind]
     parts = []
     for model, one in kept.items():
@@ -170,30 +186,32 @@ def heat_maps(
 def located(
     kept: Mapping[str, HeatMaps], *, labels: PartialLabels, truth: Truth, boxes: Boxes
 ) -> pd.DataFrame:
-    """How well heat maps locate objects: means over all watched images and classes with boxes.
+    """Localisation of objects by heat maps: means over all watched images and classes with boxes.
 
-    Left out are classes without any box, maps whose boxes hold no cell's middle, and what the truth
-    does not know.
+    Classes without any box, maps whose boxes contain no centre of a cell, and labels unknown to the
+    truth are left out.
 
     Parameters
     ----------
     kept
         Watchers by model.
+    labels, truth
+        Training labels and ground truth.
     boxes
-        With image sizes.
+        Boxes with image sizes.
 
     Returns
     -------
     DataFrame
-        A row for each model, epoch and kind of class that occurs: model, epoch, kind (as
-        `heat_maps` has it), maps (number), mean and highest (of a map), inside and outside (its
-        mean over cells whose middle lies in a box of the class, and over all others) and hits
-        (share of maps whose highest cell, the first of equals, lies in a box). Probabilities from
-        0 to 1; NaN where a class is absent.
+        A row for each model, epoch and kind of label: model, epoch, kind (as in `heat_maps`), maps
+        (number), mean and highest (of a map), inside and outside (means over cells with and
+        without their centre in a box of the class) and hits (share of maps whose highest cell,
+        the first of ties, is in a box). Probabilities in [0, 1]; inside, outside and hits are NaN
+        for absent classes.
 
     References
     ----------
-    "Spatial Consistency Loss" (WACV 2023), Fig. 4, counted.
+    "Spatial Consistency Loss" (WACV 2023), Fig. 4, as statistics.
     """
     of_labels = kinds(labels, truth)
     _sizes(boxes, truth)
@@ -203,7 +221,7 @@ def located(
         side = next((maps.shape[-1] for maps in one.maps.values()), 1)
         inside = _inside(boxes, one.images, classes, side)
         kind = of_labels[one.images][:, classes]
-        kind[(kind != _NEGATIVE) & ~inside.any(-1)] = -1  # no cell has its middle in a box
+        kind[(kind != _NEGATIVE) & ~inside.any(-1)] = -1  # no cell has its centre in a box
         for epoch, maps in one.maps.items():
             values = maps[:, classes].reshape(inside.shape) / 255.0
             for place in (0, 2, 1):  # of LABEL_KINDS: positives first
@@ -224,24 +242,31 @@ def object_size(
 ) -> pd.DataFrame:
     """mAP by the size of objects.
 
-    Present labels are cut into groups of equal number by the share of the picture that the largest
-    object of the class covers; those at an edge, equal ones together, are in the larger group. A
-    group's AP of a class ranks its images against all in which the class is absent.
+    Present labels are split into groups of equal number by the share of the image that the largest
+    object of the class covers; values at an edge belong to the larger group. The AP of a class in
+    a group ranks its images against all images without the class.
 
     Parameters
     ----------
     draws
-        Of each draw its models by method.
+        For each draw the models by method.
     inputs, truth, boxes
-        Of the same images; boxes with image sizes.
+        Inputs, ground truth and boxes (with image sizes) of the same images.
+    groups
+        Number of groups.
     classes
-        Indices of those that count (None: all); classes without boxes never do.
+        Indices of the classes to include (None: all); classes without boxes are left out.
 
     Returns
     -------
     DataFrame
         A row for each draw, method and group: method, draw, by ("object size"), part (the group
-        and its shares of the area), count (present labels in it), map (from 0 to 1).
+        and its shares of the area), count (of its present labels), map (in [0, 1]).
+
+    Raises
+    ------
+    BadInput
+        For too many groups, and for boxes without sizes or of other images.
 
     References
     ----------
@@ -282,17 +307,19 @@ def positives(
     Parameters
     ----------
     draws
-        Of each draw its models by method.
+        For each draw the models by method.
+    inputs, truth
+        Inputs and ground truth of the same images.
     counts, at_least
         As for `simkit.metrics.map_by_labels`.
     classes
-        Indices of those that count (None: all), in the numbers as in the mAP.
+        Indices of the classes to include (None: all), in the counts and in mAP.
 
     Returns
     -------
     DataFrame
-        A row for each draw, method and number that occurs: the columns of `object_size`; by is
-        "present labels", part the number, count how many images have it.
+        A row for each draw, method and number that occurs, with the columns of `object_size`: by
+        is "present labels", part the number, count the number of images.
 
     References
     ----------
@@ -325,22 +352,29 @@ def pointing(
     Parameters
     ----------
     material
-        With maps and boxes of the split.
+        Data with maps and boxes of the split.
     models
-        Of each draw its models by method, as `models` trains them.
+        For each draw the models by method, such as those of `models`.
     scheme
-        How their labels were made.
+        Name of the scheme of their labels.
+    split
+        The split to score.
     size
-        Of the backbone's pictures, where features show the middle of larger ones alone (None: the
-        whole).
+        Side of the backbone's images in pixels, if features cover only the centre of larger ones;
+        None for features of the whole image.
 
     Returns
     -------
     DataFrame
-        A row for each draw and method, with the columns that `ablation(table, "an",
-        metric="pointing")` needs, missing where they are about costs; map (mAP over leaves) and
-        pointing (share of hits of a class, mean over classes with boxes), from 0 to 1. `full` is
-        one of the methods.
+        A row for each draw and method, with the columns for `ablation(table, "an",
+        metric="pointing")` (those about costs are missing); map (mAP over leaves) and pointing
+        (share of hits of a class, mean over classes with boxes), in [0, 1]. `full` is an ordinary
+        method here.
+
+    Raises
+    ------
+    BadInput
+        Without boxes, and for models of other classes.
 
     References
     ----------
@@ -349,8 +383,7 @@ def pointing(
     boxes = material.data.boxes.get(split)
     if boxes is None:
         raise BadInput(
-            f"pointing: the {split} split has no boxes to point at; take data with boxes, such as "
-            "scenes or coco"
+            f"pointing: the {split} split has no boxes; use data with boxes, such as scenes or coco"
         )
     truth, inputs = material.truth(split), material.inputs(split, "maps")
     regions = None if size is None or boxes.sizes is None else middle(boxes.sizes, size)
@@ -364,10 +397,18 @@ def pointing(
 
 
 def blind(boxes: Boxes) -> dict[str, float]:
-    """The pointing game without looking, as a mean over classes with boxes, from 0 to 1.
+    """Baselines of the pointing game: means over classes with boxes, in [0, 1].
 
-    "centre" is always the middle of the image, "anywhere" any pixel at random: the share of the
-    image that a class's boxes cover. Boxes need image sizes.
+    Parameters
+    ----------
+    boxes
+        Boxes with image sizes.
+
+    Returns
+    -------
+    dict
+        "centre" always points at the centre of the image, "anywhere" at a random pixel (the share
+        of the image that the boxes of a class cover).
     """
     sizes, turns = _sizes(boxes), []
     objects = pd.DataFrame({"image": boxes.images, "class": boxes.classes})
@@ -406,12 +447,14 @@ def _picked(
 
 
 def _sizes(boxes: Boxes, truth: Truth | None = None) -> NDArray[np.int64]:
-    """(N, 2) width and height of the images. Raises BadInput for boxes of others than the truth."""
+    """(N, 2) width and height of the images. Raises BadInput for boxes of other images."""
     if boxes.sizes is None:
-        raise BadInput("the boxes do not know the sizes of their images; bring boxes with sizes")
+        raise BadInput("the boxes have no image sizes; pass boxes with sizes")
     N, L = (len(boxes.sizes), np.inf) if truth is None else truth.shape
     if len(boxes.sizes) != N or (boxes.images >= N).any() or (boxes.classes >= L).any():
-        raise BadInput("the boxes are of other images or classes than the truth; bring its own")
+        raise BadInput(
+            "the boxes are of images or classes other than those of the truth; pass its boxes"
+        )
     return boxes.sizes
 
 
@@ -423,7 +466,7 @@ def _shares(boxes: Boxes) -> NDArray[np.float64]:
 def _inside(
     boxes: Boxes, images: NDArray[np.int64], classes: NDArray[np.int64], side: int
 ) -> NDArray[np.bool_]:
-    """(n, C, W * W) cells whose middle lies in a box of the class."""
+    """(n, C, W * W) mask of cells with their centre in a box of the class."""
     middles = (np.arange(side) + 0.5) / side
     x0, y0, x1, y1 = _shares(boxes).T[..., None]
     rows, columns = (y0 <= middles) & (middles < y1), (x0 <= middles) & (middles < x1)
@@ -436,7 +479,7 @@ def _inside(
 
 
 def _means(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[str, float]:
-    """Of maps (m, W * W) with the cells of objects."""
+    """Means over maps (m, W * W), given the mask of object cells."""
     row = {"maps": len(values), "mean": values.mean(), "highest": values.max(1).mean()}
     if not inside.any():
         return row | dict.fromkeys(("inside", "outside", "hits"), np.nan)
@@ -448,15 +491,15 @@ def _means(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> dict[str, 
 def _groups(
     share: NDArray[np.float64], groups: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Edges (groups + 1,) of sizes, and the group (N, L) of each label; -1 without a box."""
+    """Edges (groups + 1,) of sizes, and the group (N, L) of each label, -1 without a box."""
     sizes = share[share > 0]
     edges = np.quantile(sizes, np.linspace(0, 1, groups + 1)) if len(sizes) else np.zeros(2)
     group = np.clip(np.searchsorted(edges, share, "right") - 1, 0, groups - 1)
     group[share == 0] = -1
     if len(np.unique(group[share > 0])) < groups:
         raise BadInput(
-            f"object_size: {len(sizes)} present labels have a box, of {len(np.unique(sizes))} "
-            f"sizes, so that {groups} groups cannot be filled; give fewer"
+            f"object_size: groups is {groups}, but {len(sizes)} present labels have a box, of "
+            f"{len(np.unique(sizes))} sizes; choose fewer groups"
         )
     return edges, group
 
@@ -464,7 +507,7 @@ def _groups(
 def _each(
     draws: Draws, inputs: Any, truth: Truth, asker: str
 ) -> Iterator[tuple[dict[str, Any], Trained]]:
-    """Every model, and its method and draw."""
+    """Every model, with its method and draw."""
     for draw, models in enumerate(draws):
         check_models(models, inputs, truth, asker)
         for method, trained in models.items():

@@ -1,8 +1,8 @@
-"""How a method's loss depends on one logit, for a known and for an unknown label, early and late.
+"""The loss of a method over one logit, for known and unknown labels, early and late in training.
 
-Methods that select labels look at a whole batch and at the scores of earlier epochs. So one entry
-of a batch is moved over a range of logits while all others stay, and the model has given that
-entry the same logit in every epoch before.
+Methods that select labels depend on a whole batch and on the scores of earlier epochs. So the logit
+of one entry of a batch varies over a range while all others are constant, and has had the same
+value in all previous epochs.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from simkit.study.frames import frame
 
 Entry = tuple[int, int]  # (image, class)
 _QUARTER = torch.tensor([[3.0, -1.0], [-1.0, -1.0]])  # a map with one high cell; its mean is 0
-_PEAK = 2.5  # times that, for the last class
-_RATE = 0.01  # of a head; parameters of a state learn at what the method gives them beside it
-# What a method averages over, where it is neither one of its settings nor all entries.
+_PEAK = 2.5  # factor of the map, for the last class
+_RATE = 0.01  # of a head; parameters of a state have the method's ratio to it
+# The reduction of methods that have no setting for it and do not average over all entries.
 _AVERAGES = dict.fromkeys(("se", "se-l", "se-i"), "sum_classes")
 _AVERAGES |= {"imcl": "mean_observed", "cnn-rnn": "mean_named"}
 
@@ -53,7 +53,7 @@ class Scene:
     logits
         (N, L) float32.
     batch
-        Images in a batch; the first batch holds the entries that are moved.
+        Number of images in a batch; the first batch contains the varied entries.
     """
 
     task: Task
@@ -65,10 +65,10 @@ class Scene:
     def drawn(
         cls, seed: int = 0, *, images: int = 64, classes: int = 20, known: float = 0.4
     ) -> Scene:
-        """Frequent and rare classes, each label known with probability `known`.
+        """A random scene of frequent and rare classes, each label known with probability `known`.
 
-        Logits are normal, around -2.5 for absent and 0.5 for present classes, with a deviation of
-        1.5.
+        Logits are normal, with mean -2.5 for absent and 0.5 for present classes and a standard
+        deviation of 1.5.
         """
         rng = np.random.default_rng(Chance.seeded(seed).of("loss shapes").seed())
         truth = rng.random((images, classes)) < np.geomspace(0.5, 0.04, classes)
@@ -84,7 +84,7 @@ class Scene:
     def entries(self) -> dict[str, Entry]:
         """A known positive, a known negative and an unknown label of the first batch.
 
-        All are of one class, the rarest that has all three; the unknown one is absent in truth.
+        All are of the rarest class that has all three; the unknown label is absent in truth.
         """
         codes = self.task.labels.rows(np.arange(self.batch))
         kinds = {
@@ -107,22 +107,30 @@ def loss_shapes(
     entries: Mapping[str, Entry] | None = None,
     logits: Sequence[float] | NDArray[np.floating] = tuple(np.linspace(-8, 8, 65)),
 ) -> pd.DataFrame:
-    """Loss and gradient over the logit of each entry, by each method, in each of the epochs.
+    """Loss and gradient over the logit of each entry, for each method and epoch.
 
-    Parameters of a state learn with Adam, at the rate that the method gives them (`groups`) beside
-    a head's of 0.01; aids are built from the scene.
+    Parameters of a method's state are trained with Adam, at the ratio that the method sets
+    (`groups`) to a head's learning rate of 0.01; side information is built from the scene.
 
     Parameters
     ----------
+    scene
+        Labels, truth and logits.
+    methods
+        Names of methods.
+    epochs
+        Epochs, from 1.
     entries
-        Entries of the first batch by a name each; by default `scene.entries()`.
+        Entries (image, class) of the first batch by name; by default `scene.entries()`.
+    logits
+        (n,) values of the varied logit.
 
     Returns
     -------
     DataFrame
-        method, entry, epoch, logit; loss of the batch above its smallest value, and its gradient
-        for that logit, both times the number of entries that the method averages over; selected:
-        whether the method rejects, corrects or ignores the entry there.
+        method, entry, epoch, logit; loss of the batch minus its smallest value, and its gradient
+        for that logit, both times the number of entries that the method averages over; selected,
+        whether the method rejects, corrects or ignores the entry.
     """
     epochs = checks.counts(epochs, "loss_shapes: an epoch")
     entries = scene.entries() if entries is None else entries
@@ -141,35 +149,35 @@ def loss_shapes(
 
 
 def loss_at(table: Any, method: str, entry: str, epoch: int, logit: float) -> dict[str, Any]:
-    """The row of a table of `loss_shapes` that is nearest to this logit."""
+    """The row of a table of `loss_shapes` that is nearest to a logit."""
     columns = {"method": str, "entry": str, "epoch": int, "logit": float, "loss": float}
     columns |= {"gradient": float, "selected": bool}
-    table = frame(table, columns, asker="loss_at", mend="give what loss_shapes returns")
+    table = frame(table, columns, asker="loss_at", mend="pass the result of loss_shapes")
     rows = table.query("method == @method and entry == @entry and epoch == @epoch")
     if rows.empty:
         raise BadInput(
-            f"loss_at: the table has no entry {entry!r} under {method!r} in epoch {epoch}; give "
-            "those of a table that loss_shapes returns"
+            f"loss_at: the table has no entry {entry!r} under {method!r} in epoch {epoch}; choose "
+            "others"
         )
     return dict(rows.loc[(rows["logit"] - logit).abs().idxmin()])
 
 
 def loss_gradient(table: Any, method: str, entry: str, epoch: int, logit: float) -> float:
-    """The gradient in that row: above 0 the logit is pushed down, below 0 it is pulled up."""
+    """The gradient in the row of `loss_at`; a positive gradient lowers the logit in training."""
     return float(loss_at(table, method, entry, epoch, logit)["gradient"])
 
 
 def _followed(
     scene: Scene, task: Task, method: Method, entry: Entry, points: Tensor, epochs: Sequence[int]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each of these epochs, and at its beginning loss, gradient and selection of the entry.
+    """Loss, gradient and selection of the entry at the start of each of these epochs.
 
-    The entry is at each of its logits in a run of its own; the state learns, and logits stay.
+    Each value of the logit is a separate run; the state is trained, and logits are constant.
     """
     (image, c), (N, L) = entry, scene.logits.shape
     logits = torch.from_numpy(scene.logits).repeat(len(points), 1, 1)  # (R, N, L)
     logits[:, image, c] = points
-    # Class maps add nothing for the first class; the last stands out most, in a quarter.
+    # Class maps are constant for the first class; the last has the highest peak, in a quarter.
     maps = logits[..., None, None] + torch.linspace(0, _PEAK, L)[:, None, None] * _QUARTER
     pooled = torch.from_numpy(np.asarray(task.inputs.values)).mean((-2, -1))
     codes = torch.from_numpy(task.labels.rows(np.arange(N)))
@@ -205,7 +213,7 @@ def _followed(
 
 
 def _optimiser(method: Method, state: nn.Module) -> Optimiser | None:
-    """For the parameters of a state, at their own rates; None where there are none."""
+    """The optimiser of the parameters of a state; None without parameters."""
     model = nn.Module()
     model.head = nn.Identity()
     groups = [group for group in method.groups(model, state, _RATE) if group["params"]]
@@ -213,7 +221,7 @@ def _optimiser(method: Method, state: nn.Module) -> Optimiser | None:
 
 
 def _averaged(method: Method, batch: Batch) -> int:
-    """How many entries the method averages over, so that losses can be drawn side by side."""
+    """Number of entries that the method averages over, which makes losses comparable."""
     method = layers(method)[0]
     b, L = batch.labels.shape[-2:]
     codes = batch.labels[0]

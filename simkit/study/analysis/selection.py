@@ -1,4 +1,4 @@
-"""Selects runs of a comparison: one budget, one scheme, some methods, one score per draw."""
+"""Selection of runs: one budget, one scheme, some methods, one score per draw."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simkit.study.cells import limits, one_result
 from simkit.study.frames import Endless, frame, opened
 from simkit.study.limit import Limit
 
-Table = Any  # a DataFrame, a pyarrow Table or a comparison's runs: what `frame` reads
+Table = Any  # a DataFrame, a pyarrow Table or the runs of a comparison
 RUN = ("scheme", "method", "reference", "budget", "budget_hours", "draw")
 _COLUMNS: dict[str, Any] = {
     "scheme": str, "method": str, "reference": bool, "draw": int,
@@ -29,27 +29,31 @@ _COLUMNS: dict[str, Any] = {
 
 
 def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = "") -> pd.DataFrame:
-    """These columns of a table of runs, and its metric, NaN where a run has no finite score.
+    """These columns of a table of runs, and a metric, NaN for runs without a finite score.
 
     Parameters
     ----------
     runs
-        What `simkit.study.frames.frame` takes, with columns of `simkit.study.runs.COLUMNS`.
+        A table for `simkit.study.frames.frame`, with columns of `simkit.study.runs.COLUMNS`.
+    columns
+        Names of the columns.
+    asker
+        Name of the caller in errors.
     metric
-        A column of scores from 0 to 1, which need not be one of those.
+        A column of scores in [0, 1], which may be another one.
 
     Raises
     ------
     BadInput
-        For a table of another kind, a metric that is no column of numbers, and runs that were
-        scored on several test splits.
+        For other tables, a metric that is not a column of numbers, and runs that were scored on
+        several test splits.
     """
     table = opened(runs)
     tested = ["test_id"] if "test_id" in getattr(table, "columns", ()) else []
     kinds = {name: _COLUMNS[name] for name in (*columns, *tested)}
     kinds |= {metric: Endless | None} if metric else {}
-    mend = "give a table of runs, as a comparison leaves it"
-    mend += ", and a column of it as metric" if metric else ""
+    mend = "pass the runs of a comparison"
+    mend += ", and one of its columns as metric" if metric else ""
     selected = frame(table, kinds, asker=asker, mend=mend, empty=True)
     if metric:
         selected[metric] = selected[metric].where(np.isfinite(selected[metric]))
@@ -58,36 +62,36 @@ def read_runs(runs: Any, columns: Iterable[str], *, asker: str, metric: str = ""
 
 
 def check_one_test(runs: pd.DataFrame, *, asker: str) -> None:
-    """Raise BadInput where runs were scored on more than one test split."""
+    """Raise BadInput if runs were scored on more than one test split."""
     splits = runs["test_id"].nunique() if "test_id" in runs else 0
     if splits > 1:
         raise BadInput(
-            f"{asker}: the runs were scored on {splits} test splits; give the runs of one data set"
+            f"{asker}: the runs were scored on {splits} test splits; use the runs of one data set"
         )
 
 
 def check_one_budget(runs: pd.DataFrame, *, asker: str) -> None:
-    """Raise BadInput where runs are of several budgets, references left aside."""
+    """Raise BadInput if runs, apart from references, have several budgets."""
     budgets = limits(runs[~runs["reference"]])
     if len(budgets) > 1:
         several = ", ".join(map(str, budgets))
-        raise BadInput(f"{asker}: the table holds the budgets {several}; choose one of them")
+        raise BadInput(f"{asker}: the table has the budgets {several}; choose one of them")
 
 
 def without_references(runs: pd.DataFrame, *, asker: str) -> pd.DataFrame:
-    """The runs that are compared. Raises BadInput where there are none."""
+    """The compared runs. Raises BadInput if there are none."""
     compared = runs[~runs["reference"]]
     if compared.empty:
-        raise BadInput(f"{asker}: the table holds no runs; run a comparison first")
+        raise BadInput(f"{asker}: the table has no runs; run a comparison first")
     return compared
 
 
 def within(
     runs: pd.DataFrame, *, budget: float | None, hours: float | None, asker: str
 ) -> tuple[Limit, pd.DataFrame]:
-    """A budget and its runs without references; of several budgets the middle one by default.
+    """A budget, by default the middle one, and its runs without references.
 
-    Raises BadInput where there are no runs, or none within this budget.
+    Raises BadInput if there are no runs at this budget.
     """
     compared = without_references(runs, asker=asker)
     budgets, limit = limits(compared), Limit(budget, hours)
@@ -95,21 +99,21 @@ def within(
         limit = budgets[len(budgets) // 2]
     selected = compared[[each == limit for each in limits_of(compared)]]
     if selected.empty:
-        known = ", ".join(map(str, budgets)) or "none: amounts are as written"
+        known = ", ".join(map(str, budgets)) or "none, as the schemes have fixed amounts"
         raise BadInput(f"{asker}: no runs at the budget {limit}; budgets in the table are {known}")
     return limit, selected
 
 
 def limits_of(runs: pd.DataFrame) -> list[Limit]:
-    """The limit of each run."""
+    """The budget of each run."""
     return [Limit.of(row) for row in runs[["budget", "budget_hours"]].to_dict("records")]
 
 
 def under(runs: pd.DataFrame, *, scheme: str, asker: str) -> tuple[str, pd.DataFrame]:
-    """A scheme and its runs; the first one by default.
+    """A scheme, by default the first, and its runs.
 
-    A name without settings is enough where one scheme alone has it. Raises BadInput with the
-    nearest name for another one.
+    A name without settings suffices if only one scheme has it. Raises BadInput with the nearest
+    name for unknown schemes.
     """
     known = list(runs["scheme"].unique())
     chosen = scheme or known[0]
@@ -124,7 +128,7 @@ def under(runs: pd.DataFrame, *, scheme: str, asker: str) -> tuple[str, pd.DataF
 def some_methods(
     runs: pd.DataFrame, *, wanted: Methods, most: int, asker: str, metric: str = "map"
 ) -> list[str]:
-    """These methods, or by default the `most` with the highest mean score, in the table's order.
+    """These methods, or by default the `most` with the highest mean score, in table order.
 
     Raises BadInput with the nearest name for a method that is not in the table.
     """
@@ -148,7 +152,7 @@ def check_known(methods: Iterable[str], known: Sequence[str], *, asker: str) -> 
 def scores_by_draw(runs: pd.DataFrame, metric: str, *, asker: str) -> pd.DataFrame:
     """Scores with a row for each draw and a column for each scheme and method; NaN: no score.
 
-    Raises BadInput where no run has a score, and as `one_result`.
+    Raises BadInput if no run has a score, and as `one_result`.
     """
     scored = one_result(runs.dropna(subset=[metric]), metric, asker=asker)
     if scored.empty:

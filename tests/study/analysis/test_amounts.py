@@ -97,7 +97,7 @@ def test_schemes_are_swept_where_no_method_is() -> None:
     with pytest.raises(BadInput, match="'keep'"):
         sweep(runs_of, "keep", of="method")
     bought = spelled({"an": 0.5}, schemes=("rpa", "rpa(keep=0.3)"), budget=8.0)
-    with pytest.raises(BadInput, match=r"'keep' of rpa is what \$8 pays for; sweep another"):
+    with pytest.raises(BadInput, match=r"'keep' of rpa; sweep another"):
         sweep(bought, "keep")
     assert len(sweep(spelled(LL, budget=8.0), "delta")) == 3
 
@@ -200,7 +200,7 @@ def test_shares_leave_out_failed_runs() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"reference": False}, "no reference says how many labels .* reference = true"),
+        ({"reference": False}, "no reference .* reference = true"),
         ({"keeps": ()}, "no compared run has map"),
         ({"present": None}, "has map and label counts; compare again"),
         ({"absent": None}, "has map and label counts; compare again"),
@@ -210,7 +210,7 @@ def test_shares_without_what_they_are_of_are_refused(options, words) -> None:
     with pytest.raises(BadInput, match=words):
         shares(bought(**options))
     nothing = [r | {"present": 0} for r in some_bought()]
-    with pytest.raises(BadInput, match="none of its labels is present"):
+    with pytest.raises(BadInput, match="no reference with present labels"):
         shares(runs.tidy(nothing, classes=()))
 
 
@@ -365,7 +365,7 @@ def test_the_ap_of_a_class_becomes_a_column() -> None:
     np.testing.assert_allclose(table["cat"][:2], [0.5, 0.4])
     assert table["dog"].isna().all()
     assert list(with_class_ap(table, "cat")) == list(table)
-    with pytest.raises(BadInput, match="'images' is called like a column; rename"):
+    with pytest.raises(BadInput, match=r"'images' .* rename"):
         with_class_ap(of_modes(classes=("images", "dog")), ["images"])
     with pytest.raises(BadInput, match="does not name its classes; compare"):
         with_class_ap(of_modes(classes=()), ["cat"])

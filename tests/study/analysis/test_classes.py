@@ -66,15 +66,13 @@ def test_a_table_without_names_counts_classes() -> None:
 @pytest.mark.parametrize("column", ["ap", "class_present"])
 @pytest.mark.parametrize("value", [[], None])
 def test_a_table_without_classes_is_refused(column, value) -> None:
-    with pytest.raises(
-        BadInput, match=r"AP and numbers of labels .*; give those of one comparison"
-    ):
+    with pytest.raises(BadInput, match=r"AP and numbers of labels .* one comparison"):
         found(**{column: value})
 
 
 def test_runs_of_other_classes_or_schemes_are_refused() -> None:
     rows = planted.rows(schemes=["rpa"])
-    with pytest.raises(BadInput, match="of the same classes; give those of one comparison"):
+    with pytest.raises(BadInput, match="of different classes"):
         found([rows[0] | {"ap": [0.5]}, *rows[1:]])
     with pytest.raises(BadInput, match="of the schemes fpc, rpa; give those of one"):
         found(planted.rows(schemes=["fpc", "rpa"]))

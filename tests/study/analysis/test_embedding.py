@@ -81,7 +81,7 @@ def test_images_without_features_take_no_part():
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"query": "9"}, "'9'; ids here look like 10, 11, 12"),
+        ({"query": "9"}, "'9'; ids look like 10, 11, 12"),
         ({"k": 0}, "neighbours: k is 0"),
         ({"labels": PartialLabels.of([[1]], [5], ["cat"])}, "none of these images"),
         ({"labels": PartialLabels.of([[1]], [10], ["horse"])}, "none of these classes"),
@@ -160,7 +160,7 @@ def test_similar_classes_stand_side_by_side():
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (lambda: temperature_curves("an"), "'an' has no temperatures; name se"),
+        (lambda: temperature_curves("an"), "'an' has no temperatures; use se"),
         (lambda: temperature_curves([]), "methods is empty"),
         (lambda: temperature_curves(["se"], points=0), "temperature_curves: points is 0"),
         (lambda: temperatures(TASK, ["se"], 4), "image 4 was not asked about"),

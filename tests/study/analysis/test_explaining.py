@@ -158,7 +158,7 @@ def test_a_summary_is_of_medians() -> None:
         assert row["control"] == np.nanmedian(own["control"])
     flat = damage_summary(table[table["agreement"].isna() & (table["model"] == "m")])
     assert flat[["agreement", "positive"]].isna().all(axis=None) and flat["top"].notna().all()
-    with pytest.raises(BadInput, match="no column 'full_top'; give what damage returns"):
+    with pytest.raises(BadInput, match="no column 'full_top'; pass the result of damage"):
         damage_summary(table.drop(columns="full_top"))
 
 
@@ -222,7 +222,7 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
     ("act", "said"),
     [
         (lambda s: models(s, [], "rpa"), "models: methods is empty"),
-        (lambda s: models(s, "an", "rpa", watch={"a": []}), "'a' is watched and not trained"),
+        (lambda s: models(s, "an", "rpa", watch={"a": []}), "watch names 'a'"),
         (lambda s: models(dataclasses.replace(s, features={}), "an", "rpa"), 'kinds ."maps",.'),
         (lambda s: damage(FULL_MODEL, {}, INPUTS, TRUTH), "damage: the argument is empty"),
         (lambda s: damage(FULL_MODEL, FULL_MODEL, INPUTS, TRUTH), "argument is a Trained"),
@@ -232,7 +232,7 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
             lambda s: damage(*PAIR, INPUTS, TRUTH.select([0, 1])),
             "inputs has 6 rows, but the truth has 2",
         ),
-        (lambda s: damage(*PAIR, INPUTS, Truth.of(PRESENT, classes="abc")), "other classes"),
+        (lambda s: damage(*PAIR, INPUTS, Truth.of(PRESENT, classes="abc")), "on classes other"),
         (
             lambda s: maps_of(FULL_MODEL, POOLED),
             "maps of features, and these are pooled",

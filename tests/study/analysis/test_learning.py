@@ -140,7 +140,7 @@ def test_a_kind_without_labels_has_no_rows() -> None:
     assert set(table["kind"]) == {"true positive", "true negative"}
     with pytest.raises(BadInput, match="no labels of the kind 'false negative' under 'an'"):
         early_share(table, "an", "false negative")
-    with pytest.raises(BadInput, match="no column 'share'; give what memorisation returns"):
+    with pytest.raises(BadInput, match="no column 'share'; pass the result of memorisation"):
         early_share(table.drop(columns="share"), "an", "true positive")
 
 

@@ -240,23 +240,23 @@ FAR = dataclasses.replace(BOXES, images=BOXES.images + 1)
             lambda: activation(MODEL[0], [0, 1], [(2, "a")], truth=TRUTH),
             "image is 2; .* from 0 to 1",
         ),
-        (lambda: HeatMaps(make("en+cl"), [0]), "'cl' keeps no heat maps; put scl around it"),
+        (lambda: HeatMaps(make("en+cl"), [0]), "'cl' has no heat maps"),
         (lambda: HeatMaps(make("an+scl"), [2.5]), "HeatMaps: image is 2.5"),
         (lambda: heat_maps({}, [(0, "a")], **ABOUT), "pass each watched model by its name"),
         (lambda: heat_maps(KEPT, [], **ABOUT), "heat_maps: picks are .*; pairs are expected, as"),
         (lambda: heat_maps(KEPT, [(0, "a")], epochs=[1], **ABOUT), "'m' was watched for 2 epochs"),
         (
             lambda: heat_maps(KEPT, [(0, "c")], labels=LABELS, truth=PARTLY),
-            "the truth does not know",
+            "unknown to the truth",
         ),
-        (lambda: located(KEPT, labels=LABELS, truth=TRUTH, boxes=FAR), "other images or classes"),
+        (lambda: located(KEPT, labels=LABELS, truth=TRUTH, boxes=FAR), "images or classes other"),
         (lambda: object_size(MODEL, [0, 1], TRUTH, BOXES, groups=2.5), "groups is 2.5"),
         (lambda: positives(MODEL, [0, 1], TRUTH, classes=[0, 3]), "class is 3; .* from 0 to 2"),
         (
             lambda: positives(MODEL[0], [0, 1], TRUTH),
             "the argument is a str; pass each model by its name",
         ),
-        (lambda: blind(dataclasses.replace(BOXES, sizes=None)), "do not know the sizes"),
+        (lambda: blind(dataclasses.replace(BOXES, sizes=None)), "have no image sizes"),
     ],
 )
 def test_what_cannot_be_located_is_refused(act, said) -> None:
@@ -266,5 +266,5 @@ def test_what_cannot_be_located_is_refused(act, said) -> None:
 
 def test_pointing_needs_boxes(scenes, trained) -> None:
     bare = dataclasses.replace(scenes, data=dataclasses.replace(scenes.data, boxes={}))
-    with pytest.raises(BadInput, match="the test split has no boxes to point at; take data"):
+    with pytest.raises(BadInput, match="the test split has no boxes"):
         pointing(bare, [{"an": trained["an"]}])
