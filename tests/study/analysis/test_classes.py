@@ -74,5 +74,5 @@ def test_runs_of_other_classes_or_schemes_are_refused() -> None:
     rows = planted.rows(schemes=["rpa"])
     with pytest.raises(BadInput, match="of different classes"):
         found([rows[0] | {"ap": [0.5]}, *rows[1:]])
-    with pytest.raises(BadInput, match="of the schemes fpc, rpa; give those of one"):
+    with pytest.raises(BadInput, match="the schemes fpc, rpa; select one"):
         found(planted.rows(schemes=["fpc", "rpa"]))

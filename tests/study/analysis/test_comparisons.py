@@ -201,7 +201,7 @@ def test_a_course_leaves_out_draws_that_stopped_and_epochs_without_numbers() -> 
 def test_runs_without_courses_are_refused(value) -> None:
     with pytest.raises(BadInput, match=r"'curve' .* set curves = true"):
         course(curve=value)
-    with pytest.raises(BadInput, match="'losses'; set curves = true"):
+    with pytest.raises(BadInput, match=r"'losses' .* set curves = true"):
         course("losses", losses=value)
 
 
