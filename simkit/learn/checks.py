@@ -40,11 +40,8 @@ def check_training(
     """Raise BadInput for the first thing that does not fit."""
     if not runs:
         raise BadInput("there is nothing to train; give at least one (task, method)")
-    if len(rates) != len(runs):
-        raise BadInput(f"{len(rates)} learning rates came for {len(runs)} runs; give one for each")
-    for lr in rates:
-        if not 0 < lr < math.inf:
-            raise BadInput(f"a learning rate is {lr}; a number above 0 is expected")
+    if len(rates) != len(runs) or not all(0 < lr < math.inf for lr in rates):
+        raise BadInput(f"lrs are {rates}; a number above 0 is expected for each of the runs")
     _check_shared(runs)
     for task, method in runs:
         _check_method(task, method, backbone is not None)
@@ -88,10 +85,12 @@ def _map_side(backbone: Any, pictures: Tensor) -> int:
     """Height or width, whichever is larger, of its maps of pictures (b, 3, H, W) uint8."""
     kind = type(backbone).__name__
     width = getattr(backbone, "width", None)
-    if isinstance(width, bool) or not isinstance(width, int):
-        raise BadInput(f"{kind} has no `width`, and {_WANTED}; add what is missing")
-    if not callable(getattr(backbone, "prepare", None)):
-        raise BadInput(f"{kind} has no `prepare`, and {_WANTED}; add what is missing")
+    for name, there in (
+        ("width", isinstance(width, int) and not isinstance(width, bool)),
+        ("prepare", callable(getattr(backbone, "prepare", None))),
+    ):
+        if not there:
+            raise BadInput(f"{kind} has no `{name}`, and {_WANTED}; add what is missing")
     device = next((p.device for p in backbone.parameters()), torch.device("cpu"))
     with torch.no_grad(), evaluating(backbone), not_compiled(backbone):
         maps = backbone(backbone.prepare(pictures.to(device)))
@@ -120,20 +119,18 @@ def _check_shared(runs: Sequence[Run]) -> None:
     if not len(first.rows):
         raise BadInput("no image was asked about, so there is nothing to learn from; simulate more")
     for task, _ in runs[1:]:
-        if task.inputs is not first.inputs and (
-            task.inputs is None or task.inputs.id != first.inputs.id
+        same_inputs = task.inputs is first.inputs or (
+            task.inputs is not None and task.inputs.id == first.inputs.id
+        )
+        same_classes = task.labels.classes == first.labels.classes
+        same_images = np.array_equal(task.labels.asked, first.labels.asked)
+        for same, what in (
+            (same_inputs, "have different inputs"),
+            (same_classes, "have different classes"),
+            (same_images, "ask about different images"),
         ):
-            raise BadInput(
-                "the runs of a stack have different inputs; train them in separate stacks"
-            )
-        if task.labels.classes != first.labels.classes:
-            raise BadInput(
-                "the runs of a stack have different classes; train them in separate stacks"
-            )
-        if not np.array_equal(task.labels.asked, first.labels.asked):
-            raise BadInput(
-                "the runs of a stack ask about different images; train them in separate stacks"
-            )
+            if not same:
+                raise BadInput(f"the runs of a stack {what}; train them in separate stacks")
 
 
 def _check_method(task: Task, method: Method, fine_tuned: bool) -> None:
@@ -223,18 +220,19 @@ def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
     sizes = [catalogue.training_bytes(method, task.sizes) for task, method in runs]
     if sum(sizes) <= limit_gb * 1e9:
         return
-    largest = max(range(len(runs)), key=lambda run: sizes[run])
-    names = {each.name for each in _nested(runs[largest][1])}
-    one, its = catalogue.short(runs[largest][1]), catalogue.in_units(sizes[largest])
-    advice = ", or keep the heat maps in a file with scl(mapped=True)" if "scl" in names else ""
-    what = f"the states of all {len(runs)} runs take {catalogue.in_units(sum(sizes))} in training"
+    method = runs[int(np.argmax(sizes))][1]
+    largest, total = catalogue.in_units(max(sizes)), catalogue.in_units(sum(sizes))
+    what, fewer = f"the state of {catalogue.short(method)} takes {largest} in training", ""
+    if len(runs) > 1:
+        what = (
+            f"the states of all {len(runs)} runs take {total} in training "
+            f"({catalogue.short(method)} alone {largest})"
+        )
+        fewer = "train fewer runs at once, or "
+    mapped = any(each.name == "scl" for each in _nested(method))
     raise BadInput(
-        (f"the state of {one} takes {its} in training" if len(runs) == 1 else what)
-        + (f" ({one} alone {its})" if len(runs) > 1 else "")
-        + f" and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; "
-        + ("" if len(runs) == 1 else "train fewer runs at once, or ")
-        + "raise state_gb"
-        + advice
+        f"{what} and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; {fewer}raise "
+        "state_gb" + (", or keep the heat maps in a file with scl(mapped=True)" if mapped else "")
     )
 
 

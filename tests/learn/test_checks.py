@@ -1,3 +1,4 @@
+import re
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar
@@ -5,12 +6,15 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
+from simkit.embed.backbones import backbone
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.learn.checks import checked_backbone
 from simkit.learn.inputs import FeatureInputs, ImageInputs
-from simkit.learn.methods import Needs, Task, make, spell
+from simkit.learn.methods import Needs, Task, make
 from simkit.learn.methods.an import AssumeNegative
 from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
@@ -43,53 +47,29 @@ def refused(*runs, **options) -> str:
     return str(error.value)
 
 
-def test_runs_must_fit_together(task, pooled, complete):
-    assert refused() == "there is nothing to train; give at least one (task, method)"
-    assert refused((task, AN), lrs=[0.1, 0.1]) == (
-        "2 learning rates came for 1 runs; give one for each"
-    )
-    assert refused((task, AN), lrs=[-1]) == "a learning rate is -1.0; a number above 0 is expected"
-    assert refused((task, AN), (pooled, AN)) == (
-        "the runs of a stack have different inputs; train them in separate stacks"
-    )
+def test_runs_must_fit_together(task, pooled):
     codes = task.labels.rows(np.arange(90))
-    other = Task(
-        PartialLabels.of(codes, classes=list("abcde"), asked=np.ones(90, bool)), task.inputs
-    )
-    assert refused((task, AN), (other, AN)) == (
-        "the runs of a stack have different classes; train them in separate stacks"
-    )
+    names = PartialLabels.of(codes, classes=list("abcde"), asked=np.ones(90, bool))
+    other = Task(names, task.inputs)
     fewer = Task(PartialLabels.of(codes * (np.arange(90) < 9)[:, None]), task.inputs)
-    assert refused((task, AN), (fewer, AN)) == (
-        "the runs of a stack ask about different images; train them in separate stacks"
-    )
+    assert "at least one (task, method)" in refused()
+    for lrs in ([0.1, 0.1], [-1]):
+        assert "lrs" in refused((task, AN), lrs=lrs)
+    for one, what in ((pooled, "inputs"), (other, "classes"), (fewer, "images")):
+        assert what in refused((task, AN), (one, AN))
 
 
 def test_there_must_be_something_to_learn_from(task):
-    assert refused((Task(task.labels), AN)) == (
-        "the task has no inputs to train on; give Task(labels, FeatureInputs(...)) or "
-        "Task(labels, ImageInputs(...))"
-    )
+    assert "no inputs" in refused((Task(task.labels), AN))
     nothing = Task(PartialLabels.of(np.zeros((90, 5), int)), task.inputs)
-    assert refused((nothing, AN)) == (
-        "no image was asked about, so there is nothing to learn from; simulate more"
-    )
+    assert "no image was asked about" in refused((nothing, AN))
 
 
 def test_methods_must_get_what_they_look_at(pooled):
-    assert refused((pooled, make("an+boostlu"))) == (
-        "method 'boostlu' looks at class maps, but the features are pooled; compute features of "
-        'kind "maps"'
-    )
-    pictures = ImageInputs(np.zeros((90, 3, 2, 2), np.uint8))
-    assert refused((Task(pooled.labels, pictures), AN)) == (
-        "pictures (ImageInputs) are trained with a backbone and features without one; give "
-        "backbone=... for pictures, or FeatureInputs"
-    )
-    run = (Task(pooled.labels, pictures), AN)
-    assert refused(run, run, backbone=torch.nn.Identity()) == (
-        "2 runs cannot share a backbone that learns; train them one at a time"
-    )
+    assert 'kind "maps"' in refused((pooled, make("an+boostlu")))
+    run = Task(pooled.labels, ImageInputs(np.zeros((90, 3, 2, 2), np.uint8))), AN
+    assert "give backbone=..." in refused(run)
+    assert "one at a time" in refused(run, run, backbone=torch.nn.Identity())
 
 
 def test_views_that_never_differ_are_warned_about_once(task):
@@ -97,11 +77,8 @@ def test_views_that_never_differ_are_warned_about_once(task):
     with pytest.warns(UserWarning) as caught:
         runs = [(task, Views()), (task, make("an+scl(warmup=0)")), (task, AN)]
         train_stack(runs, settings=few)
-    assert [str(w.message) for w in caught] == [
-        "method 'views' compares crops of a picture, and these inputs show every picture whole, "
-        "so each is compared with itself; train it on ImageInputs(..., crop=(0.25, 1)) with a "
-        "backbone"
-    ]
+    (message,) = (str(warning.message) for warning in caught)
+    assert "'views'" in message and "crop=(0.25, 1)" in message
     with pytest.warns(UserWarning, match="method 'scl' compares crops"):
         train(task, make("an+scl(warmup=0)+boostlu"), settings=few)
 
@@ -109,37 +86,11 @@ def test_views_that_never_differ_are_warned_about_once(task):
 @pytest.mark.parametrize(
     ("spec", "settings", "said"),
     [
-        (
-            "em-apl",
-            {"epochs": 5},
-            "em-apl: labels are settled from the end of epoch 5 on (its warmup), and training ends "
-            "with epoch 5, so that this is EM; train longer, or give em-apl its own warmup and "
-            "epochs",
-        ),
-        (
-            "em-apl",
-            {"epochs": 6},
-            "em-apl: pseudo-labels are spread over 10 epochs (its epochs), and training ends with "
-            "epoch 6; give em-apl(epochs=6)",
-        ),
-        (
-            "curriculum(every=3)",
-            {"epochs": 3},
-            "curriculum: the model labels at the end of every 3 epochs, and training ends with "
-            "epoch 3, so that this is partial BCE; train longer, or set every lower",
-        ),
-        (
-            "an+cl+boostlu",
-            {"epochs": 5},
-            "cl: the first 5 epochs go without its term (its warmup), and training ends with epoch "
-            "5, so that it adds nothing; train longer, or set warmup lower",
-        ),
-        (
-            "role",
-            {"epochs": 1, "optimiser": "sgd"},
-            "role: its estimates move by Adam's steps, which do not shrink with their gradients, "
-            "and the optimiser is 'sgd', under which they hardly move; set optimiser to 'adam'",
-        ),
+        ("em-apl", {"epochs": 5}, "em-apl: .* warmup"),
+        ("em-apl", {"epochs": 6}, r"em-apl\(epochs=6\)"),
+        ("curriculum(every=3)", {"epochs": 3}, "curriculum: .* every"),
+        ("an+cl+boostlu", {"epochs": 5}, "cl: .* warmup"),
+        ("role", {"epochs": 1, "optimiser": "sgd"}, "role: .* optimiser to 'adam'"),
         ("em-apl(warmup=1, epochs=2)", {"epochs": 2}, None),
         ("curriculum(every=2)", {"epochs": 3}, None),
         ("an+cl(warmup=1)", {"epochs": 2}, None),
@@ -150,7 +101,9 @@ def test_settings_under_which_a_method_is_another_are_noted_once(task, spec, set
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         train_stack([(task, make(spec))] * 2, settings=Settings(**settings))
-    assert [str(w.message) for w in caught] == ([said] if said else [])
+    messages = [str(warning.message) for warning in caught]
+    assert len(messages) == (said is not None)
+    assert said is None or re.search(said, messages[0])
 
 
 def test_epochs_of_the_head_count_where_it_goes_on(pooled):
@@ -168,66 +121,125 @@ def test_features_that_are_ready_are_not_those_of_a_backbone_that_learns(pooled,
     pictures = Task(pooled.labels, ImageInputs(np.zeros((90, 3, 6, 6), np.uint8)))
     for settings in (Settings(head_epochs=1), Settings(head_epochs=1, head_then="go-on")):
         message = refused((pictures, make(spec)), settings=settings, backbone=Normalising())
-        assert message == (
-            f"method {spec.partition('+')[0]!r} reads features that are ready, and a backbone that "
-            "learns changes them; train it on cached features (FeatureInputs)"
-        )
+        assert repr(spec.partition("+")[0]) in message and "FeatureInputs" in message
 
 
 def test_views_are_not_mirrored_top_to_bottom(pooled):
     pictures = ImageInputs(np.zeros((90, 3, 2, 2), np.uint8), crop=(0.25, 1), vertical=True)
     run = (Task(pooled.labels, pictures), make("an+scl"))
-    assert refused(run, backbone=Normalising()) == (
-        f"{spell(make('an+scl'))} compares views of a picture and is not told which were mirrored "
-        "top to bottom; train it on ImageInputs(..., vertical=False)"
-    )
+    assert "vertical=False" in refused(run, backbone=Normalising())
 
 
-def test_a_state_in_a_file_is_for_one_run(task):
+def test_states_in_files_and_states_that_are_too_large(task, pooled):
     mapped = make("an+scl(mapped=True)")
-    assert refused((task, mapped), (task, AN), (task, mapped)) == (
-        f"{spell(mapped)} keeps its state in a file, and runs that are trained together need "
-        "theirs in one memory; train them one at a time, or with mapped=False"
-    )
-
-
-def test_large_heat_maps_may_go_to_a_file(task):
-    assert refused((task, make("an+scl(side=10000)"))) == (
-        "the state of an+scl(side=10000) takes 45 GB in training and the limit is 8 GB; raise "
-        "state_gb, or keep the heat maps in a file with scl(mapped=True)"
-    )
-
-
-def test_states_that_are_too_large_are_refused_before_they_are_made(pooled):
-    assert refused((pooled, Large()), (pooled, AN), (pooled, Large())) == (
-        "the states of all 3 runs take 12 GB in training (large alone 6 GB) and the limit is 8 GB; "
-        "train fewer runs at once, or raise state_gb"
-    )
+    assert "mapped=False" in refused((task, mapped), (task, AN), (task, mapped))
+    assert "scl(mapped=True)" in refused((task, make("an+scl(side=10000)")))
+    message = refused((pooled, Large()), (pooled, AN), (pooled, Large()))
+    assert "12 GB" in message and "train fewer runs at once, or raise state_gb" in message
     train(pooled, Large(), settings=Settings(epochs=1))
 
 
 def test_what_is_learned_counts_with_its_gradient_and_moments(pooled):
     # 90 images, 5 classes, 4 bytes: a table of 1800; and 8 bytes
-    assert refused((pooled, make("role")), settings=Settings(state_gb=7.1e-6)) == (
-        "the state of role takes 7.21 kB in training and the limit is 7.1 kB; raise state_gb"
-    )
+    assert "7.21 kB" in refused((pooled, make("role")), settings=Settings(state_gb=7.1e-6))
     train(pooled, make("role"), settings=Settings(epochs=1, state_gb=7.21e-6))
 
 
 def test_validation_must_fit(task, present, maps):
-    assert refused((task, AN), settings=Settings(select="best")) == (
-        "select is 'best', but there are no validation labels to choose by; give "
-        "validation=Validation(inputs, labels), or select='last'"
-    )
-    truth = Truth.of(present)
-    assert refused((task, AN), validation=Validation(FeatureInputs(maps[:3]), truth)) == (
-        "validation has 3 inputs and labels of 90 images; give one row for each"
-    )
+    truth, other = Truth.of(present), Truth.of(present, classes=list("abcde"))
     flat = FeatureInputs(maps.astype(np.float32).mean((2, 3)))
-    assert refused((task, AN), validation=Validation(flat, truth)) == (
-        "validation inputs are pooled and those of the task maps; bring the same kind"
-    )
-    other = Truth.of(present, classes=list("abcde"))
-    assert refused((task, AN), validation=Validation(task.inputs, other)) == (
-        "the validation labels have other classes than the task; use the same data set"
-    )
+    assert "validation=" in refused((task, AN), settings=Settings(select="best"))
+    for inputs, labels, what in (
+        (FeatureInputs(maps[:3]), truth, "one row for each"),
+        (flat, truth, "same kind"),
+        (task.inputs, other, "classes"),
+    ):
+        assert what in refused((task, AN), validation=Validation(inputs, labels))
+
+
+class Whole(nn.Module):
+    width = 3
+
+    def prepare(self, pictures):
+        return pictures.float()
+
+    def forward(self, x):
+        return x[..., ::2]
+
+
+class Nameless(Whole):
+    width = None
+
+
+class Unprepared(Whole):
+    prepare = None
+
+
+class Pooled(Whole):
+    def forward(self, x):
+        return x.mean((-2, -1))
+
+
+class Several(Whole):
+    def forward(self, x):
+        return [x]
+
+
+class Wide(Whole):
+    width = 7
+
+
+@pytest.fixture
+def pictured() -> Task:
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 256, (12, 3, 8, 6)).astype(np.uint8)
+    return Task(rng.integers(-1, 2, (12, 3)), ImageInputs(values))
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (Nameless, "has no `width`"),
+        (Unprepared, "has no `prepare`"),
+        (Pooled, "leave out its pooling"),
+        (Several, "gave a list"),
+        (Wide, "set its width"),
+    ],
+)
+def test_what_a_backbone_lacks_is_said(pictured, made, said):
+    with pytest.raises(BadInput, match=said):
+        train(pictured, AN, backbone=made())
+    with pytest.raises(BadInput, match=r"torch\.nn\.Module"):
+        train(pictured, AN, backbone="resnet50")
+
+
+def test_looking_changes_nothing():
+    net = nn.BatchNorm2d(3).train()
+    net.width, net.prepare = 3, lambda pictures: pictures.float()
+    task = Task(np.eye(2, dtype=int), ImageInputs(np.ones((2, 3, 4, 5), np.uint8)))
+    copy, ((sized, _),) = checked_backbone(net, [(task, make("an"))])
+    assert sized.map_side == 5 and copy is not net and copy.weight is not net.weight
+    for each in (net, copy):
+        assert each.training and not each.running_mean.any() and not each.num_batches_tracked
+
+
+@pytest.mark.parametrize(("pixels", "cells"), [(64, 8), (96, 12)])
+def test_the_side_of_class_maps_is_that_of_the_backbone_at_this_size(pixels, cells):
+    task = Task(np.eye(2, dtype=int), ImageInputs(np.zeros((2, 3, pixels, pixels), np.uint8)))
+    _, ((known, _),) = checked_backbone(backbone("scenes-net"), [(task, make("an+scl"))])
+    assert known.sizes.map_side == cells and task.sizes.map_side is None
+    assert checked_backbone(None, [(task, make("an"))]) == (None, [(task, make("an"))])
+
+
+def test_heat_maps_are_twice_the_class_maps(pictured):
+    """Pictures of 8 by 6 pixels have class maps of 8 by 3 cells."""
+    task = Task(pictured.labels, ImageInputs(pictured.inputs.pictures, crop=(0.25, 1)))
+    seen = []
+    train(task, make("an+scl(warmup=0)"), backbone=Whole(), settings=Settings(epochs=1),
+          watch=[lambda e, b, o, state: seen.append(state.heat.shape)])  # fmt: skip
+    assert seen == [(12, 3, 16, 16)]
+
+
+def test_the_limit_of_states_knows_them(pictured):
+    with pytest.raises(BadInput, match=r"an\+scl takes 9\.22 kB"):
+        train(pictured, make("an+scl"), backbone=Whole(), settings=Settings(state_gb=1e-6))
