@@ -1,4 +1,4 @@
-"""A plan in words: the page that people read."""
+"""The text of a plan: the page of answers, tables and details."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from simkit.planning.plan import Plan
 
 RUNNERS_UP = 3
-KNOWN_TO = 5.0  # points of mAP on the test images, 19 times in 20
-MAYBE = 0.1  # probability from which on another method is worth training
-STEPS = 16  # purchases along a line
+KNOWN_TO = 5.0  # points of mAP on the test images, at 95 % confidence
+MAYBE = 0.1  # probability from which on another method is recommended as well
+STEPS = 16  # purchases per line
 DRAWN = 3  # runners-up in the figure
 
 
@@ -61,7 +61,7 @@ def _images(count: int) -> str:
 
 
 def described(one: Candidate) -> str:
-    """What is bought, in numbers that people can carry out."""
+    """A purchase in concrete numbers."""
     option, part, images = one.option, one.option.with_amount(one.amount), _images(one.images)
     if option.complete:
         return f"complete labels of {images}"
@@ -167,7 +167,7 @@ def _other_methods(plan: Plan) -> list[str]:
         if other.option == one.option and other.method not in (one.method, "full")
         and other.images == one.images and abs(other.dollars - one.dollars) < 0.005
     }  # fmt: skip
-    # On complete labels many methods are one and the same.
+    # On complete labels many methods are identical.
     same = {float(plan.curves.full((one.option, m)).end.mean()): m for m in better}
     distinct = same.values() if one.option.complete else better
     likely = sorted(distinct, key=lambda method: -better[method])
@@ -215,7 +215,7 @@ def _next(plan: Plan) -> str:
 
 
 def _test_images(plan: Plan) -> str:
-    """How many test images are missing, where these are why the plan is not to be trusted."""
+    """The number of missing test images, if these limit trust."""
     test, pool = plan.evidence.test, plan.evidence.pool.images
     if not test.small or test.images is None or test.half_width < KNOWN_TO:
         return ""
@@ -257,7 +257,7 @@ def _bill(plan: Plan) -> Table:
 
 
 def _hours(values: list[float | None]) -> str:
-    """Their sum; empty where one is not known."""
+    """Their sum; empty if one is unknown."""
     if None in values:
         return ""
     return f"{math.fsum(one for one in values if one is not None):,.1f}"
@@ -298,7 +298,7 @@ def _details(plan: Plan) -> Iterator[Section]:
 
 
 def _amounts(plan: Plan) -> Table:
-    """The best purchase of the chosen option and method for less money."""
+    """The best purchases of the chosen option and method at lower costs."""
     rows = [
         (dollars(one.dollars), described(one), points(one.median),
          f"{points(one.band[0])} to {points(one.band[1])}")
@@ -340,7 +340,7 @@ def _assumptions(plan: Plan) -> Iterator[str]:
 
 
 def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
-    """The best purchase of a label option and method for ever more dollars."""
+    """The best purchases of a label option and method at increasing costs."""
     purchases = [one for one in plan.choice.every if one.pair == pair]
     if not purchases:
         return []
@@ -377,7 +377,7 @@ def _line(plan: Plan, pair: Pair) -> Line:
     best = _frontier(plan, pair)
     bands = np.array([one.band for one in best]).reshape(-1, 2)
     marks: tuple[Mark, ...] = ()
-    if option.amount == "images" and best:  # others were measured on the pilot's images alone
+    if option.amount == "images" and best:  # other options were measured only on the pilot's images
         each = (best[0].dollars - plan.project.set_up) / best[0].images
         marks = tuple(
             Mark(size.amount * each + plan.project.set_up, size.score)

@@ -21,11 +21,11 @@ class Backtest:
     Attributes
     ----------
     cells
-        How many were predicted.
+        Number of predicted cells.
     held
-        Share of them whose mean mAP lies in its 90 % band.
+        Share of the cells whose mean mAP is within its 90 % interval.
     error
-        Median absolute error of the prediction, mAP.
+        Median absolute error of the prediction, as mAP in [0, 1].
     """
 
     cells: int
@@ -41,7 +41,7 @@ class Backtest:
 def backtest(
     evidence: Evidence, purchases: Mapping[LabelOption, Purchases], *, seed: int = 0
 ) -> Backtest | None:
-    """Hold out the largest size of each cell; None where no cell has three sizes."""
+    """Predict the largest size of each cell from the others; None if no cell has three sizes."""
     long = {
         pair: sizes
         for pair, sizes in evidence.cells.items()

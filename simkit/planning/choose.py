@@ -1,4 +1,4 @@
-"""Which purchase to make: all candidates within the budget, and the choice among them."""
+"""The candidates within a budget, and the choice among them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from simkit.planning.evidence import COMPLETE, Evidence, LabelOption, Pair
 
 Array = NDArray[np.float64]
 
-MOST_TIMES = 50.0  # times the pilot's pool: nothing is predicted beyond
-LEVELS = 20  # amounts of money per option and number of images
-SIZES = 5  # numbers of images of a project, where an option can spread over fewer
-UNSEEN = 5.0  # times as sparse as any measured size: no candidate beyond
+MOST_TIMES = 50.0  # times the pilot's pool: the limit of predictions
+LEVELS = 20  # costs per option and number of images
+SIZES = 5  # numbers of images, for options that can use fewer than all
+UNSEEN = 5.0  # times as sparse as any measured size: the limit of candidates
 UNLIMITED = 1e15  # dollars
 LOSS, RISK = 0.01, 0.05  # a cheaper order loses more than this mAP with at most this probability
-SMALL_ORDER = 100.0  # dollars: below that a first round is not worth its effort
+SMALL_ORDER = 100.0  # dollars: smaller orders need no first round
 FIRST_ROUND = 0.1  # of the order, for each of two label options
 MEASURED_FOR, TELLING = 0.25, 0.15  # of the order at most; probability of another option at least
 LEAST_MEASURED = 0.02  # of the order
@@ -32,18 +32,18 @@ TEST_NOISE = 0.007  # standard deviation of a measured mAP
 
 @dataclass(frozen=True)
 class Project:
-    """What a plan is for.
+    """The purchase to plan.
 
     Attributes
     ----------
     dollars
-        For labels, images and set-up of this order.
+        Budget for labels, images and set-up of this order.
     images
-        That exist beside the pilot; None: as many as wanted.
+        Number of images besides the pilot's; None: unlimited.
     target
-        mAP from 0 to 1 that is to be reached with probability `confidence`; None: the best mAP.
+        mAP in [0, 1] to be reached with probability `confidence`; None: the best mAP.
     image_price, set_up
-        Dollars for one image, and once.
+        Dollars per image, and once for the project.
     """
 
     dollars: float
@@ -56,20 +56,20 @@ class Project:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One purchase and what it leads to.
+    """One purchase and its expected results.
 
     Attributes
     ----------
     dollars
-        Labels, images and set-up together.
+        Total cost of labels, images and set-up.
     images
-        Of the project that the option may ask about.
+        Number of the project's images that the option may ask about.
     times
         `images` as times the pilot's pool.
     amount
-        Of the scheme on that many images; `images` where that is the amount.
+        Amount of the scheme on these images; `images` if that is the amount.
     seconds
-        Of people's work; nan where the price list does not know them.
+        Working time of annotators; nan if the price list has no times.
     asked
         Images about which at least one question is asked.
     present, absent
@@ -77,7 +77,7 @@ class Candidate:
     map
         (R,) mAP on new images in each sample.
     median
-        Of `map`: what is expected.
+        Median of `map`, the expected mAP.
     """
 
     option: LabelOption
@@ -103,7 +103,7 @@ class Candidate:
 
     @property
     def band(self) -> tuple[float, float]:
-        """90 % of the samples lie between these."""
+        """The 90 % interval of mAP."""
         low, high = np.quantile(self.map, [0.05, 0.95])
         return float(low), float(high)
 
@@ -119,16 +119,16 @@ class Choice:
     Attributes
     ----------
     chosen
-        The cheapest that is as good as the best, or that reaches the target.
+        The cheapest purchase that is as good as the best, or that reaches the target.
     best
-        The one with the highest expected mAP within the budget.
+        The purchase with the highest expected mAP within the budget.
     rivals
-        The best purchase of every other label option, best first; with a target that is reached
-        the cheapest that reaches it, cheapest first.
+        The best purchase of every other label option, best first; if the target is reached, the
+        cheapest purchase that reaches it, cheapest first.
     every
         All candidates.
     reached
-        Whether some candidate reaches the target with the wanted probability; None: no target.
+        Whether a candidate reaches the target with the required probability; None: no target.
     """
 
     chosen: Candidate
@@ -190,10 +190,21 @@ def candidates(curves: Curves, project: Project) -> list[Candidate]:
 def choose(every: Sequence[Candidate], project: Project) -> Choice:
     """The cheapest purchase that is as good as the best one.
 
-    Without a target the best has the highest expected mAP. A cheaper one is chosen only where it
+    Without a target the best has the highest expected mAP. A cheaper one is chosen only if it
     loses more than 1 point with a probability of at most 5 %, by paired samples, against the best
-    and against the best complete labels: uncertainty is no tie. With a target the choice is the
-    cheapest that reaches it with the wanted probability.
+    and against the best complete labels: an uncertain difference is not a tie. With a target the
+    choice is the cheapest that reaches it with the required probability.
+
+    Parameters
+    ----------
+    every
+        All candidates.
+    project
+        Budget and target.
+
+    Returns
+    -------
+    Choice
     """
     order = sorted(every, key=lambda one: (one.dollars, -one.median))
     best = max(every, key=lambda one: (one.median, -one.dollars))
@@ -225,7 +236,7 @@ def _loses(one: Candidate, other: Candidate) -> float:
 def _rivals(
     order: Sequence[Candidate], chosen: Candidate, reached: bool | None
 ) -> tuple[Candidate, ...]:
-    """The best purchase of every other option; the cheapest where a target is reached."""
+    """The best purchase of every other option; the cheapest if a target is reached."""
     rivals: dict[LabelOption, Candidate] = {}
     for one in order:
         if one.option == chosen.option:
@@ -244,7 +255,7 @@ class Measurement:
     Attributes
     ----------
     candidate
-        What to buy, train and score first.
+        The purchase to make and score first.
     changes
         Probability that another label option is chosen afterwards.
     """
@@ -256,10 +267,10 @@ class Measurement:
 def next_measurement(choice: Choice) -> Measurement | None:
     """The cheapest purchase whose outcome probably changes the label option.
 
-    The outcome of a smaller purchase of the chosen option or of one of the next two predicts, by
-    linear regression over the samples, how much better than the choice each of these two finally
-    is. The option changes where one is then expected to be more than 1 point better. None where no
-    purchase of up to a quarter of the order has a probability of 15 % or more, and for targets.
+    The outcome of a smaller purchase of the chosen option, or of one of the next two, predicts by
+    linear regression over the samples the final lead of each of these two over the choice. The
+    option changes if a lead of more than 1 point is then expected. None if no purchase of up to a
+    quarter of the order has a probability of 15 % or more, and for targets.
     """
     rivals = choice.rivals[:2]
     if choice.reached is not None or not rivals:
@@ -272,7 +283,7 @@ def next_measurement(choice: Choice) -> Measurement | None:
     for candidate in sorted(choice.every, key=lambda one: one.dollars):
         small = candidate.times <= 1 or candidate.dollars < least
         if small or candidate.pair not in options:
-            continue  # the pilot has measured it, or it is too little to tell
+            continue  # measured in the pilot, or too small to be informative
         if candidate.dollars > limit:
             return None
         outcome = candidate.map + noise
@@ -287,9 +298,9 @@ def next_measurement(choice: Choice) -> Measurement | None:
 
 
 def first_round(choice: Choice) -> tuple[Candidate, ...]:
-    """A first part of the two best label options, where the whole order lies too far ahead.
+    """A first round of the two best label options, before a large order.
 
-    Empty for a small order, and where either cannot be bought for a tenth of the order.
+    Empty for a small order, and if either cannot be bought for a tenth of the order.
     """
     ways = [choice.chosen, *choice.rivals[:1]]
     limit = FIRST_ROUND * choice.chosen.dollars
@@ -306,12 +317,12 @@ def first_round(choice: Choice) -> tuple[Candidate, ...]:
 
 @dataclass(frozen=True, eq=False)
 class _Grid:
-    """Purchases of one option: (M,) columns, as `Candidate` has them."""
+    """Purchases of one option: (M,) columns with the names of `Candidate`."""
 
     dollars: Array
     images: Array
     times: Array
-    pool_times: Array  # by which pool counts become those of the purchase
+    pool_times: Array  # factor from counts in the pool to those of the purchase
     amounts: Array
     seconds: Array
     asked: Array
@@ -329,7 +340,7 @@ class _Grid:
 
 
 def _grid(bought: Purchases, pool: int, project: Project) -> _Grid | None:
-    """Every number of images and dollars that the budget pays for; None: nothing."""
+    """All numbers of images and dollars within the budget; None without any."""
     rows = [_all_images(bought, pool, project)] if bought.option.amount == "images" else [
         part for images in _sizes(pool, project)
         if (part := _by_amount(bought, pool, images, project)) is not None
@@ -345,7 +356,7 @@ def _most_images(pool: int, project: Project) -> int:
 
 
 def _sizes(pool: int, project: Project) -> Iterator[int]:
-    """Numbers of images over which an option that asks about parts of images can spread."""
+    """Numbers of images for an option that asks a part of the questions about each image."""
     most = _most_images(pool, project)
     yield from dict.fromkeys(
         np.unique(np.geomspace(min(pool, most), most, SIZES).round().astype(int)).tolist()
@@ -353,7 +364,7 @@ def _sizes(pool: int, project: Project) -> Iterator[int]:
 
 
 def _all_images(bought: Purchases, pool: int, project: Project) -> tuple[Array, ...] | None:
-    """An option that buys more images."""
+    """Purchases of an option whose amount is the number of images."""
     each = bought.dollars[-1] / pool + project.image_price
     exist = _most_images(pool, project)
     most = int(min(exist, (project.dollars - project.set_up) / each + 1e-9))
@@ -374,7 +385,7 @@ def _all_images(bought: Purchases, pool: int, project: Project) -> tuple[Array, 
 def _by_amount(
     bought: Purchases, pool: int, images: int, project: Project
 ) -> tuple[Array, ...] | None:
-    """An option that asks more about so many images."""
+    """Purchases of an option with growing amounts on a fixed number of images."""
     times = images / pool
     paid = project.set_up + images * project.image_price
     left = (project.dollars - paid) / times
@@ -393,7 +404,7 @@ def _by_amount(
 
 
 def _seen(curves: Curves, pair: Pair, grid: _Grid) -> NDArray[np.bool_]:
-    """(M,) whether the pilot measured as few labels for each image."""
+    """(M,) whether the pilot measured similarly few labels per image."""
     option = pair[0]
     if option.amount == "images":
         measured = curves.evidence.cells.get(pair, ())

@@ -1,4 +1,4 @@
-"""Price and labels of any purchase, counted by simulation on the pilot's images."""
+"""Cost and labels of any purchase, by simulation on the pilot's images."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ COUNTED = (
     2_000_000  # (image, class) places that are simulated; the rest is extrapolated in proportion
 )
 NOTHING = 1e-6  # dollars
-STEPS = 16  # amounts of each label option
+STEPS = 16  # amounts per label option
 
 
 @dataclass(frozen=True)
 class Staff:
-    """The annotators: their number, working time and pay, as numbers or as people type them.
+    """The annotators: number, working time and wage, as numbers or text.
 
     Attributes
     ----------
@@ -81,23 +81,23 @@ class Bought:
 
 @dataclass(frozen=True, eq=False)
 class Purchases:
-    """What growing amounts of a label option cost and reveal in the pilot's pool.
+    """Cost and labels of growing amounts of a label option in the pilot's pool.
 
-    All arrays ascend with the amount. A pool of t times as many images takes t times the dollars
-    for the same shares, and t times the amount where that is a count for each class.
+    All arrays ascend with the amount. A pool of t times as many images costs t times the dollars
+    for the same shares, and takes t times the amount if that is a count per class.
 
     Attributes
     ----------
     amounts
-        (K,) of the scheme; the number of images where that is the amount.
+        (K,) amount of the scheme; the number of images if that is the amount.
     dollars, seconds
-        (K,) of people's work without set-up; seconds are nan where the list does not know them.
+        (K,) cost and working time without set-up; seconds are nan if the list has no times.
     asked
-        (K,) images about which at least one question is asked.
+        (K,) number of images with at least one question.
     present, absent
-        (K, L') labels of each scored class that become known.
+        (K, L') number of known labels of each scored class.
     complete
-        ((L',), (L',)) the same of complete labels by the same people.
+        ((L',), (L',)) the same for complete labels by the same annotators.
     """
 
     option: LabelOption
@@ -110,7 +110,7 @@ class Purchases:
     complete: tuple[Array, Array]
 
     def at(self, dollars: Array) -> Bought:
-        """What so many dollars (M,) buy in the pool; no more than the largest amount."""
+        """Interpolated purchases in the pool at these costs (M,), up to the largest amount."""
         place = np.interp(dollars, self.dollars, np.arange(len(self.dollars)))
         low = np.minimum(place.astype(int), max(len(self.dollars) - 2, 0))
         high, part = np.minimum(low + 1, len(self.dollars) - 1), place - low
@@ -136,6 +136,19 @@ class Purchases:
 def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     """Simulate and price growing amounts of a label option on the pilot's pool.
 
+    Parameters
+    ----------
+    option
+        The label option.
+    pool
+        The pilot's completely labelled images.
+    prices
+        The price list.
+
+    Returns
+    -------
+    Purchases
+
     Raises
     ------
     BadInput
@@ -144,7 +157,7 @@ def count(option: LabelOption, pool: Pool, prices: Prices) -> Purchases:
     images = min(pool.images, max(1, COUNTED // pool.truth.shape[1]))
     counter = _Counter(option, pool, prices.once_set_up(), images)
     rows = [counter(amount) for amount in counter.amounts()]
-    # Of amounts at one price (all questions about an image may share it) the largest counts.
+    # Of amounts with equal prices (as with a price per image) the largest counts.
     rows = [row for row, after in zip(rows, [*rows[1:], None], strict=True)
             if after is None or after[1] > row[1]]  # fmt: skip
     if rows[0][1] <= NOTHING:
@@ -168,7 +181,7 @@ class _Counter:
         return self.pool.images / self.images
 
     def amounts(self) -> Iterator[float]:
-        """From the smallest that asks anything to the largest, in the pool's own numbers."""
+        """Amounts for the whole pool, from the smallest with any question to the largest."""
         part = self.option.part
         if part.amount is None:
             yield float(self.pool.images)
@@ -197,7 +210,7 @@ class _Counter:
     def _simulate(self, option: LabelOption, amount: float) -> PartialLabels:
         scheme = option.with_amount(amount / self.times if option.counted else amount)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # images that show no class
+            warnings.simplefilter("ignore")  # of images without any class
             boxes = self.pool.boxes if scheme.needs_boxes else None
             return simulate(
                 self.pool.truth, scheme, images=self.images, boxes=boxes,

@@ -1,6 +1,6 @@
-"""Curves of mAP over the labels that are known, with samples of what the pilot leaves open.
+"""Curves of mAP over known labels, with samples of the quantities that a pilot cannot measure.
 
-Three steps, each a function of counts and not of dollars:
+Three steps, all functions of counts and not of dollars:
 
 1. *Complete labels* (`FullCurve`). mAP of n completely labelled images: through the measured sizes
    up to the pilot's pool, beyond it logit mAP = logit C + s (1 - x**-g) / g with x = n / n0, the
@@ -9,10 +9,10 @@ Three steps, each a function of counts and not of dollars:
    use. At u = 1 the labels are complete, and mAP is C of the same method. Every family is
    C - a z(u) with z(1) = 0, so that a has a closed form; shapes z are weighted by their fit.
 3. *The same shares of a larger pool* (`Curves.__call__`). Two rules bound the extrapolation: the
-   distance of an option to complete labels of the same images stays as it is in logit mAP, or its
-   labels stay worth the same part of the images, completely labelled. Every sample mixes them by a
-   weight from 0 to 1, with an error that grows as fewer labels are known. An option that gains
-   nothing from more images in the pilot gains nothing beyond it.
+   distance of an option to complete labels of the same images is constant in logit mAP, or its
+   labels remain equivalent to complete labels of the same share of the images. Every sample mixes
+   them by a weight from 0 to 1, with an error that grows as fewer labels are known. An option that
+   gains nothing from more images in the pilot gains nothing beyond it.
 
 The constants below come from benchmarks/plan_backtest.py, which measures how well they hold.
 """
@@ -37,16 +37,16 @@ SAMPLES = 400
 KNOWN_ALONE = ("ignore", "partial-bce")  # without absent labels these predict everything present
 # Methods for which unknown and absent labels are the same: complete once all present are known.
 UNKNOWN_AS_ABSENT = ("an", "asl", "fe", "focal", "lsan")
-NOISE = 0.007  # mAP: how closely a family can describe a curve
+NOISE = 0.007  # mAP: accuracy of a family's description of a curve
 STEEP = 0.55  # standard deviation of the logarithm of a family's exponent, about 1
-FEWER = 1.3, 0.5  # how much steeper curves are below the smallest size; and its log error
+FEWER = 1.3, 0.5  # factor of the slope below the smallest size, and its log error
 BRIDGE = 0.1  # standard deviation half-way between the pilot's end and complete labels, as a part
-STRAIGHT = 0.5  # of the samples go straight on in logit mAP
-NEARBY = 4.0  # times: sizes from which the slope at the end of the pilot is read
+STRAIGHT = 0.5  # share of the samples that continue linearly in logit mAP
+NEARBY = 4.0  # ratio of sizes for the slope at the end of the pilot
 SLOPE = 0.16  # relative error of that slope, besides the draws
 DECAY = 0.4, 0.2, 0.32  # of the slope: mean at mAP 0.5, its change by logit mAP, standard deviation
 MOVED = 0.07, 0.26  # logit mAP: error of step 3 at ten times the pool, with u = 1 and more at u = 0
-SHARED_GAIN = 0.3  # of the gain of complete labels: who gains less in the pilot lags behind
+SHARED_GAIN = 0.3  # of the gain of complete labels: options with less in the pilot fall behind
 OTHER_IMAGES = 0.006  # mAP: standard deviation between images of a project and of a pilot
 PARTS = np.geomspace(0.002, 1.0, 40)  # of the pool, at which complete labels are inverted
 EDGE = 1e-4  # of mAP, so that logits stay finite
@@ -106,7 +106,7 @@ class CellCurve:
         return self.end[:, None] - self.scale[:, None] * _shapes(u)[self.shape]
 
     def _below(self, log: Array) -> Array:
-        """(R, M) with fewer labels than were measured: on at the slope of the smallest sizes."""
+        """(R, M) mAP with fewer labels than measured, by the slope of the smallest sizes."""
         known, y = np.log(self.u), logit(np.clip(self.scores, EDGE, 1 - EDGE))
         slope = (y[:, 1] - y[:, 0]) / (known[1] - known[0]) if len(known) > 1 else 0.5
         steeper, error = FEWER
@@ -125,7 +125,7 @@ class FullCurve:
     within
         The curve of parts of the pool, by the share of its images.
     slope, decay
-        (R,) of logit mAP by log n at the pool's size, and how it falls beyond.
+        (R,) slope of logit mAP over log n at the pool's size, and its decay beyond.
     """
 
     end: Array
@@ -134,14 +134,14 @@ class FullCurve:
     decay: Array
 
     def logit(self, times: Array) -> Array:
-        """(R, M) logit mAP of so many times the pool's images (M,)."""
+        """(R, M) logit mAP at `times` (M,) the images of the pool."""
         within = logit(self.within(np.minimum(times, 1.0)))
         return within + self._beyond(np.log(np.maximum(times, 1.0))[None])
 
     def enlarged(self, here: Array, times: Array) -> Array:
-        """(R, M) logit mAP of labels that are worth the same part of so many times the images.
+        """(R, M) logit mAP of labels equivalent to the same share of `times` the images.
 
-        here: (R, M) logit mAP in the pool; above complete labels the distance is kept.
+        here: (R, M) logit mAP in the pool; above complete labels the distance is constant.
         """
         log, curve = np.log(PARTS), self._parts
         high = np.clip((curve[:, None, :] < here[:, :, None]).sum(axis=2), 1, len(log) - 1)
@@ -171,14 +171,16 @@ class FullCurve:
 
 
 class Curves:
-    """All curves of a comparison: samples that share draws, so that differences are paired.
+    """All curves of a comparison, with shared samples, so that differences are paired.
 
     Parameters
     ----------
     evidence
-        What was measured.
+        The measured runs.
     purchases
-        By label option: counts of present and absent labels in the pilot's pool.
+        Counts of present and absent labels in the pilot's pool, by label option.
+    seed
+        Seed of all samples.
     """
 
     def __init__(
@@ -191,12 +193,12 @@ class Curves:
         self._luck = rng.standard_normal(SAMPLES)
         self._full: dict[tuple[object, str], FullCurve] = {}
         self._cells: dict[Pair, CellCurve] = {}
-        # Within a sample, whatever no pilot can measure is the same for all methods.
+        # Within a sample, quantities that a pilot cannot measure are equal for all methods.
         self._decay, self._slope = rng.standard_normal(SAMPLES), rng.standard_normal(SAMPLES)
         self._moves, self._mix = rng.standard_normal(SAMPLES), rng.random((SAMPLES, 1))
 
     def full(self, pair: Pair) -> FullCurve:
-        """The curve of complete labels by the same people with the same method."""
+        """The curve of complete labels by the same annotators with the same method."""
         option, method = pair
         key = (option.habits, method)
         if key not in self._full:
@@ -224,10 +226,10 @@ class Curves:
         Parameters
         ----------
         present, absent
-            (M, L') labels that the purchase reveals in the pilot's pool; of the whole pool where
-            the number of images is the amount.
+            (M, L') known labels of the purchase in the pilot's pool; of the whole pool if the
+            number of images is the amount.
         times
-            (M,) images of the project as times the pool; the same shares of them are known.
+            (M,) images of the project as a multiple of the pool, with equal shares of labels.
         """
         option, _ = pair
         full = self.full(pair)
@@ -253,8 +255,8 @@ class Curves:
         return np.maximum(value, np.minimum(self.chance, most))
 
     def as_scored(self, pair: Pair, value: Array) -> Array:
-        """(R, M) mAP of a single purchase, with the noise of its draw, of its images and of a small
-        test set; in a sample the luck is the same for all purchases."""
+        """(R, M) mAP of a single purchase, with the noise of its draw, its images and a small test
+        set; within a sample the noise is the same for all purchases."""
         sizes = self.evidence.cells.get(pair) or self._complete_sizes(*pair)
         spreads = [_spread(size.scores) for size in sizes[len(sizes) // 2 :]]
         spread = np.hypot(float(np.median(spreads or [0.0])), OTHER_IMAGES)
@@ -274,14 +276,14 @@ class Curves:
         return self(pair, present, absent, times)[:, 0]
 
     def _moved(self, pair: Pair, u: Array, times: Array) -> Array:
-        """(R, M) error of shares moved to so many times as many images, logit mAP."""
+        """(R, M) error of the extrapolation to `times` the images, in logit mAP."""
         least, without = MOVED
         far = np.sqrt(np.abs(np.log(times)) / np.log(10))
         noise = self._rng("moved", *map(str, pair)).standard_normal((SAMPLES, 1))
         return (least + without * (1 - u)) * far * (noise + self._moves[:, None]) / np.sqrt(2)
 
     def _shared_gain(self, pair: Pair) -> Array:
-        """(R, 1) part of the gain of complete labels from more images that the option shares."""
+        """(R, 1) the option's gain from more images, as a share of that of complete labels."""
         sizes = self.evidence.cells[pair]
         if pair[0].amount != "images" or len(sizes) < 3:
             return np.ones((SAMPLES, 1))
@@ -310,7 +312,7 @@ class Curves:
         shares = np.array([size.amount / pool for size in sizes])
         scores = self._scores(sizes) if sizes else np.zeros((SAMPLES, 0))
         near = shares > 1 / NEARBY
-        slope = 0.5 * np.exp(0.5 * self._slope)  # of usual learning curves
+        slope = 0.5 * np.exp(0.5 * self._slope)  # typical of learning curves
         if near.any():
             log = np.append(np.log(shares[near]), 0.0)
             y = logit(np.clip(np.column_stack([scores[:, near], end]), EDGE, 1 - EDGE))
@@ -326,8 +328,8 @@ class Curves:
         return FullCurve(end, within, np.maximum(slope, 0.0), decay)
 
     def _complete_sizes(self, option: LabelOption, method: str) -> tuple[Size, ...]:
-        """Completely labelled parts of the pool; those of the method with the nearest mAP on all
-        of it, shifted to the same end, where this one was not trained on parts."""
+        """Sizes of complete labels of parts of the pool; for a method without any, those of the
+        method with the nearest mAP on the whole pool, shifted to the same end."""
         cells, evidence = self.evidence.cells, self.evidence
         parts = {
             pair[1]: cells[pair]
@@ -366,7 +368,7 @@ class Curves:
         scale = (gap * weight) @ z.T / power  # (R, G)
         loss = (gap**2) @ weight[:, None] - scale**2 * power
         loss = len(u) * np.maximum(loss, 0) / NOISE**2 + _PENALTY
-        # Sampled in proportion to exp(-loss / 2), by the largest of perturbed logarithms.
+        # Sampled in proportion to exp(-loss / 2), by the Gumbel-max trick.
         rng = self._rng("shape", *names)
         chosen = np.argmax(-loss / 2 + rng.gumbel(size=loss.shape), axis=1)
         return CellCurve(
@@ -375,9 +377,9 @@ class Curves:
         )  # fmt: skip
 
     def fewer_than_measured(self, pair: Pair, present: Array, absent: Array, times: float) -> float:
-        """How many times as many usable labels for each image the smallest measured size had.
+        """Usable labels per image in the smallest measured size, as a multiple of the purchase's.
 
-        present, absent: (L',) labels on so many times the pool's images.
+        present, absent: (L',) labels on `times` the images of the pool.
         """
         if pair[0].amount == "images":
             return 0.0
@@ -385,7 +387,7 @@ class Curves:
         return float(self.cell(pair).u[0] / max(u, 1e-9))
 
     def growth_measured(self, pair: Pair) -> bool:
-        """Whether completely labelled parts of the pool show what more images bring."""
+        """Whether complete labels of parts of the pool measure the gain from more images."""
         return bool(self._complete_sizes(*pair))
 
     def reaches_complete(self, pair: Pair) -> bool:
@@ -400,7 +402,7 @@ class Curves:
 
 
 def _between(x: Array, at: Array, rows: Array) -> Array:
-    """(R, M) every row (K,) of values at `at`, in straight lines; constant outside."""
+    """(R, M) linear interpolation of every row (K,) of values at `at`; constant outside."""
     if len(at) == 1:
         return np.repeat(rows, len(x), axis=1)
     high = np.clip(np.searchsorted(at, x), 1, len(at) - 1)
@@ -410,18 +412,18 @@ def _between(x: Array, at: Array, rows: Array) -> Array:
 
 
 def _spread(scores: Array) -> float:
-    """Standard deviation between draws; 0 for one."""
+    """Standard deviation over draws; 0 for one draw."""
     measured = scores[~np.isnan(scores)]
     return float(np.std(measured, ddof=1)) if len(measured) > 1 else 0.0
 
 
 def reads_unknown_as_absent(method: str) -> bool:
-    """Whether unknown and absent labels mean the same to a method, wrappers included."""
+    """Whether a method, with its wrappers, treats unknown labels as absent."""
     return _base(method) in UNKNOWN_AS_ABSENT
 
 
 def needs_absent(method: str) -> bool:
-    """Whether a method learns nothing where no label is known to be absent."""
+    """Whether a method cannot learn without known absent labels."""
     return _base(method) in KNOWN_ALONE
 
 

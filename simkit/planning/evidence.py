@@ -1,4 +1,4 @@
-"""What comparisons measured: curves of mAP by label option and method, and complete labels."""
+"""The evidence of comparisons: mAP by label option, method and size, and on complete labels."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class LabelOption:
-    """A way to buy labels: a scheme without its amount, and the people who answer.
+    """A way to buy labels: a scheme without its amount, and the annotators.
 
     Attributes
     ----------
     scheme
-        As users type it, without its amount and defaults: ``"fpc(search='random')"``.
+        The spelling without amount and defaults, such as ``"fpc(search='random')"``.
     habits
-        How people err. The number of people per question counts only where they err; otherwise
-        the price list decides it.
+        Annotation errors. The number of workers per question applies only with errors; otherwise
+        the price list sets it.
     """
 
     scheme: str
@@ -70,7 +70,7 @@ class LabelOption:
 
     @property
     def amount(self) -> str:
-        """The field that more money enlarges, or ``"images"``."""
+        """The field that scales with the budget, or ``"images"``."""
         return self.part.amount or "images"
 
     @property
@@ -80,12 +80,12 @@ class LabelOption:
 
     @property
     def counted(self) -> bool:
-        """Whether the amount is a number for each class, which grows with the images."""
+        """Whether the amount is a number per class, which scales with the images."""
         part = self.part
         return part.amount is not None and isinstance(getattr(part, part.amount), int)
 
     def with_amount(self, amount: float) -> Scheme:
-        """The scheme with this amount; the scheme itself where images are the amount."""
+        """The scheme with this amount; unchanged if images are the amount."""
         part = self.part
         if part.amount is None:
             return part
@@ -103,11 +103,11 @@ class Size:
     Attributes
     ----------
     amount
-        Of the scheme; the number of asked images where that is the amount.
+        Amount of the scheme; the number of asked images if that is the amount.
     present, absent
-        (L,) labels of each scored class that are known to be present and absent.
+        (L,) number of known present and absent labels of each scored class.
     scores
-        (D,) mAP on new images, 0 to 1, nan where a draw was not run.
+        (D,) mAP on new images in [0, 1], nan for missing draws.
     """
 
     amount: float
@@ -127,9 +127,9 @@ class Pool:
     Attributes
     ----------
     truth
-        All of them; a stand-in with the same class frequencies where the data cannot be opened.
+        The ground truth, or a stand-in with the same class frequencies if the data are missing.
     scored
-        (L',) places of the classes that mAP averages.
+        (L',) indices of the classes over which mAP is averaged.
     opened
         Whether the data itself was opened.
     """
@@ -166,13 +166,12 @@ class Evidence:
     draws
         Number of draws; arrays of scores have one entry for each.
     missing
-        Share of the planned runs that are not there, and one sentence about them; 0 and empty if
-        all are there.
+        Share of missing planned runs, and a sentence about them; 0 and "" if none are missing.
     ids
         Content ids of the truth, the test split and the runs.
     trained_as
-        Method with the settings that a sweep chose, learning rate and epoch, by label option and
-        method: what its largest size was trained with.
+        Training of the largest size by label option and method: method with tuned settings,
+        learning rate and epoch.
     """
 
     folders: tuple[str, ...]
@@ -224,7 +223,7 @@ class Evidence:
         )  # fmt: skip
 
     def complete_labels(self, option: LabelOption, method: str) -> Array:
-        """(D,) mAP on complete labels by the same people with this method, else with `full`."""
+        """(D,) mAP on complete labels by the same annotators with this method, or with `full`."""
         for habits in (option.habits, Habits()):
             for name in (method, "full"):
                 if (habits, name) in self.complete:
@@ -233,7 +232,7 @@ class Evidence:
 
     @property
     def stand_in_backbone(self) -> bool:
-        """Whether features come from the network of `scenes`, and the pictures do not."""
+        """Whether features of other data come from the network for `scenes`."""
         drawn = str(self.grid.get("data", "")).startswith("scenes")
         precomputed = self.grid.get("features") or self.grid.get("pictures")
         of_scenes = self.grid.get("backbone", "scenes-net") == "scenes-net"
@@ -258,7 +257,7 @@ class _Folder:
 
 
 def _about(table: pa.Table, name: str) -> Any:
-    """What a comparison says beside its runs; an empty tuple where it does not."""
+    """Metadata of a comparison; an empty tuple if missing."""
     text = (table.schema.metadata or {}).get(name.encode())
     value = json.loads(text) if text else ()
     return tuple(value) if isinstance(value, list) else value
@@ -360,7 +359,7 @@ def _missing(one: _Folder) -> tuple[float, str]:
         done = sum(store.finished(Path(one.folder) / "bundles", key) for key in keys)
         if done < len(keys):
             share = 1 - done / len(keys)
-            return share, f"{one.folder} is unfinished: {done} of {len(keys)} jobs are there"
+            return share, f"{one.folder} is unfinished: {done} of {len(keys)} jobs are finished"
     planned = max(planned, len(one.table))
     if scored < planned:
         why = f", the first because {failed[0].rstrip('.')}" if failed else ""
@@ -369,7 +368,7 @@ def _missing(one: _Folder) -> tuple[float, str]:
 
 
 class _Rows:
-    """The rows of all tables, each run once, with their arrays side by side."""
+    """The rows of all tables without repeated runs, and their arrays."""
 
     def __init__(self, values: list[dict[str, Any]], present: Array, absent: Array, ap: Array):
         self.values, self.present, self.absent, self.ap = values, present, absent, ap
@@ -423,7 +422,7 @@ class _Rows:
     def grouped(
         self, pool: Pool, test: TestSet
     ) -> tuple[dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Array], dict[Pair, Any]]:
-        """Measured cells, runs on complete labels, and how each cell's largest size was trained."""
+        """Measured cells, runs on complete labels, and the training of each cell's largest size."""
         order = {draw: place for place, draw in enumerate(self.draws)}
         groups: dict[Any, dict[object, list[int]]] = {}
         complete: dict[tuple[Habits, str], list[int]] = {}
@@ -435,7 +434,7 @@ class _Rows:
                 complete.setdefault((row["option"].habits, row["method"]), []).append(place)
             if row["reference"]:
                 continue
-            # A budget that bought no more than a smaller one is no further size.
+            # A budget that bought the same labels as a smaller one is not another size.
             if (row["labels_id"], row["method"]) not in bought:
                 bought.add((row["labels_id"], row["method"]))
                 cell = groups.setdefault((row["option"], row["method"]), {})
@@ -467,7 +466,7 @@ class _Rows:
         return cells, ends, trained
 
     def _merged(self, option: LabelOption, sizes: dict[object, list[int]]) -> list[list[int]]:
-        """Places by size; sizes of one amount, which budgets beyond all labels have, are one."""
+        """Row indices by size; sizes of equal amounts (budgets beyond all labels) are merged."""
         merged: dict[float, list[int]] = {}
         for places in sizes.values():
             amount = float(np.mean([_amount(option, self.values[place]) for place in places]))
@@ -476,7 +475,7 @@ class _Rows:
 
 
 def _matrix(column: pa.ChunkedArray, width: int) -> Array:
-    """(R, width) a column of lists, nan where one is missing or of another length."""
+    """(R, width) a column of lists, nan if one is missing or of another length."""
     rows = [row if row is not None and len(row) == width else None for row in column.to_pylist()]
     blank = [np.nan] * width
     return np.array([blank if row is None else row for row in rows], np.float64).reshape(-1, width)
@@ -511,7 +510,7 @@ def _habits(grid: Mapping[str, Any], where: str) -> Habits:
 
 
 def _opened(first: _Folder, rows: _Rows) -> tuple[Pool, TestSet]:
-    """The pool and the test split; a stand-in for the pool where the data cannot be opened."""
+    """The pool (a stand-in if the data cannot be opened) and the test split."""
     ids, data = first.ids, _data(str(first.grid.get("data", "")))
     leaves = np.array(_about(first.table, "leaves") or range(len(first.classes)), np.int64)
     mean_ap = _better_half(rows)
@@ -551,14 +550,14 @@ def _data(spec: str) -> Dataset | None:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the comparison has warned of the same
+            warnings.simplefilter("ignore")  # the comparison has shown the same warnings
             return datasets.open(spec)
     except (BadInput, OSError):
         return None
 
 
 def _stand_in(shares: Array, images: int, classes: tuple[str, ...]) -> Truth:
-    """Images on which classes occur independently, each as often as in the pool."""
+    """Images with independent classes, of the same frequencies as in the pool."""
     rng = np.random.default_rng(Chance.seeded(0).of("stand-in").seed())
     return Truth.of(csr_array(rng.random((images, len(shares))) < shares), classes=classes)
 

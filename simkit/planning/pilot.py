@@ -1,4 +1,4 @@
-"""The pilot: which images to label completely before there are any runs, and their precision.
+"""The pilot: the images to label completely before there are any runs, and their precision.
 
 Complete labels answer any question that a scheme asks about an image, so one purchase serves every
 scheme: a comparison simulates each of them on the same images and bills it for its own questions.
@@ -37,9 +37,9 @@ SCHEMES = ("full-subset", "single-positive", "rpa", "fpc", "mixed")
 METHODS = ("an", "ll-r", "ll-r+boostlu")
 DRAWS = 3
 STEPS = (0.04, 0.08, 0.16, 0.32, 0.64)  # of the price of complete labels; the reference is all
-LEAST_STEPS = 3  # fewer make no curve
-APART = 1.2  # ratio of dollars from which on a step counts as another one
-ROOM = 1.25  # times the price of the smallest amount: on other images it may take more
+LEAST_STEPS = 3  # the fewest for a curve
+APART = 1.2  # smallest ratio of dollars between distinct steps
+ROOM = 1.25  # times the price of the smallest amount, as other images may cost more
 DEAR = 4.0  # times the price of a label of complete ones: no random label is worth so much more
 
 SHARE, MOST_SHARE = 0.15, 0.2  # of the budget: usual, and where that buys too few images
@@ -48,10 +48,10 @@ LEAST = 160  # training images: the smallest step then has 6
 MOST = 8_000  # images: 2,000 measure mAP well enough, and 6,000 start a curve
 THIRD = 3  # at most one in so many of the existing images: the plan needs the rest
 SMALLEST = math.ceil(LEAST / (1 - TEST))  # pilot, in images
-MOST_SHOWN = 0.9  # of made-up images show a class, at most
+MOST_SHOWN = 0.9  # largest frequency of a class in synthetic images
 
 SIMULATED = 1500  # images on which schemes are priced; prices per image hardly depend on it
-PLACES = 2_000_000  # (image, class) places at most, so that it takes seconds
+PLACES = 2_000_000  # (image, class) entries at most, for a run time of seconds
 RARE = 10  # positive training images of a class, below which its AP says little
 PAIRED = 0.5  # half-width of a paired difference over that of one mAP, measured (evaluation_set)
 NEAR, FAR = 2.0, 11.0  # times the pilot: curves usually hold up to NEAR, and not beyond FAR
@@ -60,10 +60,16 @@ UNKNOWN = 99.0  # points: too few test images to say anything
 
 @dataclass(frozen=True)
 class Steps:
-    """What a scheme buys of the pilot's training images, step by step.
+    """The purchases of a scheme on the pilot's training images.
 
-    budgets  dollars of labels, ascending (a grid adds the set-up);  images  asked about;  labels
-    of each of these, on average.
+    Attributes
+    ----------
+    budgets
+        Dollars of labels, ascending (a grid adds the set-up).
+    images
+        Number of asked images.
+    labels
+        Mean number of labels per asked image.
     """
 
     scheme: str
@@ -74,23 +80,36 @@ class Steps:
 
 _DATA = """\
 data = "YOURS"  # such as "coco:train=train.json,val=test.json,test=test.json,images=pictures"
-# backbone = "resnet50"  # the network that looks at your pictures; see `simkit list backbones`
+# backbone = "resnet50"  # the network for your images; see `simkit list backbones`
 # weights = "imagenet"  # or a file of weights for it"""  # val is there so that train stays whole
 
 
 @dataclass(frozen=True, repr=False)
 class PilotPlan(Readable):
-    """Which images to label before there are any runs.
+    """The images to label before there are any runs.
 
-    images, test_images  to label completely, to train on and to measure by.
-    dollars_per_image  of one of them;  dollars  of all;  share  of the budget that this is.
-    hours        of all people; None: the prices do not say;  weeks  None: no people are named.
-    set_up       dollars besides, once for the project.
-    half_width   points to which mAP is known on the test images, 19 times in 20.
-    rare         classes that fewer than 10 training images are expected to show.
-    steps        of the schemes to compare;  left_out  a sentence for each of the others.
-    exist        images there are; None: enough.
-    about        what schemes were simulated on;  command  that asks for this again.
+    Attributes
+    ----------
+    images, test_images
+        Number of training and of test images to label completely.
+    dollars_per_image, dollars, share
+        Cost of one image and of all, and the latter as a share of the budget.
+    hours, weeks
+        Working time; None if the price list has no times, or without a number of annotators.
+    set_up
+        Additional dollars, once for the project.
+    half_width
+        Points of mAP: half-width of its 95 % confidence interval on the test images.
+    rare
+        Number of classes expected in fewer than 10 training images.
+    steps, left_out
+        Purchases of the schemes to compare, and a sentence for each other scheme.
+    exist
+        Number of existing images; None: unlimited.
+    about
+        The data of the simulation.
+    command
+        The command that repeats this plan.
     """
 
     budget: float
@@ -115,7 +134,7 @@ class PilotPlan(Readable):
 
     @property
     def remaining(self) -> int | None:
-        """Images that the pilot leaves to the plan; None: enough."""
+        """Number of images that remain for the plan; None: unlimited."""
         return None if self.exist is None else self.exist - self.images - self.test_images
 
     @property
@@ -134,7 +153,7 @@ class PilotPlan(Readable):
 
     @property
     def recommendation(self) -> str:
-        """In a sentence: what to label first, and for how much."""
+        """The pilot and its cost in a sentence."""
         text = (
             f"abel {self.images:,} images completely for training and {self.test_images:,} for "
             f"testing, for ${self.dollars:,.2f} ({_percent(self.share)} of the budget)"
@@ -152,7 +171,7 @@ class PilotPlan(Readable):
 
     @property
     def grids(self) -> tuple[str, ...]:
-        """For `simkit compare`, as TOML: one grid for all schemes with the same budgets."""
+        """Grids for `simkit compare` as TOML, one for all schemes with the same budgets."""
         alike: dict[tuple[float, ...], list[str]] = {}
         for one in self.steps:
             alike.setdefault(tuple(_up(one.budgets, self.set_up)), []).append(one.scheme)
@@ -172,7 +191,7 @@ class PilotPlan(Readable):
 
     @property
     def then(self) -> tuple[str, ...]:
-        """Commands that compare by the grids and plan with the rest of the budget."""
+        """Commands for the comparisons and for the plan with the rest of the budget."""
         places = range(1, len(self.grids) + 1)
         folders = [f"runs/{place}" for place in places] if len(places) > 1 else ["runs/"]
         compared = [
@@ -185,7 +204,7 @@ class PilotPlan(Readable):
 
     @property
     def page(self) -> Page:
-        """As answers and details."""
+        """The plan as answers and details."""
         return _page(self)
 
     def to_json(self) -> dict[str, Any]:
@@ -205,7 +224,7 @@ def plan_pilot(
     staff: Staff = Staff(),
     seed: int = 0,
 ) -> PilotPlan:
-    """Which images to label first, where there is a budget and there are no runs yet.
+    """Plan the first images to label for a budget, before there are any runs.
 
     Parameters
     ----------
@@ -214,18 +233,18 @@ def plan_pilot(
     prices : Prices or str
         A price list, its name or its TOML file.
     data : str, optional
-        A labelled data set like the user's, as `simkit.data.open` takes it; without one, `classes`
-        and `per_image` describe it.
+        A labelled data set similar to the user's, as for `simkit.data.open`; without one,
+        `classes` and `per_image` describe the data.
     classes : int or str, optional
-        How many classes there are.
+        Number of classes.
     per_image : float, optional
-        How many of them an image shows on average.
+        Mean number of present classes per image.
     images : int or str, optional
-        How many images exist, such as 10000 or "10k". Default: enough.
+        Number of existing images, such as 10000 or "10k". Default: unlimited.
     staff : Staff
         Number, working hours and wage of the annotators.
     seed : int
-        Of what is simulated.
+        Seed of the simulation.
 
     Returns
     -------
@@ -234,8 +253,8 @@ def plan_pilot(
     Raises
     ------
     BadInput
-        Where neither data nor classes are given, or both; where all images can be labelled and are
-        too few for a pilot; and for a budget that is too small, with one that would do.
+        Unless either data or classes and per_image are set; if the images are too few for a pilot;
+        and for a budget that is too small (the message names a sufficient one).
     """
     money = quantities.dollars(budget, "budget")
     exist = None if images is None else quantities.count(images, "images")
@@ -245,13 +264,13 @@ def plan_pilot(
     truth, about = _described(data, classes, per_image, seed)
     L = truth.shape[1]
     set_up = listed.setup + listed.setup_class * L
-    each = _complete(MOST, L, listed).dollars / MOST  # a bill of one image is rounded too far
+    each = _complete(MOST, L, listed).dollars / MOST  # a bill of one image is rounded coarsely
     train, test = _divided(money, each, set_up=set_up, exist=exist)
     bill = _complete(train + test, L, listed)
     hours = None if bill.seconds is None else bill.seconds / 3600
     week = staff.week
     weeks = None if hours is None or week is None else hours / week
-    # At the usual wage, as a comparison buys by the list itself.
+    # Without the user's wage, as a comparison uses the list itself.
     steps, left_out = _all_steps(truth, usual, train, seed)
     return PilotPlan(
         budget=money, prices=asked, wage=staff.dollars_an_hour, classes=L, images=train,
@@ -286,22 +305,24 @@ def _described(data: Any, classes: Any, per_image: Any, seed: int) -> tuple[Trut
         return opened.truth[opened.to_label], f"the {opened.to_label} split of {opened.name}"
     count = quantities.count(classes, "classes")
     return like(count, per_image, seed=seed), (
-        f"{count:,} made-up classes, {per_image:g} per image on average, with frequencies in "
+        f"{count:,} synthetic classes, {per_image:g} per image on average, with frequencies in "
         "proportion to 1 / rank; yours may be rarer or more frequent"
     )
 
 
 def like(classes: int, per_image: float, *, images: int = SIMULATED, seed: int = 0) -> Truth:
-    """Made-up ground truth of images that show `per_image` of so many classes on average.
+    """Synthetic ground truth with `per_image` present classes per image on average.
 
-    The share of images that show the class of rank r is in proportion to 1 / r, at most 0.9, and
-    classes occur independently: the cost of schemes depends on the frequency of classes, and
-    little on their co-occurrence.
+    The frequency of the class of rank r is proportional to 1 / r, at most 0.9, and classes are
+    independent: the cost of schemes depends on the frequency of classes, and little on their
+    co-occurrence.
 
     Parameters
     ----------
     classes, images, seed : int
+        Numbers of classes and images, and the seed.
     per_image : float
+        Mean number of present classes per image.
 
     Returns
     -------
@@ -311,7 +332,7 @@ def like(classes: int, per_image: float, *, images: int = SIMULATED, seed: int =
     Raises
     ------
     BadInput
-        For fewer than two classes, and where so many of them cannot be in an image.
+        For fewer than two classes, and for a `per_image` out of range.
     """
     number = isinstance(per_image, int | float) and not isinstance(per_image, bool)
     if classes < 2 or not number or not 0 < per_image <= MOST_SHOWN * classes:
@@ -338,8 +359,8 @@ def _frequencies(classes: int, per_image: float) -> NDArray[np.float64]:
 
 
 def half_width(truth: Truth, images: int) -> float:
-    """Points to which mAP is known on so many random images like these, 19 times in 20; 99 where
-    they are too few to say anything. The formula is that of `simkit.evaluation_set`."""
+    """Half-width of the 95 % confidence interval of mAP on so many random images, in points; 99 if
+    they are too few. The formula is that of `simkit.evaluation_set`."""
     if not truth.counts.any():
         return UNKNOWN
     shares = shares_of(truth)
@@ -360,8 +381,8 @@ def _complete(images: int, classes: int, prices: Prices) -> Cost:
 
 
 def _divided(budget: float, each: float, *, set_up: float, exist: int | None) -> tuple[int, int]:
-    """How many images a pilot trains on and measures by, where complete labels of one cost `each`
-    dollars. Its shares are of the budget without the set-up. Raises BadInput."""
+    """Numbers of training and test images of a pilot, for complete labels at `each` dollars per
+    image. Its shares are of the budget without the set-up. Raises BadInput."""
     if not each:
         raise BadInput("complete labels cost nothing by this price list; label everything")
     usual, most = (int(share * (budget - set_up) / each + 1e-6) for share in (SHARE, MOST_SHARE))
@@ -391,12 +412,12 @@ def _divided(budget: float, each: float, *, set_up: float, exist: int | None) ->
 def _all_steps(
     truth: Truth, prices: Prices, images: int, seed: int
 ) -> tuple[tuple[Steps, ...], tuple[str, ...]]:
-    """Of every scheme that has any, and a sentence for each that is left out."""
+    """The steps of every scheme, and a sentence for each scheme that is left out."""
     N, L = truth.shape
     seen = truth.select(np.arange(min(N, images, SIMULATED, max(LEAST, PLACES // L))))
     pool = _Pool(seen, prices.once_set_up(), _complete(1, L, prices).dollars, images, seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of empty images, and of money that is not spent
+        warnings.simplefilter("ignore")  # of images without any class, and of unspent budgets
         made = [pool.steps(scheme) for scheme in SCHEMES]
     steps = tuple(one for one in made if isinstance(one, Steps))
     return steps, tuple(f"{one}." for one in made if isinstance(one, str))
@@ -404,9 +425,9 @@ def _all_steps(
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """Images on which schemes are simulated, billed as if there were `images`.
+    """The images of the simulation, billed as if there were `images` of them.
 
-    prices  without the set-up;  each  dollars for complete labels of an image.
+    prices: without the set-up; each: dollars for complete labels of one image.
     """
 
     truth: Truth
@@ -416,7 +437,7 @@ class _Pool:
     seed: int
 
     def steps(self, scheme: str) -> Steps | str:
-        """What a scheme buys, or why it is left out."""
+        """The purchases of a scheme, or the reason to leave it out."""
         count = self.truth.shape[0]
         try:
             bill = least(self.truth, scheme, self.prices, seed=self.seed)
@@ -426,7 +447,7 @@ class _Pool:
         shares = [share for share in STEPS if share >= ROOM * first]
         bought = [self._bought(scheme, share) for share in shares]
         end = bought[-1].cost.dollars / (count * self.each) if bought else 1.0
-        if end < APART * STEPS[1]:  # nothing is left to ask at the third step
+        if end < APART * STEPS[1]:  # the questions run out before the third step
             scaled = [end * share / STEPS[-1] for share in STEPS]
             shares = [share for share in scaled if share >= ROOM * first]
             bought = [self._bought(scheme, share) for share in shares]
@@ -446,11 +467,11 @@ class _Pool:
         )
 
     def _bought(self, scheme: str, share: float) -> Bought:
-        dollars = share * self.truth.shape[0] * self.each * (1 + 1e-9)  # its price is enough for it
+        dollars = share * self.truth.shape[0] * self.each * (1 + 1e-9)  # no less than its own price
         return amount_for(dollars, self.truth, scheme, self.prices, seed=self.seed)
 
     def _pointless(self, scheme: str, bought: Bought) -> str:
-        """Why a scheme cannot be worth its price; "" where it can."""
+        """The reason why a scheme cannot be worth its price, or ""."""
         dollars, asked = bought.cost.dollars, int(bought.labels.asked.sum())
         if scheme != "full-subset" and dollars >= asked * self.each * (1 - 1e-9):
             return "complete labels of the images that it asks about cost no more"
@@ -497,7 +518,7 @@ def _figures(number: float) -> str:
 
 
 def _up(budgets: Sequence[float], set_up: float) -> Iterator[float]:
-    """Dollars with the set-up, rounded up so that they buy what they are for."""
+    """Dollars with the set-up, rounded up so that they suffice."""
     for dollars in budgets:
         digits = 100 if dollars >= 1 else 10_000
         yield math.ceil(digits * (dollars + set_up) - 1e-6) / digits

@@ -38,9 +38,14 @@ Folder = str | PathLike[str]
 
 @dataclass(frozen=True)
 class BillLine:
-    """One line of the bill; hours are None where the price list does not know them.
+    """One line of the bill.
 
-    when: "now", "later" (after a new plan) or "before" (with the pilot).
+    Attributes
+    ----------
+    hours
+        Working time; None if the price list has no times.
+    when
+        "now", "later" (after a new plan) or "before" (with the pilot).
     """
 
     what: str
@@ -51,22 +56,22 @@ class BillLine:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Readable):
-    """The purchase for a budget, its expected mAP, and how far to trust it.
+    """The purchase for a budget, its expected mAP, and a grade of trust.
 
     Attributes
     ----------
     choice
         The chosen purchase and all others.
     order
-        What to order now: the chosen purchase, or a first round of the two best label options.
+        The present order: the chosen purchase, or a first round of the two best label options.
     trust
-        How far to trust the plan.
+        The grade of trust, with reasons.
     measurement
-        The cheapest purchase that may change the decision; None: none is likely to.
+        The cheapest purchase that may change the decision; None if none is likely to.
     bill
-        Of the order and of the pilot before it.
+        Bill of the order, of later rounds and of the pilot.
     weeks
-        Of work for the annotators; None where their number is not set.
+        Working time of the annotators; None if their number is not set.
     """
 
     project: Project
@@ -96,7 +101,7 @@ class Plan(Readable):
 
     @cached_property
     def page(self) -> Page:
-        """What people read."""
+        """The plan as answers, tables and details."""
         return answers.page(self)
 
     def to_json(self) -> dict[str, Any]:
@@ -145,19 +150,19 @@ def plan(
     image_price: float | str = 0.0,
     seed: int = 0,
 ) -> Plan:
-    """What labels to buy for a budget, by the runs of one or several comparisons.
+    """Plan the purchase of labels for a budget from the runs of one or several comparisons.
 
     Parameters
     ----------
     folders : path or sequence of paths
-        That `simkit compare` wrote, all about the same data.
+        Folders of comparisons (`simkit compare`), all of the same data.
     budget : number or str
-        Dollars for what is still to be bought, such as 2000 or "$2,000".
+        Dollars still to spend, such as 2000 or "$2,000".
     images : int or str, optional
-        Images that exist beside the pilot's. Default: as many as wanted.
+        Number of images besides the pilot's. Default: unlimited.
     target : number or str, or a pair, optional
-        Target mAP, 0.6 or 60: the cheapest purchase that reaches it is chosen. The second of a
-        pair is the probability with which it is to be reached. Default: 80 %.
+        Target mAP, 0.6 or 60: the cheapest purchase that reaches it is chosen. The second value of
+        a pair is the required probability of reaching it. Default: 80 %.
     prices : Prices or str
         A price list, its name or its TOML file.
     staff : Staff
@@ -165,7 +170,7 @@ def plan(
     image_price : number or str
         Dollars to obtain one image.
     seed : int
-        Of all samples: the same seed gives the same plan.
+        Seed of all samples.
 
     Returns
     -------
@@ -174,8 +179,8 @@ def plan(
     Raises
     ------
     BadInput
-        For folders without finished runs or about different data, and for a budget that pays for
-        nothing the pilot can judge.
+        For folders without finished runs or of different data, and for a budget below the cost of
+        any purchase that the pilot can predict.
     """
     listed = staff.prices(prices)
     reach, confidence = target if isinstance(target, tuple) else (target, 0.8)
@@ -215,7 +220,7 @@ def plan(
 def _priced(
     evidence: Evidence, prices: Prices
 ) -> tuple[dict[LabelOption, Purchases], tuple[str, ...]]:
-    """Purchases of every option, and a sentence for each that the list cannot price."""
+    """Purchases of every option, and a sentence for each option without a price."""
     habits = dict.fromkeys(option.habits for option, _ in evidence.cells)
     habits |= dict.fromkeys(key[0] for key in evidence.complete)
     options = dict.fromkeys([

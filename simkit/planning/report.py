@@ -1,6 +1,6 @@
-"""A plan as one page: what to spend, what to expect, and how far to trust it.
+"""A plan as one page: the order, the expected mAP, and the grade of trust.
 
-A `Page` holds sentences and numbers ready to be read. `terminal`, `html`, `fragment` and `markdown`
+A `Page` holds finished sentences and numbers. `terminal`, `html`, `fragment` and `markdown`
 render it; the same page always gives the same bytes.
 """
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDEST = 100  # columns of running text in a wide terminal
-PIPE = 1000  # columns from which on nothing is folded
+PIPE = 1000  # columns from which on no line is wrapped
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells; a last row whose first cell is "total" is set off.
+    """Rows of cells; a last row whose first cell is "total" is separated.
 
-    numbers: places of the right-aligned columns.
+    numbers: indices of the right-aligned columns.
     """
 
     title: str
@@ -52,7 +52,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the details: paragraphs, a list, a table, lines of a shell."""
+    """A section of the details: paragraphs, a list, a table, commands."""
 
     title: str
     text: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """The figure: lines, the chosen purchase, budget and target, and what the figure says."""
+    """The figure: lines, the chosen purchase, budget and target, alternative text and a note."""
 
     lines: tuple[Line, ...]
     chosen: Mark
@@ -109,15 +109,15 @@ class Page:
 
 
 class Readable(ABC):
-    """A value that shows itself as a page: in a terminal, a browser, Markdown and a notebook."""
+    """A value with a page for terminals, browsers, Markdown and notebooks."""
 
     @property
     @abstractmethod
     def page(self) -> Page:
-        """What people read."""
+        """The content of the page."""
 
     def text(self, *, width: int = 100, details: bool = False) -> str:
-        """For a terminal of so many columns."""
+        """Plain text for a terminal of `width` columns."""
         return terminal(self.page, width=width, details=details)
 
     def html(self) -> str:
@@ -136,7 +136,7 @@ class Readable(ABC):
 
 
 def command(*words: str, **options: Any) -> str:
-    """`simkit plan` with these words, and those options that are not None."""
+    """`simkit plan` with these words, and the options that are not None."""
     parts = ["simkit", "plan", *words]
     for name, value in options.items():
         if value is not None:
@@ -155,10 +155,10 @@ def terminal(page: Page, *, width: int = 100, details: bool = False) -> str:
     ----------
     page : Page
     width : int
-        Columns of the terminal. Text is at most 100 columns wide; from 1,000 columns on, which
-        stands for a pipe, nothing is folded.
+        Columns of the terminal. Text is at most 100 columns wide; from 1,000 columns on (a pipe)
+        lines are not wrapped.
     details : bool
-        Whether the sections of the details follow.
+        Whether to append the details.
 
     Returns
     -------
@@ -209,7 +209,7 @@ def _drawn(table: Table, width: int) -> str:
 def _columns(
     rows: Iterable[tuple[str, ...]], width: int, *, numbers: tuple[int, ...] = (), gap: int = 2
 ) -> str:
-    """Cells side by side, folded where they do not fit; the columns `numbers` fold last."""
+    """Cells in columns, wrapped if they do not fit; the columns `numbers` wrap last."""
     from rich.table import Table as Grid
     from rich.text import Text
 
@@ -245,17 +245,17 @@ def _cells(text: str) -> int:
 
 
 def _clean(text: str) -> str:
-    """Without what a terminal or a file cannot show, such as escape codes in a class name."""
+    """The text without unprintable characters, such as escape codes in a class name."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _sound(text: str) -> str:
-    """The same for code, whose lines and spaces stay."""
+    """The same for code, with its lines and spaces."""
     return "\n".join("".join(filter(str.isprintable, line)) for line in text.splitlines())
 
 
 def _answers(page: Page) -> list[tuple[str, str]]:
-    """The answers; that about trust begins with its word."""
+    """The answers; that about trust begins with the grade."""
     return [
         (name, f"{page.trust}: {text}")
         if name.lower() == "trust" and not text.lower().startswith(page.trust)
@@ -274,10 +274,10 @@ def html(page: Page) -> str:
 
 
 def fragment(page: Page) -> str:
-    """The page as a part of a notebook, also of one that is not trusted.
+    """The page as an HTML fragment for notebooks, including untrusted ones.
 
-    Jupyter removes drawings and styles from such a notebook, and takes what stands between two
-    dollar signs for a formula: the figure is a picture, and each dollar sign an element.
+    Jupyter removes SVG and styles from untrusted notebooks, and renders text between two dollar
+    signs as a formula: so the figure is an image, and each dollar sign an element.
     """
     figures = [] if page.chart is None else [_picture(page.chart)]
     text = _template().render(page=page, answers=_headed(page), figures=figures, whole=False)
@@ -285,8 +285,8 @@ def fragment(page: Page) -> str:
 
 
 def _headed(page: Page) -> list[tuple[str, str, str, str]]:
-    """Name, class, head and rest of each answer: the head is the word of trust, or what the first
-    two answers say before their first stop."""
+    """Name, class, head and rest of each answer: the head is the grade of trust, or the text of the
+    first two answers up to the first full stop."""
     headed = []
     for place, (name, text) in enumerate(_answers(page)):
         kind, split = "", None
@@ -380,7 +380,7 @@ def _piped(table: Table) -> str:
 
 
 def _marked(text: str) -> str:
-    """`text` on one line without marks, but for code between backticks."""
+    """`text` on one line, escaped except for code between backticks."""
     parts = re.split(r"`([^`|]+)`", _clean(text))
     parts[::2] = [re.sub(r"([\\`*_\[\]<>&|#~$])", r"\\\1", part) for part in parts[::2]]
     parts[1::2] = [f"`{part}`" for part in parts[1::2]]
@@ -403,7 +403,7 @@ _LETTER, _ROW = 8.4, 16  # of 14-pixel text: a letter's width, a line's height
 
 @dataclass(frozen=True)
 class _Frame:
-    """The places of the drawing in pixels; a phone gets a drawing of its own."""
+    """The layout of the figure in pixels; phones get a narrower one."""
 
     width: int
     height: int
@@ -422,7 +422,7 @@ _WIDE, _NARROW = _Frame(600, 372, letters=18), _Frame(358, 330, letters=11)
 
 @contextmanager
 def _look() -> Iterator[None]:
-    """Our style alone, whatever a notebook has set; dollar signs are no formulas."""
+    """The style of figures, independent of settings in a notebook; dollar signs are plain text."""
     import matplotlib as mpl
 
     style = {
@@ -443,9 +443,9 @@ def figure(chart: Chart, *, narrow: bool = False) -> Figure:
     Parameters
     ----------
     chart : Chart
-        Of its lines, the chosen ones and the first others are drawn, five in all.
+        The figure shows at most five of its lines, the chosen ones first.
     narrow : bool
-        For a phone: 358 instead of 620 pixels wide, with letters of the same size.
+        For phones: 358 instead of 600 pixels wide, with letters of the same size.
 
     Returns
     -------
@@ -535,7 +535,7 @@ def _curve(axes: Axes, line: Line, colours: tuple[str, str, Any]) -> None:
 
 
 def _rulers(axes: Axes, chart: Chart) -> None:
-    """Budget and target, and the name of the other axis."""
+    """Budget, target, and the label of the y axis."""
     place = axes.transAxes.inverted().transform(axes.transData.transform((chart.budget, 1)))[0]
     axes.axvline(chart.budget, color=_INK, lw=1, zorder=2, label="budget")
     axes.annotate(f"budget ${chart.budget:,.0f}", (place, 1), xytext=(0, 3),
@@ -560,7 +560,7 @@ def _choice(chart: Chart) -> str:
 
 
 def _name_choice(axes: Axes, chart: Chart, lines: list[Line]) -> None:
-    """The words of the chosen purchase, in that corner of it which hides least."""
+    """The label of the chosen purchase, in the corner that hides least."""
     import numpy as np
 
     x, y = axes.transData.transform((chart.chosen.dollars, 100 * chart.chosen.map))
@@ -593,7 +593,7 @@ def _name_choice(axes: Axes, chart: Chart, lines: list[Line]) -> None:
 
 
 def _name_lines(axes: Axes, lines: list[Line], frame: _Frame) -> None:
-    """Names at the right, each at the height of its line's end but on no other name."""
+    """Names at the right, near the ends of their lines and without overlap."""
     ends = [(line.dollars[-1], 100 * line.median[-1]) for line in lines]
     names = [_shortened(_wrapped(line.label, frame.letters), frame.letters) for line in lines]
     heights = [float(axes.transData.transform(end)[1]) for end in ends]
@@ -610,7 +610,7 @@ def _name_lines(axes: Axes, lines: list[Line], frame: _Frame) -> None:
 
 
 def _spread(wanted: list[float], sizes: list[float], frame: _Frame) -> list[float]:
-    """Middles near the `wanted` ones whose sizes do not overlap, within the frame's height."""
+    """Centres near the `wanted` ones, without overlap and within the height of the frame."""
     order = sorted(range(len(wanted)), key=lambda place: -wanted[place])
     middles, ceiling = list(wanted), float(frame.height - frame.top + 8)
     for place in order:
@@ -634,7 +634,7 @@ def _shortened(name: list[str], letters: int) -> list[str]:
 
 
 def _svg(chart: Chart, *, narrow: bool) -> tuple[str, str]:
-    """What stands inside <svg>, closing tag included, and its viewBox. Words stay words."""
+    """The content of <svg> with its closing tag, and its viewBox. Text stays text."""
     drawn = figure(chart, narrow=narrow)
     out = StringIO()
     with _look():

@@ -1,22 +1,22 @@
-"""mAP on few test images is too high: what the same models have on new images, and how certain.
+"""The upward bias of mAP on few test images: mAP of the same models on new images, with its error.
 
-Two effects raise it. A class is scored only where a test image shows it, and often none shows the
-rare, hard ones. And a class that one in 50 images shows has a prevalence of 1 in 15 where one of 15
-test images shows it, so fewer negatives can be ranked before its positive.
+Two effects raise it. A class is scored only if a test image shows it, and often none shows the
+rare, hard ones. And a class in one of 50 images has a prevalence of 1 in 15 if it is in one of 15
+test images, so fewer negatives can be ranked before its positive.
 
 Both follow from the binormal model of equal variance (Green and Swets, Signal Detection Theory,
 1966): scores of images that show a class are normal, those of the others too, and d standard
 deviations apart. The AP of n positives among N images then has a known distribution for every d.
 The d of the classes are normal about a line in the logarithm of their frequency; expectation
 maximisation (Dempster, Laird and Rubin, JRSS B 1977) fits line, variance and each class's d to the
-measured AP. The AP of a class that few images show is far from normal; its distribution is drawn.
+measured AP. The AP of a class in few images is far from normal; its distribution is simulated.
 For worse or better models the d of all classes shift by one amount. This derivation is ours.
 
 Measured: with six test sets of `scenes` of 15, 40 and 100 images each, mAP was 20, 10 and 4 points
 above that of 2,000 images; after the correction it was 1 to 2, 1 and 1 below, with a standard
-deviation of 1 to 2. Of 300 drawn classes on 60 images, mAP 49 was measured, 15 estimated, 14 true.
-Where rare classes were much easier than frequent ones the correction took 6 points too much, where
-they were harder 3 too little.
+deviation of 1 to 2. Of 300 simulated classes on 60 images, mAP 49 was measured, 15 estimated, 14
+true. Where rare classes were much easier than frequent ones the correction was 6 points too large,
+where they were harder 3 too small.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from simkit.data.dataset import Dataset
 Array = NDArray[np.float64]
 
 SIGMAS = NormalDist().inv_cdf(0.975)  # 19 times in 20
-NEGLIGIBLE = 2.0  # points: a test set that is off by less counts as all images
+NEGLIGIBLE = 2.0  # points: smaller errors of a test set are ignored
 # Standard deviation of the correction, as a part of it: with this 92 to 100 % of 90 % bands held
-# on drawn classes (1 to 300, rare ones easier or harder; 1 to 100 images), with 0 82 to 100 %.
+# on simulated classes (1 to 300, rare ones easier or harder; 1 to 100 images), with 0 82 to 100 %.
 WRONG = 0.25
 STEP = 0.2  # of d
 APART = np.arange(-5.0, 9.0 + STEP / 2, STEP)  # values of d; below 0 worse than chance
@@ -65,13 +65,13 @@ class TestSet:
     Attributes
     ----------
     images
-        In it; None where the data cannot be opened.
+        Number of its images; None if the data cannot be opened.
     half_width
-        Points to which a mAP of 50 is known on it, 19 times in 20; 0 where not known.
+        Half-width of the 95 % confidence interval of a mAP of 50, in points; 0 if unknown.
     on_few, on_many
         mAP of the same models on it and on many images, ascending.
     measured
-        mAP on it of the better half of the runs.
+        mAP of the better half of the runs on it.
     """
 
     __test__ = False  # not a test of pytest
@@ -88,12 +88,18 @@ class TestSet:
 
         Parameters
         ----------
+        data
+            The data set.
         ap
-            (L,) mean AP that was measured on it, nan for classes that it does not show.
+            (L,) mean measured AP, nan for classes without a test image.
         leaves
-            Places of the classes that mAP averages.
+            Indices of the classes over which mAP is averaged.
         shares
-            (L,) of the pool's images that show each class.
+            (L,) share of the pool's images with each class.
+
+        Returns
+        -------
+        TestSet
         """
         truth, shown = data.truth["test"], _shown(data)[leaves]
         images, pool = truth.shape[0], data.truth["train"].shape[0]
@@ -111,8 +117,8 @@ class TestSet:
 
     @property
     def spread(self) -> float:
-        """Standard deviation of arcsin(sqrt(mAP)), for its noise and the correction together; 0
-        where it is negligible. On this scale it is the same for every mAP."""
+        """Standard deviation of arcsin(sqrt(mAP)) by noise and correction together; 0 if it is
+        negligible. On this scale it does not depend on mAP."""
         if not self.small:
             return 0.0
         angles = np.arcsin(np.sqrt([self.measured, self._many(self.measured)]))
@@ -120,7 +126,7 @@ class TestSet:
         return math.hypot(noise, WRONG * float(angles[0] - angles[1]))
 
     def on_new_images(self, scores: Array) -> Array:
-        """These mAP on new images; unchanged where the test set is large."""
+        """These scores, corrected to new images; unchanged for a large test set."""
         return np.asarray(np.interp(scores, self.on_few, self.on_many)) if self.small else scores
 
     def _many(self, score: float) -> float:
@@ -128,8 +134,8 @@ class TestSet:
 
 
 def half_width(shown: NDArray[np.int64]) -> float:
-    """Points to which a mAP of 50 is known, 19 times in 20, where (L,) test images show each
-    class; the variance of an AP is at most 1/4 over their number."""
+    """Half-width of the 95 % confidence interval of a mAP of 50, in points, for (L,) numbers of
+    test images with each class; the variance of an AP is at most 1/4 over this number."""
     counts = shown[shown > 0]
     if not len(counts):
         return 99.0
@@ -137,7 +143,7 @@ def half_width(shown: NDArray[np.int64]) -> float:
 
 
 def _shown(data: Dataset) -> NDArray[np.int64]:
-    """(L,) test images that show each class; difficult objects do not count."""
+    """(L,) number of test images with each class, without difficult objects."""
     present, difficult = csr_array(data.truth["test"].present), data.difficult.get("test")
     counts = np.asarray(present.sum(axis=0), np.int64).ravel()
     if difficult is None:
@@ -147,7 +153,7 @@ def _shown(data: Dataset) -> NDArray[np.int64]:
 
 
 def _mean_on_few(d: float, shown: int, images: int) -> float:
-    """Mean AP of a class that `shown` of `images` show, 1 or more, at the distance d.
+    """Mean AP of a class in `shown` (1 or more) of `images`, at the distance d.
 
     An image that shows it has A of the other n - 1 before it, and B of the rest, both binomial;
     the mean of (1 + A) / (1 + A + B) is the integral over t of the derivative of t E t^A, times
@@ -287,5 +293,5 @@ def _many(above: Array, share: float) -> Array:
 
 
 def _above(d: float | Array, ranks: Array) -> Array:
-    """Shares of images without the class that are scored higher than those at these ranks."""
+    """Shares of images without the class that score higher than those at these ranks."""
     return np.asarray(ndtr(-(d + ndtri(1 - ranks))))

@@ -1,4 +1,4 @@
-"""How far a plan can be trusted, and why."""
+"""The grade of trust in a plan, and its reasons."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_REASONS = 3
 
 @dataclass(frozen=True)
 class Trust:
-    """How far a plan can be trusted.
+    """The grade of trust in a plan.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Trust:
     far
         Whether the order is far beyond the pilot's images.
     sparse
-        Whether it has fewer labels for each image than any measured size.
+        Whether the order has fewer labels per image than any measured size.
     """
 
     grade: Grade
@@ -51,11 +51,11 @@ class Trust:
         )
 
 
-Row = tuple[int, str]  # how serious it is, 0 to 2, and a sentence
+Row = tuple[int, str]  # severity, 0 to 2, and a sentence
 
 
 def _of_evidence(evidence: Evidence) -> Iterator[Row]:
-    """What is wrong with the runs themselves."""
+    """Problems of the runs."""
     share, sentence = evidence.missing
     yield int(share > 0) + int(share > 0.05), sentence
     text = (
@@ -80,7 +80,7 @@ def _of_evidence(evidence: Evidence) -> Iterator[Row]:
 
 
 def _of_order(chosen: Candidate, curves: Curves, backtest: Backtest | None) -> Iterator[Row]:
-    """How far the order lies beyond what was measured."""
+    """Problems of the extrapolation to the order."""
     times, pool = chosen.times, curves.evidence.pool.images
     text = f"{chosen.images:,} images are {times:.2g} times the pilot's {pool:,}"
     yield int(times > FAR) + int(times > FURTHER), text

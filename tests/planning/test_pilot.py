@@ -51,7 +51,7 @@ def test_one_screen_answers_and_every_rendering_holds_the_details() -> None:
         assert re.search(rf"^{label} ", screen, re.MULTILINE)
     assert plan.to_json()["then"][-1] in " ".join(screen.split())
     for whole in (plan.text(details=True), plan.html(), plan.markdown(), plan._repr_html_()):
-        assert "full-subset" in whole and "budgets = [" in whole and "made-up classes" in whole
+        assert "full-subset" in whole and "budgets = [" in whole and "synthetic classes" in whole
 
 
 def test_budgets_are_shares_of_complete_labels_in_one_grid_for_all() -> None:
