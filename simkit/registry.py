@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any, Generic, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import numpy as np
 
@@ -132,7 +132,7 @@ class Registry(Generic[T]):
                     )
 
 
-def setting(default: Any, meaning: str, *, within: tuple[float, float] | None = None) -> Any:
+def setting(default: Any, meaning: str) -> Any:
     """A field of a part, with its default and its description for lists and help.
 
     Parameters
@@ -140,14 +140,12 @@ def setting(default: Any, meaning: str, *, within: tuple[float, float] | None = 
     default : any
     meaning : str
         Short description.
-    within : (float, float), optional
-        Smallest and largest allowed number, checked by `settle`.
 
     Returns
     -------
     dataclasses.Field
     """
-    return dataclasses.field(default=default, metadata={"help": meaning, "within": within})
+    return dataclasses.field(default=default, metadata={"help": meaning})
 
 
 def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
@@ -203,26 +201,30 @@ class Range:
         return f"a number {' and '.join(words)}"
 
 
+NonNegative = Annotated[float, Range(0)]
+Positive = Annotated[float, Range(above=0)]
+Share = Annotated[float, Range(0, 1)]
+Count = Annotated[int, Range(1)]
+
+
 @cache
 def _ranges(part: type) -> Mapping[str, Range]:
-    """The ranges of the settings of a part by name, from their types or from `setting`."""
+    """The ranges of the settings of a part, by name, from their types."""
     hints = typing.get_type_hints(part, include_extras=True)
-    ranges = {}
-    for field in dataclasses.fields(part):  # type: ignore[arg-type]
-        if limits := field.metadata.get("within"):
-            ranges[field.name] = Range(*limits)
-        for kind in (hints[field.name], *get_args(hints[field.name])):
-            for note in getattr(kind, "__metadata__", ()):
-                if isinstance(note, Range):
-                    ranges[field.name] = note
-    return ranges
+    return {name: note for name, kind in hints.items() for note in _notes(kind)}
+
+
+def _notes(kind: Any) -> Iterator[Range]:
+    yield from (note for note in getattr(kind, "__metadata__", ()) if isinstance(note, Range))
+    for inner in get_args(kind):
+        yield from _notes(inner)
 
 
 def settle(part: Any, called: str = "") -> None:
     """Convert every field of a new `part` to its declared type, numpy's numbers to Python's.
 
     Called at the start of `__post_init__`. Raises BadInput for a value of another type (text is
-    not converted to numbers) or outside the range of its `setting` or its type. called: name of
+    not converted to numbers) or outside the range of its type. called: name of
     the part in errors, by default its `name`.
     """
     called = called or getattr(part, "name", "")

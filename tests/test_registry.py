@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simkit.errors import BadInput
-from simkit.registry import Registry, build, convert, setting, settle
+from simkit.registry import Registry, Share, build, convert, setting, settle
 
 
 class Part(Protocol):
@@ -215,7 +215,7 @@ class Settled:
 @dataclass(frozen=True)
 class Limited:
     name: ClassVar[str] = "limited"
-    share: float | None = setting(0.5, "a share", within=(0, 1))
+    share: Share | None = setting(0.5, "a share")
 
     def __post_init__(self) -> None:
         settle(self)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +15,19 @@ from numpy.typing import NDArray
 from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.files import readable
-from simkit.registry import setting, settle
+from simkit.registry import Range, Share, setting, settle
 
 Ints = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
-Share = float | tuple[float, ...]  # of all classes or of each
+People = Annotated[int, Range(1, (1 << 31) - 1)]
+Odds = Annotated[float, Range(0, 1e300)]
+Rate = Share | tuple[Share, ...]  # of all classes or of each
 Limits = tuple[NDArray[np.uint64], Bools]
 
 BY_CLASS = ("miss", "false_alarm", "unsure_present", "unsure_absent")
 BY_PERSON = {"miss_by_person": 1.0, "false_alarm_by_person": 1.0, "work_by_person": 1}
 ORDERS = 64  # orders in which a pool is lined up; each question uses one of them
 _ALWAYS = ("miss", "false_alarm", "workers", "vote")
-_SHARE, _COUNT, _ODDS = (0, 1), (1, (1 << 31) - 1), (0, 1e300)
 
 
 @dataclass(frozen=True)
@@ -42,36 +43,30 @@ class Habits:
     the questions nobody is sure; `unsure_yes` then stands for the class's rate: all err together.
     """
 
-    miss: Share = setting(
-        0.0, "share of present classes overlooked; one for all or one per class", within=_SHARE
+    miss: Rate = setting(0.0, "share of present classes overlooked; one for all or one per class")
+    false_alarm: Rate = setting(
+        0.0, "share of absent classes reported; one for all or one per class"
     )
-    false_alarm: Share = setting(
-        0.0, "share of absent classes reported; one for all or one per class", within=_SHARE
-    )
-    workers: int | None = setting(None, "people who answer each question", within=_COUNT)
+    workers: People | None = setting(None, "people who answer each question")
     vote: Literal["majority", "union"] = setting(
         "majority", "yes by more than half of the people, or by any of them (union)"
     )
-    quorum: int | None = setting(
-        None, "yes by at least so many people, whatever vote says", within=_COUNT
+    quorum: People | None = setting(None, "yes by at least so many people, whatever vote says")
+    unsure_present: Rate = setting(
+        0.0, "share of present classes of which nobody is sure; all or per class"
     )
-    unsure_present: Share = setting(
-        0.0, "share of present classes of which nobody is sure; all or per class", within=_SHARE
+    unsure_absent: Rate = setting(
+        0.0, "share of absent classes of which nobody is sure; all or per class"
     )
-    unsure_absent: Share = setting(
-        0.0, "share of absent classes of which nobody is sure; all or per class", within=_SHARE
+    unsure_yes: Share = setting(0.5, "how often a person says yes where nobody is sure")
+    miss_by_person: tuple[Odds, ...] | None = setting(
+        None, "a pool: each person's odds of a miss, as multiples of the ordinary"
     )
-    unsure_yes: float = setting(
-        0.5, "how often a person says yes where nobody is sure", within=_SHARE
+    false_alarm_by_person: tuple[Odds, ...] | None = setting(
+        None, "a pool: each person's odds of a false alarm, as multiples"
     )
-    miss_by_person: tuple[float, ...] | None = setting(
-        None, "a pool: each person's odds of a miss, as multiples of the ordinary", within=_ODDS
-    )
-    false_alarm_by_person: tuple[float, ...] | None = setting(
-        None, "a pool: each person's odds of a false alarm, as multiples", within=_ODDS
-    )
-    work_by_person: tuple[int, ...] | None = setting(
-        None, "a pool: how often each person answers, beside the others", within=_COUNT
+    work_by_person: tuple[People, ...] | None = setting(
+        None, "a pool: how often each person answers, beside the others"
     )
     roster: Literal["question", "image"] = setting(
         "question", "whether a pool's people are drawn for each question or each image"
@@ -220,7 +215,7 @@ class Habits:
             miss, imagine = self.miss_by_person[person], self.false_alarm_by_person[person]
         numbers = chance.of("person", person)(question.images, question.classes)
 
-        def errs(share: Share, times: float) -> Bools:
+        def errs(share: Rate, times: float) -> Bools:
             return under(numbers, limits(tilted(share, times)), question.classes)
 
         missed, imagined = errs(self.miss, miss), errs(self.false_alarm, imagine)
@@ -329,7 +324,7 @@ def tilted(share: Any, times: Any) -> Any:
     return np.divide(odds, whole, out=np.array(s), where=whole > 0)
 
 
-def limits(share: Share | NDArray[np.float64]) -> Limits:
+def limits(share: Rate | NDArray[np.float64]) -> Limits:
     """The last number of 64 bits that counts for each share, and whether any does.
 
     The limit of `chance.threshold`, one lower: 2**64 itself does not fit.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from os import PathLike
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -18,13 +18,12 @@ from simkit.errors import BadInput, unknown
 from simkit.files import readable
 from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import PartialLabels
-from simkit.registry import build, settle
+from simkit.registry import Range, build, settle
 
 DEFAULT = "hourly"  # of a bill and of a plan
 IMAGES, ASSURANCE, SET_UP = "images", "quality assurance", "set-up"
-_AMOUNT = {"within": (0, 10**9)}  # seconds, dollars
-_COUNT = {"within": (1, 10**9)}
-_ASSURANCE = {"within": (0, 5)}  # more is a percentage that was meant as a share
+MOST = 10**9  # of seconds, dollars, people
+Amount = Annotated[float, Range(0, MOST)]
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,10 @@ class Rate:
     """
 
     per: Literal["question", "page", "image"]
-    seconds: float | None = field(default=None, metadata=_AMOUNT)
-    dollars: float | None = field(default=None, metadata=_AMOUNT)
+    seconds: Amount | None = None
+    dollars: Amount | None = None
     source: str = ""
-    page: int = field(default=0, metadata={"within": (0, 10**9)})
+    page: Annotated[int, Range(0, MOST)] = 0
 
     def __post_init__(self) -> None:
         settle(self, "price")
@@ -72,15 +71,16 @@ class Prices:
 
     name: str
     title: str
-    workers: int = field(metadata=_COUNT)
+    workers: Annotated[int, Range(1, MOST)]
     rates: Mapping[str, Rate]
-    wage: float | None = field(default=None, metadata=_AMOUNT)
+    wage: Amount | None = None
     workers_source: str = ""
     wage_source: str = ""
-    setup: float = field(default=0.0, metadata=_AMOUNT)
-    setup_class: float = field(default=0.0, metadata=_AMOUNT)
+    setup: Amount = 0.0
+    setup_class: Amount = 0.0
     setup_source: str = ""
-    qa: float = field(default=0.0, metadata=_ASSURANCE)
+    # More than 5 is a percentage that was meant as a share.
+    qa: Annotated[float, Range(0, 5)] = 0.0
     qa_source: str = ""
     image: Rate | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from simkit.errors import BadInput
 from simkit.labels.formats.base import check_memory, reading
 from simkit.labels.formats.tables import text_ids
 from simkit.labels.truth import Truth
-from simkit.registry import setting, settle
+from simkit.registry import Range, setting, settle
 
 _IMAGES = "images of CUB (lines of a number and a file name)"
 _SPLIT = "the split of CUB (lines of an image number and 0 or 1)"
@@ -54,7 +54,9 @@ class Cub:
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
     root: str
-    certain: int = setting(1, "least certainty of answers that count: 1 (all) to 4", within=(1, 4))
+    certain: Annotated[int, Range(1, 4)] = setting(
+        1, "least certainty of answers that count: 1 (all) to 4"
+    )
     unknown: Unknown = "keep"
     hierarchy: str = ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,12 @@ from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close, shipped
 from simkit.labels.truth import Truth
-from simkit.registry import setting, settle
+from simkit.registry import Range, setting, settle
 
 VERSION = 1  # of the pixels; a test compares them with a digest
 _CHUNK = 20_000
-_MOST = 2_000_000  # pictures of a split; their labels take about 12 s
+# Pictures of a split; the labels of so many take about 12 s.
+Size = Annotated[int, Range(1, 2_000_000)]
 
 # The WordNet synset of each leaf class.
 SYNSETS = {
@@ -100,10 +101,10 @@ class Scenes:
         note="the digits are those of UCI (CC BY 4.0), the hierarchy is from WordNet 3.0",
     )
 
-    images: int = setting(3000, "training pictures", within=(1, _MOST))
+    images: Size = setting(3000, "training pictures")
     seed: int = setting(0, "another one gives other pictures of the same kind")
-    val: int = setting(500, "pictures for validation", within=(1, _MOST))
-    test: int = setting(2000, "pictures for testing", within=(1, _MOST))
+    val: Size = setting(500, "pictures for validation")
+    test: Size = setting(2000, "pictures for testing")
 
     def __post_init__(self) -> None:
         settle(self)

@@ -23,8 +23,9 @@ from simkit.embed.neighbours import Neighbours
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import reduce, wide
-from simkit.learn.method import Method, NonNegative, Positive
+from simkit.learn.method import Method
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import NonNegative, Positive
 
 FEW = 0.01  # of images or of known labels: hardly any
 _ROWS = 64  # images whose temperatures are computed at a time: few know few classes together

@@ -26,9 +26,9 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import kth_largest, wide
-from simkit.learn.method import Method, NonNegative
+from simkit.learn.method import Method
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Range
+from simkit.registry import NonNegative, Range
 
 KOf = Literal["batch", "unknown"]
 Reproduce = Literal["cvpr22", "cvpr23", "paper"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -20,12 +20,7 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.errors import BadInput, whole_number
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task, check_aids
-from simkit.registry import Range, Registry, settle
-
-NonNegative = Annotated[float, Range(0)]
-Positive = Annotated[float, Range(above=0)]
-Share = Annotated[float, Range(0, 1)]
-Count = Annotated[int, Range(1)]
+from simkit.registry import Registry, settle
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from simkit.learn import methods
 from simkit.learn.methods import Around, Method
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
-from simkit.registry import Range, build, convert, settle, split_sum
+from simkit.registry import Positive, Range, build, convert, settle, split_sum
 from simkit.study.limit import Limit
 from simkit.study.toml import toml, toml_lines
 
@@ -37,7 +37,6 @@ REFERENCE = "reference"  # stands for a scheme in the settings of references
 ALL = "all"
 Unasked = Literal["skip", "absent"]
 Validation = Literal["none", "complete", "partial"]
-Positive = Annotated[float, Range(above=0)]
 _UNSET = Settings()  # compared by identity: `train` was not set
 _EXAMPLE = {"schemes": '"single-positive", "fpc"', "methods": '"an", "ll-r"'}
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
 from simkit.chance import Chance
-from simkit.registry import Registry, settle
+from simkit.registry import Range, Registry, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
     from simkit.labels.partial import PartialLabels
 
 MOST = 10**15  # of anything that is counted
-SHARE = (0, 1)
-COUNT = (1, MOST)
+Count = Annotated[int, Range(1, MOST)]
 
 
 class Scheme(Protocol):

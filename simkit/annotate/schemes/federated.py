@@ -6,16 +6,16 @@ import math
 import warnings
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simkit.annotate.crowd import Crowd
-from simkit.annotate.schemes.base import COUNT, MOST, Scheme, register
-from simkit.annotate.search import PRECISION
+from simkit.annotate.schemes.base import MOST, Count, Scheme, register
+from simkit.annotate.search import Precision
 from simkit.chance import Chance
-from simkit.registry import setting
+from simkit.registry import Range, setting
 
 
 @register
@@ -44,24 +44,22 @@ class Federated(Scheme):
         "do not."
     )
 
-    per_class: int = setting(
-        100, "present labels of the class with most; goals of others fall off", within=COUNT
+    per_class: Count = setting(
+        100, "present labels of the class with most; goals of others fall off"
     )
-    exponent: float = setting(
+    exponent: Annotated[float, Range(0, 10)] = setting(
         1.0,  # assumption: a tail like that of word frequencies
         "how fast the goals fall with the rank of the class; 0: all are equal",
-        within=(0, 10),
     )
-    ratio: float = setting(
-        1.0, "absent labels for each present one that is sought", within=(0, 10**6)
+    ratio: Annotated[float, Range(0, 10**6)] = setting(
+        1.0, "absent labels for each present one that is sought"
     )
     search: Literal["proposals", "random"] = setting(
         "proposals", "look through a machine's candidates, or through images as they come"
     )
-    precision: float = setting(
+    precision: Precision = setting(
         0.5,  # assumption: every second candidate of a good detector is right
         "share of the candidates that show the class (search=proposals)",
-        within=PRECISION,
     )
     keep_looks: bool = setting(False, "keep all answers that were paid for, not those sought alone")
 

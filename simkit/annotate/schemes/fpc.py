@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from simkit.annotate.crowd import Crowd
-from simkit.annotate.schemes.base import COUNT, Scheme, register
-from simkit.annotate.search import PRECISION
+from simkit.annotate.schemes.base import Count, Scheme, register
+from simkit.annotate.search import Precision
 from simkit.chance import Chance
 from simkit.registry import setting
 
@@ -41,18 +41,16 @@ class FixedPerClass(Scheme):
         "do not."
     )
 
-    per_class: int = setting(
+    per_class: Count = setting(
         100,  # the paper: 20 to 2,000 on COCO, and 1,000 in the code's own example
         "present and absent labels for each class",
-        within=COUNT,
     )
     search: Literal["proposals", "random"] = setting(
         "proposals", "look through a machine's candidates, or through images as they come"
     )
-    precision: float = setting(
+    precision: Precision = setting(
         0.5,  # assumption: every second candidate of a good detector is right
         "share of the candidates that show the class (search=proposals)",
-        within=PRECISION,
     )
     keep_looks: bool = setting(
         False,  # False: the paper's FPC

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simkit.annotate.crowd import Crowd
-from simkit.annotate.schemes.base import SHARE, Scheme, register
+from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance
-from simkit.registry import setting
+from simkit.registry import Range, Share, setting
 
 
 @register
@@ -35,15 +35,13 @@ class FractionOfPositives(Scheme):
         "how many there are of each is set: shares among the labels are not those among the images."
     )
 
-    keep: float = setting(
+    keep: Share = setting(
         0.1,  # the papers: 0.05 to 0.9
         "share of all present (image, class) pairs that is named",
-        within=SHARE,
     )
-    ratio: float | None = setting(
+    ratio: Annotated[float, Range(0, 10**6)] | None = setting(
         None,
         "absent labels for each present one; none: 1 to 1.5, drawn by the seed",
-        within=(0, 10**6),
     )
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:

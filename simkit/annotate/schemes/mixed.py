@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simkit.annotate.crowd import Crowd
-from simkit.annotate.schemes.base import SHARE, Scheme, by_image, make, register, schemes, spell
+from simkit.annotate.schemes.base import Scheme, by_image, make, register, schemes, spell
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
-from simkit.registry import setting, settle
+from simkit.registry import Share, setting, settle
 
 
 @register
@@ -36,7 +36,7 @@ class Mixed(Scheme):
     by_image: ClassVar[bool] = False
     complete_images: ClassVar[bool] = True
 
-    share: float = setting(0.2, "share of images labelled completely", within=SHARE)
+    share: Share = setting(0.2, "share of images labelled completely")
     rest: str = setting(spell(SinglePositive()), "the scheme by which the others are labelled")
 
     def __post_init__(self) -> None:

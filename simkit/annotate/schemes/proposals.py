@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from simkit.annotate.crowd import Crowd
 from simkit.annotate.proposer import Proposer
-from simkit.annotate.schemes.base import SHARE, Scheme, register
+from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance
-from simkit.registry import setting
+from simkit.registry import Range, Share, setting
 
 
 @register
@@ -39,25 +39,21 @@ class Proposals(Scheme):
         "those of the machine. With a `skew` some classes are hardly labelled at all."
     )
 
-    per_image: float = setting(
+    per_image: Annotated[float, Range(0, 10**6)] = setting(
         7.0,  # OpenImages V6: 59.9 M image-level labels of 9.2 M images
         "candidates for an image, on average",
-        within=(0, 10**6),
     )
-    recall: float = setting(
+    recall: Share = setting(
         0.8,  # assumption
         "share of what is present that can be proposed at all (an assumption)",
-        within=SHARE,
     )
-    precision: float = setting(
+    precision: Share = setting(
         0.5,  # assumption: every second candidate of a good classifier is right
         "share of the candidates that show the class, where enough is there",
-        within=SHARE,
     )
-    skew: float = setting(
+    skew: Annotated[float, Range(0, 100)] = setting(
         0.0,
         "how unequally classes are proposed; 0: all alike, 2: some hardly ever",
-        within=(0, 100),
     )
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:

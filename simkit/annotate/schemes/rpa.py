@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from simkit.annotate.crowd import Crowd
 from simkit.annotate.sampling import spread
-from simkit.annotate.schemes.base import SHARE, Scheme, register
+from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance, threshold
-from simkit.registry import setting
+from simkit.registry import Share, setting
 
 # Up to so many places each one has its own number; above, only the kept ones are worked out.
 # The two give different labels, so this is part of the scheme: it depends on N x L alone.
@@ -39,9 +39,7 @@ class RandomPerAnnotation(Scheme):
         "present one."
     )
 
-    keep: float = setting(
-        0.1, "share of all (image, class) pairs that are asked about", within=SHARE
-    )
+    keep: Share = setting(0.1, "share of all (image, class) pairs that are asked about")
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         N, L = crowd.shape

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import MOST, Scheme, register
 from simkit.chance import Chance
-from simkit.registry import setting
+from simkit.registry import Range, setting
 
 
 @register
@@ -35,8 +35,8 @@ class SinglePositive(Scheme):
         "or central objects are named first."
     )
 
-    positives: int = setting(1, "present classes named in each image", within=(0, MOST))
-    negatives: int = setting(0, "absent classes found in each image", within=(0, MOST))
+    positives: Annotated[int, Range(0, MOST)] = setting(1, "present classes named in each image")
+    negatives: Annotated[int, Range(0, MOST)] = setting(0, "absent classes found in each image")
     bias: Literal["none", "size", "centre"] = setting(
         "none", "what is named first: anything, large objects or central ones (boxes)"
     )

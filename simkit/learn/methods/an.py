@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from simkit.labels.partial import PRESENT
 from simkit.learn.losses import Epsilon, Reduction, bce, reduce
-from simkit.learn.method import Method, Positive, register
+from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Outputs
+from simkit.registry import Positive
 
 
 @dataclass(frozen=True)

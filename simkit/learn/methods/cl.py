@@ -14,10 +14,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.learn.method import Around, Method, NonNegative, register
+from simkit.learn.method import Around, Method, register
 from simkit.learn.methods.en import SCORE_BYTES, Expecting, Mu, start_scores, update_scores
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Range
+from simkit.registry import NonNegative, Range
 
 Distance = Literal["l1", "l2", "jsd"]
 

@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.labels.partial import PRESENT
 from simkit.learn.losses import wide
-from simkit.learn.method import Count, Method, register
+from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Count
 
 
 @register

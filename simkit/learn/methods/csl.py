@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.learn.losses import reduce, wide
-from simkit.learn.method import NonNegative, Share, register, sizes_of
+from simkit.learn.method import register, sizes_of
 from simkit.learn.methods.p_asl import Asymmetric
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Range
+from simkit.registry import NonNegative, Range, Share
 
 # The published code takes eta = .5 for COCO: 5.06 times the mean of the prior that came with it.
 _TIMES_MEAN = 5.0

@@ -12,10 +12,11 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.losses import bce, kth_largest, reduce, wide
-from simkit.learn.method import Count, Method, NonNegative, Share, register, scores_of
+from simkit.learn.method import Method, register, scores_of
 from simkit.learn.methods.ignore import warn_without_negatives
 from simkit.learn.methods.partial_bce import few_weigh_more
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Count, NonNegative, Share
 
 _CLOSED = 2  # no pseudo-label ever: known, or of an image that was not asked about
 

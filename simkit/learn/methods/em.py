@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, bce, entropy, reduce
-from simkit.learn.method import Method, NonNegative, register
+from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Outputs
+from simkit.registry import NonNegative
 
 
 @register

@@ -13,9 +13,9 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, bce, entropy, reduce, wide
-from simkit.learn.method import Method, NonNegative, Share, register, scores_of
+from simkit.learn.method import Method, register, scores_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Range
+from simkit.registry import NonNegative, Range, Share
 
 _OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; none ever: known, or of an image not asked about
 

@@ -14,8 +14,9 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import Epsilon, bce, reduce, wide
-from simkit.learn.method import Method, Positive, register, sizes_of
+from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Positive
 
 _COCO = 2.9  # what the published code takes, for COCO
 

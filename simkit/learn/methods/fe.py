@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simkit.learn.losses import Reduction
-from simkit.learn.method import Positive, register
+from simkit.learn.method import register
 from simkit.learn.methods.an import AssumedNegatives
+from simkit.registry import Positive
 
 
 @register

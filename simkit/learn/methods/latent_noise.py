@@ -13,8 +13,9 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import reduce, wide
-from simkit.learn.method import Method, Positive, features_of, register, sizes_of
+from simkit.learn.method import Method, features_of, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Positive
 
 
 @register

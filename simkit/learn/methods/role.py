@@ -13,9 +13,10 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, bce, reduce, wide
-from simkit.learn.method import Positive, register
+from simkit.learn.method import register
 from simkit.learn.methods.epr import ExpectedCount, expected_positives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Positive
 
 _UNSURE = math.log(0.6 / 0.4)  # unknown labels start within these logits of 0
 _SURE = math.log(0.995 / 0.005)  # known ones start here

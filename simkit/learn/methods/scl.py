@@ -21,9 +21,10 @@ from simkit.chance import Chance
 from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.method import Count, maps_of, register
+from simkit.learn.method import maps_of, register
 from simkit.learn.methods.cl import Consistency
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import Count
 
 _SIDE = 28  # of heat maps where that of the class maps is not known: twice 14, pictures of 448
 

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from simkit.embed.neighbours import Neighbours
 from simkit.learn.exposure import Exposure
-from simkit.learn.method import Count, register
+from simkit.learn.method import register
+from simkit.registry import Count
 
 
 @register
