@@ -13,6 +13,8 @@ from simkit.analysis import ablation
 
 scenes = simkit.data.open("scenes")
 labels: simkit.PartialLabels = simkit.simulate(scenes.truth["train"], "fpc")
+simkit.simulate(scenes.truth["train"], "fpc", sed=3)  # wrong
+simkit.simulate(scenes.truth["train"], "fpc", draw="second")  # wrong
 dollars: float = simkit.cost(labels).dollars
 price: int = simkit.cost("nonsense", 3)  # wrong
 runs = simkit.open_runs("runs")

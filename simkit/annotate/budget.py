@@ -7,14 +7,14 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, Unpack, get_type_hints
 
 from simkit.annotate import ledger, schemes
 from simkit.annotate.prices import Cost, Prices, cost
 from simkit.annotate.prices import prices as price_list
 from simkit.annotate.schemes import Scheme
 from simkit.annotate.schemes.base import largest
-from simkit.annotate.simulate import how_many, simulate
+from simkit.annotate.simulate import Options, how_many, simulate
 from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -40,7 +40,7 @@ def amount_for(
     prices: Prices | str,
     *,
     unit: Literal["dollars", "seconds"] = "dollars",
-    **options: Any,
+    **options: Unpack[Options],
 ) -> Bought:
     """The largest amount of a scheme whose cost does not exceed a budget.
 
@@ -108,7 +108,9 @@ def amount_for(
     return best.bought
 
 
-def least(truth: Truth, scheme: Scheme | str, prices: Prices | str, **options: Any) -> Cost:
+def least(
+    truth: Truth, scheme: Scheme | str, prices: Prices | str, **options: Unpack[Options]
+) -> Cost:
     """The bill of the smallest amount of a scheme that asks anything; options as in `simulate`.
 
     It has a line for each kind of question that larger amounts ask. Raises BadInput.

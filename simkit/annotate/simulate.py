@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -22,9 +22,21 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
 
+class Options(TypedDict, total=False):
+    """The keyword arguments of `simulate`, which explains them, for type checkers."""
+
+    images: float | int
+    hierarchy: Hierarchy | None
+    habits: Habits
+    boxes: Boxes | None
+    seed: int | None
+    draw: int
+    legacy_rng: bool
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Options:
-    """The keyword arguments of `simulate`, which explains them."""
+class _Setting:
+    """The keyword arguments of `simulate` with their defaults, checked."""
 
     images: float | int = 1.0
     hierarchy: Hierarchy | None = None
@@ -67,7 +79,7 @@ class Options:
             )
 
 
-def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Any) -> PartialLabels:
+def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options]) -> PartialLabels:
     """The labels that people give when a scheme's questions are put to them.
 
     Parameters
@@ -111,7 +123,7 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Any) -> Partia
     """
     truth = Truth.of(truth)
     chosen = schemes.make(scheme) if isinstance(scheme, str) else scheme
-    setting = Options(**options)
+    setting = _Setting(**options)
     if setting.hierarchy is not None:
         check_closed(truth, setting.hierarchy)
     assert setting.seed is not None
