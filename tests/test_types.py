@@ -28,6 +28,8 @@ comparison.summry()  # wrong
 picture = simkit.figures.make("heat-map")(runs)
 task = simkit.Task(labels, simkit.FeatureInputs(np.zeros((3, 4), np.float32)))
 trained: str = simkit.train(task, simkit.methods.make("ll-r"))  # wrong
+model = simkit.train(task, simkit.methods.make("ll-r"), device="cpu", compile=False)
+simkit.train(task, simkit.methods.make("ll-r"), devise="cpu")  # wrong
 simkit.nothing  # wrong
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -55,6 +55,16 @@ class Watcher(Protocol):
 Watch = Mapping[int, Sequence[Watcher]]  # watchers by the place of their run
 
 
+class TrainOptions(TypedDict, total=False):
+    """Where and how a training runs, as keywords of `train`; the defaults are of `Execution`."""
+
+    device: str | torch.device
+    compile: bool
+    checkpoint: str | PathLike[str] | None
+    progress: Progress | None
+    team: Team
+
+
 @dataclass(frozen=True, eq=False)
 class Execution:
     """Where and how a training runs; its numbers agree within 1e-5 whatever these are."""
@@ -87,7 +97,7 @@ def train(
     validation: Validation | None = None,
     watch: Sequence[Watcher] = (),
     backbone: nn.Module | None = None,
-    **options: Any,
+    **options: Unpack[TrainOptions],
 ) -> Trained:
     """Train one method on one task.
 
@@ -155,7 +165,7 @@ def train_stack(
     validation: Validation | None = None,
     watch: Watch | None = None,
     backbone: nn.Module | None = None,
-    **options: Any,
+    **options: Unpack[TrainOptions],
 ) -> list[Trained]:
     """Train several runs of one draw together; each comes out as it would alone (to 1e-5).
 
