@@ -93,7 +93,11 @@ def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0)
     scores
         Scores in [0, 1] by method and draw; only draws that all methods have are compared.
     smallest
-        Smallest difference that counts: a method that is closer to the first is its rival.
+        Smallest relevant difference: a method that is closer to the first is its rival.
+
+    Returns
+    -------
+    Best
     """
     names = list(scores)
     draws = sorted(set.intersection(*(set(by_draw) for by_draw in scores.values())))

@@ -27,7 +27,7 @@ _MEND = "pass the runs of a comparison, as simkit.open_runs returns them"
 
 @dataclass(frozen=True)
 class Cell:
-    """One method under one scheme at one limit: means over draws.
+    """One method under one scheme at one budget: means over draws.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """All methods under one scheme at one limit, and the best of them."""
+    """All methods under one scheme at one budget, and the best of them."""
 
     scheme: str
     limit: Limit
@@ -79,7 +79,7 @@ class Line:
 
 
 def lines(runs: Any, *, metric: str = "map") -> list[Line]:
-    """One line for each scheme and limit, in the order of the table, without references.
+    """One line for each scheme and budget, in the order of the table, without references.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def one_result(
     for row in once[once.duplicated(keys)].itertuples():
         raise BadInput(
             f"{asker}: draw {row.draw} of {row.method!r} under {row.scheme!r} is in the table "
-            "twice, with different results; give the runs of one comparison"
+            "twice, with different results; pass the runs of one comparison"
         )
     return once
 

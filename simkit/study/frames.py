@@ -58,8 +58,8 @@ def frame(
         `float | None` if values may be missing. Missing numbers are NaN, missing strings and lists
         None; lists become arrays.
     asker, mend
-        Start and end of error messages: who needs the table, and what to do, such as "give what
-        simkit.analysis.x returns".
+        Start and end of error messages: who needs the table, and the remedy, such as "pass the
+        result of simkit.analysis.x".
     unique
         Sets of columns, such as (("scheme",), ("class",)) for a table with exactly one row for
         each scheme and class.

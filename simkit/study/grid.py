@@ -257,16 +257,16 @@ class Grid:
                 alone does not determine it.
     features    or precomputed features: for each split (train, val, test) an npz file with an
                 array `features`, a row for each image, or a folder that `simkit features` wrote.
-    budgets     dollars for all annotation;  hours: of people's time for it. Without either, the
-                amounts of the schemes are used as written.
+    budgets     dollars for all annotation;  hours: of annotation. Without either, the schemes keep
+                their amounts.
     prices      a preset or a TOML file.
-    draws       number of repetitions, each with other labels, batches and initial weights.
+    draws       number of draws, each with other labels, batches and initial weights.
     seed        of all draws.
     images      share of the images that may be asked about (a float: 1.0 is all), or their number
                 (a whole number: 1 is one). Schemes without an amount spend a budget on as many of
                 these images as it pays for.
     unasked     images without any question: skip them, or absent: train on them as well, with all
-                labels unknown (AN and others take unknown labels for absent).
+                labels unknown (AN and other methods treat unknown labels as absent).
     validation  none: the last epoch is scored. complete: the validation split is labelled
                 completely; partial: it is labelled by the scheme itself. Both are charged to the
                 budget and choose the epoch (train.select is then "best" by default).
@@ -276,7 +276,7 @@ class Grid:
                 which then chooses nothing.
     memory      largest memory of runs trained together, in GB; further runs are trained later.
     pictures    if set, every method trains the whole backbone from images.
-    habits      how people err; by default never.
+    habits      annotation errors; none by default.
     train       settings of the training.
     fair        try up to four settings of every method under every scheme and compare the best.
     tuning      the number and space of settings to try; references are tuned as well.

@@ -10,14 +10,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Limit:
-    """A budget in dollars or in hours of people's time; without either, amounts are as written."""
+    """A budget in dollars or in hours of annotation; without either, schemes keep their amounts."""
 
     dollars: float | None = None
     hours: float | None = None
 
     @staticmethod
     def of(row: Mapping[str, Any]) -> Limit:
-        """The limit of a row of the table of runs."""
+        """The budget of a row of the table of runs."""
         values = (row["budget"], row["budget_hours"])
         return Limit(*(None if v is None or math.isnan(v) else float(v) for v in values))
 

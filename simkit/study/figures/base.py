@@ -1,7 +1,7 @@
-"""What a figure is, and the page it draws on: panels with heading, legend and caption.
+"""The base class of figures, and their layout: panels with heading, legend and caption.
 
-In `draw` a figure says what goes where: `Facets` or `Panels` give it axes, `marks` draw rows of its
-table on them, and `finish` adds what stands around them.
+In `draw`, `Facets` or `Panels` provide axes, `marks` draw rows of the table on them, and `finish`
+adds heading, legend and caption.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from simkit.study.figures.style import WIDTH, fold, house_style, spread, wrapped
 from simkit.study.frames import Columns, Unique, frame
 
 Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)
-Key = Literal["below", "ends"]  # where the names of lines and other marks stand
+Key = Literal["below", "ends"]  # position of the names of lines and other marks
 _MARGIN, _GAP = 0.07, 0.12  # inches: to the edge of the page, between its parts
-_TALL = 7.0  # inches of panels from which on the legend stands above them
-_NAME = 9.0  # points of the names at the ends of lines
+_TALL = 7.0  # inches of panels from which on the legend is above them
+_NAME = 9.0  # font size of the names at the ends of lines
 
 
 class Figure(ABC):
-    """What `register` makes a frozen dataclass of options; called with a table it draws.
+    """Base class of figures; `register` makes subclasses frozen dataclasses of options.
 
-    name, title: in the registry, and what it shows. made_by: the function whose tables it draws.
-    reads, unique: the columns that `draw` gets to see, and of what there is one row for each, as
-    `study.frames.frame` takes them.
+    name, title: name in the registry, and description. made_by: the function that returns the
+    table. reads, unique: the columns passed to `draw`, and sets of columns with unique rows, as for
+    `study.frames.frame`.
     """
 
     name: ClassVar[str]
@@ -45,44 +45,48 @@ class Figure(ABC):
     unique: ClassVar[Unique] = ()
 
     def __call__(self, table: Any) -> Drawing:
-        """The figure of a table, in our style.
+        """Draw a table.
 
         Parameters
         ----------
         table
-            A DataFrame, a pyarrow Table or a comparison's runs, as `made_by` returns it.
+            A DataFrame, a pyarrow Table or the runs of a comparison: the result of `made_by`.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
 
         Raises
         ------
         BadInput
-            For a table of another kind, one without rows or one that lacks values, and as `draw`.
+            For other tables, without rows or with missing values, and as `draw`.
         """
-        mend = f"give what {self.made_by} returns"
+        mend = f"pass the result of {self.made_by}"
         rows = frame(table, self.reads, asker=self.name, mend=mend, unique=self.unique)
         with house_style():
             return self.draw(rows)
 
     @abstractmethod
     def draw(self, table: pd.DataFrame) -> Drawing:
-        """The figure of a table of one row or more with the columns that it reads alone."""
+        """Draw a table of one or more rows, with only the columns in `reads`."""
 
     def chosen(self, kind: str, name: str, known: Iterable[str]) -> str:
-        """`name`, or the first that is known where it is empty. Raises BadInput for another."""
+        """`name`, or by default the first known one. Raises BadInput for unknown names."""
         known = list(dict.fromkeys(known))
         if name and name not in known:
             raise unknown(f"{kind} of the table ({self.name})", name, known)
         return name or known[0]
 
     def require(self, holds: object, mend: str) -> None:
-        """Raises BadInput with this figure's name and `mend` where something does not hold."""
+        """Raise BadInput with the figure's name and `mend` unless a condition holds."""
         if not holds:
             raise BadInput(f"{self.name}: {mend}")
 
     def check_pictures(self, pictures: Sequence[Any] | None, count: int) -> None:
-        """Raises BadInput where pictures came, but not one for each of `count` images."""
+        """Raise BadInput unless pictures are empty or one for each of `count` images."""
         came = len(pictures or ())
-        each = "give one for each image, in the order of the table"
-        self.require(came in (0, count), f"{came} pictures came for {count} images; {each}")
+        each = "pass one for each image, in the order of the table"
+        self.require(came in (0, count), f"pictures has {came} items for {count} images; {each}")
 
 
 F = TypeVar("F", bound=Figure)
@@ -91,13 +95,13 @@ figures: Registry[Figure] = Registry("figure", "simkit.study.figures")
 
 @dataclass_transform(frozen_default=True)
 def register(figure: type[F]) -> type[F]:
-    """Class decorator: a frozen dataclass that `make` knows by its `name`."""
+    """Class decorator: register a figure under its `name`, as a frozen dataclass."""
     figures.register(dataclass(frozen=True)(figure))
     return figure
 
 
 def option(default: Any, help: str) -> Any:
-    """A field of a figure, and what the shell's help says about it."""
+    """A field of a figure with its help text."""
     return field(default=default, metadata={"help": help})
 
 
@@ -107,7 +111,7 @@ def split(table: pd.DataFrame, column: str) -> dict[Any, pd.DataFrame]:
 
 
 class _Shown(Drawing):
-    """A picture that Jupyter shows, with `%matplotlib inline` or without."""
+    """A figure that Jupyter shows, with or without `%matplotlib inline`."""
 
     def _repr_png_(self) -> bytes:
         file = BytesIO()
@@ -116,23 +120,23 @@ class _Shown(Drawing):
 
 
 class Panels:
-    """Axes in rows and columns below a heading, and their legend and caption below them.
+    """Axes in rows and columns below a heading, with legend and caption below them.
 
-    Iterating gives the panels, or with `rows` the columns, each an array of its panels.
+    Iteration yields the panels, or with `rows` the columns as arrays of panels.
 
     Parameters
     ----------
     titles
-        One for each panel; they fill rows of at most `across`.
+        Titles of the panels, in rows of at most `across`.
     rows
-        Panels below each other under every title, in place of one.
+        Number of panels below each title, if there are several.
     height
-        Of each row of panels in inches, or one number for each row. Heading, legend and caption
-        come on top of that.
+        Height of each row of panels in inches, or one number for each row, without heading, legend
+        and caption.
     widths
-        Of the columns, relative to each other.
+        Relative widths of the columns.
     sharex, sharey
-        As matplotlib's `subplots` takes them.
+        As for matplotlib's `subplots`.
     """
 
     def __init__(
@@ -162,7 +166,7 @@ class Panels:
         return iter(self.grid.T if self._rows else self._used)
 
     def labels(self, x: str | Sequence[str] = "", y: str | Sequence[str] = "") -> None:
-        """Name the axes, once for all panels, or x of each column and y of each row."""
+        """Label the axes, once for all panels, or x for each column and y for each row."""
         rows, columns = self.grid.shape
         for place, text in enumerate([x] * columns if isinstance(x, str) else x):
             lowest = [axes for axes in self.grid[:, place] if axes not in self._empty][-1]
@@ -175,11 +179,11 @@ class Panels:
             axes.set_ylabel(text or axes.get_ylabel())
 
     def finish(self, heading: str, *caption: str, key: Key = "below") -> Drawing:
-        """The figure, with its heading, and sentences that say how to read it, empty ones left out.
+        """The figure with its heading and the non-empty sentences of its caption.
 
-        Everything drawn with a matplotlib label stands in the legend once: in a place of the grid
-        that has no panel, else below the panels, or above them where these are tall. key: "ends"
-        writes the names of lines beside their ends instead, where they have room.
+        The legend has every matplotlib label once: in an empty cell of the grid, else below the
+        panels, or above tall ones. key: "ends" writes the names of lines beside their ends
+        instead, if there is space.
         """
         room, panels = self.drawing.get_figwidth() - 2 * _MARGIN, self.drawing.get_figheight()
         left: Any = {"x": _MARGIN / self.drawing.get_figwidth(), "y": 0.5, "ha": "left"}
@@ -187,7 +191,7 @@ class Panels:
         head = self.drawing.suptitle(title, **left, va="top", size=13, weight="bold")
         lines = "\n".join(wrapped(" ".join(" ".join(caption).split()), room, 9))
         foot = self.drawing.supxlabel(lines, **left, va="bottom", size=9, color="#555555")
-        for text in (head, foot):  # the layout of the panels leaves them alone
+        for text in (head, foot):  # not part of the layout of the panels
             text.set_in_layout(False)
         ends = key == "ends" and self._name_ends()
         legend = None if ends else self._legend()
@@ -202,11 +206,11 @@ class Panels:
             legend.set_bbox_to_anchor((0, low / height))
         self._lay_out(bottom / height, panels / height)
         for part in (head, foot, *([legend] if legend else [])):
-            part.set_in_layout(True)  # Jupyter crops to what is
+            part.set_in_layout(True)  # Jupyter crops to the layout
         return self.drawing
 
     def _lay_out(self, bottom: float, height: float) -> None:
-        """Place the panels between these shares of the height, and fold what is too long."""
+        """Place the panels between these shares of the height, and wrap long texts."""
         layout: Any = self.drawing.get_layout_engine()
         layout.set(rect=(0, bottom, 1, height))
         if outer := self.drawing.get_supylabel():
@@ -235,7 +239,7 @@ class Panels:
             _spread_names(axes, lines, names)
 
     def _legend(self) -> Any:
-        """The legend as it has room; None where it takes no place of its own."""
+        """The legend; None if it is in an empty cell of the grid."""
         handles: dict[str, Any] = {}
         for axes in self._used:
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -261,7 +265,7 @@ class Panels:
         return legend
 
     def _name_ends(self) -> bool:
-        """Write names beside the ends of lines, as ticks of an axis; False where they lack room."""
+        """Write names beside the ends of lines, as ticks of an axis; False without space."""
         shown = []
         room = 0.3 * self.drawing.get_figwidth() / self.grid.shape[1]
         for axes in self._used:
@@ -284,18 +288,18 @@ class Panels:
 
 
 class Facets(Panels):
-    """A panel for each value of a column, or for each pair of values of two.
+    """A panel for each value of a column, or for each pair of values of two columns.
 
-    Iterating gives each panel with its rows of the table; with `rows`, each column of panels.
+    Iteration yields each panel, or with `rows` each column of panels, with its rows of the table.
 
     Parameters
     ----------
     column, named
-        Whose values have a panel each, in the order of the table, and how these are called.
+        The column with a panel for each value, in table order, and the titles of the values.
     down
         A second column: its values are the rows of the grid, those of `column` its columns.
     layout
-        As of `Panels`.
+        Arguments of `Panels`.
     """
 
     def __init__(
@@ -323,7 +327,7 @@ def _ys(line: Any) -> NDArray[np.float64]:
 
 
 def _end(line: Any) -> tuple[float, float]:
-    """Where a line has its last point; one across the panel has it at the right edge."""
+    """The last point of a line; for one across the panel at the right edge."""
     last = np.flatnonzero(np.isfinite(_ys(line)))[-1]
     across = line.get_transform() != line.axes.transData
     x = line.axes.get_xlim()[1] if across else line.get_xdata()[last]
@@ -356,7 +360,7 @@ def _wide(artist: Any) -> float:
 
 
 def _tall(artist: Any) -> float:
-    """Inches that a part of the page takes, with the gap to the next one."""
+    """Height of a part of the page in inches, with the gap to the next one."""
     if artist is None:
         return 0.0
     height = float(artist.get_window_extent().height / artist.get_figure(root=True).dpi)

@@ -1,4 +1,4 @@
-"""AP of each class, and of rare and frequent ones, under one scheme within one budget."""
+"""AP of each class, and of rare and frequent ones, under one scheme at one budget."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class OfScheme(AtBudget):
         return scored
 
     def notes(self, scored: ByClass, intervals: str, others: int = 0) -> list[str]:
-        """What the caption says of intervals, and of classes and methods that are not shown."""
+        """Notes of the caption on intervals, and on classes and methods that are not shown."""
         draws = pd.Series([len(by_draw) for by_draw in scored.ap.values()])
         unseen, shown = _unseen(scored).sum(), len(scored.classes)
         unseen_note = f"Classes without a test image, not shown: {unseen:,}." if unseen else ""
@@ -115,15 +115,15 @@ class PerClass(OfScheme):
 class ClassGroups(OfScheme):
     """mAP of groups of classes, from few to many present labels, with intervals over draws.
 
-    Source: the groups G1 to G5 of Kim et al. CVPR 2022 (Large Loss), here by labels that say
-    present, of which FPC gives every class equally many as far as there are any.
+    Source: the groups G1 to G5 of Kim et al. CVPR 2022 (Large Loss), here by number of present
+    labels, which is about equal for all classes under FPC.
     """
 
     name = "class-groups"
     title = "mAP of rare to frequent classes under each method"
 
     methods: Methods = some("eight")
-    groups: int = option(5, "how many groups of classes")
+    groups: int = option(5, "number of groups of classes")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         mend = f"groups is {self.groups}; 1 to {_GROUPS} are expected"

@@ -1,4 +1,4 @@
-"""How methods compare: over settings, the amount and the cost of labels, epochs, and by rank."""
+"""Comparisons of methods: over settings, the amount and cost of labels, epochs, and by rank."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _difference(row: dict[Any, Any]) -> str:
 
 
 def _failed(table: pd.DataFrame) -> str:
-    """What the caption says of runs that failed."""
+    """Notes of the caption on failed runs."""
     missing, sentences = table["missing"].sum(), len(failures(table))
     note = f"Runs without a score, left out: {missing}. " if missing else ""
     return note + (f"Failures of the comparison: {sentences}." if sentences else "")
@@ -258,7 +258,7 @@ class LabelShares(Figure):
 
 
 def _across(axes: Axes, names: Iterable[str], means: Iterable[float]) -> None:
-    """A line across the panel at what each method reaches with complete labels."""
+    """A line across the panel at the score of each method on complete labels."""
     for place, (name, mean) in enumerate(zip(names, means, strict=True)):
         dashes = _DASHES[place % len(_DASHES)]
         axes.axhline(mean, color=PALE, linewidth=1.2, linestyle=dashes, zorder=1, label=name)
@@ -463,12 +463,12 @@ def _mean_ranks(axes: Axes, ranking: Ranks) -> None:
 
 
 def _ranked(ranking: Ranks) -> list[str]:
-    """What the caption says of mean ranks and their test."""
+    """Notes of the caption on mean ranks and their test."""
     copies, left_out = ranking.copies, ranking.left_out
     kind = "paired t" if ranking.draws < BOOTSTRAP_FROM else "bootstrapped paired t"
     test = f"{kind} tests of mAP over all schemes, draw by draw, with Holm's correction"
     if ranking.distance:
-        test = "Nemenyi's test, which takes draws of several schemes for independent"
+        test = "Nemenyi's test, which assumes that draws of several schemes are independent"
     joined = f"Joined: no significant difference at 5 % by {test}."
     return [
         f"Marker: mean rank by mAP on the test split over {ranking.blocks} blocks (scheme, draw).",

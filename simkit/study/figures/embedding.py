@@ -1,4 +1,4 @@
-"""Features and what follows from them: neighbours, distances of classes, and temperatures."""
+"""Features: neighbours, distances between classes, and temperatures."""
 
 from __future__ import annotations
 

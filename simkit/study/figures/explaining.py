@@ -1,4 +1,4 @@
-"""What models go by: class maps and heat maps, where they peak, and scores on parts of the data."""
+"""Explanations of models: class maps, heat maps, their peaks, and scores on parts of the data."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class ActivationMaps(MapRows):
         return panels.finish(
             "Where models see a class",
             f"Dark: a score of 0 and less; bright: the highest {scale}. Frames: objects of the "
-            "class. Cross: the highest place. p: the probability that the model gives the class.",
+            "class. Cross: the maximum. p: the model's probability of the class.",
         )
 
 
@@ -126,7 +126,7 @@ class HeatMaps(MapRows):
         panels, _ = self.tiles(table, by, titles, ["class", "kind"], below=0.1, cmap="inferno")
         return panels.finish(
             "What the method keeps of training pictures",
-            "Black: a probability of 0 at this place; white: 1. Frames: objects of the class.",
+            "Black: a probability of 0; white: 1. Frames: objects of the class.",
         )
 
 
@@ -190,7 +190,7 @@ class ByPart(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table.dropna(subset="map")
-        self.require(len(table), f"the table holds no mAP; give what {self.made_by} returns")
+        self.require(len(table), f"the table has no mAP; pass the result of {self.made_by}")
         parts, drawn = list(table["part"].unique()), style.looks(table["method"].unique())
         sides = {"": table}
         if self.base:
@@ -246,7 +246,7 @@ class Pointing(Figure):
         panels.labels("mAP on the test split, points", "pointing game, points")
         return panels.finish(
             "Who scores well, and who looks at the right place?",
-            "Share of maps whose highest place lies on an object.",
+            "Share of maps with their maximum on an object.",
             style.over_draws(table.groupby("method")["draw"].nunique(), "Lines"),
         )
 

@@ -1,4 +1,4 @@
-"""Labels as they are bought: what people answer, what schemes leave unknown, and the classes."""
+"""Purchased labels: answers of annotators, unknown labels, and class hierarchies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Confusion(Figure):
     """
 
     name = "confusion"
-    title = "What people say, who errs, and how far they agree"
+    title = "Answers of annotators, their errors, and their agreement"
     made_by = "simkit.analysis.confusion"
     reads: ClassVar = {
         "part": str, "name": str, "answer": str | None,
@@ -41,7 +41,7 @@ class Confusion(Figure):
             table[table["part"] == part].dropna(subset=columns) for part, columns in needed.items()
         )
         votes = len(yes) and matrix["votes"].sum() and workers["votes"].sum()
-        self.require(votes, "the table holds no votes; make it from votes and the fit of them")
+        self.require(votes, "the table has no votes; pass the result of simkit.analysis.confusion")
         panels = Panels(
             ["What people say, by estimated truth", "Each worker", "How many agree"],
             height=2.9, widths=[1.5, 1, 1], sharex=False, sharey=False,

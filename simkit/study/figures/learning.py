@@ -1,4 +1,4 @@
-"""What happens while a method trains: its losses, and the labels it rejects or corrects."""
+"""Methods during training: losses, and rejected or corrected labels."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What figures draw on axes: lines, points, bars, cells and pictures; and how axes are marked.
+"""Marks on axes: lines, points, bars, cells and pictures; and the formats of axes.
 
-A mark draws rows of a table; `look.name` is what the legend calls it.
+A mark draws rows of a table; `look.name` is its name in the legend.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How common classes are, what unknown labels are taken for, and what methods make of that."""
+"""Class frequencies, and the treatment of unknown labels by methods."""
 
 from __future__ import annotations
 

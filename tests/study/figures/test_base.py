@@ -364,7 +364,7 @@ def test_ticks_stand_at_the_values_that_have_room() -> None:
 def test_pictures_and_choices_are_checked() -> None:
     figure = figures.make("corrections")
     figure.check_pictures(None, 3)
-    with pytest.raises(BadInput, match="corrections: 2 pictures came for 3 images"):
+    with pytest.raises(BadInput, match="corrections: pictures has 2 items for 3 images"):
         figure.check_pictures((1, 2), 3)
     assert figure.chosen("scheme", "", ["fpc", "rpa"]) == "fpc"
     with pytest.raises(BadInput, match=r"corrections.*'fp'; did you mean 'fpc'"):

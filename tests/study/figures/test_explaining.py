@@ -60,7 +60,7 @@ def test_pictures_stand_before_their_maps() -> None:
     np.testing.assert_allclose([shown[n][1, 0] for n in (1, 2, 3, 5, 6, 7)], [0, 0.2, 0.9] * 2)
     assert {drawing.axes[n].images[0].get_clim() for n in (1, 2, 3, 5, 6, 7)} == {(0, 1)}
     assert drawing.axes[4].get_yticklabels()[0].get_text() == "five\nnegative"
-    with pytest.raises(BadInput, match="heat-maps: 1 pictures came for 2 images"):
+    with pytest.raises(BadInput, match="heat-maps: pictures has 1 items for 2 images"):
         figures.make("heat-maps", pictures=pictures[:1])(table)
 
 
@@ -109,7 +109,7 @@ def test_parts_without_a_score_are_left_out() -> None:
     lacking = PARTS.assign(map=PARTS["map"].where(PARTS["part"] == "large"))
     (axes,) = figures.make("by-part")(lacking).axes
     np.testing.assert_allclose(named_lines(axes)["EN"].get_ydata(), [41])
-    with pytest.raises(BadInput, match="by-part: the table holds no mAP"):
+    with pytest.raises(BadInput, match="by-part: the table has no mAP"):
         figures.make("by-part")(PARTS.assign(map=np.nan))
 
 

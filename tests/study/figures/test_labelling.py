@@ -44,7 +44,7 @@ def test_confusion_shows_answers_workers_and_agreement() -> None:
 
 @pytest.mark.parametrize("part", ["matrix", "worker", "yes"])
 def test_confusion_needs_votes(part: str) -> None:
-    with pytest.raises(BadInput, match="confusion: the table holds no votes"):
+    with pytest.raises(BadInput, match="confusion: the table has no votes"):
         figures.make("confusion")(VOTES[VOTES["part"] != part])
 
 

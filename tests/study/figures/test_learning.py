@@ -115,7 +115,7 @@ def test_corrections_stand_beside_their_pictures() -> None:
     drawing = figures.make("corrections", pictures=pictures)(pd.concat([FIRST, SECOND]))
     shown = [drawing.axes[n].images[0].get_array()[0, 0, 0] for n in (0, 2)]
     assert shown == [10, 20]
-    with pytest.raises(BadInput, match="2 pictures came for 1 images"):
+    with pytest.raises(BadInput, match="pictures has 2 items for 1 images"):
         figures.make("corrections", pictures=pictures)(FIRST)
 
 

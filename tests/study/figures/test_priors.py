@@ -80,7 +80,7 @@ def test_likely_labels_stand_below_their_pictures() -> None:
     assert below.lines[-1].get_ydata() == [0.5, 0.5]  # between the first and the second
     alone = figures.make("likely-labels")(table)
     assert len(alone.axes) == 2 and not alone.axes[0].lines
-    with pytest.raises(BadInput, match="1 pictures came for 2 images"):
+    with pytest.raises(BadInput, match="pictures has 1 items for 2 images"):
         figures.make("likely-labels", pictures=(PICTURE,))(table)
 
 
