@@ -257,8 +257,8 @@ class Grid:
                 alone does not determine it.
     features    or precomputed features: for each split (train, val, test) an npz file with an
                 array `features`, a row for each image, or a folder that `simkit features` wrote.
-    budgets     dollars for all annotation;  hours: of annotation. Without either, the schemes keep
-                their amounts.
+    budgets     dollars for all annotation;  hours: hours for all annotation. Without either, the
+                schemes keep their amounts.
     prices      a preset or a TOML file.
     draws       number of draws, each with other labels, batches and initial weights.
     seed        of all draws.
