@@ -300,9 +300,10 @@ with open("votes.csv", "w", newline="") as file:
     csv.writer(file).writerows(votes)
 
 # %%
-from simkit.analysis import confusion
 from simkit.annotate.people.fitting import fit
 from simkit.annotate.people.vote_files import read
+
+from simkit.analysis import confusion
 
 fitted = fit(read("votes.csv"))
 told = np.array([fitted.miss, fitted.false_alarm]).T

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,10 @@ from simkit.annotate.annotators import Ints
 from simkit.annotate.ledger import Ledger
 from simkit.annotate.sampling import spread
 from simkit.chance import Chance, Permutation
-from simkit.errors import BadInput
-from simkit.registry import Range
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Observations
 
-# Of a machine's candidates: fractions with denominators up to a million.
-LEAST_PRECISION = 1e-6
-Precision = Annotated[float, Range(LEAST_PRECISION, 1)]
 GROUP = 1 << 20  # present images and wanted answers worked on at a time; changes no result
 
 
@@ -46,12 +41,6 @@ class Goal:
     absent: Ints | int
     precision: float | None = None
     keep_looks: bool = False
-
-    def __post_init__(self) -> None:
-        if self.precision is not None and not LEAST_PRECISION <= self.precision <= 1:
-            raise BadInput(
-                f"precision is {self.precision}; a share from {LEAST_PRECISION:f} to 1 is expected"
-            )
 
     @property
     def whole(self) -> bool:

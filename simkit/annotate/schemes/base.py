@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, ClassVar, Protocol
 
-from simkit.chance import Chance
 from simkit.registry import Range, Registry, settle
 
 if TYPE_CHECKING:
     from simkit.annotate.crowd import Crowd
+    from simkit.chance import Chance
     from simkit.labels.partial import PartialLabels
 
 MOST = 10**15  # of anything that is counted
 Count = Annotated[int, Range(1, MOST)]
+# Of a machine's candidates: fractions with denominators up to a million.
+Precision = Annotated[float, Range(1e-6, 1)]
 
 
 class Scheme(Protocol):

@@ -6,16 +6,17 @@ import math
 import warnings
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.crowd import Crowd
-from simkit.annotate.schemes.base import MOST, Count, Scheme, register
-from simkit.annotate.search import Precision
+from simkit.annotate.schemes.base import MOST, Count, Precision, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from simkit.annotate.crowd import Crowd
-from simkit.annotate.schemes.base import Count, Scheme, register
-from simkit.annotate.search import Precision
+from simkit.annotate.schemes.base import Count, Precision, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import setting
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance
 from simkit.registry import Range, Share, setting
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance
 from simkit.registry import setting
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register

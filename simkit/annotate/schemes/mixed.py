@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import Scheme, by_image, make, register, schemes, spell
 from simkit.annotate.schemes.single_positive import SinglePositive
 from simkit.chance import Chance, below
 from simkit.errors import BadInput
 from simkit.registry import Share, setting, settle
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from simkit.annotate.crowd import Crowd
-from simkit.annotate.proposer import Proposer
 from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance
 from simkit.registry import Range, Share, setting
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register
@@ -57,6 +58,8 @@ class Proposals(Scheme):
     )
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
+        from simkit.annotate.proposer import Proposer
+
         crowd.expect(len(crowd.images) * min(self.per_image, crowd.shape[1]) * 0.9)
         settings = self.per_image, self.recall, self.precision, self.skew
         proposer = Proposer(*settings, crowd.shape[1], chance)

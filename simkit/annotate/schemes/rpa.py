@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.annotate.crowd import Crowd
-from simkit.annotate.sampling import spread
 from simkit.annotate.schemes.base import Scheme, register
 from simkit.chance import Chance, threshold
 from simkit.registry import Share, setting
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 # Up to so many places each one has its own number; above, only the kept ones are worked out.
 # The two give different labels, so this is part of the scheme: it depends on N x L alone.
@@ -61,6 +62,8 @@ class RandomPerAnnotation(Scheme):
 
     def _rows(self, crowd: Crowd, chance: Chance) -> None:
         """For each image how many classes are kept, then the first ones of its own order."""
+        from simkit.annotate.sampling import spread
+
         L = crowd.shape[1]
         table = binomial_table(L, self.keep)
         order = chance.of("order").permutation(L)

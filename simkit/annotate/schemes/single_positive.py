@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from simkit.annotate.crowd import Crowd
 from simkit.annotate.schemes.base import MOST, Scheme, register
 from simkit.chance import Chance
 from simkit.registry import Range, setting
+
+if TYPE_CHECKING:
+    from simkit.annotate.crowd import Crowd
 
 
 @register
