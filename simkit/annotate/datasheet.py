@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -31,7 +32,6 @@ from simkit.annotate.schemes import Scheme
 from simkit.data.dataset import Terms
 from simkit.errors import BadInput
 from simkit.files import whole
-from simkit.labels.cards import paths
 from simkit.labels.effort import QUESTIONS
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 
@@ -68,6 +68,7 @@ _ENCODINGS = {
     ".json": "application/json", ".npz": "application/zip",
 }  # fmt: skip
 _FILE = "labels-file"
+_MOST_BYTES = 1 << 26  # of a card, looked through
 # A backslash before any of these is none of the text; "_" inside a word is a plain letter, and "#"
 # means something at the end of a heading.
 _MARKS = re.compile(r"[\\`*<&|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[]|(?<![^ ])#(?=#*$)")
@@ -226,6 +227,60 @@ def _spread(value: Any) -> str:
     if isinstance(value, tuple):
         return f"{min(value):.3g} to {max(value):.3g} by class"
     return f"{value:.3g}"
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def paths(file: str | PathLike[str]) -> tuple[Path, Path]:
+    """For labels in `fpc.parquet`: `fpc.card.md`, to read, and `fpc.croissant.json`, for machines.
+
+    They are beside the file, there or not.
+    """
+    labels = Path(file)
+    return tuple(labels.with_name(labels.stem + end) for end in (".card.md", ".croissant.json"))  # type: ignore[return-value]
+
+
+def about(file: str | PathLike[str], content_id: str) -> tuple[Path, ...]:
+    """The cards beside `file` that are there and name these labels by their content id."""
+    return tuple(path for path in paths(file) if content_id in _text(path))
+
+
+def own(file: str | PathLike[str]) -> dict[Path, str]:
+    """The cards beside `file` that name it, with their texts: about labels that it holds, or held.
+
+    Both cards write the name as a JSON string.
+    """
+    texts = {path: _text(path) for path in paths(file)}
+    return {path: text for path, text in texts.items() if _name(file) in text}
+
+
+def check_free(file: str | PathLike[str], content_id: str) -> None:
+    """Raise BadInput where the place of a card is taken by what is neither a card of this file nor
+    of the same labels in another form."""
+    for path in paths(file):
+        if not path.is_file():
+            continue
+        text = _text(path)
+        if _name(file) not in text and content_id not in text:
+            raise BadInput(
+                f"{path} is there and is no card of {Path(file).name}; move it away, give --out "
+                "another name, or leave cards away with --no-card"
+            )
+
+
+def _name(file: str | PathLike[str]) -> str:
+    quoted = json.dumps(Path(file).name, ensure_ascii=False)
+    return quoted.encode("utf-8", "backslashreplace").decode()  # names may be no UTF-8
+
+
+def _text(path: Path) -> str:
+    """Empty where nothing is, or a folder."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 # -- Markdown -----------------------------------------------------------------------------------

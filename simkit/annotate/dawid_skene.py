@@ -8,6 +8,7 @@ of their own. `fit` is the way in; the parts below it are in the order in which 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -156,7 +157,7 @@ def fit(
         maybe=maybe,
         doubt=chosen.doubt,
         compared=chosen.compared,
-        steps=estimated.steps + chosen.by_class.rounds,
+        steps=estimated.steps + chosen.by_class.steps,
         converged=estimated.converged and chosen.by_class.converged,
         log_likelihood=chosen.by_class.log_likelihood,
     )
@@ -180,7 +181,7 @@ def _habits(votes: Votes, estimated: Estimate) -> Habits:
     )
 
 
-def _by_class(habits: Habits, votes: Votes, estimated: ClassEstimate, shrink: float) -> Habits:
+def _by_class(habits: Habits, votes: Votes, estimated: Estimate, shrink: float) -> Habits:
     """The rates of each class; of its doubt, `shrink` ordinary questions are added to its own."""
     L, of_class = len(votes.classes), votes.question_class
     absent, present, open_absent, open_present = (
@@ -195,8 +196,8 @@ def _by_class(habits: Habits, votes: Votes, estimated: ClassEstimate, shrink: fl
     return replace(
         habits,
         classes=votes.classes,
-        false_alarm=_rounded(estimated.false_alarm, 6),
-        miss=_rounded(estimated.miss, 6),
+        false_alarm=_rounded(estimated.model.false_alarm, 6),
+        miss=_rounded(estimated.model.miss, 6),
         unsure_present=_rounded(shares[0], 6),
         unsure_absent=_rounded(shares[1], 6),
     )
@@ -232,7 +233,7 @@ class Chosen:
     """
 
     estimate: Estimate
-    by_class: ClassEstimate
+    by_class: Estimate
     doubt: bool
     compared: tuple[float, float] | None
 
@@ -280,7 +281,7 @@ def _doubtful(ballots: Ballots, sure: Estimate, shrink: float) -> Estimate:
     return max(usual, again, key=lambda each: each.log_likelihood)
 
 
-def _check_both(ballots: Ballots, estimated: ClassEstimate) -> None:
+def _check_both(ballots: Ballots, estimated: Estimate) -> None:
     """Raise BadInput without enough votes on present, or on absent classes.
 
     Counted are those on questions that are more probably so than not: the far ends of what many
@@ -298,9 +299,7 @@ def _check_both(ballots: Ballots, estimated: ClassEstimate) -> None:
             )
 
 
-def _check_differ(
-    ballots: Ballots, estimated: ClassEstimate, single: ClassEstimate, shrink: float
-) -> None:
+def _check_differ(ballots: Ballots, estimated: Estimate, single: Estimate, shrink: float) -> None:
     """Raise BadInput where one kind of questions explains the votes about as well as two do.
 
     Two kinds have two numbers more, priced as above, and each worker a second rate, which has some
@@ -319,12 +318,13 @@ def _check_differ(
 class Model:
     """The rates of an ordinary person, the shares of the four states, and how workers differ.
 
-    shares (4,) of questions by STATES; miss_by_person and false_alarm_by_person (R,) are multiples
-    of the ordinary odds.
+    miss and false_alarm are of all classes, or (L,) of each, with shares (4,) or (4, L) of
+    questions by STATES; miss_by_person and false_alarm_by_person (R,) are multiples of the
+    ordinary odds.
     """
 
-    miss: float
-    false_alarm: float
+    miss: Any
+    false_alarm: Any
     unsure_yes: float
     shares: Floats
     miss_by_person: Floats
@@ -405,15 +405,36 @@ def estimate(
     Votes alone cannot tell what is true where nobody is sure: as many of those classes are taken
     to be present as people say yes to.
     """
-    model = _first(ballots, unsure) if start is None else start
-    before, states, steps = -np.inf, np.empty(0), 0
-    for steps in range(1, _MOST_STEPS + 1):
-        states, likelihood = _expect(ballots, model)
-        if likelihood - before < 1e-7 * len(ballots.question):
-            return Estimate(model, states, likelihood, steps, True)
-        before = likelihood
-        model = _maximise(ballots, model, states, shrink)
-    return Estimate(model, states, likelihood, steps, False)
+
+    def expect(model: Model) -> tuple[Floats, float]:
+        yes, some = model.yes(), model.shares > 0
+        said = np.stack([np.log1p(-yes), np.log(yes)], axis=1)
+        logs = np.full((4, ballots.questions), -np.inf)
+        logs[some] = np.log(model.shares[some])[:, None] + ballots.by_question(said[some])
+        return _posterior(logs)
+
+    def maximise(model: Model, states: Floats) -> Model:
+        return _maximise(ballots, model, states, shrink)
+
+    return _climb(start or _first(ballots, unsure), expect, maximise, ballots, _MOST_STEPS)
+
+
+def _climb(
+    model: Model,
+    expect: Callable[[Model], tuple[Floats, float]],
+    maximise: Callable[[Model, Floats], Model],
+    ballots: Ballots,
+    most: int,
+) -> Estimate:
+    """Expectation and maximisation in turns, at most `most` of them."""
+    before, step, converged = -np.inf, 0, False
+    while step < most and not converged:
+        step += 1
+        states, likelihood = expect(model)
+        converged = likelihood - before < 1e-7 * len(ballots.question)
+        if not converged:
+            before, model = likelihood, maximise(model, states)
+    return Estimate(model, states, likelihood, step, converged)
 
 
 def one_kind(ballots: Ballots) -> Model:
@@ -441,15 +462,6 @@ def _first(ballots: Ballots, unsure: bool) -> Model:
     ones = np.ones(ballots.workers)
     shares = np.concatenate([(1 - some) * sure, some * np.array([0.5, 0.5])])
     return Model(0.2, min(0.05, yes / 2), 0.5, shares, ones, ones)
-
-
-def _expect(ballots: Ballots, model: Model) -> tuple[Floats, float]:
-    """(4, Q) probabilities of the states, and the log-likelihood."""
-    said = np.stack([np.log1p(-model.yes()), np.log(model.yes())], axis=1)
-    some = model.shares > 0
-    logs = np.full((4, ballots.questions), -np.inf)
-    logs[some] = np.log(model.shares[some])[:, None] + ballots.by_question(said[some])
-    return _posterior(logs)
 
 
 def _posterior(logs: Floats) -> tuple[Floats, float]:
@@ -529,24 +541,6 @@ def _odds(events: Any, of: Any = 1) -> Any:
     return events / np.maximum(of - events, LEAST)
 
 
-@dataclass(frozen=True, eq=False)
-class ClassEstimate:
-    """Rates of L classes and what they make of Q questions, under one model of the workers.
-
-    miss, false_alarm (L,) of an ordinary person; shares (4, L) and states (4, Q) by
-    `dawid_skene.STATES`; log_likelihood of the votes; `converged`: a further round would gain less
-    than a ten-millionth per vote.
-    """
-
-    miss: Floats
-    false_alarm: Floats
-    shares: Floats
-    states: Floats
-    log_likelihood: float
-    rounds: int
-    converged: bool
-
-
 def estimate_by_class(
     ballots: Ballots,
     of_class: Ints,
@@ -555,7 +549,7 @@ def estimate_by_class(
     *,
     shrink: float,
     own_doubt: bool = True,
-) -> ClassEstimate:
+) -> Estimate:
     """Rates of each class, `shrink` ordinary questions or votes added to its own.
 
     Taken once from states that the same rates for all classes led to, rates by class stay too near
@@ -566,78 +560,58 @@ def estimate_by_class(
     sure, stay as estimated. own_doubt: whether the share of questions of which nobody is sure is
     each class's own, too.
     """
-    asked = _Asked(ballots, of_class, classes, estimated.model)
-    model = estimated.model
-    miss, false_alarm = np.full(classes, model.miss), np.full(classes, model.false_alarm)
-    shares = np.repeat(model.shares[:, None], classes, axis=1)
-    before, settled, rounds = -np.inf, False, 0
-    while not settled and rounds < _MOST_ROUNDS:
-        rounds += 1
-        states, likelihood = asked.states(miss, false_alarm, shares)
-        settled = likelihood - before < 1e-7 * len(ballots.question)
-        if settled:
-            break
-        before = likelihood
-        shares = asked.shares(states, shrink, own_doubt)
-        false_alarm = asked.rates(0, false_alarm, states[0], shrink)
-        miss = asked.rates(1, miss, states[1], shrink)
-    return ClassEstimate(miss, false_alarm, shares, states, likelihood, rounds, settled)
+    usual, asked, L = estimated.model, of_class[ballots.question], classes
+    unsure_yes = usual.yes()[2:]
+    unsure = ballots.by_question(np.stack([np.log1p(-unsure_yes), np.log(unsure_yes)], axis=1))
+    # Of votes on absent classes, and on present ones: how the worker errs, and whether he did.
+    times = usual.false_alarm_by_person[ballots.worker], usual.miss_by_person[ballots.worker]
+    wrong = ballots.yes, ~ballots.yes
+
+    def expect(model: Model) -> tuple[Floats, float]:
+        sure = []
+        for state, rate in enumerate((model.false_alarm, model.miss)):
+            odds = _odds(rate)[asked] * times[state]
+            logs = np.where(wrong[state], np.log(odds), 0.0) - np.log1p(odds)
+            sure.append(np.bincount(ballots.question, logs, ballots.questions))
+        prior = np.log(model.shares, out=np.full((4, L), -np.inf), where=model.shares > 0)
+        return _posterior(prior[:, of_class] + np.concatenate([np.stack(sure), unsure]))
+
+    def maximise(model: Model, states: Floats) -> Model:
+        """The rates moved to where each class has about as many errors as it had."""
+        moved = []
+        pairs = ((model.false_alarm, usual.false_alarm), (model.miss, usual.miss))
+        for state, (rate, ordinary) in enumerate(pairs):
+            weight = states[state][ballots.question]
+            odds = _odds(rate)[asked] * times[state]
+            occasions, events, expected = (
+                np.bincount(asked, each, L)
+                for each in (weight, weight * wrong[state], weight * odds / (1 + odds))
+            )
+            met = occasions + shrink
+            happened, foreseen = events + shrink * ordinary, expected + shrink * rate
+            odds = _odds(rate) * (_odds(happened / met) / _odds(foreseen / met))
+            moved.append(np.clip(odds / (1 + odds), LEAST, 1 - LEAST))
+        counts = np.array([np.bincount(of_class, state, L) for state in states], np.float64)
+        doubt = None if own_doubt else (counts[2] + counts[3]).sum() / ballots.questions
+        shares = _shares_by_class(usual, counts, shrink, doubt)
+        return replace(model, shares=shares, false_alarm=moved[0], miss=moved[1])
+
+    start = replace(
+        usual,
+        miss=np.full(L, usual.miss),
+        false_alarm=np.full(L, usual.false_alarm),
+        shares=np.repeat(usual.shares[:, None], L, axis=1),
+    )
+    return _climb(start, expect, maximise, ballots, _MOST_ROUNDS)
 
 
-class _Asked:
-    """The votes by class, with what does not change from round to round."""
-
-    def __init__(self, ballots: Ballots, of_class: Ints, classes: int, model: Model) -> None:
-        self.ballots, self.of_class, self.classes, self.model = ballots, of_class, classes, model
-        self.asked = of_class[ballots.question]
-        self.times = (
-            model.false_alarm_by_person[ballots.worker],
-            model.miss_by_person[ballots.worker],
-        )
-        self.wrong = (ballots.yes, ~ballots.yes)
-        yes = model.yes()[2:]
-        self.open = ballots.by_question(np.stack([np.log1p(-yes), np.log(yes)], axis=1))
-
-    def states(self, miss: Floats, false_alarm: Floats, shares: Floats) -> tuple[Floats, float]:
-        """(4, Q) probabilities of the states, and the log-likelihood."""
-        said = []
-        for rate, times, wrong in zip((false_alarm, miss), self.times, self.wrong, strict=True):
-            odds = _odds(rate)[self.asked] * times
-            logs = np.where(wrong, np.log(odds), 0.0) - np.log1p(odds)
-            said.append(np.bincount(self.ballots.question, logs, self.ballots.questions))
-        some = shares > 0
-        prior = np.log(shares, out=np.full(shares.shape, -np.inf), where=some)
-        logs = prior[:, self.of_class] + np.concatenate([np.stack(said), self.open])
-        return _posterior(logs)
-
-    def shares(self, states: Floats, shrink: float, own_doubt: bool) -> Floats:
-        """(4, L) shares of the states; where nobody is sure, as many are present as people say."""
-        usual, yes = self.model.shares, self.model.unsure_yes
-        absent, present, *unsure = (
-            np.bincount(self.of_class, state, self.classes) for state in states
-        )
-        sure, doubtful = absent + present, unsure[0] + unsure[1]
-        there = (present + shrink * usual[1] / usual[:2].sum()) / (sure + shrink)
-        if own_doubt:
-            open_ = (doubtful + shrink * usual[2:].sum()) / (sure + doubtful + shrink)
-        else:
-            open_ = np.full(self.classes, doubtful.sum() / self.ballots.questions)
-        clear = 1 - open_
-        return np.stack([clear * (1 - there), clear * there, open_ * (1 - yes), open_ * yes])
-
-    def rates(self, state: int, rate: Floats, weights: Floats, shrink: float) -> Floats:
-        """(L,) the rates moved to where each class has about as many errors as it had.
-
-        weights: (Q,) how probable it is that a question is in the state, 0 absent or 1 present.
-        """
-        base = (self.model.false_alarm, self.model.miss)[state]
-        weight = weights[self.ballots.question]
-        odds = _odds(rate)[self.asked] * self.times[state]
-        occasions, events, expected = (
-            np.bincount(self.asked, each, self.classes)
-            for each in (weight, weight * self.wrong[state], weight * odds / (1 + odds))
-        )
-        met = occasions + shrink
-        ratio = _odds((events + shrink * base) / met) / _odds((expected + shrink * rate) / met)
-        moved = _odds(rate) * ratio
-        return np.clip(moved / (1 + moved), LEAST, 1 - LEAST)
+def _shares_by_class(usual: Model, counts: Floats, shrink: float, doubt: float | None) -> Floats:
+    """(4, L) from how many questions are in each state; doubt: common to all classes."""
+    absent, present, *unsure = counts
+    sure, doubtful = absent + present, unsure[0] + unsure[1]
+    there = (present + shrink * usual.shares[1] / usual.shares[:2].sum()) / (sure + shrink)
+    own = (doubtful + shrink * usual.shares[2:].sum()) / (sure + doubtful + shrink)
+    open_ = own if doubt is None else np.full(len(own), doubt)
+    # Where nobody is sure, as many are present as people say yes to.
+    clear, yes = 1 - open_, usual.unsure_yes
+    return np.stack([clear * (1 - there), clear * there, open_ * (1 - yes), open_ * yes])

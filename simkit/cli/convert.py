@@ -39,9 +39,9 @@ def command(
     Only parquet and npz hold everything: what people were asked, which the cost follows from, and
     the history are lost in all others.
     """
+    from simkit.annotate.datasheet import about
     from simkit.data.dataset import originals
     from simkit.labels import formats
-    from simkit.labels.cards import about
 
     reader = formats.make(source) if source else formats.for_path(file)
     writer = formats.make(target) if target else formats.for_path(out, writing=True)

@@ -103,8 +103,8 @@ def _lines(facts: dict[str, Any]) -> str:
 
 
 def _labels(path: Path) -> tuple[str, dict[str, Any]]:
+    from simkit.annotate.datasheet import about
     from simkit.labels import formats
-    from simkit.labels.cards import about
 
     labels = formats.for_path(path).read(path)
     cards = [str(card) for card in about(path, labels.id)]

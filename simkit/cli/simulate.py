@@ -278,11 +278,11 @@ def _files(form: Format, out: Path) -> tuple[Path, ...]:
 
 def _check_places(out: Path, given: dict[str, Any]) -> None:
     """Raise BadInput where labels or cards cannot be written or would replace what is read."""
+    from simkit.annotate import datasheet
     from simkit.data.dataset import originals
     from simkit.files import may_write, spare
-    from simkit.labels import cards
 
-    for path in (out,) if given["no_card"] else (out, *cards.paths(out)):
+    for path in (out,) if given["no_card"] else (out, *datasheet.paths(out)):
         spare(path, given["habits_file"] or "", *originals(given["spec"]))
         may_write(path)
 
@@ -295,18 +295,17 @@ def _remove_cards(
     Warns if those labels are of other truth than that with the id `truth`. Raises BadInput where
     something else is in the place of a card.
     """
-    from simkit.annotate.datasheet import read
-    from simkit.labels import cards
+    from simkit.annotate import datasheet
 
     file = _files(form, out)[0]
     if not no_card:
-        cards.check_free(file, labels.id)
-    for card, text in cards.own(file).items():
+        datasheet.check_free(file, labels.id)
+    for card, text in datasheet.own(file).items():
         data = re.search(r"^- Data set: (.+), split `", text, re.MULTILINE)  # in one of the two
         if file.is_file() and data and f"truth: `{truth}`" not in text:
             warnings.warn(
-                f"{file} holds labels of {read(data[1])} and is replaced; --out writes to another "
-                "file",
+                f"{file} holds labels of {datasheet.read(data[1])} and is replaced; --out writes "
+                "to another file",
                 stacklevel=1,
             )
         card.unlink()

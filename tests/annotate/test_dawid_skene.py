@@ -155,12 +155,14 @@ def test_states_follow_by_bayes_rule(unsure):
     ballots, of_class = by_two_classes(120, doubt=(0.1, 0.3))
     found = estimate(ballots, unsure=unsure, shrink=5)
     by_class = estimate_by_class(ballots, of_class, 2, found, shrink=5)
-    assert np.allclose(by_class.shares.sum(0), 1) and np.allclose(by_class.states.sum(0), 1)
+    assert np.allclose(by_class.model.shares.sum(0), 1) and np.allclose(by_class.states.sum(0), 1)
     total = 0.0
     for q in range(120):
         c = of_class[q]
-        own = replace(found.model, miss=by_class.miss[c], false_alarm=by_class.false_alarm[c]).yes()
-        weights = by_class.shares[:, c].copy()
+        own = replace(
+            found.model, miss=by_class.model.miss[c], false_alarm=by_class.model.false_alarm[c]
+        ).yes()
+        weights = by_class.model.shares[:, c].copy()
         for vote in np.flatnonzero(ballots.question == q):
             rate = own[:, ballots.worker[vote]]
             weights *= rate if ballots.yes[vote] else 1 - rate
@@ -178,21 +180,21 @@ def test_the_rates_by_class_votes_were_made_with_are_found(doubt):
     model = found.model
     # The workers' scale is free, so compare people themselves.
     for rates, times, true in (
-        (by_class.miss, model.miss_by_person, (0.1, 0.3)),
-        (by_class.false_alarm, model.false_alarm_by_person, (0.1, 0.02)),
+        (by_class.model.miss, model.miss_by_person, (0.1, 0.3)),
+        (by_class.model.false_alarm, model.false_alarm_by_person, (0.1, 0.02)),
     ):
         for own, made in zip(rates, true, strict=True):
             assert np.abs(tilted(float(own), times) - tilted(made, TIMES)).max() < 0.03
-    assert np.abs(by_class.shares[2:].sum(0) - doubt).max() < 0.04
+    assert np.abs(by_class.model.shares[2:].sum(0) - doubt).max() < 0.04
 
 
 def test_doubt_common_to_all_classes():
     ballots, of_class = by_two_classes(4000, doubt=(0.1, 0.3))
     found = estimate(ballots, unsure=True, shrink=20)
     common = estimate_by_class(ballots, of_class, 2, found, shrink=20, own_doubt=False)
-    first, second = common.shares[2:].sum(0)
+    first, second = common.model.shares[2:].sum(0)
     assert first == second > 0.1
-    own = estimate_by_class(ballots, of_class, 2, found, shrink=20).shares[2:].sum(0)
+    own = estimate_by_class(ballots, of_class, 2, found, shrink=20).model.shares[2:].sum(0)
     assert own[0] < first < own[1]
 
 
@@ -205,9 +207,9 @@ def test_a_class_with_few_votes_stays_near_the_ordinary():
     ballots = replace(ballots, yes=yes)
     found = estimate(ballots, unsure=False, shrink=20)
     by_class = estimate_by_class(ballots, of_class, 4, found, shrink=20)
-    assert abs(by_class.miss[2] - found.model.miss) < 0.05
-    assert by_class.miss[3] == pytest.approx(found.model.miss, abs=1e-6)
-    assert by_class.shares[:, 3] == pytest.approx(found.model.shares, abs=1e-6)
+    assert abs(by_class.model.miss[2] - found.model.miss) < 0.05
+    assert by_class.model.miss[3] == pytest.approx(found.model.miss, abs=1e-6)
+    assert by_class.model.shares[:, 3] == pytest.approx(found.model.shares, abs=1e-6)
 
 
 def cast(rates: np.ndarray, *, seed: int = 0) -> Ballots:
@@ -244,7 +246,7 @@ def test_hard_classes_are_no_doubt():
     rates = np.tile([0.05, 0.05, 0.05, 0.05, 0.95, 0.5], 1000)  # every second class is easy
     together, apart = chosen(rates), chosen(rates, classes=2)
     assert together.doubt and not apart.doubt
-    assert np.allclose(apart.by_class.miss, [0.05, 0.5], atol=0.03)
+    assert np.allclose(apart.by_class.model.miss, [0.05, 0.5], atol=0.03)
 
 
 def test_doubt_does_not_end_below_the_fit_without():
