@@ -62,14 +62,6 @@ def test_the_size_of_batches_changes_nothing(
         assert np.allclose(made[0].values[:], other.values[:], rtol=2**-9, atol=1e-4)
 
 
-def test_training_mode_and_gradients_are_left_as_they_were(
-    dataset: data.Dataset, tmp_path: Path
-) -> None:
-    net = backbone("scenes-net").train()
-    features(dataset, "val", net, cache=tmp_path)
-    assert net.training and all(p.requires_grad for p in net.parameters())
-
-
 def test_the_second_time_comes_from_the_cache(
     dataset: data.Dataset, net: Backbone, tmp_path: Path
 ) -> None:
@@ -149,18 +141,13 @@ def test_a_damaged_file_in_the_cache_is_made_again(
 
 def test_a_split_without_pictures_is_refused(dataset: data.Dataset, net: Backbone) -> None:
     bare = replace(dataset, pictures={})
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"data set 'scenes' has no.*open it with its image"):
         features(bare, "train", net)
-    assert str(error.value) == (
-        "data set 'scenes' has no pictures for 'train'; open it with its image folder, or bring "
-        "features (a grid: in a table [features]) that `simkit features` or another program made"
-    )
 
 
 def test_kinds_are_two(dataset: data.Dataset, net: Backbone) -> None:
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"kind is 'max'.*features are of kind 'pooled'"):
         features(dataset, "train", net, kind="max")  # type: ignore[arg-type]
-    assert str(error.value) == "kind is 'max'; features are of kind 'pooled' or 'maps'"
 
 
 def test_the_cache_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,24 +205,12 @@ def test_another_size_has_another_place(dataset: data.Dataset, tmp_path: Path) -
     assert found[0].id != found[1].id
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ({"batch": 0}, "batch is 0; at least 1 picture at a time is expected"),
-        (
-            {"unreadable": "ask"},
-            "unreadable is 'ask'; at pictures that cannot be read one can 'stop', 'skip' them, or "
-            "skip those alone that were skipped 'before'",
-        ),
-        ({"device": "tpu"}, "device is 'tpu'; auto, cpu or cuda is expected"),
-    ],
-)
+@pytest.mark.parametrize("how", [{"batch": 0}, {"unreadable": "ask"}, {"device": "tpu"}], ids=str)
 def test_settings_are_checked(
-    dataset: data.Dataset, net: Backbone, tmp_path: Path, how: dict[str, Any], message: str
+    dataset: data.Dataset, net: Backbone, tmp_path: Path, how: dict[str, Any]
 ) -> None:
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=f"^{next(iter(how))} is "):
         extract(dataset, "val", net, cache=tmp_path, **how)
-    assert str(error.value) == message
 
 
 def test_the_history_says_what_the_features_were_made_with(
@@ -265,11 +240,8 @@ def test_features_that_are_all_zero_are_refused_every_time(
         for values in net.parameters():
             values.zero_()
     for _ in range(2):  # the second time all shards are there
-        with pytest.raises(BadInput) as error:
+        with pytest.raises(BadInput, match=r"features of all 5 pictures.*give the backbone other"):
             features(dataset, "val", net, cache=tmp_path)
-        assert str(error.value) == (
-            "features of all 5 pictures are zero; give the backbone other weights"
-        )
 
 
 def test_a_folder_that_cannot_be_written_is_told_before_any_work(
@@ -277,12 +249,8 @@ def test_a_folder_that_cannot_be_written_is_told_before_any_work(
 ) -> None:
     monkeypatch.setattr(type(net), "prepare", lambda self, x: pytest.fail("a picture was seen"))
     (tmp_path / "labels.parquet").write_text("labels")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"/labels\.parquet/x/pooled.*choose another place"):
         extract(dataset, "val", net, kinds=("pooled",), out=tmp_path / "labels.parquet" / "x")
-    assert str(error.value) == (
-        f"{tmp_path}/labels.parquet/x/pooled cannot be written (Not a directory); choose another "
-        "place"
-    )
 
 
 MAPS = np.random.default_rng(0).normal(size=(6, 3, 2, 2)).astype(np.float16)
@@ -298,41 +266,23 @@ def test_features_can_be_brought_along(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (
-            np.zeros(5),
-            "features have shape (5,) of float64; numbers of shape (N, D) or (N, D, h, w) are "
-            "expected",
-        ),
-        (
-            np.array([[1.0, np.nan]]),
-            "features hold values that are not finite or beyond 65504; clean or scale them first",
-        ),
-        (
-            np.array([[1.0, -1e6]]),
-            "features hold values that are not finite or beyond 65504; clean or scale them first",
-        ),
-    ],
+    ("values", "mend"),
+    [(np.zeros(5), "are expected"), ([[1.0, np.nan]], "clean"), ([[1.0, -1e6]], "scale")],
 )
-def test_features_that_cannot_be_used_are_refused(values: np.ndarray, message: str) -> None:
-    with pytest.raises(BadInput) as error:
+def test_features_that_cannot_be_used_are_refused(values: Any, mend: str) -> None:
+    with pytest.raises(BadInput, match=mend):
         Features.of(values)
-    assert str(error.value) == message
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 cut short", b"text"])
 def test_files_without_features_are_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "own.npz"
     path.write_bytes(content)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"own\.npz cannot be read.* `features` is expected"):
         read_features(path)
-    expected = f"{path} cannot be read; an npz file with an array `features` is expected"
-    assert str(error.value) == expected
     np.savez(path, other=np.zeros(3))
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"own\.npz cannot be read.* `features` is expected"):
         read_features(path)
-    assert str(error.value) == expected
 
 
 def test_a_folder_is_read_or_the_kind_of_it_that_is_wanted(tmp_path: Path) -> None:
@@ -346,12 +296,8 @@ def test_a_folder_is_read_or_the_kind_of_it_that_is_wanted(tmp_path: Path) -> No
 def test_an_unfinished_folder_is_refused(tmp_path: Path) -> None:
     writer = ShardWriter(tmp_path, "x", 2, (3,))
     writer.put(np.arange(2), MAPS[:2, :, 0, 0], {})
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"holds no finished features.*let simkit features make"):
         read_features(tmp_path)
-    assert str(error.value) == (
-        f"{tmp_path} holds no finished features (index.json); let simkit features make them, or "
-        "finish them by the same command"
-    )
 
 
 def test_rows_are_selected_with_what_was_skipped(tmp_path: Path) -> None:
@@ -389,16 +335,6 @@ IMAGES = list(torch.randint(0, 256, (3, 3, 64, 64), generator=torch.Generator().
                             dtype=torch.uint8))  # fmt: skip
 
 
-def test_both_kinds_come_from_the_same_maps() -> None:
-    net = NetworkPass(NET, "cpu")
-    with net.ready():
-        found = net.of(IMAGES, ("pooled", "maps"))
-    assert found["pooled"].shape == (3, *net.shape("pooled"))
-    assert found["maps"].shape == (3, *net.shape("maps"))
-    mean = found["maps"].astype(np.float64).mean((2, 3))
-    assert np.allclose(found["pooled"], mean, rtol=2**-9, atol=1e-4)
-
-
 def test_precision_is_full_inside_autocast_and_switches_come_back() -> None:
     net = NetworkPass(NET, "cpu")
     with net.ready():
@@ -424,12 +360,11 @@ def test_values_that_fp16_does_not_hold_are_refused(factor: float) -> None:
     with torch.no_grad():
         net.stem[0].weight.mul_(factor)
     wild = NetworkPass(net, "cpu")
-    with wild.ready(), pytest.raises(BadInput) as error:
+    with (
+        wild.ready(),
+        pytest.raises(BadInput, match=r"backbone 'scenes-net' gives.*give it other weights"),
+    ):
         wild.of(IMAGES, ("maps",))
-    assert str(error.value) == (
-        "backbone 'scenes-net' gives features that are not finite or beyond 65504, which fp16 does "
-        "not hold; give it other weights"
-    )
 
 
 @pytest.mark.parametrize(
@@ -441,27 +376,18 @@ def test_values_that_fp16_does_not_hold_are_refused(factor: float) -> None:
     ids=["half", "meta"],
 )
 def test_a_network_in_another_precision_is_refused(net: Backbone, found: str) -> None:
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"backbone 'scenes-net' has.*bring its weights to float32,"):
         NetworkPass(net, "cpu")
-    assert str(error.value) == (
-        f"backbone 'scenes-net' has stem.0.weight {found}; bring its weights to float32, as "
-        "backbone.float() does, since features are computed in full precision"
-    )
 
 
 def test_devices_by_name() -> None:
     assert device_for("cpu", NET) == torch.device("cpu")
     for name in ("gpu", "", "meta", "mps", "xpu:0"):
-        with pytest.raises(BadInput) as error:
+        with pytest.raises(BadInput, match=r"device is.*auto, cpu or cuda is expected"):
             device_for(name, NET)
-        assert str(error.value) == f"device is {name!r}; auto, cpu or cuda is expected"
     there = torch.cuda.device_count()
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"device is 'cuda:.*take cpu"):
         device_for(f"cuda:{there}", NET)
-    assert str(error.value) == (
-        f"device is 'cuda:{there}', and this computer has {there} GPUs that PyTorch can use; "
-        "take cpu"
-    )
 
 
 def test_a_batch_too_large_for_the_memory_is_told() -> None:

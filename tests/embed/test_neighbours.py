@@ -114,38 +114,26 @@ def test_other_files_are_refused(tmp_path):
     ]
     for arrays in spoiled:
         np.savez(path, **arrays)
-        with pytest.raises(BadInput) as error:
+        with pytest.raises(
+            BadInput, match=r"cannot be read as neighbours.*a file that Neighbours\.save"
+        ):
             Neighbours.load(path)
-        assert str(error.value) == (
-            f"{path} cannot be read as neighbours; a file that Neighbours.save wrote is expected"
-        )
 
 
 def test_what_has_no_features_is_refused():
     pictures = ImageInputs(np.zeros((3, 3, 4, 4), np.uint8))
     codes = np.eye(3, dtype=np.int8)
-    for inputs, has in ((pictures, "pictures as its inputs"), (None, "no inputs")):
-        with pytest.raises(BadInput) as error:
+    for inputs in (pictures, None):
+        with pytest.raises(BadInput, match=r"neighbours come from.*give it features"):
             Neighbours.build(Task(codes, inputs))
-        assert str(error.value) == (
-            f"neighbours come from features, and this task has {has}; give it features "
-            "(FeatureInputs), or the aid itself with task.with_aids(...)"
-        )
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"neighbours come from.*clean them first"):
         Neighbours.build(task(np.array([[1.0, np.nan], [1, 0]])))
-    assert str(error.value) == (
-        "neighbours come from features, and some are not finite; clean them first"
-    )
-    with pytest.raises(BadInput) as error:
-        Neighbours.build(task(np.eye(3)), k=0)
-    assert str(error.value) == "neighbours: k is 0; a whole number of at least 1 is expected"
 
 
 @pytest.mark.parametrize("k", [0, 2.5])
 def test_k_is_a_whole_number(k):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"neighbours: k is.*a whole number of at least 1"):
         Neighbours.build(task(np.eye(4)), k=k)
-    assert str(error.value) == f"neighbours: k is {k}; a whole number of at least 1 is expected"
 
 
 def equal(one, other):

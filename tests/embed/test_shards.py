@@ -208,9 +208,8 @@ def test_the_id_depends_on_what_was_skipped(tmp_path: Path) -> None:
 
 
 def test_features_without_a_single_picture_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"none of 5 pictures can be.*0\.jpg is torn"):
         written_folder(tmp_path, {row: f"{row}.jpg is torn" for row in range(5)})
-    assert str(error.value) == "none of 5 pictures can be read; 0.jpg is torn"
     assert not (tmp_path / "index.json").exists()
 
 
@@ -218,12 +217,8 @@ def test_other_features_are_not_hidden(tmp_path: Path) -> None:
     written_folder(tmp_path)
     kept_for(tmp_path, "key")
     kept_for(tmp_path / "nowhere", "other")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"holds features of other.*choose another folder or"):
         kept_for(tmp_path, "other")
-    assert str(error.value) == (
-        f"{tmp_path} holds features of other pictures, or of another backbone, weights or size; "
-        "choose another folder or remove it"
-    )
     (tmp_path / "index.json").write_text("{")
     kept_for(tmp_path, "other")
 
@@ -243,12 +238,8 @@ def test_a_lost_shard_is_named(tmp_path: Path) -> None:
     assert finished(tmp_path, "key") and not finished(tmp_path, "other")
     (tmp_path / "key-00000.npy").unlink()
     assert not finished(tmp_path, "key")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"/key-00000\.npy is missing.*run the command that made"):
         index.values(tmp_path)
-    assert str(error.value) == (
-        f"{tmp_path}/key-00000.npy is missing or damaged, a part of the features that "
-        f"{tmp_path}/index.json lists; run the command that made them again"
-    )
 
 
 @pytest.mark.parametrize(
@@ -278,9 +269,5 @@ def test_a_damaged_index_is_refused(tmp_path: Path, change: dict[str, Any]) -> N
     written_folder(tmp_path)
     facts = json.loads((tmp_path / "index.json").read_text())
     (tmp_path / "index.json").write_text(json.dumps(facts | change))
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"/index\.json cannot be read.*extract them again with"):
         Index.read(tmp_path)
-    assert str(error.value) == (
-        f"{tmp_path}/index.json cannot be read as an index of features; extract them again with "
-        "simkit features"
-    )

@@ -26,20 +26,16 @@ def test_auto_is_the_cpu_for_what_needs_no_gpu():
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "cpu:one", ""])
 def test_strange_devices_are_refused(name):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"device is.*auto, cpu, cuda or a GPU's"):
         device_of(name)
-    assert str(error.value) == (
-        f"device is {name!r}; auto, cpu, cuda or a GPU's number, as cuda:1, is meant"
-    )
 
 
 def test_a_gpu_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert device_of("auto") == torch.device("cuda")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"device is 'cuda:1', and.*use auto or cpu"):
         device_of("cuda:1")
-    assert str(error.value) == "device is 'cuda:1', and torch sees 1 GPUs; use auto or cpu"
 
 
 def test_torchs_numbers_are_keyed_and_put_back():

@@ -20,12 +20,10 @@ def test_features_are_read_as_float32(tmp_path):
 
 def test_maps_have_four_dimensions():
     assert FeatureInputs(np.zeros((2, 4, 3, 3), np.float32)).kind == "maps"
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(
+        BadInput, match=r"features have shape \(2, 4,.*floats of shape \(N, D\) or \(N,"
+    ):
         FeatureInputs(np.zeros((2, 4, 3), np.float32))
-    assert str(error.value) == (
-        "features have shape (2, 4, 3) of float32; floats of shape (N, D) or "
-        "(N, D, h, w) are expected"
-    )
 
 
 class Album:
@@ -48,17 +46,12 @@ def test_pictures_of_a_data_set():
 
 
 def test_pictures_of_several_sizes_are_refused():
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"pictures come in several.*bring them to one size first,"):
         ImageInputs(Album([(2, 5), (3, 5)])).batch([0, 1])
-    assert str(error.value) == (
-        "pictures come in several sizes ((2, 5, 3), (3, 5, 3)); bring them to one size first, "
-        "with simkit.learn.inputs.sized"
-    )
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(
+        BadInput, match=r"pictures have shape \(4, 2,.*uint8 of shape \(N, 3, H, W\)"
+    ):
         ImageInputs(np.zeros((4, 2, 2, 3), np.uint8))
-    assert str(error.value) == (
-        "pictures have shape (4, 2, 2, 3) of uint8; uint8 of shape (N, 3, H, W) is expected"
-    )
 
 
 def test_a_picture_tells_where_it_was_cropped():
@@ -86,22 +79,14 @@ def test_a_picture_tells_where_it_was_cropped():
 
 @pytest.mark.parametrize("crop", [(0, 1), (0.5, 0.2), (0.5, 1.1), (0.5,), 0.25, "a"])
 def test_crops_that_cannot_be_are_refused(crop):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"crop is.*the smallest and the largest"):
         ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=crop)
-    assert str(error.value) == (
-        f"crop is {crop}; the smallest and the largest share of the area are expected, such as "
-        "(0.25, 1)"
-    )
 
 
 @pytest.mark.parametrize("aspect", [(0, 1), (2, 1), (1, float("inf")), (1,), 1.0])
 def test_forms_that_cannot_be_are_refused(aspect):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"aspect is.*the smallest and the largest"):
         ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=(0.25, 1), aspect=aspect)
-    assert str(error.value) == (
-        f"aspect is {aspect}; the smallest and the largest width by height are expected, such as "
-        "(3 / 4, 4 / 3)"
-    )
 
 
 def test_views_are_drawn_by_place_and_epoch():

@@ -81,13 +81,9 @@ def test_features_show_the_middle():
 def test_boxes_of_other_images_are_explained(task):
     done = train(task, make("an"), settings=Settings(epochs=1))
     place = np.zeros(0, int), np.zeros(0, int), np.zeros((0, 4), np.float32)
-    for sizes, known in ((None, "no image"), (np.ones((2, 2), int), "2 images")):
-        with pytest.raises(BadInput) as error:
+    for sizes in (None, np.ones((2, 2), int)):
+        with pytest.raises(BadInput, match=r"the boxes know the sizes of.*bring the boxes and the"):
             pointed(done, task.inputs, Boxes(*place, sizes))
-        assert str(error.value) == (
-            f"the boxes know the sizes of {known} and there are 90 inputs; bring the boxes and the "
-            "inputs of one split"
-        )
 
 
 def test_maps_of_two_models_can_be_read_in_turn(task):

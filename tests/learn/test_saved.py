@@ -68,12 +68,10 @@ def test_a_backbone_goes_on_too(tmp_path):
 def test_a_file_of_another_training_is_refused(pooled, tmp_path):
     path = tmp_path / "training.safetensors"
     train(pooled, make("an"), settings=Settings(epochs=1), checkpoint=path)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(
+        BadInput, match=r"belongs to a training with.*choose another file or delete"
+    ):
         train(pooled, make("an"), settings=Settings(epochs=2), checkpoint=path)
-    assert str(error.value) == (
-        f"{path} belongs to a training with other settings (epochs 1 -> 2); choose another file or "
-        "delete it"
-    )
     path.write_bytes(b"something else")
     with pytest.raises(BadInput, match=r"cannot be read .* an unfinished training is expected"):
         train(pooled, make("an"), settings=Settings(epochs=1), checkpoint=path)
@@ -120,22 +118,14 @@ def test_damaged_models_are_refused(pooled, tmp_path):
     for name, seed in (("a", 0), ("b", 1)):
         train(pooled, make("an"), settings=Settings(epochs=1), seed=seed).save(tmp_path / name)
     (tmp_path / "b" / "model.safetensors").replace(tmp_path / "a" / "model.safetensors")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"holds weights of another.*save it again"):
         Trained.load(tmp_path / "a")
-    assert str(error.value) == (
-        f"{tmp_path / 'a'} holds weights of another model than its model.json describes; "
-        "save it again"
-    )
     path = tmp_path / "a" / "model.json"
     for text in ("{", "[]", json.dumps({"form": "another"})):
         path.write_text(text)
-        with pytest.raises(BadInput) as error:
+        with pytest.raises(BadInput, match=r"does not describe a simkit.*train and save it again"):
             describe(tmp_path / "a")
-        assert str(error.value) == (
-            f"{path} does not describe a simkit model; train and save it again"
-        )
     with pytest.raises(BadInput, match="does not exist; give the path of a file with the weights"):
         Trained.load(tmp_path / "b")
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"is a file.*give a folder for the model"):
         train(pooled, make("an"), settings=Settings(epochs=1)).save(path)
-    assert str(error.value) == f"{path} is a file; give a folder for the model"

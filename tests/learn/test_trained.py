@@ -28,16 +28,10 @@ def test_boosting_at_inference_alone_changes_scores_and_not_the_model(task):
 
 def test_inputs_of_another_kind_are_refused(task, pooled):
     found = train(pooled, make("an"), settings=ONE)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"the model was trained on.*bring the same kind"):
         found.scores(ImageInputs(np.zeros((2, 3, 4, 4), np.uint8)))
-    assert str(error.value) == (
-        "the model was trained on features (FeatureInputs), but images came; bring the same kind"
-    )
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"the model was trained on.*use the same backbone"):
         found.scores(FeatureInputs(np.zeros((2, 9), np.float32)))
-    assert str(error.value) == (
-        "the model was trained on features of width 6, but width 9 came; use the same backbone"
-    )
     boosted = train(task, make("an+boostlu"), settings=ONE)
     with pytest.raises(BadInput, match="works on class maps, and the outputs hold none"):
         boosted.scores(pooled.inputs)

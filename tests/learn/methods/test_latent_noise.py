@@ -85,17 +85,7 @@ def test_reports_are_learned_more_slowly():
 
 
 def test_what_cannot_work_is_refused():
-    for spec, message in (
-        (
-            "latent-noise(invented=0.95)",
-            "latent-noise: invented is 0.95 and reported is 0.9; probabilities are expected, the "
-            "first below the second",
-        ),
-        ("latent-noise(ratio=0)", "latent-noise: ratio is 0.0; a number above 0 is expected"),
-    ):
-        with pytest.raises(BadInput) as error:
-            make(spec)
-        assert str(error.value) == message
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=r"invented is 0\.95 .* the first below the second"):
+        make("latent-noise(invented=0.95)")
+    with pytest.raises(BadInput, match="'latent-noise' reads pooled features"):
         make("latent-noise").start(Sizes(4, 3))
-    assert str(error.value).startswith("method 'latent-noise' reads pooled features")

@@ -135,19 +135,15 @@ def test_counts_of_other_images_are_explained():
 @pytest.mark.parametrize(
     ("scores", "options", "message"),
     [
-        (np.zeros(3), {},
-         "scores have shape (3,) of float64; numbers, images x classes, are expected"),
-        (np.zeros((3, 2)), {}, "present has shape (2, 2) and the scores (3, 2); they must agree"),
-        (np.full((2, 2), np.nan), {},
-         "the scores hold nan; the model that gave them has diverged, lower its lr"),
-        (np.zeros((2, 2)), {"convention": "voc"},
-         "convention is 'voc'; it must be one of nan, csl, spml, cvpr22, imcl"),
+        (np.zeros(3), {}, "scores have shape"),
+        (np.zeros((3, 2)), {}, "present has shape .* must agree"),
+        (np.full((2, 2), np.nan), {}, "scores hold nan; .* lower its lr"),
+        (np.zeros((2, 2)), {"convention": "voc"}, "convention is 'voc'; .* one of nan"),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_explained(scores, options, message):
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=message):
         average_precision(scores, np.ones((2, 2), bool), **options)
-    assert str(error.value) == message
 
 
 def test_published_numbers_with_complete_labels(golden):
