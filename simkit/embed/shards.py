@@ -61,11 +61,6 @@ class Shards:
         """Bytes of all rows."""
         return math.prod(self.shape) * self.dtype.itemsize
 
-    @property
-    def folder(self) -> Path:
-        """Where the files lie."""
-        return self._made_of[0][0].parent
-
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -99,8 +94,6 @@ class Shards:
         return rows.reshape(*places.shape, *self.shape[1:])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        if copy is False:
-            raise ValueError("rows in several files are no array without a copy")
         rows = self[:]
         return np.array(rows, dtype) if copy or dtype is not None else rows
 
@@ -182,15 +175,13 @@ class Index:
             if facts["form"] != _FORM or facts["dtype"] != "float16":
                 raise ValueError
             index = Index(
+                id=str(facts["id"]),
+                key=str(facts["key"]),
                 kind=facts["kind"],
-                shape=tuple(map(_whole_number, facts["shape"])),
-                shards=tuple((str(s["file"]), _whole_number(s["rows"])) for s in facts["shards"]),
+                shape=tuple(facts["shape"]),
+                shards=tuple((shard["file"], shard["rows"]) for shard in facts["shards"]),
                 history=History.from_json(json.dumps(facts["history"])),
-                skipped=tuple(
-                    Skipped(_whole_number(s["row"]), str(s["image"]), str(s["reason"]))
-                    for s in facts["skipped"]
-                ),
-                **{name: str(facts[name]) for name in ("id", "key")},
+                skipped=tuple(Skipped(**image) for image in facts["skipped"]),
             )
             index._check()
         except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -212,13 +203,14 @@ class Index:
         return Shards(files, counts, self.shape[1:])
 
     def _check(self) -> None:
-        if len(self.shape) != (2 if self.kind == "pooled" else 4):
+        rows = [rows for _, rows in self.shards]
+        skipped = [image.row for image in self.skipped]
+        whole_numbers = all(type(n) is int for n in (*self.shape, *rows, *skipped))
+        if not whole_numbers or len(self.shape) != {"pooled": 2, "maps": 4}[self.kind]:
             raise ValueError
-        N = self.shape[0]
-        fine = self.kind in ("pooled", "maps") and min(self.shape) > 0
-        fine &= sum(rows for _, rows in self.shards) == N
-        fine &= all(rows > 0 and Path(file).name == file for file, rows in self.shards)
-        if not fine or not all(0 <= each.row < N for each in self.skipped):
+        fits = min(*self.shape, *rows) > 0 and sum(rows) == self.shape[0]
+        fits &= all(Path(file).name == file for file, _ in self.shards)
+        if not fits or not all(0 <= row < self.shape[0] for row in skipped):
             raise ValueError
 
 
@@ -237,7 +229,7 @@ class ShardWriter:
         self.files = tuple(folder / f"{stem}-{n:05}.npy" for n in range(len(starts)))
         self.counts = tuple(min(self.each, length - start) for start in starts)
         pairs = zip(self.files, self.counts, strict=True)
-        self._done = [_holds(file, (count, *row), alone=True) for file, count in pairs]
+        self._done = [_holds(file, (count, *row)) for file, count in pairs]
         self.note_file = folder / f"{stem}-skipped.json"
         self._notes = {
             row: why for row, why in self._noted(folder, stem) if self._done[row // self.each]
@@ -303,18 +295,13 @@ class ShardWriter:
             return []
 
 
-def _holds(file: Path, shape: tuple[int, ...], *, alone: bool = False) -> bool:
-    """Whether a file is there whole, with fp16 rows of this shape; alone: and nothing behind them.
-
-    Earlier versions of simkit kept notes behind the rows.
-    """
+def _holds(file: Path, shape: tuple[int, ...]) -> bool:
+    """Whether a file is there whole, with fp16 rows of this shape."""
     try:
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return False
-    fits = rows.shape == shape and rows.dtype == np.float16 and rows.flags.c_contiguous
-    size: int = getattr(rows, "offset", 0) + rows.nbytes
-    return bool(fits and (not alone or file.stat().st_size == size))
+    return bool(rows.shape == shape and rows.dtype == np.float16 and rows.flags.c_contiguous)
 
 
 def of_splits(folder: Path) -> dict[str, Path]:
@@ -426,9 +413,3 @@ def tidy(folder: Path, key: str) -> None:
         raise BadInput(
             f"{folder} cannot be written ({error.strerror}); choose another place"
         ) from None
-
-
-def _whole_number(value: Any) -> int:
-    if type(value) is not int:
-        raise TypeError
-    return value

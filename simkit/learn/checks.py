@@ -85,12 +85,9 @@ def _map_side(backbone: Any, pictures: Tensor) -> int:
     """Height or width, whichever is larger, of its maps of pictures (b, 3, H, W) uint8."""
     kind = type(backbone).__name__
     width = getattr(backbone, "width", None)
-    for name, there in (
-        ("width", isinstance(width, int) and not isinstance(width, bool)),
-        ("prepare", callable(getattr(backbone, "prepare", None))),
-    ):
-        if not there:
-            raise BadInput(f"{kind} has no `{name}`, and {_WANTED}; add what is missing")
+    if type(width) is not int or not callable(getattr(backbone, "prepare", None)):
+        lacking = "prepare" if type(width) is int else "width"
+        raise BadInput(f"{kind} has no `{lacking}`, and {_WANTED}; add what is missing")
     device = next((p.device for p in backbone.parameters()), torch.device("cpu"))
     with torch.no_grad(), evaluating(backbone), not_compiled(backbone):
         maps = backbone(backbone.prepare(pictures.to(device)))
@@ -119,18 +116,16 @@ def _check_shared(runs: Sequence[Run]) -> None:
     if not len(first.rows):
         raise BadInput("no image was asked about, so there is nothing to learn from; simulate more")
     for task, _ in runs[1:]:
-        same_inputs = task.inputs is first.inputs or (
-            task.inputs is not None and task.inputs.id == first.inputs.id
-        )
-        same_classes = task.labels.classes == first.labels.classes
-        same_images = np.array_equal(task.labels.asked, first.labels.asked)
-        for same, what in (
-            (same_inputs, "have different inputs"),
-            (same_classes, "have different classes"),
-            (same_images, "ask about different images"),
-        ):
+        shared = {
+            "inputs": getattr(task.inputs, "id", None) == first.inputs.id,
+            "classes": task.labels.classes == first.labels.classes,
+            "asked images": np.array_equal(task.labels.asked, first.labels.asked),
+        }
+        for what, same in shared.items():
             if not same:
-                raise BadInput(f"the runs of a stack {what}; train them in separate stacks")
+                raise BadInput(
+                    f"the runs of a stack have different {what}; train them in separate stacks"
+                )
 
 
 def _check_method(task: Task, method: Method, fine_tuned: bool) -> None:
@@ -164,16 +159,16 @@ def _warn(runs: Sequence[Run], settings: Settings) -> None:
     going_on = settings.head_then == "go-on"
     how: Any = {"epochs": settings.epochs + going_on * settings.head_epochs}
     how |= {"optimiser": settings.optimiser}
-    found = [note for _, method in runs for note in method.notes(**how)]
+    warned = [note for _, method in runs for note in method.notes(**how)]
     if getattr(runs[0][0].inputs, "crop", None) is None:
         wanting = [name for _, method in runs if (name := _wanting(method, "views"))]
-        found += [
+        warned += [
             f"method {name!r} compares crops of a picture, and these inputs show every "
             "picture whole, so each is compared with itself; train it on "
             "ImageInputs(..., crop=(0.25, 1)) with a backbone"
             for name in wanting[:1]
         ]
-    for note in dict.fromkeys(found):
+    for note in dict.fromkeys(warned):
         warnings.warn(note, stacklevel=5)
 
 
@@ -204,15 +199,10 @@ def _check_backbone(runs: Sequence[Run], backbone: nn.Module | None, settings: S
 
 def _check_files(runs: Sequence[Run], device: torch.device) -> None:
     for _, method in runs:
-        if _in_file(method) and device.type != "cpu":
+        if device.type != "cpu" and any(getattr(part, "mapped", False) for part in _nested(method)):
             raise BadInput(
                 f"{spell(method)} keeps its state in a file, where a GPU cannot reach it; train "
                 "with device='cpu', or with mapped=False"
-            )
-        if _in_file(method) and sum(method == other for _, other in runs) > 1:
-            raise BadInput(
-                f"{spell(method)} keeps its state in a file, and runs that are trained together "
-                "need theirs in one memory; train them one at a time, or with mapped=False"
             )
 
 
@@ -240,10 +230,6 @@ def _nested(method: Method) -> list[Method]:
     """A method and, for what wraps others, those inside."""
     inner = getattr(method, "inner", None)
     return [method] if inner is None else [method, *_nested(inner)]
-
-
-def _in_file(method: Method) -> bool:
-    return any(getattr(each, "mapped", False) for each in _nested(method))
 
 
 def _check_validation(task: Task, validation: Validation) -> None:

@@ -267,9 +267,8 @@ def scores_of(method: Method, scores: Tensor | None) -> Tensor:
     """(..., N, L) scores at the end of an epoch. Raises BadInput where a loop gave none."""
     if scores is None:
         raise BadInput(
-            f"method {method.name!r} reads the scores of all images at the end of every epoch, and "
-            "none came; give epochs(count, method, state, scores), or after_epoch(epoch, scores, "
-            "state)"
+            f"method {method.name!r} reads the scores of all images at the end of every epoch; "
+            "give epochs(count, method, state, scores), or after_epoch(epoch, scores, state)"
         )
     return scores
 
@@ -277,10 +276,7 @@ def scores_of(method: Method, scores: Tensor | None) -> Tensor:
 def features_of(method: Method, out: Outputs) -> Tensor:
     """(b, D) pooled features of the outputs. Raises BadInput where a loop gave none."""
     if out.features is None:
-        raise BadInput(
-            f"method {method.name!r} reads pooled features, and the outputs hold none; give "
-            "Outputs(features=...)"
-        )
+        raise BadInput(f"method {method.name!r} reads pooled features; give Outputs(features=...)")
     return out.features
 
 
@@ -288,8 +284,8 @@ def maps_of(method: Method, out: Outputs) -> Tensor:
     """(..., b, L, h, w) class maps of the outputs. Raises BadInput where a loop gave none."""
     if out.maps is None:
         raise BadInput(
-            f"method {method.name!r} works on class maps, and the outputs hold none; train it on "
-            'maps (features of kind "maps"), or give Outputs(maps=...)'
+            f"method {method.name!r} works on class maps; train it on features of kind 'maps', or "
+            "give Outputs(maps=...)"
         )
     return out.maps
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -14,11 +14,9 @@ from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 from simkit.errors import BadInput
-from simkit.registry import settle
+from simkit.registry import Count, NonNegative, Positive, Range, settle
 
-_LEAST = {"epochs": 1, "batch_size": 1, "accumulate": 1, "patience": 1, "head_epochs": 0}
-_POSITIVE = ("lr", "head_ratio", "head_lr", "step_factor", "max_drop", "state_gb")
-_BELOW_ONE = ("momentum", "ema", "warm_up")
+_BelowOne = Annotated[float, Range(0, below=1)]
 _ONLY_WITH = {  # settings that do something only beside another one
     "milestones": ("schedule", "step"),
     "cycle_momentum": ("schedule", "one-cycle"),
@@ -93,55 +91,45 @@ class Settings:
         The most that the states of all runs may take together.
     """
 
-    epochs: int = 10
-    batch_size: int = 64
-    accumulate: int = 1
-    lr: float | None = None
-    weight_decay: float = 0.0
+    epochs: Count = 10
+    batch_size: Count = 64
+    accumulate: Count = 1
+    lr: Positive | None = None
+    weight_decay: NonNegative = 0.0
     decay_vectors: bool = True
     optimiser: Literal["adam", "adamw", "sgd"] = "adam"
-    momentum: float = 0.9
+    momentum: _BelowOne = 0.9
     schedule: Literal["constant", "cosine", "one-cycle", "step"] = "constant"
-    warm_up: float = 0.3
+    warm_up: _BelowOne = 0.3
     cycle_momentum: bool = False
-    milestones: tuple[int, ...] | None = None
-    step_factor: float = 0.1
-    ema: float | None = None
+    milestones: tuple[Count, ...] | None = None
+    step_factor: Positive = 0.1
+    ema: _BelowOne | None = None
     ema_warm_up: bool = True
     keep: Literal["average", "plain", "better"] = "average"
     standardise: bool = False
     select: Literal["last", "best"] = "last"
-    patience: int | None = None
-    max_drop: float | None = None
-    head_ratio: float = 10.0
-    head_epochs: int = 0
-    head_lr: float = 1e-3
+    patience: Count | None = None
+    max_drop: Positive | None = None
+    head_ratio: Positive = 10.0
+    head_epochs: Annotated[int, Range(0)] = 0
+    head_lr: Positive = 1e-3
     head_augment: bool = False
     head_then: Literal["restart", "go-on"] = "restart"
     precision: Literal["fp32", "bf16"] = "fp32"
-    state_gb: float = 8.0
+    state_gb: Positive = 8.0
 
     name: ClassVar[str] = "training"
 
     def __post_init__(self) -> None:
         """Raise BadInput for settings out of range, and for those that would do nothing."""
         settle(self)
-        for key, value in asdict(self).items():
-            expected = ""
-            if value is None:
-                continue
-            if value < _LEAST.get(key, value) or (key == "weight_decay" and value < 0):
-                expected = f"a number from {_LEAST.get(key, 0)} on"
-            elif key in _POSITIVE and value <= 0:
-                expected = "a number above 0"
-            elif key in _BELOW_ONE and not 0 <= value < 1:
-                expected = "a number from 0 to below 1"
-            elif key == "milestones" and (value[:1] < (1,) or list(value) != sorted(set(value))):
-                expected = "rising numbers of epochs from 1 on"
-            elif key == "milestones" and value[-1] >= self.epochs:
-                expected = f"epochs before the last one, {self.epochs},"
-            if expected:
-                raise BadInput(f"training: {key} is {value}; {expected} is expected")
+        milestones = self.milestones or ()
+        if list(milestones) != sorted({*milestones} & {*range(1, self.epochs)}):
+            raise BadInput(
+                f"training: milestones are {milestones}; rising numbers of epochs before the last "
+                f"one, {self.epochs}, are expected"
+            )
         for key, (other, word) in _ONLY_WITH.items():
             if getattr(self, key) and getattr(self, other) != word:
                 raise BadInput(

@@ -203,7 +203,7 @@ class ClassPrior:
         Of equally frequent classes the first count. nan where either is constant.
         Source: Ben-Baruch et al., CVPR 2022, figure 7.
         """
-        from scipy.stats import rankdata
+        from scipy.stats import spearmanr
 
         true = np.asarray(truth_frequency, np.float64)
         if true.shape != self.values.shape:
@@ -213,9 +213,8 @@ class ClassPrior:
         if top is not None and not 2 <= top <= len(true):
             raise BadInput(f"top is {top}; a number of classes from 2 to {len(true)} is expected")
         chosen = np.argsort(-true, kind="stable")[:top]
-        a, b = (rankdata(x[chosen]) - (len(chosen) + 1) / 2 for x in (true, self.values))
-        scale = float(np.sqrt((a @ a) * (b @ b)))
-        return float(a @ b) / scale if scale else float("nan")
+        pair = true[chosen], self.values[chosen]
+        return float("nan") if min(map(np.ptp, pair)) == 0 else float(spearmanr(*pair).statistic)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write JSON: priors by class name, or as a list where there are no names; the history.

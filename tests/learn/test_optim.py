@@ -58,15 +58,6 @@ def test_milestones_come_as_a_list_too():
     assert settings.milestones == (1, 2) and settings.to_json()["milestones"] == [1, 2]
 
 
-def test_the_head_alone_learns_at_a_constant_rate():
-    for more in (
-        {"schedule": "step", "milestones": (3,)},
-        {"schedule": "one-cycle", "cycle_momentum": True},
-    ):
-        head = Settings(head_epochs=2, select="best", patience=2, **more).of_head()
-        assert (head.schedule, head.milestones, head.cycle_momentum) == ("constant", None, False)
-
-
 def test_the_head_alone_learns_at_a_constant_rate_of_its_own():
     settings = Settings(epochs=9, lr=0.1, schedule="cosine", ema=0.9, head_epochs=2, head_lr=0.3,
                         batch_size=5, patience=2, select="best")  # fmt: skip
