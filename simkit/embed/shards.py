@@ -61,6 +61,11 @@ class Shards:
         """Bytes of all rows."""
         return math.prod(self.shape) * self.dtype.itemsize
 
+    @property
+    def folder(self) -> Path:
+        """Where the files lie."""
+        return self._made_of[0][0].parent
+
     def __len__(self) -> int:
         return self.shape[0]
 
