@@ -56,13 +56,6 @@ def test_naming_by_hand():
     assert labels.asked.all()
 
 
-def test_more_names_add_to_fewer(truth):
-    images = np.arange(truth.shape[0])
-    one = crowd_of(truth).name(images, chance=CHANCE)
-    three = crowd_of(truth).name(images, chance=CHANCE, most=3)
-    assert np.array_equal(three[:, :1], one)
-
-
 def test_sweeping_by_hand():
     crowd = crowd_of()
     crowd.sweep([0, 2], classes=[2, 0])
@@ -319,15 +312,3 @@ def test_labels_equal_the_walk_by_sets(closed, diamond, consistent):
         labels, questions = descend(int(v[n]), set(np.flatnonzero(yes[n])), parents)
         assert {c: bool(codes[n, c] > 0) for c in np.flatnonzero(codes[n])} == labels
         assert set(np.flatnonzero(asked[n])) == questions
-
-
-def test_no_label_contradicts_a_closed_truth(closed, diamond):
-    yes = closed.present.toarray()
-    for v in range(len(diamond.classes)):
-        rows = np.flatnonzero(yes[:, v])
-        codes, _ = Descent(diamond).reveal(np.full(len(rows), v), yes[rows])
-        assert ((codes > 0) <= yes[rows]).all() and ((codes < 0) <= ~yes[rows]).all()
-        assert (codes[:, diamond.above[v]] == 1).all()
-        below = diamond.above[:, v].copy()
-        below[v] = False
-        assert (codes[:, below] == 0).all()

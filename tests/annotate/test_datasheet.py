@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from simkit.annotate import datasheet, schemes
+from simkit.annotate import datasheet
 from simkit.annotate.annotators import Habits
 from simkit.annotate.datasheet import (
     CONTEXT,
@@ -39,7 +39,7 @@ from simkit.annotate.datasheet import (
     size_category,
     spans,
 )
-from simkit.annotate.prices import cost, prices
+from simkit.annotate.prices import cost
 from simkit.annotate.simulate import simulate
 from simkit.data.dataset import Terms
 from simkit.errors import BadInput
@@ -141,24 +141,13 @@ def test_the_summary_counts_the_labels(tmp_path: Path) -> None:
 
 def test_people_who_never_err_and_people_who_do(tmp_path: Path) -> None:
     one = subject(tmp_path)
-    assert one.people() == (
-        "Simulated people who never err; one answer to each question, on which the 8 people paid "
-        "for it agree."
-    )
-    alone = replace(one, bill=cost(one.labels, replace(prices("coco-tagging"), workers=1)))
-    assert alone.people() == "Simulated people who never err; one answer to each question."
-    assert len(one.biases()) == 2
+    assert "never err" in one.people() and "8 people" in one.people()
     erring = Habits(miss=0.4, false_alarm=tuple([0.1] * 11 + [0.2]), workers=3, vote="union")
     two = subject(tmp_path, habits=erring)
-    assert sum(two.wrong.values()) > 0
-    assert two.people() == (
-        "Simulated people who err (miss 0.4, false_alarm 0.1 to 0.2 by class); 3 answers to each "
-        "question, a class taken for present by at least 1 of them. "
-        f"{two.wrong['present']} present and {two.wrong['absent']} absent labels contradict the "
-        "truth."
-    )
-    assert len(two.biases()) == 3
-    assert two.limits() != one.limits()
+    assert "miss 0.4, false_alarm 0.1 to 0.2 by class" in two.people()
+    assert f"{two.wrong['present']} present and {two.wrong['absent']} absent" in two.people()
+    assert sum(two.wrong.values()) > 0 and len(two.biases()) == len(one.biases()) + 1
+    assert two.limits() != one.limits() and two.people() in card(two)
 
 
 @pytest.mark.parametrize("scheme", ["fpc(per_class=1000)", "full-subset", "rpa(keep=1)"])
@@ -182,12 +171,6 @@ def test_a_caution_is_said_of_what_is_partly_known(tmp_path: Path) -> None:
     assert "partial labels" in json.loads(croissant(one, "zoo.card.md"))["keywords"]
 
 
-def test_what_people_were_asked(tmp_path: Path) -> None:
-    one = subject(tmp_path)
-    (line,) = one.questions()
-    assert line == f"verify: is this class in this image? yes or no ({one.labels.codes.nnz:,})"
-
-
 def test_what_a_file_does_not_hold_is_among_the_limits(tmp_path: Path) -> None:
     assert len(subject(tmp_path).limits()) == 1
     told = subject(tmp_path, "zoo.csv").limits()
@@ -200,19 +183,6 @@ def test_labels_of_no_simulation_have_no_card(tmp_path: Path) -> None:
     given = replace(one.labels, history=History("given"))
     with pytest.raises(BadInput, match="these labels are of 'given', and a card tells of a"):
         replace(one, labels=given)
-
-
-@pytest.mark.parametrize("name", schemes.names())
-def test_every_scheme_says_what_it_misrepresents(name: str) -> None:
-    told = getattr(schemes.make(name), "caution", None)
-    if told is None:
-        pytest.skip("it says nothing, and need not")
-    assert len(told) > 80 and told.endswith(".") and "  " not in told
-
-
-def test_a_mixture_says_what_its_weak_part_misrepresents() -> None:
-    told = schemes.make("mixed(rest='rpa')").caution
-    assert told.endswith(schemes.make("rpa").caution) and told != schemes.make("rpa").caution
 
 
 def front(text: str) -> dict[str, Any]:
@@ -241,25 +211,6 @@ def test_the_front_matter_of_own_data(tmp_path: Path) -> None:
         "tags": ["simkit", "partial-labels", "rpa"],
         "configs": [{"config_name": "default", "data_files": "zoo.parquet"}],
     }
-
-
-def test_the_front_matter_of_data_with_terms(tmp_path: Path) -> None:
-    text = card(subject(tmp_path, "zoo.npz", terms=OWNED))
-    matter = front(text)
-    assert matter["license"] == "other" and matter["license_name"] == "zoo-terms"
-    assert matter["license_link"] == OWNED.link and matter["language"] == ["en"]
-    assert "configs" not in matter
-    for told in (OWNED.page, OWNED.link, OWNED.note, OWNED.cite):
-        assert told in text
-
-
-@pytest.mark.parametrize(
-    "name",
-    ['say "x": y', "tab\there", "del\x7f", "\u2028", "colon: #", "{a}", "ä😀", "'", "\ufeff"],
-)
-def test_odd_names_are_read_back(tmp_path: Path, name: str) -> None:
-    one = subject(tmp_path, data=name)
-    assert front(card(one))["pretty_name"] == one.title
 
 
 def test_names_of_classes_cannot_break_a_table(tmp_path: Path) -> None:
@@ -361,11 +312,6 @@ def test_the_bill_is_told(tmp_path: Path) -> None:
     assert rows["verify"][0] == f"{one.labels.effort.count('verify'):,}"
 
 
-def test_errors_of_people_are_told(tmp_path: Path) -> None:
-    one = subject(tmp_path, habits=Habits(miss=0.5))
-    assert one.people() in card(one)
-
-
 @pytest.mark.parametrize(
     "word",
     [
@@ -401,8 +347,9 @@ def test_the_code_that_loads_them_runs(
 
 
 def test_equal_labels_give_equal_bytes(tmp_path: Path) -> None:
-    first, second = (card(subject(tmp_path)) for _ in range(2))
-    assert first == second and subject(tmp_path).labels.id in first
+    first, second = (subject(tmp_path) for _ in range(2))
+    assert card(first) == card(second) and first.labels.id in card(first)
+    assert croissant(first, "zoo.card.md") == croissant(second, "zoo.card.md")
 
 
 @pytest.mark.parametrize(
@@ -528,6 +475,7 @@ def test_without_a_day_the_clock_is_not_asked(
     value = described(tmp_path)
     check(value, tmp_path)
     assert REQUIRED - set(value) == {"datePublished"}
+    assert value["license"]["@type"] == "sc:CreativeWork" and "isBasedOn" not in value
 
 
 @pytest.mark.parametrize("file", ["zoo.parquet", "zoo.csv"])
@@ -550,39 +498,6 @@ def test_fields_are_the_columns_of_the_file(tmp_path: Path, file: str, text: boo
         assert isinstance(first[field["name"]], str) == (kind is str)
     assert [row["classes/name"] for row in classes["data"]] == list(one.labels.classes)
     assert not table.duplicated(["image_id", "class"]).any()  # the key
-
-
-def test_what_is_wrong_is_found_by_the_check(tmp_path: Path) -> None:
-    value = described(tmp_path)
-    value["recordSet"][0]["field"][0]["source"]["fileObject"]["@id"] = "elsewhere"
-    with pytest.raises(AssertionError):
-        check(value, tmp_path)
-    value = described(tmp_path)
-    (tmp_path / "zoo.parquet").write_bytes(b"other")
-    with pytest.raises(AssertionError):
-        check(value, tmp_path)
-
-
-def test_the_words_are_those_of_the_card(tmp_path: Path) -> None:
-    one = subject(tmp_path)
-    value = json.loads(croissant(one, "zoo.card.md"))
-    assert value["description"] == one.summary() and value["url"] == "zoo.card.md"
-    assert value["rai:dataBiases"] == one.biases()
-    assert value["identifier"] == one.labels.id
-    assert f"{one.labels.counts()['unknown']:,} of 720" in value["rai:dataCollectionMissingData"]
-
-
-def test_a_licence_that_is_not_stated_is_no_licence(tmp_path: Path) -> None:
-    value = described(tmp_path)
-    assert value["license"] == {
-        "@type": "sc:CreativeWork", "name": "not stated; that of zoo holds",
-    }  # fmt: skip
-    assert "isBasedOn" not in value
-
-
-def test_equal_labels_give_equal_bytes_to_machines(tmp_path: Path) -> None:
-    first, second = (croissant(subject(tmp_path), "zoo.card.md") for _ in range(2))
-    assert first == second
 
 
 # Marks of Markdown, HTML and YAML, white space, and letters with and without two bytes.
@@ -635,11 +550,6 @@ def test_a_sentence_of_our_own_keeps_its_code_spans() -> None:
 @example("!!python/object:a")
 def test_yaml_gives_quoted_back(name: str) -> None:
     assert yaml.safe_load(f"name: {quoted(name)}\nof: 1") == {"name": name, "of": 1}
-
-
-@pytest.mark.parametrize("name", ["a_b", "class 1", "it's", "x-y (z)", "a, b", "3 > 2", "[0.1]"])
-def test_plain_names_stay_as_they_are(name: str) -> None:
-    assert prose(name) == name and code(name) == f"`{name}`"
 
 
 def test_both_are_written(tmp_path: Path) -> None:

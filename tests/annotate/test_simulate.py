@@ -97,14 +97,10 @@ def test_replay_refuses_what_it_cannot_repeat(truth, closed, diamond):
     history = simulate(truth, "rpa").history
     with pytest.raises(BadInput, match="this history is of 'train'"):
         replay(History("train"), truth)
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=f"truth {truth.id}, but this is {closed.id}"):
         replay(history, closed)
-    assert f"the labels were made with truth {truth.id}, but this is {closed.id}" in str(
-        error.value
-    )
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match=f"hierarchy none, but this is {diamond.id}"):
         replay(history, truth, diamond)
-    assert f"the labels were made with hierarchy none, but this is {diamond.id}" in str(error.value)
 
 
 def test_seeds_and_draws_give_other_labels(truth):
@@ -144,12 +140,8 @@ def test_compared_schemes_meet_the_same_errors(truth):
 def test_images_without_a_present_class_are_warned_of():
     present = random_truth(N=50, L=4).present.toarray()
     present[[3, 8]] = False
-    with pytest.warns(UserWarning) as heard:
+    with pytest.warns(UserWarning, match="2 of 50 images show none") as heard:
         simulate(Truth.of(present), "single-positive")
-    assert [str(w.message) for w in heard] == [
-        "2 of 50 images show none of the 4 classes; "
-        "where a present class is asked for they get no label"
-    ]
     assert heard[0].filename == __file__
 
 

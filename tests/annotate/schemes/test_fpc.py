@@ -45,11 +45,8 @@ def test_what_is_paid_for_at_half_precision():
 def test_classes_that_are_too_rare_are_told_of(truth):
     rare = int((truth.counts < 40).sum())
     assert 0 < rare < 12
-    with pytest.warns(UserWarning) as heard:
+    with pytest.warns(UserWarning, match=f"{rare} of 12 classes"):
         simulate(truth, "fpc(per_class=40)")
-    assert [str(w.message) for w in heard] == [
-        f"fpc: {rare} of 12 classes are in fewer than 40 images; they keep all they have"
-    ]
 
 
 def test_kept_labels_are_a_uniform_choice():

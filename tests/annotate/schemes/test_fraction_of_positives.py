@@ -5,7 +5,6 @@ import pytest
 
 from simkit.annotate import sampling
 from simkit.annotate.simulate import simulate
-from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 
 # 200 images x 20 classes, 10 % of them present.
@@ -84,17 +83,3 @@ def test_pairs_are_uniform_over_the_data_set():
         assert ((seen - expected) ** 2 / expected).sum() < 108
     in_an_image = kept[:20].sum() / kept.sum()
     assert abs(in_an_image - 600 / 720) < 4.5 * np.sqrt(600 / 720 * 120 / 720 / kept.sum())
-
-
-@pytest.mark.parametrize(
-    "spec,message",
-    [
-        ("keep=1.1", "fraction-of-positives: keep is 1.1"),
-        ("ratio=-1", "fraction-of-positives: ratio is -1.0"),
-        ("ratio=some", "fraction-of-positives: ratio is 'some'"),
-    ],
-)
-def test_settings_that_cannot_be(spec, message):
-    with pytest.raises(BadInput) as error:
-        simulate(TRUTH, f"fraction-of-positives({spec})")
-    assert message in str(error.value)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from simkit.annotate.simulate import simulate
-from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 
 
@@ -26,11 +25,6 @@ def test_each_present_class_is_named_equally_often(diamond):
     codes = simulate(truth, "knowledge-graph", hierarchy=diamond).codes.toarray()
     named_dog = codes[:, diamond.classes.index("dog")] == 1
     assert abs(named_dog.mean() - 0.5) < 4.5 * np.sqrt(0.25 / 4000)
-
-
-def test_without_a_hierarchy(truth):
-    with pytest.raises(BadInput, match="questions down a class hierarchy need one"):
-        simulate(truth, "knowledge-graph")
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
