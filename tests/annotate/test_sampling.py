@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from simkit.annotate import crowd, sampling
-from simkit.annotate.annotators import Habits
-from simkit.annotate.crowd import Observations
+from simkit.annotate import sampling
 from simkit.annotate.sampling import (
     HEAVIEST,
     ask_images,
@@ -20,7 +18,6 @@ from simkit.annotate.sampling import (
     draw_present,
     draw_weighted,
     lookup,
-    scaled,
 )
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes
@@ -42,39 +39,6 @@ def test_lookup_at_any_places(N, L, share, seed):
     assert len(lookup(csr_array(dense), rows[:0], columns[:0])) == 0
 
 
-def test_lookup_in_small_blocks(monkeypatch):
-    dense = np.random.default_rng(0).random((100, 7)) < 0.3
-    rows, columns = np.mgrid[3:90:4, :7].reshape(2, -1)
-    monkeypatch.setattr(sampling, "SCRATCH", 20)
-    assert np.array_equal(lookup(csr_array(dense), rows, columns), dense[rows, columns])
-
-
-def test_observations_by_class_are_the_transposed_matrix():
-    truth = random_truth(N=80, L=9)
-    habits = Habits(miss=1e-12)  # not perfect, so that the truth's own order is not used
-    pointers, rows = Observations(truth, None, habits, CHANCE).by_class
-    dense = truth.present.toarray()
-    for c in range(9):
-        assert rows[pointers[c] : pointers[c + 1]].tolist() == np.flatnonzero(dense[:, c]).tolist()
-    assert np.array_equal(pointers, truth.by_class[0]) and np.array_equal(rows, truth.by_class[1])
-
-
-@pytest.mark.parametrize("habits", [Habits(miss=0.3), Habits(0.2, 0.1, workers=3)])
-def test_observations_are_what_people_say_to_each_single_question(habits, monkeypatch):
-    truth = random_truth(N=60, L=11)
-    images = np.arange(0, 60, 2)
-    rows, columns = np.mgrid[:30, :11].reshape(2, -1)
-    present = truth.present.toarray()[images][rows, columns]
-    expected = habits.answers(images[rows], columns, present, chance=CHANCE).reshape(30, 11)
-    for chunk in (1 << 20, 13):
-        monkeypatch.setattr(crowd, "DENSE", chunk)
-        seen = Observations(truth, images, habits, CHANCE)
-        assert np.array_equal(seen.yes.toarray(), expected)
-        assert seen.yes.has_sorted_indices
-        single = seen.answers(images[rows], columns)
-        assert np.array_equal(single.reshape(30, 11), expected)
-
-
 @pytest.mark.parametrize("most", [1, 2, 4])
 def test_draw_present_equals_drawing_by_hand(most):
     truth = random_truth(N=100, L=8)
@@ -84,13 +48,6 @@ def test_draw_present_equals_drawing_by_hand(most):
         present = truth.present[[image]].indices.tolist()
         slow = named(int(image), present, most, CHANCE)
         assert drawn[image].tolist() == slow + [-1] * (most - len(slow))
-
-
-def test_draw_present_leaves_the_matrix_alone():
-    truth = random_truth(N=50, L=8)
-    before = truth.present.indices.copy()
-    draw_present(truth.present, np.arange(50), most=5, chance=CHANCE)
-    assert np.array_equal(truth.present.indices, before)
 
 
 def test_every_order_of_three_is_equally_likely():
@@ -111,12 +68,6 @@ def random_boxes(N: int, L: int, seed: int = 0, count: int = 400) -> Boxes:
     sizes = rng.integers(64, 130, (N, 2))
     images, classes = rng.integers(0, N, count), rng.integers(0, L, count)
     return Boxes(images, classes, corners.astype(np.float32), sizes)
-
-
-@settings(max_examples=200)
-@given(st.integers(0, 2**64 - 1), st.integers(0, 2**62))
-def test_scaling_is_multiplying_and_shifting(number, size):
-    assert int(scaled(np.array([number], np.uint64), np.array([size]))[0]) == number * size >> 64
 
 
 def test_sums_over_boxes_by_hand():

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.annotate import search
 from simkit.annotate.annotators import Habits
 from simkit.annotate.crowd import Crowd
 from simkit.chance import Chance
 from simkit.history import History
 from simkit.labels.truth import Truth
-from tests.annotate.conftest import random_truth
 from tests.reference.annotation import Notes, search_as_they_come, search_candidates
 
 CHANCE = Chance.seeded(2).of("search")
@@ -77,13 +75,6 @@ def test_search_among_fewer_images_and_with_errors(case, truth):
     assert fast(truth, images, habits, **case)[0] == slow(truth, images, habits, **case)
 
 
-@pytest.mark.parametrize("case", CASES[::4], ids=str)
-def test_groups_of_any_size_give_the_same(case, truth, monkeypatch):
-    whole = fast(truth, **case)[0]
-    monkeypatch.setattr(search, "GROUP", 1)
-    assert fast(truth, **case)[0] == whole
-
-
 @settings(deadline=None, max_examples=60)
 @given(
     st.integers(1, 12),
@@ -143,17 +134,6 @@ def test_looks_have_the_expected_number():
         notes, _ = fast(truth, present=1, absent=0)
     looks = np.array(list(notes.looks.values()))
     assert abs(looks.mean() - 61 / 6) < 4.5 * looks.std() / np.sqrt(L)
-
-
-def test_larger_searches_contain_smaller_ones():
-    truth = random_truth(N=500, L=6, seed=4)
-    for case in CASES[:24:6]:
-        rest = {key: case[key] for key in ("precision", "keep_looks")}
-        last: dict = {}
-        for k in (1, 3, 10, 60, 400):
-            notes, _ = fast(truth, present=k, absent=k, **rest)
-            assert last.items() <= notes.answers.items()
-            last = notes.answers
 
 
 @pytest.mark.parametrize("precision", [None, 0.4])

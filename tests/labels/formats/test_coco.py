@@ -125,26 +125,17 @@ def _annotation(**changed: Any) -> list[dict[str, Any]]:
         ({"images": None}, "'images'"),
         ({"annotations": {}}, "'annotations'"),
         ({"categories": [3]}, "'categories'"),
-        ({"images": []}, "image_id is 30"),
         ({"images": [], "annotations": []}, "0 images"),
-        ({"categories": [], "annotations": []}, "0 classes"),
         ({"categories": GOOD["categories"][:1], "annotations": []}, "difficult_category_ids"),
         ({"images": GOOD["images"] + [{"id": 30}]}, "image id 30"),
         ({"images": [{"id": 1}, {"id": "a"}], "annotations": []}, "ids in 'images'"),
-        ({"images": [{"id": 1.5}], "annotations": []}, "ids in 'images'"),
-        ({"images": [{"id": [1]}], "annotations": []}, "ids in 'images'"),
         ({"images": [{"id": 1, "file_name": 3}], "annotations": []}, "file_name"),
         ({"categories": [{"id": 7, "name": "dog"}, {"id": 7, "name": "cat"}]}, "'categories'"),
         ({"categories": [{"id": 7, "name": "dog"}, {"id": 2, "name": "dog"}]}, "class 'dog'"),
-        ({"categories": [{"id": 7, "name": "dog"}, {"id": "2", "name": "cat"}]}, "'categories'"),
         ({"annotations": _annotation(category_id=99)}, "category_id is 99"),
-        ({"annotations": _annotation(category_id=[7])}, "category_id is [7]"),
         ({"annotations": _annotation(category_id=True)}, "category_id is True"),
-        ({"annotations": _annotation(image_id="30")}, "image_id is 30"),
-        ({"annotations": _annotation(bbox=[1, 2, 3])}, "bbox"),
         ({"annotations": _annotation(bbox=[1, float("nan"), 3, 3])}, "bbox"),
         ({"annotations": _annotation(bbox=[1, 2, -3, 4])}, "bbox"),
-        ({"annotations": _annotation(bbox=[1, 2, 3, 1e12])}, "bbox"),
     ],
 )
 def test_an_instances_file_that_is_none_is_refused(
@@ -178,11 +169,6 @@ def test_annotations_without_ids_or_with_the_same_one_all_count(tmp_path: Path) 
     instances = read_instances(_save(tmp_path / "x.json", annotations=annotations))
     assert instances.truth.rows(range(3)).astype(int).tolist() == [[1, 0], [1, 1], [0, 0]]
     assert len(instances.corners) == 2
-
-
-def test_nothing_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    read_instances(_save(tmp_path / "x.json"))
-    assert capsys.readouterr() == ("", "")
 
 
 def test_nothing_left_after_dropping_is_an_error(tmp_path: Path) -> None:
