@@ -57,7 +57,7 @@ def test_features_of_a_backbone_are_the_default(shell, monkeypatch) -> None:
 
 
 BAD = {
-    "another image": (["--query", "x"], "no image is called 'x'; ids here look like 0, 1, 2"),
+    "another image": (["--query", "x"], "no image is called 'x'; ids look like 0, 1, 2"),
     "another format": (
         ["--figure", "near.gif"],
         "--figure is near.gif; a name that ends in .png, .pdf or .svg is expected",
