@@ -1,7 +1,7 @@
 """Features: computed once, the same however they are computed."""
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,34 +94,6 @@ def test_other_pictures_weights_and_kinds_have_other_places(
         features(data.open("scenes:images=5,val=5,seed=1"), "val", net, cache=tmp_path).id,
     }
     assert len(ids) == 5
-
-
-@dataclass(frozen=True)
-class Interrupted:
-    """Pictures of which the last cannot be read."""
-
-    pictures: data.Pictures
-
-    @property
-    def id(self) -> str:
-        return "interrupted"
-
-    def __len__(self) -> int:
-        return len(self.pictures)
-
-    def read(self, index: list[int]) -> list[np.ndarray]:
-        if len(self) - 1 in index:
-            raise KeyboardInterrupt
-        return self.pictures.read(index)
-
-
-def test_files_appear_whole_or_not_at_all(
-    dataset: data.Dataset, net: Backbone, tmp_path: Path
-) -> None:
-    broken = replace(dataset, pictures={"train": Interrupted(dataset.pictures["train"])})
-    with pytest.raises(KeyboardInterrupt):
-        features(broken, "train", net, cache=tmp_path, batch=30)
-    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
 @pytest.mark.parametrize("content", [b"", b"not an array"])

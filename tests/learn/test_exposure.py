@@ -156,20 +156,6 @@ def test_without_a_store_a_batch_has_the_same_temperatures(name, settings):
     np.testing.assert_array_equal(everything, table)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_step_stays_on_its_device_and_looks_at_no_value(name):
-    """Tensors of the device "meta" have no values: reading one, or mixing in the CPU, raises."""
-    F, Z, _ = example(0)
-    method = make(name, store="none", nearest="median5")
-    state = ready(method, Task(Z, FeatureInputs(F))).to("meta")
-    index, labels = torch.arange(4), torch.zeros(4, 7, dtype=torch.int8)
-    batch = Batch(index.to("meta"), labels.to("meta"))
-    logits = torch.zeros(4, 7, device="meta", requires_grad=True)
-    method.loss(batch, plain(logits), state).backward()
-    assert logits.grad.device.type == "meta"
-    assert method.selected(batch, plain(logits), state).shape == (4, 7)
-
-
 @pytest.mark.parametrize("store", ["float64", "none"])
 def test_prediction_needs_nothing_of_the_state(store):
     F, Z, _ = example(0)

@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from simkit.errors import BadInput
-from simkit.labels.partial import PartialLabels
-from simkit.learn.large_loss import pack, packed, unpack
+from simkit.learn.large_loss import pack, unpack
 from simkit.learn.method import stack_states
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from tests.learn.methods.steps import batch_of, plain, started
@@ -94,19 +93,6 @@ def test_nothing_is_large_in_the_first_epoch(reproduce):
     assert method.k(torch.ones(3, 4, dtype=torch.bool), state).item() == 0
 
 
-def test_another_rate_compiles_without_a_break():
-    Z, x = torch.zeros(3, 4, dtype=torch.int8), torch.randn(3, 4)
-    compiled = torch.compile(
-        lambda method, state: method.selected(batch_of(Z), plain(x), state),
-        backend="eager",
-        fullgraph=True,
-    )
-    for delta, chosen in ((10.0, 2), (30.0, 4), (55.5, 7)):  # of 12 labels, rounded up
-        for reproduce in (None, "cvpr23"):
-            method, state = in_epoch(f"ll-cp(delta={delta}, reproduce={reproduce})", 2)
-            assert compiled(method, state).sum() == chosen
-
-
 def test_only_what_is_strictly_above_the_threshold_is_large():
     threshold = 1.5  # its logit is log(e^1.5 - 1)
     method, state = in_epoch("ll-r-abs(r0=1.5625, delta=0.0625)", 1)
@@ -117,12 +103,9 @@ def test_only_what_is_strictly_above_the_threshold_is_large():
 
 
 def test_a_threshold_that_falls_to_nothing_is_warned_of():
-    with pytest.warns(UserWarning) as seen:
+    with pytest.warns(UserWarning, match="from epoch 5 on.* smaller delta") as seen:
         method, state = in_epoch("ll-ct-abs(r0=1, delta=0.2)", 5)
-    assert [str(warning.message) for warning in seen] == [
-        "method 'll-ct-abs' modifies every unknown label from epoch 5 on, because r0 - t * delta "
-        "is not above 0 then; give a smaller delta, or min_threshold"
-    ]
+    assert len(seen) == 1
     Z = [[0, 1, 0, -1]]
     chosen = method.selected(batch_of(Z), plain([[-500.0, 3.0, 3.0, 3.0]]), state)
     assert chosen.tolist() == [[True, False, True, False]]
@@ -134,13 +117,10 @@ def test_a_threshold_that_falls_to_nothing_is_warned_of():
 
 def test_a_threshold_that_falls_to_nothing_later_is_warned_of_once_then():
     method, state = in_epoch("ll-cp-abs", 14)
-    with pytest.warns(UserWarning) as seen:
+    with pytest.warns(UserWarning, match="from epoch 15 on.* smaller delta") as seen:
         for ended in range(14, 20):
             method.after_epoch(ended, None, state)
-    assert [str(warning.message) for warning in seen] == [
-        "method 'll-cp-abs' modifies every unknown label from epoch 15 on, because r0 - t * delta "
-        "is not above 0 then; give a smaller delta, or min_threshold"
-    ]
+    assert len(seen) == 1
 
 
 @pytest.mark.parametrize("classes", [1, 7, 8, 9, 80])
@@ -149,12 +129,6 @@ def test_bits_come_back(classes):
     rows = pack(flags)
     assert rows.dtype == torch.uint8 and rows.shape == (2, 5, -(-classes // 8))
     assert torch.equal(unpack(rows, classes), flags)
-
-
-@pytest.mark.parametrize("classes", [1, 8, 21])
-def test_labels_are_packed_as_flags_are(classes):
-    Z = np.random.default_rng(0).integers(-1, 2, (6, classes))
-    assert torch.equal(packed(PartialLabels.of(Z)), pack(torch.as_tensor(Z == 1)))
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int32])

@@ -1,6 +1,5 @@
 """Data loading: features in memory, images on the device or read ahead of it."""
 
-import threading
 from functools import partial
 
 import numpy as np
@@ -75,13 +74,6 @@ def test_images_are_shown_alike_whatever_the_batch():
     assert not torch.equal(loader.batch(PLACE, epoch=3)[1].boxes, views.boxes)
 
 
-def test_expected_batches_are_those_that_come():
-    loader = image_loader(ImageInputs(IMAGES))
-    without, _ = loader.batch(PLACE, epoch=1)
-    loader.expect([PLACE, PLACE[:1]])
-    assert torch.equal(loader.batch(PLACE, epoch=1)[0], without)
-
-
 @pytest.mark.parametrize("store", [Resident, partial(Streamed, ahead=2)])
 def test_training_is_the_same_wherever_pictures_lie(monkeypatch, store):
     def kept(inputs, rows, device):
@@ -134,15 +126,6 @@ def read(place):
     return torch.from_numpy(PICTURES[place])
 
 
-def test_pictures_on_the_device_are_taken_by_their_places(monkeypatch):
-    monkeypatch.setattr(loading, "_CHUNK", 7)
-    store = Resident(read, 40, CPU)
-    store.expect(BATCHES)
-    for place in BATCHES:
-        found = store.take(place, torch.from_numpy(place))
-        np.testing.assert_array_equal(found, PICTURES[place])
-
-
 @pytest.mark.parametrize("depth", [0, 1, 3, 9])
 def test_batches_come_in_order_however_far_ahead_they_are_read(depth):
     store = Streamed(read, CPU, ahead=depth)
@@ -150,25 +133,6 @@ def test_batches_come_in_order_however_far_ahead_they_are_read(depth):
         store.expect(BATCHES)
         for place in BATCHES:
             np.testing.assert_array_equal(store.take(place), PICTURES[place])
-
-
-def test_a_thread_reads_while_nobody_waits():
-    threads, done = [], threading.Event()
-
-    def noting(place):
-        threads.append((threading.current_thread().name.split("_")[0], place.tolist()))
-        if len(threads) == 2:
-            done.set()
-        return read(place)
-
-    store = Streamed(noting, CPU, ahead=2)
-    store.expect(BATCHES)
-    assert done.wait(10)  # before anything was taken; only so far as was said
-    assert threads == [("pictures", [3, 1]), ("pictures", [0, 7])]
-    store.take(BATCHES[0])
-    store.take(BATCHES[1])
-    store.take(BATCHES[2])
-    assert [place for _, place in threads[:3]] == [[3, 1], [0, 7], [5, 6]]
 
 
 def test_a_batch_that_was_not_expected_is_read_all_the_same():
@@ -189,23 +153,6 @@ def test_a_picture_that_cannot_be_read_stops_who_asks_for_it():
     store.take(BATCHES[0])
     with pytest.raises(BadInput, match=r"x\.jpg"):
         store.take(BATCHES[1])
-
-
-def test_places_count_along_the_asked_images():
-    store = store_for(ImageInputs(PICTURES), np.arange(10, 30), CPU)
-    found = store.take(np.array([0, 19]), torch.tensor([0, 19]))
-    np.testing.assert_array_equal(found, PICTURES[[10, 29]])
-
-
-@pytest.mark.parametrize("free", [10**9, 1000])
-def test_where_pictures_lie_follows_from_the_memory_of_the_gpu(monkeypatch, free):
-    kept = []
-    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (free, 10**12))
-    monkeypatch.setattr(loading, "Resident", lambda *given: kept.append("on the device"))
-    monkeypatch.setattr(loading, "Streamed", lambda *given, ahead: kept.append(f"{ahead} ahead"))
-    store_for(ImageInputs(PICTURES), np.arange(40), torch.device("cuda"))
-    assert kept == (["on the device"] if free > 1000 else ["3 ahead"])
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU to keep pictures on")

@@ -112,11 +112,6 @@ def test_a_method_that_reads_features_wants_to_know_their_width():
     assert not list(ReadsFeatures().start(Sizes(2, 2, width=3)).buffers())
 
 
-def test_nobody_is_sent_from_sizes_to_a_task_and_back():
-    with pytest.raises(BadInput, match=r"train it on cached features \(FeatureInputs\)"):
-        methods.make("imcl").start(Task(np.eye(2, dtype=int)))
-
-
 def test_what_is_reproduced_is_not_what_was_set():
     # A default cannot be told from nothing.
     for spec in (
@@ -239,15 +234,6 @@ def test_what_training_remembers_of_images_is_not_in_models(spec, kept):
     method, _, _, state = zoo.ready(spec)
     assert set(state_for_prediction(state).state_dict()) == kept
     assert method.state_bytes(zoo.task_for(spec, 0).sizes) > state_size(state_for_prediction(state))
-
-
-def test_a_single_state_is_laid_out_row_by_row():
-    state = torch.nn.Module()
-    state.matrix = torch.nn.Parameter(torch.arange(6.0).reshape(3, 2).T)
-    state.register_buffer("shared", torch.zeros(2))
-    together = stack_states([state])
-    assert together.matrix.is_contiguous() and torch.equal(together.matrix[0], state.matrix)
-    assert together.shared.data_ptr() == state.shared.data_ptr()
 
 
 LABELS = torch.tensor([[1, 0, 0], [0, 1, -1]], dtype=torch.int8)

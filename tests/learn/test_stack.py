@@ -116,14 +116,6 @@ def test_labels_are_kept_once_where_runs_share_them(task, complete):
         np.testing.assert_array_equal(batch.labels[0], task.labels.rows(place))
 
 
-def test_models_of_all_runs_start_alike_and_share_the_stacks_memory(task):
-    stack = stack_of([(task, make("an")), (task, make("ignore"))], [0.1, 0.1])
-    first, second = stack.model(0), stack.model(1)
-    assert torch.equal(first.head.weight, second.head.weight)
-    stack.heads.weight.data[1] = 5
-    assert (second.head.weight == 5).all() and not (first.head.weight == 5).any()
-
-
 def material(seed: int = 0, n: int = N):
     rng = np.random.default_rng(seed)
     maps = rng.standard_normal((n, D, 3, 2)).astype(np.float32)

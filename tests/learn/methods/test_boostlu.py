@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import torch
 
-from simkit.errors import BadInput
 from simkit.learn.methods import Batch, Outputs, make
 from simkit.learn.model import Head
 from tests.learn.methods.steps import batch_of, started
@@ -52,18 +51,6 @@ def test_training_and_inference_are_switched_apart():
         assert same == (not train)
         assert torch.equal(method.predict(out, state), out.logits) == (not eval)
         assert method.needs.maps == (train or eval)
-
-
-def test_outputs_without_maps_are_refused():
-    method, state = started("an+boostlu", Z)
-    with pytest.raises(BadInput, match=r'train it on maps \(features of kind "maps"\),'):
-        method.predict(Outputs(torch.zeros(2, 3)), state)
-
-
-def test_alpha_is_at_least_1():
-    make("an+boostlu(alpha=1)")
-    with pytest.raises(BadInput, match="a number of at least 1 is expected"):
-        make("an+boostlu(alpha=0.9)")
 
 
 def test_reproduce_sets_what_was_published():

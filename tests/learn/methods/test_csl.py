@@ -8,7 +8,6 @@ from simkit.errors import BadInput
 from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.learn.methods import Sizes, Task, make
-from simkit.learn.methods.csl import highest
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import ClassPrior, prepare
 from simkit.learn.train import train
@@ -78,13 +77,6 @@ def test_a_crowded_image_takes_the_budget_of_a_batch():
         assert places(method.selected(batch_of(Z), plain(x), state)) == wanted
 
 
-def test_the_highest_of_many_equal_ones():
-    scores = torch.tensor([[3.0, 1.0, 3.0, 3.0], [0.0, 0.0, 5.0, 0.0]])
-    wanted = [[True, False, True, False], [True, False, True, False]]
-    assert highest(scores, 2).tolist() == wanted
-    assert highest(scores, 4).all()
-
-
 def test_a_prior_at_eta_is_not_above_it():
     Z = np.array([[0, 0, -1, 1]])
     method, state = begun("csl(top_k=0, eta=0.3)", Z, [0.3, 0.3000001, 0.9, 0.9])
@@ -108,11 +100,7 @@ def test_what_it_needs_depends_on_the_prior():
         make("csl").start(Task(np.array([[1, -1]])))
 
 
-DEGENERATE = (
-    "csl: the labels say of nothing that it is absent, so that the prior covers every class and "
-    "would have every unknown label ignored; it goes by likelihood alone, unless a ClassPrior "
-    "estimated from other labels is given"
-)
+DEGENERATE = "csl: .* by likelihood alone, unless a ClassPrior"
 
 
 def estimated(values, labels) -> ClassPrior:
@@ -127,10 +115,9 @@ def test_without_negatives_an_estimated_prior_is_put_aside(prior):
     likelihood = make("csl(top_k=2, prior=none)")
     wanted = loss_and_gradient(likelihood, likelihood.start(Task(Z)), Z, x)
     for values in (np.full(9, 0.99), np.linspace(0, 1, 9)):
-        with pytest.warns(UserWarning) as caught:
+        with pytest.warns(UserWarning, match=DEGENERATE) as caught:
             state = method.start(Task(Z, aids=(estimated(values, Task(Z).labels),)))
-        assert [str(w.message) for w in caught] == [DEGENERATE]
-        assert caught[0].filename == __file__
+        assert len(caught) == 1 and caught[0].filename == __file__
         loss, gradient = loss_and_gradient(method, state, Z, x)
         assert loss == wanted[0] and (gradient == wanted[1]).all()
 
@@ -159,29 +146,18 @@ def test_without_negatives_a_prior_from_elsewhere_counts():
     np.testing.assert_allclose(soft.unknown_weight, np.exp(-9.9))
 
 
-ALL = (
-    "so that every unknown label is ignored, as with p-asl(mode=ignore); choose a higher eta, or "
-    "eta=auto"
-)
-MOST = (
-    "and every unknown label of these is ignored; eta is a share of images: choose a higher one, "
-    "or eta=auto"
-)
-
-
 @pytest.mark.parametrize(
     ("spec", "shares", "message"),
     [
-        ("csl(top_k=2, eta=0.05)", [0.1] * 5 + [0.0] * 4, f"5 of 9 classes above eta=0.05, {MOST}"),
-        ("csl(top_k=2, reproduce=csl)", [0.99] * 9, f"all 9 classes above eta=0.05, {ALL}"),
-        ("csl(top_k=2, eta=0)", [1e-9] * 9, f"all 9 classes above eta=0, {ALL}"),
+        ("csl(top_k=2, eta=0.05)", [0.1] * 5 + [0.0] * 4, "5 of 9 classes above eta=0.05"),
+        ("csl(top_k=2, reproduce=csl)", [0.99] * 9, "all 9 classes above eta=0.05"),
+        ("csl(top_k=2, eta=0)", [1e-9] * 9, "all 9 classes above eta=0,"),
     ],
 )
 def test_a_prior_that_covers_most_classes_is_warned_of_and_used(spec, shares, message):
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match=f"csl: .* {message}.* or eta=auto") as caught:
         _, state = begun(spec, np.eye(4, 9, dtype=int), shares)
-    assert [str(w.message) for w in caught] == [f"csl: the prior puts {message}"]
-    assert caught[0].filename.endswith("test_csl.py")
+    assert len(caught) == 1 and caught[0].filename.endswith("test_csl.py")
     assert state.common.sum() == sum(share > 0 for share in shares)
 
 
@@ -238,12 +214,8 @@ def test_a_top_k_of_all_classes_is_called_what_it_is():
     Z, x = drawn(0, (4, 6))
     Z[2, 0] = -1
     for spec in ("csl(top_k=6)", "csl(top_k=200, top_k_scope=batch)"):
-        with pytest.warns(UserWarning) as caught:
+        with pytest.warns(UserWarning, match="csl: top_k is .* choose a smaller top_k"):
             method, state = begun(spec, Z, np.zeros(6))
-        assert [str(w.message) for w in caught] == [
-            f"csl: top_k is {method.top_k} and there are 6 classes, so every unknown label is "
-            "ignored; choose a smaller top_k, or p-asl(mode=ignore)"
-        ]
         ignoring = make("p-asl(mode=ignore)")
         wanted = loss_and_gradient(ignoring, ignoring.start(Sizes(4, 6)), Z, x)[0]
         assert loss_and_gradient(method, state, Z, x)[0] == wanted
@@ -257,13 +229,6 @@ def test_the_published_code_pools_the_batch_and_takes_eta_0_for_no_prior():
     assert make("csl(reproduce=csl)").eta == make("csl(reproduce=paper)").eta == 0.05
     paper = make("csl(reproduce=paper, top_k=200, gamma_pos=1)")
     assert (paper.top_k_scope, paper.top_k, paper.gamma_pos) == ("image", 200, 1)
-
-
-def test_bfloat16_scores_are_ranked_as_they_are():
-    Z, x = np.zeros((1, 6), int), torch.tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
-    method, state = begun("csl(top_k=2, prior=none)", Z, np.zeros(6))
-    chosen = method.selected(batch_of(Z), plain(x.bfloat16()), state)
-    assert places(chosen) == {(0, 4), (0, 5)}
 
 
 @pytest.mark.parametrize("mode", ["selective", "selective_noprior"])
@@ -323,9 +288,8 @@ def test_trained_on_positives_alone_it_goes_by_likelihood(pooled):
     positives = Task(PartialLabels.of(codes, asked=np.ones(90, bool)), pooled.inputs)
     short = Settings(epochs=2)
     ready = prepare(positives, make("csl"), settings=short)
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match=DEGENERATE):
         found = train(ready, make("csl(top_k=1)"), settings=short)
-    assert DEGENERATE in [str(w.message) for w in caught]
     wanted = train(positives, make("csl(top_k=1, prior=none)"), settings=short)
     assert found.id == wanted.id
 

@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from simkit.labels.partial import PartialLabels
-from simkit.learn.method import stack_states, state_of_run
 from simkit.learn.methods import Task, make
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
 from tests.reference import estimators as slow
@@ -105,16 +104,3 @@ def test_what_is_settled_stays_as_it_is():
     method.after_epoch(2, -scores, state)
     assert torch.equal(state.soft[1:4], before[1:4])
     assert (state.soft >= 0).nonzero()[3:].tolist() == [[7, 0], [8, 0], [9, 0]]
-
-
-def test_runs_of_a_stack_settle_their_own_labels():
-    rng = np.random.default_rng(0)
-    tasks = [Task(rng.integers(0, 2, (12, 3))) for _ in range(2)]
-    method = make("em-apl(warmup=1, epochs=3)")
-    alone = [method.start(task) for task in tasks]
-    together = stack_states(alone)
-    scores = torch.randn(2, 12, 3)
-    method.after_epoch(1, scores, together)
-    for r, state in enumerate(alone):
-        method.after_epoch(1, scores[r], state)
-        assert torch.equal(state_of_run(together, r).soft, state.soft)

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from simkit.labels.partial import PartialLabels
-from simkit.learn.methods import Outputs, Task, make
+from simkit.learn.methods import Outputs, make
 from simkit.learn.methods.en import expected_counts, highest
 from tests.learn.methods.steps import batch_of, loss_and_gradient, started
 from tests.reference import consistency as slow
@@ -148,26 +147,3 @@ def test_counts_that_say_nothing_of_frequency_are_warned_about():
         warnings.simplefilter("error")
         started("en(expected=2)", labels(0))
         started("en(expected=2, expected_counts=literal)", Z)
-
-
-def test_updates_leave_no_trace_of_gradients():
-    Z = labels(0)
-    method, state = started("en(expected=2)", Z)
-    logits = torch.zeros(Z.shape, requires_grad=True)
-    method.after_batch(batch_of(Z), Outputs(logits), state)
-    assert not state.scores.requires_grad
-
-
-def test_unasked_images_do_not_change_what_is_expected():
-    Z = labels(5)
-    asked = np.flatnonzero(Z.any(1))
-    logits = np.random.default_rng(0).standard_normal(Z.shape)
-    found = []
-    for codes, rows in ((Z, asked), (Z[asked], np.arange(len(asked)))):
-        method = make("en(expected=2)")
-        state = method.start(Task(PartialLabels.of(codes)))
-        batch, out = batch_of(codes[rows], rows), Outputs(torch.tensor(logits[asked]))
-        method.after_batch(batch, out, state)
-        method.after_epoch(1, None, state)
-        found.append(method.loss(batch, out, state))
-    assert found[0] == found[1]

@@ -10,7 +10,7 @@ from simkit.learn.method import state_size
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
 from simkit.learn.methods import scl as heat_maps
 from simkit.learn.optim import Settings
-from simkit.learn.train import train, train_stack
+from simkit.learn.train import train
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
 from tests.learn.methods.steps import started
@@ -177,24 +177,6 @@ def test_the_crop_is_part_of_the_history(pictures):
     assert "crop" not in histories[0] and histories[1]["crop"] == [0.5, 1.0]
 
 
-def test_several_runs_on_cached_maps_equal_separate_runs():
-    rng = np.random.default_rng(0)
-    inputs = FeatureInputs(rng.standard_normal((12, 4, 2, 2)).astype(np.float32))
-    tasks = [Task(rng.choice([-1, 0, 1], (12, 3)), inputs) for _ in range(2)]
-    settings = Settings(epochs=3, batch_size=5, lr=0.05)
-    runs = [
-        (task, make(spec))
-        for task in tasks
-        for spec in ("en(expected=1)+scl(warmup=1)", "an+cl(warmup=1)")
-    ]
-    with pytest.warns(UserWarning, match="method 'scl' compares crops of a picture"):
-        together = train_stack(runs, settings=settings)
-        for (task, method), found in zip(runs, together, strict=True):
-            alone = train(task, method, settings=settings)
-            np.testing.assert_allclose(found.losses, alone.losses, rtol=1e-5)
-            np.testing.assert_allclose(found.scores(inputs), alone.scores(inputs), atol=1e-5)
-
-
 BOXES = [
     (0.0, 0.0, 1.0, 1.0),
     (0.14, 0.03, 0.91, 0.78),
@@ -244,18 +226,6 @@ def test_views_and_updates_equal_slicing_and_resizing(side, height, width, flips
             assert (again[k, c].int() - torch.tensor(after)).abs().max() <= 1
 
 
-def test_runs_are_resized_as_if_alone():
-    heat = torch.stack([maps(8, 0), maps(8, 1)])
-    batch = batch_of(INDEX, FLIPS)
-    said = torch.rand(2, 6, 3, 4, 4)
-    seen = heat_maps.before(heat, batch, 4, 4, torch.float32)
-    new = heat_maps.after(heat, batch, said, 0.8)
-    for run in (0, 1):
-        alone = heat_maps.before(heat[run], batch, 4, 4, torch.float32)
-        torch.testing.assert_close(seen[run], alone)
-        assert torch.equal(new[run], heat_maps.after(heat[run], batch, said[run], 0.8))
-
-
 def test_without_boxes_the_whole_picture_is_seen():
     heat, index = maps(8), torch.tensor(INDEX)
     bare = Batch(index, torch.zeros(6, 3, dtype=torch.int8))
@@ -299,14 +269,6 @@ def test_known_positives_are_hot_at_the_start():
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
-
-
-def test_a_mapped_file_leaves_nothing_behind(cache):
-    found = heat_maps.initial_maps(Task(np.eye(3, dtype=int)), 2, mapped=True)
-    found[2, 2] = 7
-    assert found[2, 2].unique().item() == 7
-    del found
-    assert list((cache / "heat-maps").iterdir()) == []
 
 
 def test_a_file_without_room_is_refused(cache, monkeypatch):

@@ -311,11 +311,6 @@ def test_a_part_without_images_is_nan():
     assert part[0].images == 0 and np.isnan(part[0].map)
 
 
-def test_groups_of_other_classes_are_explained():
-    with pytest.raises(BadInput, match="they must agree"):
-        group_map(np.zeros(3), np.ones(2, int))
-
-
 def test_reference_numbers(golden):
     g = np.load(golden / "metrics.npz")
     scores, present = g["scores_notie"], g["Y"] == 1
