@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from importlib import metadata
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
@@ -36,10 +36,11 @@ from simkit.embed.shards import (
     kept_for,
     tidy,
 )
-from simkit.errors import BadInput, whole_number
+from simkit.errors import BadInput
 from simkit.files import readable
 from simkit.history import History, content_id, versions
 from simkit.progress import Progress, silent
+from simkit.registry import Count, settle
 
 Unreadable = Literal["stop", "skip", "before"]
 _AT_ONCE = 8  # images that a CPU works on at a time
@@ -153,19 +154,13 @@ def features(
 class Extraction:
     """How features are computed; only `unreadable` changes what comes out."""
 
-    batch: int = 32
+    batch: Count = 32
     unreadable: Unreadable = "stop"
     device: str = "auto"
     progress: Progress = silent
 
     def __post_init__(self) -> None:
-        if whole_number(self.batch, "batch") < 1:
-            raise BadInput(f"batch is {self.batch}; at least 1 picture at a time is expected")
-        if self.unreadable not in get_args(Unreadable):
-            raise BadInput(
-                f"unreadable is {self.unreadable!r}; at pictures that cannot be read one can "
-                "'stop', 'skip' them, or skip those alone that were skipped 'before'"
-            )
+        settle(self, "features")
 
 
 def extract(

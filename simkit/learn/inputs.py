@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
-from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol, get_args
 
@@ -205,12 +204,9 @@ class ImageInputs:
 
 def _is_range(value: Any) -> bool:
     """Whether it is two numbers above 0, the first not above the second."""
-    return (
-        isinstance(value, tuple | list | np.ndarray)
-        and len(value) == 2
-        and all(isinstance(limit, Real) for limit in value)
-        and bool(0 < value[0] <= value[1] < math.inf)
-    )
+    limits = np.asarray(value)
+    numbers = limits.shape == (2,) and limits.dtype.kind in "iuf"
+    return numbers and bool(0 < limits[0] <= limits[1] < math.inf)
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,19 +136,7 @@ def _pooled(features: Tensor) -> Tensor:
     return features if features.ndim == 2 else features.mean((-2, -1))
 
 
-class Store(Protocol):
-    """uint8 images (n, 3, H, W) of the asked images, by their places."""
-
-    def expect(self, batches: Sequence[Places]) -> None:
-        """The batches that will be taken next, in this order; reading them may begin."""
-        ...
-
-    def take(self, place: Places, index: Tensor) -> Tensor:
-        """(b, 3, H, W) on the device, of the pictures at `place`; index: the same, there."""
-        ...
-
-
-def store_for(inputs: ImageInputs, rows: Places, device: torch.device) -> Store:
+def store_for(inputs: ImageInputs, rows: Places, device: torch.device) -> Resident | Streamed:
     """On a GPU all pictures where they take at most SHARE of its free memory, else read ahead.
 
     On a CPU they are read when they are asked for, from wherever the inputs have them.
@@ -167,12 +155,12 @@ def store_for(inputs: ImageInputs, rows: Places, device: torch.device) -> Store:
 
 
 class Resident:
-    """All pictures on the device; a batch is taken there."""
+    """All pictures on the device, uint8 (n, 3, H, W); a batch is taken there."""
 
     def __init__(self, read: Read, n: int, device: torch.device) -> None:
         first = read(np.zeros(1, np.int64))
         self._pictures = torch.empty((n, *first.shape[1:]), dtype=torch.uint8, device=device)
-        parts = [np.arange(s, min(s + _CHUNK, n)) for s in range(0, n, _CHUNK)]
+        parts = [np.arange(n)[rows] for rows in batches(n, _CHUNK)]
         source = Streamed(read, device, ahead=_AHEAD)
         source.expect(parts)
         for part in parts:
@@ -182,6 +170,7 @@ class Resident:
         """Nothing is to be read."""
 
     def take(self, place: Places, index: Tensor) -> Tensor:
+        """(b, 3, H, W) on the device, of the pictures at `place`; index: the same, there."""
         return self._pictures[index]
 
 
@@ -198,6 +187,7 @@ class Streamed:
         self._waiting: deque[tuple[Places, Future[Tensor]]] = deque()
 
     def expect(self, batches: Sequence[Places]) -> None:
+        """The batches that will be taken next, in this order; reading them may begin."""
         self._forget()
         self._coming = iter(batches)
         self._fill()

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput, whole_number
+from simkit.errors import BadInput
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task, check_aids
 from simkit.registry import Registry, settle
 
@@ -301,7 +301,7 @@ def epochs(
     Parameters
     ----------
     count
-        A whole number from 0 on.
+        How many.
     method, state
         The method and its state.
     scores
@@ -311,17 +311,8 @@ def epochs(
     Raises
     ------
     BadInput
-        For another count, and for a method that needs scores where there are none.
+        For a method that needs scores where there are none.
     """
-    whole = whole_number(count, "the number of epochs")
-    if whole < 0:
-        raise BadInput(f"the number of epochs is {whole}; give 0 or more")
-    return _epochs(whole, method, state, scores)
-
-
-def _epochs(
-    count: int, method: Method, state: nn.Module, scores: Callable[[], Tensor] | None
-) -> Iterator[int]:
     for epoch in range(1, count + 1):
         yield epoch
         with torch.no_grad():

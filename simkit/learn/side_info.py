@@ -132,12 +132,13 @@ class ClassPrior:
                 )
 
     def _shares(self, values: Any) -> NDArray[np.float64]:
-        try:
-            shares = locked(np.asarray(values, np.float64))
-        except (TypeError, ValueError):
-            raise BadInput("a class prior holds no numbers; give (L,) shares of images") from None
-        if shares.ndim != 1 or not len(shares):
-            raise BadInput(f"a class prior has shape {shares.shape}; (L,) is expected")
+        shares = np.asarray(values)
+        if shares.ndim != 1 or not len(shares) or shares.dtype.kind not in "biuf":
+            raise BadInput(
+                f"a class prior has shape {shares.shape} of {shares.dtype}; numbers (L,), shares "
+                "of images, are expected"
+            )
+        shares = locked(shares.astype(np.float64))
         odd = np.flatnonzero(~((shares >= 0) & (shares <= 1)))  # nan is odd too
         if len(odd):
             names = dict(enumerate(self.classes or ()))
@@ -269,8 +270,6 @@ def _from_json(path: Path) -> ClassPrior:
     history = History.from_json(json.dumps(content["history"]))
     named = isinstance(priors, dict)
     values = np.array(list(priors.values()) if named else priors)
-    if values.dtype.kind not in "iuf":
-        raise TypeError("a prior is no number")
     return ClassPrior(values, tuple(priors) if named else None, history, content.get("running"))
 
 

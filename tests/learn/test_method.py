@@ -270,12 +270,3 @@ def test_scores_are_computed_for_methods_that_read_them():
     method = methods.make("em-apl")
     with pytest.raises(BadInput, match="reads the scores of all images at the end of every epoch"):
         list(methods.epochs(6, method, method.start(methods.Task(LABELS))))
-
-
-@pytest.mark.parametrize("count", [-1, True, 2.5, "3", None])
-def test_a_number_of_epochs_is_whole_and_not_below_none(count):
-    method = methods.make("an")
-    state = method.start(methods.Sizes(images=2, classes=3))
-    with pytest.raises(BadInput, match=f"the number of epochs is {count!r}; "):
-        methods.epochs(count, method, state)
-    assert list(methods.epochs(0, method, state)) == []

@@ -85,7 +85,7 @@ def test_a_prior_is_a_value():
         (([0.1, 1.5], ("cat", "dog")), "class 'dog' is 1.5"),
         (([float("nan")],), "class 0 is nan"),
         (([[0.1]],), "shape"),
-        (("much",), "no numbers; give"),
+        (("much",), "shape"),
         (([0.1, 0.2], ("cat", "cat")), "give one name for each"),
         (([0.1, 0.2], None, History("given"), [0.1]), "running means"),
     ],

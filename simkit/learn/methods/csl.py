@@ -111,8 +111,13 @@ class ClassAwareSelective(Asymmetric):
             return state
         eta = float(self.estimates(task).get("eta", self.eta))
         common = shares > eta
-        if self.top_k < classes:
-            _warn_of(int(common.sum()), classes, eta)
+        if self.top_k < classes < 2 * common.sum():
+            warnings.warn(
+                f"csl: the prior puts {common.sum()} of {classes} classes above eta={eta:g}, and "
+                "every unknown label of these is ignored, as with p-asl(mode=ignore); eta is a "
+                "share of images: choose a higher one, or eta=auto",
+                stacklevel=2,
+            )
         state.register_buffer("common", torch.from_numpy(common))
         return state
 
@@ -146,23 +151,6 @@ class ClassAwareSelective(Asymmetric):
             return highest(scores, min(self.top_k, classes))
         chosen = highest(scores.flatten(-2), min(self.top_k, classes) * images)
         return chosen.unflatten(-1, (images, classes))
-
-
-def _warn_of(common: int, classes: int, eta: float) -> None:
-    """Warn of a threshold that makes this Ignore for most classes."""
-    if common == classes:
-        warnings.warn(
-            f"csl: the prior puts all {classes} classes above eta={eta:g}, so that every unknown "
-            "label is ignored, as with p-asl(mode=ignore); choose a higher eta, or eta=auto",
-            stacklevel=3,
-        )
-    elif 2 * common > classes:
-        warnings.warn(
-            f"csl: the prior puts {common} of {classes} classes above eta={eta:g}, and every "
-            "unknown label of these is ignored; eta is a share of images: choose a higher one, or "
-            "eta=auto",
-            stacklevel=3,
-        )
 
 
 def highest(scores: Tensor, k: int) -> Tensor:

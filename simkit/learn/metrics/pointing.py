@@ -55,12 +55,17 @@ def pointing_game(hits: Any, classes: Any) -> float:
     return float(rates.mean()) if len(hits) else float("nan")
 
 
+def _numbers(values: Any) -> NDArray[np.float64]:
+    """The values as an array; a single nan where they are no numbers."""
+    try:
+        return np.asarray(values, np.float64)
+    except (TypeError, ValueError):
+        return np.full(1, np.nan)
+
+
 def _sizes(sizes: Any, M: int) -> NDArray[np.int64]:
     """(M, 2) height and width of each image."""
-    try:
-        values = np.asarray(sizes, np.float64)
-    except (TypeError, ValueError):
-        values = np.zeros(0)
+    values = _numbers(sizes)
     whole = np.isfinite(values) & (values >= 1) & (values == np.floor(values))
     if values.shape not in ((2,), (M, 2)) or not whole.all():
         raise BadInput(
@@ -96,10 +101,7 @@ def _weights(cells: int, pixels: int) -> NDArray[np.float64]:
 
 def _corners(boxes: Any, m: int) -> NDArray[np.float64]:
     """(n, 4) corners of the boxes of map m."""
-    try:
-        corners = np.asarray(boxes, np.float64)
-    except (TypeError, ValueError):
-        corners = np.full(4, np.nan)
+    corners = _numbers(boxes)
     if corners.shape == (4,) or corners.size == 0:
         corners = corners.reshape(-1, 4)
     if corners.ndim != 2 or corners.shape[1] != 4 or not (corners[:, :2] < corners[:, 2:]).all():

@@ -150,8 +150,8 @@ def test_without_negatives_a_prior_from_elsewhere_counts():
     ("spec", "shares", "message"),
     [
         ("csl(top_k=2, eta=0.05)", [0.1] * 5 + [0.0] * 4, "5 of 9 classes above eta=0.05"),
-        ("csl(top_k=2, reproduce=csl)", [0.99] * 9, "all 9 classes above eta=0.05"),
-        ("csl(top_k=2, eta=0)", [1e-9] * 9, "all 9 classes above eta=0,"),
+        ("csl(top_k=2, reproduce=csl)", [0.99] * 9, "9 of 9 classes above eta=0.05"),
+        ("csl(top_k=2, eta=0)", [1e-9] * 9, "9 of 9 classes above eta=0,"),
     ],
 )
 def test_a_prior_that_covers_most_classes_is_warned_of_and_used(spec, shares, message):
