@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -177,16 +178,16 @@ def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
         unanimous=float((same == pairs)[several].mean()),
         pairwise=float(same.sum() / pairs.sum()),
         kappa=float((agreeing - by_chance) / (1 - by_chance)) if by_chance < 1 else float("nan"),
-        with_majority=np.divide(agreed, cast, out=np.full(R, np.nan), where=cast > 0),
+        with_majority=ratio(agreed, cast),
         votes=cast,
     )
 
 
 def repeated(keys: Ints) -> int | None:
     """The place of a key that has stood before; None: all differ."""
-    order = np.argsort(keys, kind="stable")
-    again = order[1:][np.diff(keys[order]) == 0]
-    return int(again.min()) if len(again) else None
+    first = np.unique(keys, return_index=True)[1]
+    again = np.delete(np.arange(len(keys)), first)
+    return int(again[0]) if len(again) else None
 
 
 def _inside(name: str, values: NDArray[Any], length: int, stop: int, lowest: int = 0) -> None:
@@ -211,11 +212,8 @@ def confusion(votes: Votes, present: NDArray[np.float64]) -> NDArray[np.float64]
 
 def error_rates(table: NDArray[np.float64], maybe: Maybe) -> tuple[float, float]:
     """Miss and false alarm in a confusion matrix (2, 3); nan without such votes."""
-    no, doubtful, yes = table[:, NO].copy(), table[:, 1], table[:, YES].copy()
-    if maybe == "yes":
-        yes += doubtful
-    elif maybe == "no":
-        no += doubtful
+    no, doubtful, yes = table.T
+    yes, no = yes + doubtful * (maybe == "yes"), no + doubtful * (maybe == "no")
     total = no + yes
     return float(ratio(no, total)[1]), float(ratio(yes, total)[0])
 
@@ -245,7 +243,7 @@ def simulate_votes(
     return replace(votes, vote_answer=np.where(says, YES, NO).astype(np.int8))
 
 
-def ratio(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     """`part` of `whole`; nan of nothing."""
     return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
 
@@ -278,7 +276,7 @@ def _from_arrays(arrays: Arrays) -> Votes:
     images, image = np.unique(arrays.whole("question_image"), return_inverse=True)
     codes, of_class = np.unique(arrays.whole("question_class"), return_inverse=True)
     raters, worker = np.unique(arrays.whole("vote_rater"), return_inverse=True)
-    answer = np.clip(arrays.whole("vote_answer"), -1, 3)  # others are refused by Votes
+    classes = tuple(map(str, codes.tolist()))
     if len(codes) and "class_names" in arrays:
         names = arrays.names()
         if not 0 <= codes[0] <= codes[-1] < len(names):
@@ -287,11 +285,6 @@ def _from_arrays(arrays: Arrays) -> Votes:
                 f"{codes[-1]}; give one text for each class"
             )
         classes = tuple(names[code] for code in codes.tolist())
-    else:
-        classes = tuple(map(str, codes.tolist()))
-    gold = np.full(len(image), -1, np.int8)
-    if "gold_image" in arrays:
-        _add_gold(arrays, gold)
     return Votes(
         images=images,
         classes=classes,
@@ -300,27 +293,21 @@ def _from_arrays(arrays: Arrays) -> Votes:
         question_class=of_class,
         vote_question=arrays.whole("vote_question"),
         vote_worker=worker,
-        vote_answer=answer.astype(np.int8),
-        gold=gold,
+        # Other answers are refused by Votes.
+        vote_answer=np.clip(arrays.whole("vote_answer"), -1, 3).astype(np.int8),
+        gold=_gold(arrays, len(image)),
     )
 
 
-def _add_gold(arrays: Arrays, gold: NDArray[np.int8]) -> None:
-    """Write down what the majority of experts says; experts' other questions are passed over, and
-    as many yes as no are no answer."""
-    asked, pairs = (
-        zip(
-            arrays.whole(f"{kind}_image").tolist(),
-            arrays.whole(f"{kind}_class").tolist(),
-            strict=True,
-        )
-        for kind in ("question", "gold")
-    )
-    places = {pair: place for place, pair in enumerate(asked)}
-    about = arrays.whole("gold_expert_question")
+def _gold(arrays: Arrays, questions: int) -> NDArray[np.int8]:
+    """(Q,) what the majority of experts says; -1 of as many yes as no, and where none was asked."""
+    gold = np.full(questions, -1, np.int8)
+    if "gold_image" not in arrays:
+        return gold
+    places = {pair: place for place, pair in enumerate(_pairs(arrays, "question"))}
+    asked_at = np.array([places.get(pair, -1) for pair in _pairs(arrays, "gold")], np.int64)
+    about, size = arrays.whole("gold_expert_question"), len(asked_at)
     says = arrays.whole("gold_expert_answer") == YES
-    asked_at = np.array([places.get(pair, -1) for pair in pairs], np.int64)
-    size = len(asked_at)
     if len(about) != len(says) or (len(about) and not 0 <= about.min() <= about.max() < size):
         raise BadInput(
             f"gold_expert_question has {len(about)} places among {size} gold questions and "
@@ -329,6 +316,13 @@ def _add_gold(arrays: Arrays, gold: NDArray[np.int8]) -> None:
     lead = np.bincount(about, np.where(says, 1, -1), minlength=size)
     decided = (asked_at >= 0) & (lead != 0)
     gold[asked_at[decided]] = lead[decided] > 0
+    return gold
+
+
+def _pairs(arrays: Arrays, kind: str) -> Iterator[tuple[int, int]]:
+    """Image and class of each question of a kind."""
+    images, classes = arrays.whole(f"{kind}_image"), arrays.whole(f"{kind}_class")
+    return zip(images.tolist(), classes.tolist(), strict=True)
 
 
 Column = tuple[list[str], Ints]  # different texts, and the place among them by row
@@ -398,18 +392,8 @@ def _from_columns(columns: dict[str, Column]) -> Votes:
             raise BadInput(f"{name} is empty in row {row}; fill it or leave the row out")
     (images, image), (classes, of_class), (workers, worker) = (columns[n] for n in COLUMNS[:3])
     answer = _said(columns["answer"], _ANSWERS, "answer", "no, maybe or yes")
-    pairs, question = np.unique(image * max(1, len(classes)) + of_class, return_inverse=True)
-    gold = np.full(len(pairs), -1, np.int64)
-    votes: dict[str, Any] = {
-        "images": np.array(images, dtype=str),
-        "classes": tuple(classes),
-        "workers": tuple(workers),
-        "question_image": pairs // max(1, len(classes)),
-        "question_class": pairs % max(1, len(classes)),
-        "vote_question": question,
-        "vote_worker": worker,
-        "vote_answer": answer.astype(np.int8),
-    }
+    pairs, question = np.unique(image * len(classes) + of_class, return_inverse=True)
+    gold = np.full(len(pairs), -1, np.int8)
     if "gold" in columns:
         says = _said(columns["gold"], _GOLD, "gold", "no or yes, or nothing")
         some = says >= 0
@@ -421,17 +405,27 @@ def _from_columns(columns: dict[str, Column]) -> Votes:
                 f"gold of image {images[image[row]]} and class {classes[of_class[row]]!r} is yes "
                 "in one row and no in another; give one answer for each question"
             )
-    return Votes(gold=gold.astype(np.int8), **votes)
+    of_image, of_class = np.divmod(pairs, len(classes))
+    return Votes(
+        images=np.array(images, dtype=str),
+        classes=tuple(classes),
+        workers=tuple(workers),
+        question_image=of_image,
+        question_class=of_class,
+        vote_question=question,
+        vote_worker=worker,
+        vote_answer=answer.astype(np.int8),
+        gold=gold,
+    )
 
 
 def _said(column: Column, meanings: dict[str, int], name: str, expected: str) -> Ints:
     texts, place = column
-    codes = np.array([meanings.get(text.lower(), -9) for text in texts], np.int64)
-    strange = codes[place] == -9 if len(texts) else np.zeros(0, bool)
-    if strange.any():
-        row = int(np.argmax(strange))
+    codes = np.array([meanings.get(text.lower(), -9) for text in texts], np.int64)[place]
+    if (codes == -9).any():
+        row = int(np.argmax(codes == -9))
         raise BadInput(
             f"{name} is {texts[place[row]][:40]!r} in row {row + 1}; write {expected} "
             "(0 and 1 count as no and yes)"
         )
-    return codes[place] if len(texts) else place
+    return codes

@@ -11,10 +11,13 @@ import csv
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, lru_cache
+from itertools import chain, groupby
+from operator import itemgetter
 from os import PathLike
 from typing import Any, Literal
 from zipfile import BadZipFile
@@ -337,14 +340,9 @@ def _senses(name: str, reader: Any) -> list[Any]:
     """Noun senses, most frequent first; of names that list synonyms with commas the shared ones."""
     words = [part.strip().lower().replace(" ", "_") for part in name.split(",")]
     lists = [reader.synsets(word, "n") for word in words if word]
-    votes: dict[Any, int] = {}
-    for senses in lists:
-        for sense in senses:
-            votes[sense] = votes.get(sense, 0) + 1
+    votes = Counter(chain.from_iterable(lists))  # WordNet lists the senses by their frequency
     most = max(votes.values(), default=0)
-    if len(lists) > 1 and most > 1:
-        return [sense for sense, count in votes.items() if count == most]
-    return list(votes)  # WordNet lists the senses of a word by their frequency
+    return [sense for sense, count in votes.items() if count == most or len(lists) == 1]
 
 
 def _similar(name: str, reader: Any) -> tuple[Meaning, ...]:
@@ -362,10 +360,8 @@ def _similar(name: str, reader: Any) -> tuple[Meaning, ...]:
 @lru_cache(1)
 def _nouns(reader: Any) -> dict[str, list[str]]:
     """All nouns by their first two letters."""
-    nouns: dict[str, list[str]] = {}
-    for lemma in sorted(reader.all_lemma_names("n")):
-        nouns.setdefault(lemma[:2], []).append(lemma)
-    return nouns
+    lemmas = sorted(reader.all_lemma_names("n"))
+    return {start: list(group) for start, group in groupby(lemmas, itemgetter(slice(2)))}
 
 
 def _meanings(senses: Sequence[Any]) -> tuple[Meaning, ...]:
