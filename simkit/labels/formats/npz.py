@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
-import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 from zipfile import ZipFile
 
 import numpy as np
@@ -105,7 +103,7 @@ class Arrays:
         return name in self._names
 
     def get(self, name: str, kinds: str, dimensions: int = 1) -> NDArray[Any]:
-        """An array, read-only.
+        """An array of the archive.
 
         Parameters
         ----------
@@ -126,7 +124,8 @@ class Arrays:
             raise BadInput(f"the array {name!r} is missing; the file holds {has}")
         entry = self._archive.getinfo(f"{name}.npy")
         self.spend(entry.file_size, name)
-        array = _parse(self._archive.read(entry), name)
+        with self._archive.open(entry) as stream:
+            array = _parse(stream, name)
         if array.dtype.kind not in kinds or array.ndim != dimensions:
             raise BadInput(
                 f"{name} is {array.dtype} with {array.ndim} dimensions; "
@@ -159,21 +158,18 @@ class Arrays:
 _KINDS = {"iu": "whole numbers", "U": "text", "b": "bool", "iuU": "whole numbers or text"}
 
 
-def _parse(raw: bytes, name: str) -> NDArray[Any]:
-    """The bytes of an .npy file as an array; its header may not promise more than there is."""
-    stream = io.BytesIO(raw)
-    old = np.lib.format.read_magic(stream) == (1, 0)
-    header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = header(stream)
-    start, count = stream.tell(), math.prod(shape)
-    if dtype.hasobject or min(shape, default=0) < 0 or count * dtype.itemsize != len(raw) - start:
+def _parse(stream: IO[bytes], name: str) -> NDArray[Any]:
+    """The array in an .npy file. Raises BadInput."""
+    try:
+        array = np.lib.format.read_array(stream, allow_pickle=False)
+        if stream.read(1):
+            raise ValueError("it goes on")
+    except (ValueError, MemoryError):
         raise BadInput(
             f"{name} holds Python objects or is not as long as its header says; save plain arrays"
-        )
-    empty = len(raw) == start  # also of text without letters
-    flat = np.zeros(0, dtype) if empty else np.frombuffer(raw, dtype, count, start)
-    check_text(flat, name)
-    return flat.reshape(shape, order="F" if fortran else "C")
+        ) from None
+    check_text(array, name)
+    return array
 
 
 def check_text(array: NDArray[Any], name: str) -> None:

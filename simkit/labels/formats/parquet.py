@@ -25,7 +25,6 @@ from simkit.labels.formats.base import check_memory, reading, register
 from simkit.labels.formats.tables import (
     first_seen,
     from_rows,
-    join_coded,
     rows_between,
     text_ids,
 )
@@ -36,7 +35,6 @@ COLUMNS = ["image_id", "class", "state"]
 ROWS = 1 << 20  # rows in a group
 VERSION = 1  # of the metadata
 _WHAT = "labels (parquet with image_id, class, state)"
-_PIECE = 1 << 9  # rows whose texts are in memory each for itself
 _MOST_RANGES = 64
 _MOST_TEXT = 1 << 9  # how many times smaller than the ids their packed form may be
 
@@ -145,7 +143,12 @@ def _read(path: Path) -> PartialLabels:
             raise ValueError(f"it says it has {rows} rows")
         metadata = (file.metadata.metadata or {}).get(b"simkit")
         stored = file.schema_arrow.field("class").type
-        table = _columns(path, file)
+        coded = _dictionaries(path, file)
+    with pq.ParquetFile(path, read_dictionary=coded, page_checksum_verification=True) as file:
+        table = file.read(columns=COLUMNS)
+    for name in COLUMNS:
+        if table[name].null_count:
+            raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
     if metadata is None:
         return _foreign(table, pa.types.is_dictionary(stored))
     return _own(table, json.loads(metadata.decode()))
@@ -170,54 +173,19 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
-def _columns(path: Path, file: pq.ParquetFile) -> pa.Table:
-    """The three columns; those of text become dictionaries, each text kept once.
+def _dictionaries(path: Path, file: pq.ParquetFile) -> list[str]:
+    """The columns of text that are read as dictionaries, each text kept once.
 
-    Raises BadInput for empty cells, and where a small file would take very much memory: a name of
-    twenty thousand letters may be there once and stand in a million rows.
+    Raises BadInput where a small file would take very much memory: a name of twenty thousand
+    letters may be there once and stand in a million rows.
     """
-    chunks = _chunks(file.metadata, COLUMNS)
-    check_memory(sum(max(0, each.total_uncompressed_size) for each in chunks), path, "the table")
-    columns = []
-    for name in COLUMNS:
-        if not _is_text(file.schema_arrow.field(name).type):
-            column = file.read(columns=[name])[name]
-        elif any("DELTA" in each for c in _chunks(file.metadata, [name]) for each in c.encodings):
-            column = _in_pieces(path, file, name)  # Arrow reads no dictionary out of these
-        else:
-            coded = {"read_dictionary": [name], "page_checksum_verification": True}
-            with pq.ParquetFile(path, **coded) as again:
-                column = again.read(columns=[name])[name]
-        _check_filled(column, name)
-        columns.append(column)
-    return pa.table(columns, names=COLUMNS)
-
-
-def _check_filled(column: pa.Array | pa.ChunkedArray, name: str) -> None:
-    if column.null_count:
-        raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
-
-
-def _chunks(metadata: pq.FileMetaData, names: list[str]) -> list[pq.ColumnChunkMetaData]:
-    groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+    groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
     chunks = [group.column(c) for group in groups for c in range(group.num_columns)]
-    return [chunk for chunk in chunks if chunk.path_in_schema in names]
-
-
-def _in_pieces(path: Path, file: pq.ParquetFile, name: str) -> pa.ChunkedArray:
-    """A column of text as a dictionary, encoded a few rows at a time."""
-    texts, places = [pa.array([], pa.large_string())], [np.zeros(0, np.int32)]
-    before = size = 0
-    for batch in file.iter_batches(_PIECE, columns=[name]):
-        _check_filled(batch.column(0), name)
-        coded = batch.column(0).dictionary_encode()
-        size += coded.dictionary.nbytes
-        check_memory(size, path, name)
-        texts.append(coded.dictionary.cast(pa.large_string()))
-        places.append(coded.indices.to_numpy() + np.int32(before))
-        before += len(coded.dictionary)
-    joined, place = join_coded(texts, places)
-    return pa.chunked_array([pa.DictionaryArray.from_arrays(place, joined)])
+    used = [chunk for chunk in chunks if chunk.path_in_schema in COLUMNS]
+    check_memory(sum(max(0, chunk.total_uncompressed_size) for chunk in used), path, "the table")
+    delta = {chunk.path_in_schema for chunk in used if "DELTA" in "".join(chunk.encodings)}
+    texts = [name for name in COLUMNS if _is_text(file.schema_arrow.field(name).type)]
+    return [name for name in texts if name not in delta]  # Arrow reads no dictionary out of these
 
 
 def _own(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:

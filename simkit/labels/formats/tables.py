@@ -238,15 +238,9 @@ def read_columns(path: Path, names: Sequence[str]) -> list[tuple[list[str], NDAr
                 before[c] += len(column.dictionary)
     if not before[0]:
         raise BadInput("it has no row; give a file with labels")
-    return [
-        (joined.to_pylist(), place)
-        for joined, place in (join_coded(*pair) for pair in zip(texts, places, strict=True))
-    ]
-
-
-def join_coded(
-    texts: list[pa.Array], places: list[NDArray[np.int32]]
-) -> tuple[pa.Array, NDArray[np.int32]]:
-    """One dictionary of several, whose `places` count through all `texts`."""
-    coded = pa.concat_arrays(texts).dictionary_encode()  # in one piece: unifying is quadratic
-    return coded.dictionary, coded.indices.to_numpy()[np.concatenate(places)]
+    columns = []
+    for text, place in zip(texts, places, strict=True):
+        joined = pa.concat_arrays(text).dictionary_encode()  # unifying chunks is quadratic
+        row = joined.indices.to_numpy()[np.concatenate(place)]
+        columns.append((joined.dictionary.to_pylist(), row))
+    return columns
