@@ -154,8 +154,8 @@ class PartialLabels:
         ids = image_ids(np.asarray(table["image"].unique() if images is None else images))
         check_axes(ids, names, (len(ids), len(names)))
         rows, columns = (
-            pd.Categorical(np.asarray(table[key]), categories=values).codes
-            for key, values in (("image", ids), ("class", list(names)))
+            pd.Index(values).get_indexer(np.asarray(table[key]))
+            for key, values in (("image", ids), ("class", names))
         )
         odd = np.flatnonzero((rows < 0) | (columns < 0))
         if len(odd):
