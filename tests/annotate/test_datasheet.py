@@ -213,17 +213,6 @@ def test_the_front_matter_of_own_data(tmp_path: Path) -> None:
     }
 
 
-def test_names_of_classes_cannot_break_a_table(tmp_path: Path) -> None:
-    for start in range(0, len(ODD), 10):  # as many as are shown
-        classes = ODD[start : start + 10]
-        one = subject(tmp_path, classes=classes)
-        of_settings, counts, of_classes, bill = tables(card(one).split("---\n", 2)[2])
-        assert {row[0] for row in of_classes[1:]} == {" ".join(name.split()) for name in classes}
-        assert all(len(row) == 4 and row[1].isdecimal() for row in of_classes[1:])
-        assert dict(of_settings)["keep"] == "0.3" and bill[-1][0] == "total"
-        assert counts[-1] == ["classes", str(len(classes)), ""]
-
-
 @pytest.mark.parametrize("name", ODD)
 def test_names_of_data_and_splits_break_nothing(tmp_path: Path, name: str) -> None:
     one = subject(tmp_path, data=name, split=name, command=("simkit", "--data", name))

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.labels import formats
-from simkit.labels.formats.base import check_memory, complete, reading
+from simkit.labels.formats.base import complete, reading
 from simkit.labels.formats.base import formats as registry
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
@@ -115,13 +115,6 @@ def test_bugs_stay_bugs(tmp_path: Path) -> None:
         raise AssertionError
 
 
-def test_memory_is_measured_by_the_file(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(bytes(1 << 20))
-    check_memory(128 << 20, tmp_path / "x", "indices")
-    with pytest.raises(BadInput, match=r"indices would need 0\.1 GB"):
-        check_memory((128 << 20) + 1, tmp_path / "x", "indices")
-
-
 @pytest.mark.parametrize("piece", [1, 7, 1 << 20])
 def test_complete_labels_are_those_of_a_dense_matrix(
     monkeypatch: pytest.MonkeyPatch, piece: int
@@ -140,16 +133,3 @@ def test_complete_labels_are_those_of_a_dense_matrix(
         again = PartialLabels.of(codes, truth.images, truth.classes, np.ones(9, bool))
         assert full.id == again.id and full.codes.has_canonical_format
         assert not full.codes.data.flags.writeable and not full.asked.flags.writeable
-
-
-def test_complete_labels_have_an_upper_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simkit.labels.formats.base.MOST_ENTRIES", 8)
-    with pytest.raises(BadInput, match="3 images x 3 classes are too many"):
-        complete(Truth.of(np.eye(3)))
-
-
-def test_a_complete_truth_by_hand() -> None:
-    truth = Truth.of(np.array([[1, 0], [0, 1]]), [5, 6], ["a", "b"], np.array([[1, 1], [0, 1]]))
-    full = complete(truth)
-    assert full.rows([0, 1]).tolist() == [[1, -1], [0, 1]]
-    assert full.images.tolist() == [5, 6] and full.classes == ("a", "b") and full.asked.all()

@@ -34,12 +34,6 @@ def test_a_foreign_file_is_complete(tmp_path: Path) -> None:
     assert read.rows([0, 1]).tolist() == [[1, -1, 1], [-1, -1, -1]] and read.asked.all()
 
 
-def test_repeated_class_names_become_distinct(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match=r"the later ones are called 'a \(2\)'$"):
-        read = _read(tmp_path, GOOD | {"metainfo": {"classes": ["a", "a", "b"]}})
-    assert read.classes == ("a", "a (2)", "b")
-
-
 def test_complete_labels_are_written_in_full(tmp_path: Path) -> None:
     complete = PartialLabels.of([[1, -1], [1, 1]], [3, 4], ["a", "b"])
     PART.write(complete, tmp_path / "x.json")

@@ -61,12 +61,6 @@ def test_negatives_and_file_names_are_settings(tmp_path: Path) -> None:
     assert "ids of 3 images" in said and "absent" not in said
 
 
-def test_what_is_lost_is_said() -> None:
-    assert "1 absent labels" in NpyTriple().loses(LABELS)[0]
-    bare = PartialLabels.of(np.eye(2, dtype=np.int8))
-    assert NpyTriple().loses(bare) == ()
-
-
 @pytest.mark.parametrize("kind", ["int8", "int64", "float32", "float64"])
 def test_arrays_of_any_kind_of_number_are_read(tmp_path: Path, kind: str) -> None:
     np.save(tmp_path / OBSERVED, CODES.astype(kind))

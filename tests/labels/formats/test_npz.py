@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from simkit.labels.formats.npz import Npz, read_difficult, read_truth, write_truth
 from simkit.labels.truth import Truth
-from tests.labels.formats.examples import gaps, labels, refuses, same
+from tests.labels.formats.examples import refuses
 
 NPZ = Npz()
 TRUTH = Truth.of([[1, 0, 0], [0, 0, 0], [0, 1, 1]], [7, 8, 5], ["a", "b", "c"])
@@ -29,12 +29,6 @@ def _save(path: Path, **changed: Any) -> Path:
     arrays = GOOD | changed
     np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
     return path
-
-
-@pytest.mark.parametrize("ids", [None, gaps(60), np.arange(60).astype(str)])
-def test_labels_come_back_with_everything(tmp_path: Path, ids: Any) -> None:
-    NPZ.write(labels(ids=ids), tmp_path / "x.npz")
-    assert same(NPZ.read(tmp_path / "x.npz"), labels(ids=ids))
 
 
 def test_labels_without_asked_effort_and_history_are_read(tmp_path: Path) -> None:
