@@ -21,7 +21,7 @@ from torch import Tensor
 
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.decoding import fitted
-from simkit.embed.networks import Backbone
+from simkit.embed.networks import Backbone, device_of
 from simkit.embed.shards import (
     INDEX,
     KINDS,
@@ -45,7 +45,6 @@ from simkit.registry import Count, settle
 Unreadable = Literal["stop", "skip", "before"]
 _AT_ONCE = 8  # images that a CPU works on at a time
 _LARGEST = float(np.finfo(np.float16).max)
-_DEVICES = ("cpu", "cuda")  # kinds whose numbers are known to agree
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,30 +311,6 @@ def _stop_at(faults: Iterable[str]) -> None:
         )
 
 
-def device_for(name: str, backbone: Backbone) -> torch.device:
-    """The device called `name`; "auto" is where the network is, or a GPU where it is on none.
-
-    Raises BadInput for devices that are not there, and for kinds other than cpu and cuda.
-    """
-    current = next(backbone.parameters()).device
-    if name == "auto":
-        return (
-            current if current.type == "cuda" else torch.device(_DEVICES[torch.cuda.is_available()])
-        )
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        device = None
-    if device is None or device.type not in _DEVICES:
-        raise BadInput(f"device is {name!r}; auto, cpu or cuda is expected")
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise BadInput(
-            f"device is {name!r}, and this computer has {torch.cuda.device_count()} GPUs that "
-            "PyTorch can use; take cpu"
-        )
-    return device
-
-
 class NetworkPass:
     """Features of pictures under a frozen network.
 
@@ -347,7 +322,8 @@ class NetworkPass:
     def __init__(self, backbone: Backbone, device: str) -> None:
         _check(backbone)
         self.backbone = backbone
-        self.device = device_for(device, backbone)
+        home = next(backbone.parameters()).device
+        self.device = home if device == "auto" and home.type == "cuda" else device_of(device)
 
     @contextmanager
     def ready(self) -> Iterator[None]:

@@ -20,6 +20,28 @@ PATCH = 16  # pixels of a ViT-B/16's patch
 _RESNET_PARTS = ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3", "layer4")
 
 
+def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
+    """ "auto", "cpu", "cuda", "cuda:1". Raises BadInput for what there is not.
+
+    auto: a GPU where there is one and it is `needed`, that is for backbones; heads on features
+    stay on the CPU.
+    """
+    if isinstance(name, torch.device):
+        return name
+    if name == "auto":
+        name = "cuda" if needed and torch.cuda.is_available() else "cpu"
+    kind, _, number = name.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
+        raise BadInput(
+            f"device is {name!r}; auto, cpu, cuda or a GPU's number, as cuda:1, is meant"
+        )
+    if kind == "cuda":
+        count = torch.cuda.device_count()
+        if not torch.cuda.is_available() or int(number or 0) >= count:
+            raise BadInput(f"device is {name!r}, and torch sees {count} GPUs; use auto or cpu")
+    return torch.device(name)
+
+
 class Backbone(nn.Module):
     """Pictures in, feature maps out; a linear layer on them gives class maps.
 

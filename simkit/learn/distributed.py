@@ -31,28 +31,6 @@ _PATIENCE = timedelta(days=1)  # torchrun ends all processes when one fails; val
 _TORCHRUN = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
-def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
-    """ "auto", "cpu", "cuda", "cuda:1". Raises BadInput for what there is not.
-
-    auto: a GPU where there is one and it is `needed`, that is for backbones; heads on features
-    stay on the CPU.
-    """
-    if isinstance(name, torch.device):
-        return name
-    if name == "auto":
-        name = "cuda" if needed and torch.cuda.is_available() else "cpu"
-    kind, _, number = name.partition(":")
-    if kind not in ("cpu", "cuda") or (number and not number.isdecimal()):
-        raise BadInput(
-            f"device is {name!r}; auto, cpu, cuda or a GPU's number, as cuda:1, is meant"
-        )
-    if kind == "cuda":
-        count = torch.cuda.device_count()
-        if not torch.cuda.is_available() or int(number or 0) >= count:
-            raise BadInput(f"device is {name!r}, and torch sees {count} GPUs; use auto or cpu")
-    return torch.device(name)
-
-
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
     """Inside the block a backbone computes in bf16 where its precision says so."""
     if precision == "fp32":

@@ -310,11 +310,6 @@ class SizedPictures:
         self.shape = (sum(map(len, parts)), *parts[0].shape[1:])
         self.id = id
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all pictures."""
-        return int(np.prod(self.shape))
-
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -413,14 +408,9 @@ def _fill(
     def one(place: int) -> None:
         values[place] = _sized(pictures.read([start + place])[0], size, form)
 
-    if threads < 2:
-        for place in range(len(values)):
-            one(place)
-        return
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="decode")
+    pool = ThreadPoolExecutor(max(1, threads), thread_name_prefix="decode")
     try:
-        for _ in pool.map(one, range(len(values))):
-            pass
+        list(pool.map(one, range(len(values))))
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from simkit.chance import Chance
+from simkit.embed.networks import device_of
 from simkit.history import content_id
 from simkit.learn.checkpoint import Checkpoint
 from simkit.learn.checks import check_training, checked_backbone
 from simkit.learn.distributed import (
     Team,
     compiled,
-    device_of,
     laid_out,
     not_compiled,
     on_device,

@@ -20,11 +20,10 @@ from torch import Tensor, nn
 
 from simkit.embed.backbones import BACKBONES
 from simkit.embed.backbones import backbone as load_backbone
-from simkit.embed.networks import Backbone
+from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput
 from simkit.files import readable, whole
 from simkit.history import History, content_id, versions
-from simkit.learn.distributed import device_of
 from simkit.learn.method import Around, Method, make, spell
 from simkit.learn.model import BATCH, Head, Model, batches, check_maps, evaluating, scores
 from simkit.learn.optim import Settings

@@ -140,7 +140,10 @@ def test_skipped_pictures_are_listed_and_take_no_part(shell) -> None:
         (("--backbone", "resnet5"), "no backbone is called 'resnet5'; did you mean 'resnet50'?"),
         (("--weights", "w.pth"), "w.pth does not exist; give the path of a file with the weights"),
         (("--size", "8"), "backbone 'scenes-net': size is 8; 32 to 4,096 pixels are expected"),
-        (("--device", "tpu"), "device is 'tpu'; auto, cpu or cuda is expected"),
+        (
+            ("--device", "tpu"),
+            "device is 'tpu'; auto, cpu, cuda or a GPU's number, as cuda:1, is meant",
+        ),
     ],
 )
 def test_bad_input(shell, words: tuple[str, ...], message: str) -> None:

@@ -15,7 +15,6 @@ from simkit.embed.features import (
     Features,
     NetworkPass,
     cache_folder,
-    device_for,
     extract,
     features,
     read_features,
@@ -352,20 +351,9 @@ def test_a_network_in_another_precision_is_refused(net: Backbone, found: str) ->
         NetworkPass(net, "cpu")
 
 
-def test_devices_by_name() -> None:
-    assert device_for("cpu", NET) == torch.device("cpu")
-    for name in ("gpu", "", "meta", "mps", "xpu:0"):
-        with pytest.raises(BadInput, match=r"device is.*auto, cpu or cuda is expected"):
-            device_for(name, NET)
-    there = torch.cuda.device_count()
-    with pytest.raises(BadInput, match=r"device is 'cuda:.*take cpu"):
-        device_for(f"cuda:{there}", NET)
-
-
 def test_a_batch_too_large_for_the_memory_is_told() -> None:
-    with pytest.raises(BadInput) as error, NetworkPass(NET, "cpu").ready():
+    with pytest.raises(BadInput, match="give a smaller batch"), NetworkPass(NET, "cpu").ready():
         raise torch.OutOfMemoryError
-    assert str(error.value) == "the memory of cpu is too small for a batch; give a smaller batch"
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU that PyTorch can use")

@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from simkit.chance import Chance
+from simkit.embed.networks import device_of
 from simkit.errors import BadInput
-from simkit.learn.distributed import autocast, device_of, keyed, laid_out, not_compiled, on_device
+from simkit.learn.distributed import autocast, keyed, laid_out, not_compiled, on_device
 from simkit.learn.methods import Outputs, make
 from simkit.learn.optim import Settings
 from simkit.learn.train import train

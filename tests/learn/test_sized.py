@@ -42,7 +42,7 @@ def papers(picture, size):
 def test_pictures_become_squares_as_in_the_papers(threads):
     album = Album()
     found = sized(album, 16, threads=threads)
-    assert found.shape == (11, 3, 16, 16) and len(found) == 11 and found.nbytes == 11 * 768
+    assert found.shape == (11, 3, 16, 16) and len(found) == 11
     np.testing.assert_array_equal(
         found[np.arange(11)], np.stack([papers(p, 16) for p in album.pictures])
     )
