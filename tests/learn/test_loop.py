@@ -199,18 +199,6 @@ class Twice(Team):
             gradient.mul_(2)
 
 
-def test_a_team_sees_all_gradients_before_the_step(pictured):
-    how = {"epochs": 1, "optimiser": "sgd", "momentum": 0.0}
-    given = {"backbone": Plain()}
-    both = train(
-        pictured, make("role(expected=1)"), settings=Settings(**how, lr=1e-3), team=Twice(), **given
-    )
-    alone = train(pictured, make("role(expected=1)"), settings=Settings(**how, lr=2e-3), **given)
-    for a, b in zip(both.model.parameters(), alone.model.parameters(), strict=True):
-        torch.testing.assert_close(a, b)
-    torch.testing.assert_close(both.state.theta, alone.state.theta)
-
-
 def test_vectors_keep_clear_of_decay(pictured):
     """A gradient of nothing: what is left moves by decay alone."""
     how = {"epochs": 1, "batch_size": 44, "optimiser": "adamw", "lr": 0.1, "weight_decay": 0.5}

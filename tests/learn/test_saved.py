@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make, spell
@@ -51,18 +50,6 @@ def test_an_interrupted_training_ends_with_the_same_numbers(
         assert {k: v.tolist() for k, v in a.state.state_dict().items()} == {
             k: v.tolist() for k, v in b.state.state_dict().items()
         }
-
-
-def test_a_backbone_goes_on_too(tmp_path):
-    rng = np.random.default_rng(0)
-    values = rng.integers(0, 256, (20, 3, 6, 6)).astype(np.uint8)
-    task = Task(PartialLabels.of(rng.integers(0, 2, (20, 3)) * 2 - 1), ImageInputs(values))
-    given = {"settings": Settings(epochs=3, batch_size=8, lr=0.01), "backbone": Small()}
-    whole = train(task, make("an"), **given)
-    path = tmp_path / "training.safetensors"
-    with pytest.raises(Stop):
-        train(task, make("an"), **given, checkpoint=path, progress=until(1))
-    assert train(task, make("an"), **given, checkpoint=path).id == whole.id
 
 
 def test_a_file_of_another_training_is_refused(pooled, tmp_path):

@@ -227,9 +227,3 @@ def test_states_are_trained_counted_and_given_scores(task, complete):
     np.testing.assert_allclose(  # the state's own part of the loss leaves the head alone
         both[0].scores(task.inputs), both[2].scores(task.inputs), atol=1e-5
     )
-
-
-def test_progress_counts_epochs(pooled):
-    seen = []
-    train(pooled, make("an"), settings=SHORT, progress=lambda done, of: seen.append((done, of)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]

@@ -179,19 +179,6 @@ def test_nan_matters_where_it_is_known(kind):
             average_precision(kind(scores), present, form)
 
 
-@pytest.mark.parametrize(
-    "scores",
-    [
-        torch.zeros(2, 2, dtype=torch.bool),
-        torch.zeros(2, 2, dtype=torch.bfloat16)[0],
-        np.array([["a", "b"], ["c", "d"]]),
-    ],
-)
-def test_bad_scores_are_explained(scores):
-    with pytest.raises(BadInput, match=r"scores have shape \(2,.*numbers, images x classes, are"):
-        list(ranked(scores, np.ones((2, 2), bool)))
-
-
 @pytest.mark.parametrize("form", ["array", "by class", "sparse", "tensor", "bfloat16"])
 def test_memory_is_that_of_a_block(form):
     """80 MB of scores, 20 MB of labels that are present, 20 MB of those known: none is copied."""
