@@ -300,20 +300,18 @@ with open("votes.csv", "w", newline="") as file:
     csv.writer(file).writerows(votes)
 
 # %%
-from simkit.annotate.people.fitting import fit
-from simkit.annotate.people.vote_files import read
-
+from simkit import fit_annotators, read_votes
 from simkit.analysis import confusion
 
-fitted = fit(read("votes.csv"))
+fitted = fit_annotators(read_votes("votes.csv"))
 told = np.array([fitted.miss, fitted.false_alarm]).T
-true = np.array([people[name] for name in read("votes.csv").workers])
-for name, found, put in zip(read("votes.csv").workers, told, true, strict=True):
+true = np.array([people[name] for name in read_votes("votes.csv").workers])
+for name, found, put in zip(read_votes("votes.csv").workers, told, true, strict=True):
     print(f"{name}: overlooks {found[0]:4.0%} (put in: {put[0]:4.0%}), ", end="")
     print(f"invents {found[1]:4.1%} (put in: {put[1]:4.1%})")
 
 # %%
-simkit.figures.make("confusion")(confusion(read("votes.csv"), fitted))
+simkit.figures.make("confusion")(confusion(read_votes("votes.csv"), fitted))
 
 # %% [markdown]
 # No expert was asked: who errs shows in who is outvoted. In a shell: `simkit habits votes.csv`, and then

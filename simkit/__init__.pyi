@@ -7,11 +7,13 @@ from simkit import metrics as metrics
 from simkit import schemes as schemes
 from simkit.annotate.annotators import Habits as Habits
 from simkit.annotate.budget import amount_for as amount_for
+from simkit.annotate.dawid_skene import fit_annotators as fit_annotators
 from simkit.annotate.prices import cost as cost
 from simkit.annotate.prices import prices as prices
 from simkit.annotate.simulate import replay as replay
 from simkit.annotate.simulate import simulate as simulate
 from simkit.annotate.test_set_size import evaluation_set as evaluation_set
+from simkit.annotate.votes import read_votes as read_votes
 from simkit.embed.backbones import backbone as backbone
 from simkit.embed.label_embeddings import LabelMedians as LabelMedians
 from simkit.embed.neighbours import Neighbours as Neighbours

@@ -89,7 +89,7 @@ class Fitted:
         return {"habits": self.by_class.to_json(), "fit": about}
 
 
-def fit(
+def fit_annotators(
     votes: Votes, *, maybe: Maybe = "yes", unsure: bool | None = None, shrink: float = 20.0
 ) -> Fitted:
     """Estimate habits and truth from votes alone; experts' answers are not used.

@@ -248,7 +248,7 @@ def ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
     return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
 
 
-def read(path: str | PathLike[str]) -> Votes:
+def read_votes(path: str | PathLike[str]) -> Votes:
     """The votes in a file; its ending says which kind it is. Raises BadInput.
 
     .csv, .parquet  one row for each vote: image, class, worker, answer (no, maybe or yes; 0 and 1

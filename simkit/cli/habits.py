@@ -45,13 +45,13 @@ def command(
     VOTES is a .csv or .parquet table with columns image, class, worker, answer (no, maybe, yes) and
     perhaps gold (what experts say), one row for each vote, or an .npz file.
     """
-    from simkit.annotate.dawid_skene import fit
-    from simkit.annotate.votes import read
+    from simkit.annotate.dawid_skene import fit_annotators
+    from simkit.annotate.votes import read_votes
     from simkit.study import figures
     from simkit.study.analysis.labelling import confusion
 
-    votes = read(file)
-    fitted = fit(votes, maybe=maybe)
+    votes = read_votes(file)
+    fitted = fit_annotators(votes, maybe=maybe)
     confused = confusion(votes, fitted, seed=seed)
     with whole(out) as part:
         part.write_text(json.dumps(fitted.to_json(), indent=1), "utf-8")

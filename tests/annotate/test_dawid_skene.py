@@ -18,7 +18,7 @@ from simkit.annotate.dawid_skene import (
     choose,
     estimate,
     estimate_by_class,
-    fit,
+    fit_annotators,
 )
 from simkit.annotate.votes import (
     YES,
@@ -27,7 +27,7 @@ from simkit.annotate.votes import (
     confusion,
     error_rates,
     measured,
-    read,
+    read_votes,
     simulate_votes,
 )
 from simkit.chance import Chance
@@ -304,7 +304,7 @@ def made(habits: Habits = TRUE, *, images: int = 15_000) -> tuple[Votes, np.ndar
 @pytest.fixture(scope="module")
 def known():
     votes, present = made()
-    return votes, present, fit(votes)
+    return votes, present, fit_annotators(votes)
 
 
 def test_habits_are_recovered(known):
@@ -343,7 +343,7 @@ def test_rates_by_class_are_recovered():
     """All in all; whether a class is hard or often in doubt is told apart in part only."""
     true = replace(TRUE, miss=(0.10, 0.30), false_alarm=(0.08, 0.02))
     votes, _ = made(true)
-    found = fit(votes).by_class
+    found = fit_annotators(votes).by_class
     assert found.classes == ("cat", "dog")
     assert np.abs(errors(found) - errors(true)).max() < 0.05
     (cat_misses, dog_misses), (cat_imagined, dog_imagined) = errors(found)
@@ -364,7 +364,7 @@ def test_simulated_votes_agree_as_real_ones_do(known):
         assert np.abs(real.yes_counts - again.yes_counts).max() < 0.015
         assert abs(real.kappa - again.kappa) < 0.03
     # Independent people of the same rates agree far less: the tolerance can fail.
-    alone = agreement(simulate_votes(fit(votes, unsure=False), votes, seed=3))
+    alone = agreement(simulate_votes(fit_annotators(votes, unsure=False), votes, seed=3))
     assert np.abs(real.yes_counts - alone.yes_counts).max() > 0.02
 
 
@@ -403,9 +403,9 @@ def test_what_is_written_is_read_back(known, tmp_path):
 def test_votes_that_say_nothing_about_errors():
     votes, _ = made(Habits(0.1, 0.1, workers=2, work_by_person=(1,) * 8), images=20)
     with pytest.raises(BadInput, match="a typical question has 2 votes"):
-        fit(votes)
+        fit_annotators(votes)
     with pytest.raises(BadInput, match="shrink is 0"):
-        fit(votes, shrink=0)
+        fit_annotators(votes, shrink=0)
 
 
 def plain(
@@ -435,7 +435,7 @@ def plain(
 @pytest.mark.parametrize("present", [0.1, 0.4, 0.9])
 def test_no_doubt_is_found_where_there_is_none(present):
     votes, there = plain(present)
-    fitted = fit(votes)
+    fitted = fit_annotators(votes)
     assert not fitted.doubt and not fitted.unsure.any()
     without, doubtful = fitted.compared
     assert fitted.log_likelihood == without > doubtful - np.log(20_000)
@@ -460,7 +460,7 @@ def test_doubt_is_kept_where_it_is(known):
 def test_rates_by_class_with_many_votes_are_those_the_votes_were_made_with():
     """Hard classes are no questions of which nobody is sure, either."""
     miss = (0.05, 0.1, 0.2, 0.4)
-    fitted = fit(plain(0.3, miss=miss)[0])
+    fitted = fit_annotators(plain(0.3, miss=miss)[0])
     found = fitted.by_class
     assert not fitted.doubt
     assert np.abs(np.array(found.miss) - miss).max() < 0.02  # 0.010; 0.09 in a single round
@@ -478,20 +478,20 @@ def test_rates_by_class_with_many_votes_are_those_the_votes_were_made_with():
 def test_votes_on_one_kind_of_questions(present, false_alarm, miss, message):
     votes, _ = plain(present, miss=(miss,), false_alarm=false_alarm, questions=2000)
     with pytest.raises(BadInput) as error:
-        fit(votes)
+        fit_annotators(votes)
     assert message in str(error.value)
 
 
 def test_hardly_any_present_classes():
     with pytest.raises(BadInput, match="are on classes that seem present; with fewer than 50 "):
-        fit(plain(0.002, questions=2000)[0])
-    fitted = fit(plain(0.03, questions=4000)[0])
+        fit_annotators(plain(0.002, questions=2000)[0])
+    fitted = fit_annotators(plain(0.03, questions=4000)[0])
     assert abs(fitted.rates[0] - 0.2) < 0.06  # of 600 votes
 
 
 def test_three_people_of_whom_all_answer_everything():
     votes, present = made(Habits(0.1, 0.05, workers=3, work_by_person=(1,) * 3), images=2000)
-    fitted = fit(votes)
+    fitted = fit_annotators(votes)
     assert not fitted.unsure.any() and fitted.habits.unsure_present == 0
     assert abs(fitted.habits.miss - 0.1) < 0.03 and abs(fitted.habits.false_alarm - 0.05) < 0.02
     assert ((fitted.present > 0.5) == present).mean() > 0.96
@@ -507,8 +507,8 @@ REAL = Path(os.environ.get("SIMKIT_DATA", "")) / "labels" / "imagenet_real_votes
 )
 def test_real_votes_are_reproduced():
     """924,810 votes; in brackets what was measured when this was written."""
-    votes = read(REAL)
-    fitted = fit(votes)
+    votes = read_votes(REAL)
+    fitted = fit_annotators(votes)
     miss, false_alarm = error_rates(measured(votes), fitted.maybe)
     without, doubtful = fitted.compared  # -342,621 and -340,894
     assert fitted.doubt and doubtful - without > 1500 and fitted.log_likelihood > doubtful
@@ -534,6 +534,6 @@ def test_real_votes_are_reproduced():
         shares = [np.bincount(x[own], minlength=6) / own.sum() for x in (said, heard)]
         assert np.abs(shares[0] - shares[1]).max() < most
     # Workers who err independently, as Dawid and Skene have it, are off by far more.
-    alone = agreement(simulate_votes(fit(votes, unsure=False), votes, seed=1))
+    alone = agreement(simulate_votes(fit_annotators(votes, unsure=False), votes, seed=1))
     assert np.abs(real.yes_counts - alone.yes_counts).max() > 0.02  # 0.0237
     assert abs(real.unanimous - alone.unanimous) > 0.02  # 0.0268

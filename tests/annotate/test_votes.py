@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from simkit.annotate.votes import Votes, agreement, read
+from simkit.annotate.votes import Votes, agreement, read_votes
 from simkit.errors import BadInput
 from tests.reference.people import pairs_that_agree
 
@@ -149,10 +149,10 @@ def csv_file(folder, rows=ROWS, names=NAMES):
 
 
 def test_csv(tmp_path):
-    votes = read(csv_file(tmp_path))
+    votes = read_votes(csv_file(tmp_path))
     assert spelled(votes) == EXPECTED
     assert len(votes.images) == 2 and len(votes.question_image) == 3
-    bare = read(csv_file(tmp_path, [row[:4] for row in ROWS], NAMES[:4]))
+    bare = read_votes(csv_file(tmp_path, [row[:4] for row in ROWS], NAMES[:4]))
     assert spelled(bare) == {(*row[:4], -1) for row in EXPECTED}
 
 
@@ -160,19 +160,19 @@ def test_blanks_and_decimals_in_tables(tmp_path):
     names = [" image", '"class"', "worker ", "answer", "gold"]
     said = {"yes": "1.0", "no": "0.0", "0": " False ", "Maybe": " maybe", "": ""}
     rows = [(f"{a} ", f" {b}", c, said[d], said[e]) for a, b, c, d, e in ROWS]
-    assert spelled(read(csv_file(tmp_path, rows, names))) == EXPECTED
+    assert spelled(read_votes(csv_file(tmp_path, rows, names))) == EXPECTED
     path = tmp_path / "votes.parquet"
     bare = [name.replace('"', " ") for name in names]
     columns = dict(zip(bare, map(list, zip(*rows, strict=True)), strict=True))
     columns["answer"] = [1.0, None, 0.0, 0.0]
     pq.write_table(pa.table({k: v[:1] + v[2:] for k, v in columns.items()}), path)
-    assert spelled(read(path)) == {row for row in EXPECTED if row[3] != 1}
+    assert spelled(read_votes(path)) == {row for row in EXPECTED if row[3] != 1}
     two = pa.table(
         [[1], [1], ["w"], ["no"], ["no"]], ["image", "class", "worker", "answer", "answer "]
     )
     pq.write_table(two, path)
     with pytest.raises(BadInput) as error:
-        read(path)
+        read_votes(path)
     assert f"{path}: there are 2 columns 'answer'" in str(error.value)
 
 
@@ -189,7 +189,7 @@ def test_parquet(tmp_path, dictionary, numbers):
         table = table.set_column(1, "class", table["class"].dictionary_encode())
     path = tmp_path / "votes.parquet"
     pq.write_table(table, path, row_group_size=2)
-    assert spelled(read(path)) == EXPECTED
+    assert spelled(read_votes(path)) == EXPECTED
 
 
 def arrays(**changed):
@@ -219,15 +219,15 @@ def test_npz(tmp_path):
     expected = {
         ("7", "3", "4", 2, 1), ("7", "3", "6", 1, 1), ("9", "5", "6", 0, 0), ("7", "5", "4", 0, -1),
     }  # fmt: skip
-    assert spelled(read(npz_file(tmp_path))) == expected
-    named = read(npz_file(tmp_path, class_names=np.array(list("abcdef"))))
+    assert spelled(read_votes(npz_file(tmp_path))) == expected
+    named = read_votes(npz_file(tmp_path, class_names=np.array(list("abcdef"))))
     assert named.classes == ("d", "f")
 
 
 def test_classes_of_the_same_name(tmp_path):
     path = npz_file(tmp_path, class_names=np.array(["a", "b", "c", "crane", "e", "crane"]))
     with pytest.warns(UserWarning) as warned:
-        assert read(path).classes == ("crane", "crane (2)")
+        assert read_votes(path).classes == ("crane", "crane (2)")
     (message,) = (str(each.message) for each in warned)
     assert message == f"{path} names classes twice; the later ones are called 'crane (2)'"
 
@@ -237,7 +237,7 @@ def test_experts_who_are_divided_say_nothing(tmp_path):
         "gold_expert_question": np.array([0, 0, 2, 2, 2]),
         "gold_expert_answer": np.array([0, 2, 2, 0, 2]),
     }
-    golds = {row[:2]: row[4] for row in spelled(read(npz_file(tmp_path, **says)))}
+    golds = {row[:2]: row[4] for row in spelled(read_votes(npz_file(tmp_path, **says)))}
     assert golds == {("9", "5"): -1, ("7", "3"): 1, ("7", "5"): -1}
 
 
@@ -270,7 +270,7 @@ def test_experts_who_are_divided_say_nothing(tmp_path):
 def test_tables_that_cannot_be_read(tmp_path, rows, names, message):
     path = csv_file(tmp_path, rows, names)
     with pytest.raises(BadInput) as error:
-        read(path)
+        read_votes(path)
     assert message in str(error.value)
 
 
@@ -294,13 +294,13 @@ def test_tables_that_cannot_be_read(tmp_path, rows, names, message):
 def test_arrays_that_cannot_be_read(tmp_path, changed, message):
     path = npz_file(tmp_path, **changed)
     with pytest.raises(BadInput) as error:
-        read(path)
+        read_votes(path)
     assert message in str(error.value)
 
 
 def test_other_endings(tmp_path):
     with pytest.raises(BadInput, match=r"votes\.xlsx has the ending '\.xlsx'"):
-        read("votes.xlsx")
+        read_votes("votes.xlsx")
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet", "npz"])
@@ -322,7 +322,7 @@ def test_broken_files_give_one_sentence_or_the_votes(tmp_path, kind):
             bytes(broken[: rng.integers(1, len(whole) + 1)] if rng.random() < 0.3 else broken)
         )
         try:
-            read(path)
+            read_votes(path)
         except BadInput as error:
             refused += 1
             assert str(path) in str(error) and "\n" not in str(error)

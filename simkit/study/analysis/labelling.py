@@ -176,7 +176,7 @@ def confusion(votes: Votes, fitted: Fitted, *, seed: int = 0) -> pd.DataFrame:
     votes
         The real votes.
     fitted
-        What `simkit.annotate.dawid_skene.fit` finds in the votes.
+        What `simkit.fit_annotators` finds in the votes.
     seed
         Seed of the votes simulated from the fit.
 

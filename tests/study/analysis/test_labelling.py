@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simkit
-from simkit.annotate.dawid_skene import fit
+from simkit.annotate.dawid_skene import fit_annotators
 from simkit.annotate.prices import prices
 from simkit.annotate.votes import YES, Votes, agreement, simulate_votes
 from simkit.errors import BadInput
@@ -115,7 +115,7 @@ def votes() -> Votes:
 
 
 def test_confusion_says_what_votes_and_fit_say(votes) -> None:
-    fitted = fit(votes)
+    fitted = fit_annotators(votes)
     parts = dict(list(confusion(votes, fitted, seed=4).groupby("part")))
     absent, present = fitted.confusion
     cells = parts["matrix"].set_index(["name", "answer"])

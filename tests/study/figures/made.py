@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from simkit.annotate.dawid_skene import fit
+from simkit.annotate.dawid_skene import fit_annotators
 from simkit.annotate.prices import prices
 from simkit.annotate.votes import YES, Votes
 from simkit.data.dataset import Boxes
@@ -173,7 +173,7 @@ def _of_labels() -> dict[str, pa.Table]:
     task = Task(labels, FeatureInputs(inputs.batch(np.arange(N)).mean((2, 3)).numpy()))
     distributed = distributions(truth, some)
     return {
-        "confusion": confusion(votes, fit(votes)),
+        "confusion": confusion(votes, fit_annotators(votes)),
         "distributions": distributed,
         "named-share": distributed,
         "label-depths": depths(truth, some, tree),
