@@ -301,12 +301,17 @@ class ShardWriter:
 
 
 def _holds(file: Path, shape: tuple[int, ...]) -> bool:
-    """Whether a file is there whole, with fp16 rows of this shape."""
+    """Whether a file is there whole, with fp16 rows of this shape and nothing behind them.
+
+    Earlier versions noted there which rows are of images that could not be read.
+    """
     try:
         rows = np.load(file, mmap_mode="r", allow_pickle=False)
+        alone = file.stat().st_size == rows.offset + rows.nbytes
     except (OSError, ValueError, EOFError):
         return False
-    return bool(rows.shape == shape and rows.dtype == np.float16 and rows.flags.c_contiguous)
+    fits = rows.shape == shape and rows.dtype == np.float16 and rows.flags.c_contiguous
+    return bool(fits and alone)
 
 
 def of_splits(folder: Path) -> dict[str, Path]:

@@ -246,3 +246,13 @@ def test_a_damaged_index_is_refused(tmp_path: Path, change: dict[str, Any]) -> N
     (tmp_path / "index.json").write_text(json.dumps(facts | change))
     with pytest.raises(BadInput, match=r"/index\.json cannot be read.*extract them again with"):
         Index.read(tmp_path)
+
+
+def test_a_shard_with_notes_behind_its_rows_is_written_again(tmp_path) -> None:
+    """Earlier versions noted there which rows are no features."""
+    writer = ShardWriter(tmp_path, "x", 2, (3,))
+    writer.put(np.arange(2), np.ones((2, 3), np.float16), {})
+    assert not ShardWriter(tmp_path, "x", 2, (3,)).todo.any()
+    with writer.files[0].open("ab") as file:
+        file.write(b'[[0, "damaged"]]')
+    assert ShardWriter(tmp_path, "x", 2, (3,)).todo.all()
