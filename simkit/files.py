@@ -45,14 +45,14 @@ def may_write(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     try:
         _refuse_other_kinds(target)
-        there = next(folder for folder in target.absolute().parents if folder.exists())
+        parent = next(folder for folder in target.absolute().parents if folder.exists())
     except OSError as error:  # such as a name that is too long
         raise BadInput(
             f"{target} cannot be written ({error.strerror}); choose another place"
         ) from None
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         raise BadInput(
-            f"{target} cannot be written ({there} is not a writable folder); choose another place"
+            f"{target} cannot be written ({parent} is not a writable folder); choose another place"
         )
 
 
@@ -96,20 +96,22 @@ def expanded(path: str | os.PathLike[str]) -> Path:
 
 def readable(path: str | os.PathLike[str], what: str) -> Path:
     """`path` as a Path to an existing file. Raises BadInput that names it and `what` it holds."""
-    found = Path(path)
+    target = Path(path)
     try:
-        folder, file, there = found.is_dir(), found.is_file(), found.exists()
+        folder, file, exists = target.is_dir(), target.is_file(), target.exists()
     except OSError as error:  # such as a name that is too long
         raise BadInput(
-            f"{found} cannot be read ({error.strerror}); give the path of a file with {what}"
+            f"{target} cannot be read ({error.strerror}); give the path of a file with {what}"
         ) from None
     if folder:
-        raise BadInput(f"{found} is a folder, but a file with {what} is expected")
-    if there and not file:  # a pipe or a device, which can be read once at best
-        raise BadInput(f"{found} is not a regular file; write {what} into a file and give its path")
+        raise BadInput(f"{target} is a folder, but a file with {what} is expected")
+    if exists and not file:  # a pipe or a device, which can be read once at best
+        raise BadInput(
+            f"{target} is not a regular file; write {what} into a file and give its path"
+        )
     if not file:
-        raise BadInput(f"{found} does not exist; give the path of a file with {what}")
-    return found
+        raise BadInput(f"{target} does not exist; give the path of a file with {what}")
+    return target
 
 
 def spare(path: str | os.PathLike[str], *originals: str | os.PathLike[str]) -> None:

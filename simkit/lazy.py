@@ -26,12 +26,12 @@ def attach(module: str, file: str) -> tuple[Callable[[str], Any], Callable[[], l
     def load(name: str) -> Any:
         if name not in public:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        source, own = public[name]
+        source, attribute = public[name]
         package = importlib.import_module(source)
-        if source == module or not hasattr(package, own):
-            value: Any = importlib.import_module(f"{source}.{own}")
+        if source == module or not hasattr(package, attribute):
+            value: Any = importlib.import_module(f"{source}.{attribute}")
         else:
-            value = getattr(package, own)
+            value = getattr(package, attribute)
         setattr(sys.modules[module], name, value)
         return value
 

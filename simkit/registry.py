@@ -84,14 +84,14 @@ class Registry(Generic[T]):
         made: T | None = None
         parts = split_sum(spec)
         for place, text in enumerate(parts):
-            name, given = self._parse(text)
+            name, values = self._parse(text)
             if place == len(parts) - 1:
-                given = {**given, **settings}
+                values = {**values, **settings}
             part = self[name]
             wraps = "inner" in _fields(part)
             if wraps != (made is not None):
                 raise BadInput(self._misplaced(spec, name, wraps))
-            made = build(part, given if made is None else {**given, "inner": made}, self.kind)
+            made = build(part, values if made is None else {**values, "inner": made}, self.kind)
         assert made is not None
         return made
 
@@ -156,18 +156,18 @@ def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:
     known = _fields(part)
     name = getattr(part, "name", "")
     called = f"{kind} {name!r}" if name not in ("", kind) else kind
-    given = {}
+    values = {}
     for key, value in settings.items():
         key = key.replace("-", "_")
         if key not in known:
             raise unknown(f"setting of {called}", key, known)
-        given[key] = convert(value, known[key], f"{name or kind}: {key}")
+        values[key] = convert(value, known[key], f"{name or kind}: {key}")
     for field in dataclasses.fields(part):  # type: ignore[arg-type]
         default = (field.default, field.default_factory)
-        if field.init and field.name not in given and default == (dataclasses.MISSING,) * 2:
+        if field.init and field.name not in values and default == (dataclasses.MISSING,) * 2:
             example = getattr(part, "example", f"{name or kind}({field.name}=...)")
             raise BadInput(f"{called} needs {field.name}; write for example {example}")
-    return part(**given)
+    return part(**values)
 
 
 def _fields(part: type) -> Mapping[str, Any]:

@@ -6,7 +6,9 @@ WordNet comes with the optional data of SIMKIT_DATA; tests that need either skip
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -26,3 +28,21 @@ def golden() -> Path:
     if not folder.is_dir():
         pytest.skip("no reference vectors; set SIMKIT_GOLDEN to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def exposure_vectors(golden: Path) -> dict[str, np.ndarray]:
+    """The reference vectors of Soft Exposure."""
+    with np.load(golden / "soft_exposure_reference.npz") as file:
+        return dict(file)
+
+
+@pytest.fixture(scope="session")
+def exposure_task(exposure_vectors: dict[str, np.ndarray]) -> Any:
+    """The images of these vectors, all of them asked, including those without known labels."""
+    from simkit import FeatureInputs, PartialLabels  # not before the variables above are set
+    from simkit.methods import Task
+
+    codes = exposure_vectors["Z"]
+    labels = PartialLabels.of(codes, asked=np.ones(len(codes), bool))
+    return Task(labels, FeatureInputs(exposure_vectors["features_l2norm"]))

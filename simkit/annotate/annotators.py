@@ -205,8 +205,10 @@ class Habits:
         if not np.any(self.unsure_present) and not np.any(self.unsure_absent):
             return None
         numbers = chance.of("unsure")(images, classes)
-        there = under(numbers, limits(self.unsure_present), classes)
-        return np.where(present, there, under(numbers, limits(self.unsure_absent), classes))
+        unsure_if_present = under(numbers, limits(self.unsure_present), classes)
+        return np.where(
+            present, unsure_if_present, under(numbers, limits(self.unsure_absent), classes)
+        )
 
     def _says(self, person: int, question: _Question, chance: Chance) -> Bools:
         """(n,) what one person says: one number by place for each answer, compared as integers."""

@@ -609,9 +609,9 @@ def _shares_by_class(usual: Model, counts: Floats, shrink: float, doubt: float |
     """(4, L) from how many questions are in each state; doubt: common to all classes."""
     absent, present, *unsure = counts
     sure, doubtful = absent + present, unsure[0] + unsure[1]
-    there = (present + shrink * usual.shares[1] / usual.shares[:2].sum()) / (sure + shrink)
-    own = (doubtful + shrink * usual.shares[2:].sum()) / (sure + doubtful + shrink)
-    open_ = own if doubt is None else np.full(len(own), doubt)
+    shown = (present + shrink * usual.shares[1] / usual.shares[:2].sum()) / (sure + shrink)
+    unsure_share = (doubtful + shrink * usual.shares[2:].sum()) / (sure + doubtful + shrink)
+    open_ = unsure_share if doubt is None else np.full(len(unsure_share), doubt)
     # Where nobody is sure, as many are present as people say yes to.
     clear, yes = 1 - open_, usual.unsure_yes
-    return np.stack([clear * (1 - there), clear * there, open_ * (1 - yes), open_ * yes])
+    return np.stack([clear * (1 - shown), clear * shown, open_ * (1 - yes), open_ * yes])

@@ -282,13 +282,15 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
 
 def _completed(values: dict[str, Any]) -> dict[str, Any]:
     """What a file says, and what the preset that it is like says besides."""
-    own = dict(values)
-    like = str(own.pop("like")).lower()
+    changes = dict(values)
+    like = str(changes.pop("like")).lower()
     if like not in _shipped():
         raise BadInput(f"like: {unknown('price list', like, _shipped())}")
     # A number of one's own does not come from the source of the preset's.
-    stale = {f"{key}_source" for key in own} | ({"setup_source"} if "setup_class" in own else set())
-    return {key: value for key, value in _shipped()[like].items() if key not in stale} | own
+    stale = {f"{key}_source" for key in changes} | (
+        {"setup_source"} if "setup_class" in changes else set()
+    )
+    return {key: value for key, value in _shipped()[like].items() if key not in stale} | changes
 
 
 def _rate(kind: str, table: Any) -> Rate:

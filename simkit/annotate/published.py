@@ -108,11 +108,11 @@ def observed(
     chosen: list[NDArray[np.int32]] = []  # copies, so that the rest of a row is let go
     counts = np.empty((N, 2), np.int64)
     for i in range(N):
-        own = present[pointers[i] : pointers[i + 1]].astype(np.int64)
-        absent[own] = False
+        shown = present[pointers[i] : pointers[i + 1]].astype(np.int64)
+        absent[shown] = False
         others = np.flatnonzero(absent)
-        absent[own] = True
-        for j, classes in enumerate((own, others)):
+        absent[shown] = True
+        for j, classes in enumerate((shown, others)):
             random.shuffle(classes)
             chosen.append(classes[: kept[j]].astype(np.int32))
             counts[i, j] = len(chosen[-1])
@@ -155,13 +155,13 @@ def fixed_per_class(truth: Truth, random: np.random.RandomState, *, per_class: i
     ledger.check_room(2 * L * min(per_class, N))
     parts = []
     for c in range(L):
-        own = images[pointers[c] : pointers[c + 1]]
-        absent[own] = False
-        for sign, pool in ((PRESENT, own), (ABSENT, np.flatnonzero(absent))):
+        shown = images[pointers[c] : pointers[c + 1]]
+        absent[shown] = False
+        for sign, pool in ((PRESENT, shown), (ABSENT, np.flatnonzero(absent))):
             some = min(per_class, len(pool))  # an empty pool takes no random numbers
             taken = random.choice(pool, some, replace=False) if len(pool) else pool[:0]
             parts.append((taken, np.full(len(taken), c), np.full(len(taken), sign, np.int8)))
-        absent[own] = True
+        absent[shown] = True
     return _matrix(parts, truth.shape)
 
 

@@ -141,9 +141,9 @@ def look_for(
     out = np.zeros(g, np.int64)
     for group in groups(weights, most):
         order = Order.of(permutation, classes[group], pointers, images)
-        found = found_in(order, present[group], absent[group], goal)
-        out[group] = found.present
-        write_down(ledger, observations.images, order, found, whole=goal.whole)
+        counts = found_in(order, present[group], absent[group], goal)
+        out[group] = counts.present
+        write_down(ledger, observations.images, order, counts, whole=goal.whole)
     return out
 
 
@@ -166,25 +166,25 @@ def found_in(order: Order, present: Ints, absent: Ints, goal: Goal) -> Found:
     return Found(kept, denied, looks - seen, looks)
 
 
-def write_down(ledger: Ledger, images: Ints, order: Order, found: Found, *, whole: bool) -> None:
+def write_down(ledger: Ledger, images: Ints, order: Order, counts: Found, *, whole: bool) -> None:
     """Write into the ledger what a search among `images` (n,) found, dropped and looked at."""
-    ledger.look(order.classes, found.looks)
-    beyond = int((found.looks - found.present - found.absent).sum())
+    ledger.look(order.classes, counts.looks)
+    beyond = int((counts.looks - counts.present - counts.absent).sum())
     ledger.dropped["search"] = ledger.dropped.get("search", 0) + beyond
-    chosen = order.nth < found.present[order.owner]
+    chosen = order.nth < counts.present[order.owner]
     shown = images[order.image[chosen]]
     ledger.record(shown, order.classes[order.owner[chosen]], True)
     ledger.look_at(shown)
-    seen = found.absent if whole else found.absent_seen
+    seen = counts.absent if whole else counts.absent_seen
     classes, places, nth = order.first_absent(seen)
     denied = images[places]
     ledger.look_at(denied)
-    if (seen > found.absent).any():
-        kept = nth < np.repeat(found.absent, seen)
+    if (seen > counts.absent).any():
+        kept = nth < np.repeat(counts.absent, seen)
         denied, classes = denied[kept], classes[kept]
     ledger.record(denied, classes, False)
     if whole:
-        _look_through(ledger, images, order, found.looks)
+        _look_through(ledger, images, order, counts.looks)
 
 
 def _look_through(ledger: Ledger, images: Ints, order: Order, looks: Ints) -> None:

@@ -129,10 +129,10 @@ def _sets_table(bill: Cost, extra: EvaluationSet, classes: tuple[str, ...]) -> N
     table(["set", "images", "hours", "$"], [*rows, total])
     if extra.rare:
         names = ", ".join(classes[c] for c in extra.rare[:3])
-        more = " ..." if len(extra.rare) > 3 else ""
+        ellipsis = " ..." if len(extra.rare) > 3 else ""
         click.echo(
             f"{len(extra.rare)} of {len(classes)} classes are expected in less than one image of "
-            f"each and left out: {names}{more}"
+            f"each and left out: {names}{ellipsis}"
         )
 
 

@@ -39,7 +39,7 @@ _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
               "left out by drop_missing=yes in --data.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
 @json_option
-def command(**given: Any) -> None:
+def command(**options: Any) -> None:
     """Extract features of pictures under a frozen network, into fp16 files.
 
     The same command again goes on where it was stopped; what is there is not computed again. Use a
@@ -50,16 +50,16 @@ def command(**given: Any) -> None:
     from simkit.progress import peak_memory
     from simkit.study.sources import warn_of_scenes_net
 
-    data = open_data(given["spec"])
-    splits = _splits(given["splits"], data)
-    net = backbone(given["backbone"], given["weights"], size=given["size"])
-    warn_of_scenes_net(data, given["backbone"])
+    data = open_data(options["spec"])
+    splits = _splits(options["splits"], data)
+    net = backbone(options["backbone"], options["weights"], size=options["size"])
+    warn_of_scenes_net(data, options["backbone"])
     made: list[dict[str, Any]] = []
     for split in splits:
-        with progress(split, quiet=given["as_json"]) as (advance,):
-            made += _extract(data, split, net, given, advance)
+        with progress(split, quiet=options["as_json"]) as (advance,):
+            made += _extract(data, split, net, options, advance)
     peak = peak_memory()
-    if given["as_json"]:
+    if options["as_json"]:
         print_json({"features": made, "peak_memory_mb": peak})
         return
     for facts in made:
@@ -85,16 +85,16 @@ def _splits(wanted: tuple[str, ...], data: Dataset) -> list[str]:
 
 
 def _extract(
-    data: Dataset, split: str, net: Any, given: dict[str, Any], advance: Advance
+    data: Dataset, split: str, net: Any, options: dict[str, Any], advance: Advance
 ) -> list[dict[str, Any]]:
     """Facts about the features of a split, one for each kind."""
     from simkit.embed.features import extract
 
-    place = {"out": given["out"] / split} if given["out"] is not None else {}
+    place = {"out": options["out"] / split} if options["out"] is not None else {}
     pace = _Pace(advance)
     features = extract(
-        data, split, net, kinds=_KINDS[given["kind"]], batch=given["batch"],  # type: ignore[arg-type]
-        unreadable=given["unreadable"], device=given["device"], progress=pace, **place,
+        data, split, net, kinds=_KINDS[options["kind"]], batch=options["batch"],  # type: ignore[arg-type]
+        unreadable=options["unreadable"], device=options["device"], progress=pace, **place,
     )  # fmt: skip
     counts = {"computed": pace.computed, "seconds": pace.seconds}
     return [_facts(split, each) | counts for each in features.values()]

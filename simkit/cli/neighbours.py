@@ -41,7 +41,7 @@ _NAMES = 4  # of absent classes that the table writes out
               help="A label file: show what it knows. [default: the truth]")
 @click.option("--figure", type=PICTURE, help="Draw the pictures: .png, .pdf or .svg.")
 @json_option
-def command(**given: Any) -> None:
+def command(**options: Any) -> None:
     """Show the pictures nearest to one picture, and their labels.
 
     Distances are Euclidean, between pooled features of unit length.
@@ -51,34 +51,33 @@ def command(**given: Any) -> None:
     from simkit.study.analysis.embedding import neighbours
     from simkit.study.sources import Source, open_source
 
-    figure, split, file = given["figure"], given["split"], given["labels_file"]
+    figure, split, file = options["figure"], options["split"], options["labels_file"]
     if figure is not None:
         may_write(figure)
-        spare(figure, file or "", given["features"] or "")
+        spare(figure, file or "", options["features"] or "")
     labels = None if file is None else formats.for_path(file).read(file)
-    data = open_data(given["spec"])
-    brought = ((split, str(given["features"])),) if given["features"] else ()
-    source = Source(
-        given["spec"], (split,), ("pooled",), given["backbone"], given["weights"] or "", brought
-    )
-    with progress("features", quiet=given["as_json"]) as (advance,):
+    data = open_data(options["spec"])
+    precomputed = ((split, str(options["features"])),) if options["features"] else ()
+    network = options["backbone"], options["weights"] or ""
+    source = Source(options["spec"], (split,), ("pooled",), *network, precomputed)
+    with progress("features", quiet=options["as_json"]) as (advance,):
         material = open_source(source, data=data, progress=advance)
     near = neighbours(
         material.truth(split),
         material.inputs(split, "pooled"),
-        given["query"],
-        k=given["k"],
+        options["query"],
+        k=options["k"],
         labels=labels,
         without=material.skipped(split),
     )
-    if given["as_json"]:
+    if options["as_json"]:
         rows = near.to_dict("records")
-        print_json({"split": split, "query": given["query"], "neighbours": rows})
+        print_json({"split": split, "query": options["query"], "neighbours": rows})
     else:
         _print(near)
     if figure is not None:
         _draw(near, data, split, figure)
-        if not given["as_json"]:
+        if not options["as_json"]:
             click.echo(f"wrote {figure}")
 # fmt: on
 

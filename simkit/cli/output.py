@@ -24,9 +24,9 @@ _DAY = 86_400.0  # seconds; rich forgets after half a minute how fast it went un
 
 
 class Advance(Protocol):
-    """Moves a bar to `done` of `total`; told: what stands beside it from now on."""
+    """Moves a bar to `done` of `total`; note: the text beside it from now on."""
 
-    def __call__(self, done: float, total: int, told: str = "") -> None: ...
+    def __call__(self, done: float, total: int, note: str = "") -> None: ...
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -142,9 +142,9 @@ def progress(*labels: str, quiet: bool = False) -> Iterator[list[Advance]]:
         task = bars.tasks[number]
         last_line = bars.get_time()
 
-        def advance(done: float, total: int, told: str = "") -> None:
+        def advance(done: float, total: int, note: str = "") -> None:
             nonlocal last_line
-            words = told or task.description
+            words = note or task.description
             bars.update(number, completed=done, total=total, visible=True, description=words)
             if lines and bars.get_time() - last_line >= MINUTE:
                 last_line = bars.get_time()

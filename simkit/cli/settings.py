@@ -113,8 +113,8 @@ def _in_comments(part: type[Any]) -> dict[str, str]:
         assert isinstance(tree, ast.ClassDef)
         for node in tree.body:
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-                own, above = lines[node.lineno - 1 : node.end_lineno], lines[: node.lineno - 1]
-                beside = [text for line in own if (text := line.partition("  # ")[2])]
+                of_field, above = lines[node.lineno - 1 : node.end_lineno], lines[: node.lineno - 1]
+                beside = [text for line in of_field if (text := line.partition("  # ")[2])]
                 over = takewhile(lambda line: line.startswith("    # "), reversed(above))
                 comment = beside or [line.strip(" #") for line in over][::-1]
                 if comment:

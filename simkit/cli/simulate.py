@@ -114,7 +114,7 @@ def _images(text: Any, option: str) -> float | int:
               help="Where to write; the ending says the format. [default: SCHEME.parquet]")
 @click.option("--no-card", is_flag=True, help="Write the labels alone, without cards beside them.")
 @json_option
-def command(**given: Any) -> None:
+def command(**arguments: Any) -> None:
     """Simulate partial labels of a data set and say what they cost.
 
     With no further option the built-in data set `scenes` is labelled and the result is written to
@@ -125,25 +125,27 @@ def command(**given: Any) -> None:
     from simkit.data import open
     from simkit.labels import formats
 
-    scheme = _scheme(given)
-    price_list = prices(given["price_list"])
-    out = given["out"] or Path(f"{scheme.name}.parquet")
+    scheme = _scheme(arguments)
+    price_list = prices(arguments["price_list"])
+    out = arguments["out"] or Path(f"{scheme.name}.parquet")
     form = formats.for_path(out, writing=True)
-    _check_places(out, given)
-    data = _with_hierarchy(open(given["spec"]), scheme)
-    split = given["split"] or data.to_label
+    _check_places(out, arguments)
+    data = _with_hierarchy(open(arguments["spec"]), scheme)
+    split = arguments["split"] or data.to_label
     if split not in data.truth:
         raise BadInput(f"{data.name} has no split {split!r}; it has {', '.join(data.truth)}")
-    labels = _annotate(data, split, scheme, price_list, given)
+    labels = _annotate(data, split, scheme, price_list, arguments)
     wrong = labels.wrong(data.truth[split])
     bill = cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = out.is_file()
-    _remove_cards(form, out, labels, data.truth[split].id, no_card=given["no_card"])
+    _remove_cards(form, out, labels, data.truth[split].id, no_card=arguments["no_card"])
     form.write(labels, out)
     for part in form.loses(labels):
         warnings.warn(f"{out} does not hold {part}", stacklevel=1)
-    cards = [] if given["no_card"] else _describe(labels, form, out, data, given, bill, wrong)
-    if given["as_json"]:
+    cards = []
+    if not arguments["no_card"]:
+        cards = _describe(labels, form, out, data, arguments, bill, wrong)
+    if arguments["as_json"]:
         print_json({
             "id": labels.id,
             "scheme": labels.history.settings["scheme"],
@@ -172,21 +174,21 @@ def command(**given: Any) -> None:
 # fmt: on
 
 
-def _scheme(given: Mapping[str, Any]) -> Scheme:
+def _scheme(arguments: Mapping[str, Any]) -> Scheme:
     """The scheme with its settings. Raises BadInput where options do not go together."""
     names = [p.name for p in command.params if isinstance(p, SchemeOption)]
-    options = {name: given[name] for name in names if given[name] is not None}
-    scheme = chosen(given["scheme"], options)
+    options = {name: arguments[name] for name in names if arguments[name] is not None}
+    scheme = chosen(arguments["scheme"], options)
     amount = scheme.amount
-    if given["budget"] is None:
-        if given["unit"] == "hours":
+    if arguments["budget"] is None:
+        if arguments["unit"] == "hours":
             raise BadInput("--unit says what --budget counts, but there is no --budget; add one")
-    elif amount and (amount in options or f"{amount}=" in given["scheme"]):
+    elif amount and (amount in options or f"{amount}=" in arguments["scheme"]):
         raise BadInput(
             f"--budget looks for the {amount} of {scheme.name} that it pays for, but {amount} is "
             "given too; leave one of them out"
         )
-    elif given["legacy_rng"]:
+    elif arguments["legacy_rng"]:
         raise BadInput(
             "--legacy-rng makes the published arrays, whose amount is stated and not bought; leave "
             "--budget or --legacy-rng out"
@@ -225,13 +227,13 @@ def _with_hierarchy(data: Dataset, scheme: Scheme) -> Dataset:
 
 
 def _annotate(
-    data: Dataset, split: str, scheme: Scheme, price_list: Prices, given: dict[str, Any]
+    data: Dataset, split: str, scheme: Scheme, price_list: Prices, arguments: dict[str, Any]
 ) -> PartialLabels:
     """The labels of one split: for the stated amount, or for the budget where there is one."""
     from simkit.annotate.budget import amount_for
     from simkit.annotate.simulate import simulate
 
-    if given["legacy_rng"] and split != data.to_label and data.to_label != "train":
+    if arguments["legacy_rng"] and split != data.to_label and data.to_label != "train":
         warnings.warn(
             "the published code labels the whole training file and divides it afterwards; leave "
             f"--split {split} out for its arrays",
@@ -239,34 +241,34 @@ def _annotate(
         )
     truth = data.truth[split]
     options: dict[str, Any] = {
-        "images": given["images"],
+        "images": arguments["images"],
         "hierarchy": data.hierarchy,
-        "habits": _habits(given, truth.classes),
+        "habits": _habits(arguments, truth.classes),
         "boxes": data.boxes.get(split),
-        "seed": given["seed"],
-        "draw": given["draw"],
+        "seed": arguments["seed"],
+        "draw": arguments["draw"],
     }
-    if given["budget"] is None:
-        return simulate(truth, scheme, legacy_rng=given["legacy_rng"], **options)
+    if arguments["budget"] is None:
+        return simulate(truth, scheme, legacy_rng=arguments["legacy_rng"], **options)
     options["seed"] = options["seed"] or 0
-    budget = given["budget"]
-    if given["unit"] == "hours":
+    budget = arguments["budget"]
+    if arguments["unit"] == "hours":
         budget, options["unit"] = 3600 * budget, "seconds"
     return amount_for(budget, truth, scheme, price_list, **options).labels
 
 
-def _habits(given: dict[str, Any], classes: tuple[str, ...]) -> Habits:
+def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> Habits:
     """How people err: from a file, its rates by class going with the names, or from the options."""
     from simkit.annotate.annotators import Habits
     from simkit.cli.habits import loaded
 
-    options = {key: given[key] for key in _PERFECT}
-    if given["habits_file"] is None:
+    options = {key: arguments[key] for key in _PERFECT}
+    if arguments["habits_file"] is None:
         return Habits(**options)
     for key, value in options.items():
         if value != _PERFECT[key]:
             raise BadInput(f"{flag(key)} is given and --habits too; leave one of them out")
-    return loaded(given["habits_file"], classes)
+    return loaded(arguments["habits_file"], classes)
 
 
 def _files(form: Format, out: Path) -> tuple[Path, ...]:
@@ -276,14 +278,14 @@ def _files(form: Format, out: Path) -> tuple[Path, ...]:
     return tuple(form.files(out)) if isinstance(form, SeveralFiles) else (out,)
 
 
-def _check_places(out: Path, given: dict[str, Any]) -> None:
+def _check_places(out: Path, arguments: dict[str, Any]) -> None:
     """Raise BadInput where labels or cards cannot be written or would replace what is read."""
     from simkit.annotate import datasheet
     from simkit.data.dataset import originals
     from simkit.files import may_write, spare
 
-    for path in (out,) if given["no_card"] else (out, *datasheet.paths(out)):
-        spare(path, given["habits_file"] or "", *originals(given["spec"]))
+    for path in (out,) if arguments["no_card"] else (out, *datasheet.paths(out)):
+        spare(path, arguments["habits_file"] or "", *originals(arguments["spec"]))
         may_write(path)
 
 
@@ -312,7 +314,7 @@ def _remove_cards(
 
 
 def _describe(
-    labels: PartialLabels, form: Format, out: Path, data: Dataset, given: dict[str, Any],
+    labels: PartialLabels, form: Format, out: Path, data: Dataset, arguments: dict[str, Any],
     bill: Cost, wrong: dict[str, int],
 ) -> list[str]:  # fmt: skip
     """Write the cards of labels that stand in `out`, and return their paths."""
@@ -325,24 +327,31 @@ def _describe(
         form=form.name,
         lost=form.loses(labels),
         data=data.name,
-        split=given["split"] or data.to_label,
-        terms=terms(given["spec"], data.classes),
+        split=arguments["split"] or data.to_label,
+        terms=terms(arguments["spec"], data.classes),
         bill=bill,
         wrong=wrong,
-        command=_again(labels, given, out),
+        command=_again(labels, arguments, out),
     )
     return [str(path) for path in write(sheet)]
 
 
-def _again(labels: PartialLabels, given: dict[str, Any], out: Path) -> tuple[str, ...]:
+def _again(labels: PartialLabels, arguments: dict[str, Any], out: Path) -> tuple[str, ...]:
     """The words of a command that makes these labels again, with the amount that was bought."""
     made = labels.history.settings
-    words: list[Any] = ["simkit", "simulate", "--data", given["spec"], "--scheme", made["scheme"]]
+    words: list[Any] = [
+        "simkit",
+        "simulate",
+        "--data",
+        arguments["spec"],
+        "--scheme",
+        made["scheme"],
+    ]
     for name in ("split", "habits_file", "workers", "miss", "false_alarm", "vote", "price_list"):
-        if given[name] not in (None, _DEFAULTS.get(name)):
+        if arguments[name] not in (None, _DEFAULTS.get(name)):
             words += [{"habits_file": "--habits", "price_list": "--prices"}.get(name, flag(name))]
-            words += [given[name]]
-    if given["legacy_rng"]:
+            words += [arguments[name]]
+    if arguments["legacy_rng"]:
         words += ["--legacy-rng"]
     elif made["images"] != 1.0 or isinstance(made["images"], int):
         words += ["--images", made["images"]]

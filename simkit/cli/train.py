@@ -81,7 +81,7 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
               help="Also F1 (thresholds from the val split), mAP by groups of classes and by "
               "labels per picture, top-1, and the pointing game where there are boxes.")
 @json_option
-def command(**given: Any) -> None:
+def command(**options: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
     Masked: labels of the test split that are not known, difficult objects and pictures that could
@@ -95,40 +95,40 @@ def command(**given: Any) -> None:
     from simkit.learn.distributed import together
     from simkit.study.trial import trial
 
-    method = methods.make(given["method"])
-    _check_places(given)
-    preset = _preset(given)
-    settings = _settings(given, preset)
-    file = given["labels_file"]
-    labels = _labels(file, given["spec"])
-    with together() as team, _reporting(given, team) as reporter:
+    method = methods.make(options["method"])
+    _check_places(options)
+    preset = _preset(options)
+    settings = _settings(options, preset)
+    file = options["labels_file"]
+    labels = _labels(file, options["spec"])
+    with together() as team, _reporting(options, team) as reporter:
         done = trial(
             labels,
             method,
-            _source(given, preset),
-            transform=_transform(given, preset) if given["fine_tune"] else None,
+            _source(options, preset),
+            transform=_transform(options, preset) if options["fine_tune"] else None,
             where=str(file),
             settings=settings,
             progress=reporter,
             team=team,
-            **{name: given[name] for name in _PASSED},
+            **{name: options[name] for name in _PASSED},
         )
     if not team.first:
         return
-    if given["out"] is not None:
-        done.trained.save(given["out"])
-    if given["as_json"]:
+    if options["out"] is not None:
+        done.trained.save(options["out"])
+    if options["as_json"]:
         facts = {"method": methods.spell(method), **_facts(done), "labels": labels.id}
         print_json(facts | {"processes": team.processes})
         return
-    others = " and the others" if given["unasked"] == "absent" else ""
+    others = " and the others" if options["unasked"] == "absent" else ""
     click.echo(f"{methods.spell(method)} on {file}: {done.asked:,} asked pictures{others}, "
                f"{settings.epochs} epochs")
     _print(done)
     if team.processes > 1:
         click.echo(f"{team.processes} processes trained it together")
-    if given["out"] is not None:
-        click.echo(f"wrote {given['out']}/")
+    if options["out"] is not None:
+        click.echo(f"wrote {options['out']}/")
 # fmt: on
 
 
@@ -146,42 +146,44 @@ def _labels(file: Path, spec: str) -> PartialLabels:
     return form.read(file)
 
 
-def _check_places(given: dict[str, Any]) -> None:
+def _check_places(options: dict[str, Any]) -> None:
     """Raise BadInput for files that could not be written when the work is done."""
     from simkit.files import may_write
 
-    if given["out"] is not None:
-        if given["out"].is_file():
-            raise BadInput(f"{given['out']} is a file, but a model is a folder; give another --out")
-        may_write(given["out"] / "model.json")
-    if given["checkpoint"] is not None:
-        may_write(given["checkpoint"])
+    if options["out"] is not None:
+        if options["out"].is_file():
+            raise BadInput(
+                f"{options['out']} is a file, but a model is a folder; give another --out"
+            )
+        may_write(options["out"] / "model.json")
+    if options["checkpoint"] is not None:
+        may_write(options["checkpoint"])
 
 
-def _preset(given: dict[str, Any]) -> Protocol | None:
+def _preset(options: dict[str, Any]) -> Protocol | None:
     """The protocol, where one is named. Raises BadInput for options that need --fine-tune."""
     from simkit.learn.protocols import protocol
 
     for name in ("protocol", "size", "crop"):
-        if given[name] is not None and not given["fine_tune"]:
+        if options[name] is not None and not options["fine_tune"]:
             raise BadInput(f"{flag(name)} is for training from pixels; add --fine-tune")
-    return None if given["protocol"] is None else protocol(given["protocol"])
+    return None if options["protocol"] is None else protocol(options["protocol"])
 
 
-def _source(given: dict[str, Any], preset: Protocol | None) -> Source:
+def _source(options: dict[str, Any], preset: Protocol | None) -> Source:
     """Data, backbone and features; another backbone than the protocol's brings its own weights."""
     from simkit.study.sources import Source
 
-    if given["backbone"] is not None or preset is None:
-        backbone, weights = given["backbone"] or "scenes-net", given["weights"] or ""
-    elif preset.weights == "random" or given["weights"] is not None:
-        backbone, weights = preset.backbone, given["weights"] or preset.weights
+    if options["backbone"] is not None or preset is None:
+        backbone, weights = options["backbone"] or "scenes-net", options["weights"] or ""
+    elif preset.weights == "random" or options["weights"] is not None:
+        backbone, weights = preset.backbone, options["weights"] or preset.weights
     else:
         raise BadInput(
             f"protocol {preset.name!r} starts from a {preset.backbone} trained on ImageNet; give "
             "--weights FILE, or imagenet to download torchvision's, or random"
         )
-    return Source(given["spec"], (), (), backbone, str(weights), _features(given["features"]))
+    return Source(options["spec"], (), (), backbone, str(weights), _features(options["features"]))
 
 
 def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
@@ -196,37 +198,37 @@ def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple(pairs(tuple(spelled), "--features", expected).items())
 
 
-def _settings(given: dict[str, Any], preset: Protocol | None) -> Settings:
+def _settings(options: dict[str, Any], preset: Protocol | None) -> Settings:
     """What is set by hand, over the protocol's settings where one is named."""
     from simkit.learn.optim import Settings
     from simkit.registry import build
 
     expected = "a setting and its value, as in ema=0.999"
-    chosen: dict[str, Any] = dict(pairs(given["other_settings"], "--set", expected))
+    chosen: dict[str, Any] = dict(pairs(options["other_settings"], "--set", expected))
     if "milestones" in chosen:
         chosen["milestones"] = chosen["milestones"].split(",")
     for key in ("epochs", "batch_size", "lr"):
-        if given[key] is not None:
+        if options[key] is not None:
             if key in chosen:
                 raise BadInput(f"{flag(key)} and --set {key} both came; give one")
-            chosen[key] = given[key]
+            chosen[key] = options[key]
     return preset.changed(chosen) if preset else build(Settings, chosen, "training")
 
 
-def _transform(given: dict[str, Any], preset: Protocol | None) -> ImageTransform:
+def _transform(options: dict[str, Any], preset: Protocol | None) -> ImageTransform:
     from simkit.study.sources import ImageTransform
 
-    crop = None if given["crop"] is None else (given["crop"], 1.0)
+    crop = None if options["crop"] is None else (options["crop"], 1.0)
     if preset is None:
-        return ImageTransform(given["size"], True, False, crop=crop)
-    size = given["size"] or preset.size
+        return ImageTransform(options["size"], True, False, crop=crop)
+    size = options["size"] or preset.size
     return ImageTransform(size, preset.flip, preset.upside_down, crop=crop or preset.crop)
 
 
 class TrainingProgress:
     """Moves a bar by steps; where there is none, says every few seconds how far training is.
 
-    It is called with (done, total), while features are computed as well, and `told` of training.
+    It is called with (done, total), while features are computed as well, and `report` of training.
     """
 
     def __init__(self, advance: Advance, *, bar: bool, quiet: bool) -> None:
@@ -239,7 +241,7 @@ class TrainingProgress:
     def __call__(self, done: int, of: int) -> None:
         self._advance(done, of)
 
-    def told(self, now: Reached) -> None:
+    def report(self, now: Reached) -> None:
         """Take note of a step, of the end of an epoch, or of where a checkpoint goes on."""
         clock = time.monotonic()
         self._now, self._last = now, self._last or clock
@@ -274,15 +276,15 @@ class TrainingProgress:
 
 
 @contextmanager
-def _reporting(given: dict[str, Any], team: Team) -> Iterator[TrainingProgress]:
+def _reporting(options: dict[str, Any], team: Team) -> Iterator[TrainingProgress]:
     """Progress, and what an interrupt says."""
-    quiet = given["as_json"] or not team.first
+    quiet = options["as_json"] or not team.first
     with progress("training", quiet=quiet) as (advance,):
         reporter = TrainingProgress(advance, bar=sys.stderr.isatty(), quiet=quiet)
         try:
             yield reporter
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(reporter.interrupted(given["checkpoint"])) from None
+            raise KeyboardInterrupt(reporter.interrupted(options["checkpoint"])) from None
 
 
 def _facts(done: Trial) -> dict[str, Any]:

@@ -78,9 +78,9 @@ class Cub:
             else None,
         )
         parts = {}
-        for split, own in (("train", training), ("test", ~training)):
-            if own.any():
-                part = whole.select(np.flatnonzero(own))
+        for split, of_split in (("train", training), ("test", ~training)):
+            if of_split.any():
+                part = whole.select(np.flatnonzero(of_split))
                 parts[split] = replace(part, truth=settled(part.truth, self.unknown, split))
         return assemble(self.name, parts, hierarchy=self.hierarchy, spec=spell(self))
 

@@ -33,14 +33,14 @@ def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     BadInput that names the file where it is missing, is no picture or not all of one, and where
     its values are floats, of which nobody knows what is white.
     """
-    found = readable(path, "a picture")
+    file = readable(path, "a picture")
     try:
-        with _quiet, Image.open(found) as image:
-            _check_size(image, found)
+        with _quiet, Image.open(file) as image:
+            _check_size(image, file)
             upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
             if upright.mode == "F":
                 raise BadInput(
-                    f"{found} holds floats, of which nobody knows how bright they are; save it "
+                    f"{file} holds floats, of which nobody knows how bright they are; save it "
                     "with 8 or 16 bits"
                 )
             deep = upright.mode.startswith("I")
@@ -50,7 +50,7 @@ def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     except _BROKEN as error:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise BadInput(
-            f"{found} cannot be read as a picture ({reason}); replace it or take it out of the list"
+            f"{file} cannot be read as a picture ({reason}); replace it or take it out of the list"
         ) from None
 
 

@@ -115,8 +115,8 @@ def below_count(numbers: NDArray[np.uint64], count: int | NDArray[np.integer]) -
 def _weights(base: Mapping[str, int]) -> list[NDArray[np.int64]]:
     """For each kind of scene the weights of these classes, scaled so that they stay integers."""
     return [
-        np.array([round(weight * more.get(name, 1) * 10) for name, weight in base.items()])
-        for _, more in KINDS
+        np.array([round(weight * factors.get(name, 1) * 10) for name, weight in base.items()])
+        for _, factors in KINDS
     ]
 
 
@@ -168,10 +168,10 @@ def leaf_matrix(scenes: Layout) -> NDArray[np.bool_]:
     """(n, 41) which of LEAVES is in each scene: object classes, colours of objects, the ground."""
     n = len(scenes.ground)
     present = np.zeros((n, len(LEAVES) + 1), bool)  # the last column takes what is not there
-    nowhere, there = len(LEAVES), scenes.classes >= 0
+    nowhere, drawn = len(LEAVES), scenes.classes >= 0
     rows = np.arange(n)[:, None]
-    present[rows, np.where(there, scenes.classes, nowhere)] = True
-    present[rows, np.where(there, scenes.colours + len(OBJECTS), nowhere)] = True
+    present[rows, np.where(drawn, scenes.classes, nowhere)] = True
+    present[rows, np.where(drawn, scenes.colours + len(OBJECTS), nowhere)] = True
     first = len(OBJECTS) + len(COLOURS)
     present[rows[:, 0], np.where(scenes.ground >= 0, scenes.ground + first, nowhere)] = True
     return present[:, :-1]

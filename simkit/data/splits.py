@@ -69,10 +69,10 @@ def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str)
     tree = _hierarchy(hierarchy)
 
     def given(what: str) -> dict[str, Any]:
-        found = {split: getattr(part, what) for split, part in splits.items()}
-        return {split: value for split, value in found.items() if value is not None}
+        values = {split: getattr(part, what) for split, part in splits.items()}
+        return {split: value for split, value in values.items() if value is not None}
 
-    found = Dataset(
+    values = Dataset(
         name=name,
         truth=given("truth"),
         pictures=given("pictures"),
@@ -80,7 +80,7 @@ def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str)
         difficult=given("difficult"),
         spec=spec,
     )
-    return found if tree is None else found.closed_under(tree)
+    return values if tree is None else values.closed_under(tree)
 
 
 Unknown = Literal["keep", "absent", "absent-in-train"]
@@ -104,10 +104,10 @@ def spell(source: Any) -> str:
 
 
 def _check_classes(splits: Mapping[str, Part]) -> None:
-    own = splits["train"].truth.classes
+    classes = splits["train"].truth.classes
     for split, part in splits.items():
-        if part.truth.classes != own:
-            odd = sorted(set(part.truth.classes) ^ set(own))
+        if part.truth.classes != classes:
+            odd = sorted(set(part.truth.classes) ^ set(classes))
             what = f"{odd[0]!r} is in one of them only" if odd else "their order differs"
             raise BadInput(
                 f"the classes of {split} are not those of train: {what}; give files of one data set"
@@ -118,8 +118,8 @@ def _hierarchy(text: str) -> Hierarchy | None:
     if not text:
         return None
     path = expanded(text)
-    there = os.path.exists(path)  # which is no error where the name is too long to be one
-    return Hierarchy.load(path) if there or path.suffix == ".json" else shipped(text)
+    is_file = os.path.exists(path)  # which is no error where the name is too long to be one
+    return Hierarchy.load(path) if is_file or path.suffix == ".json" else shipped(text)
 
 
 def published_order(images: NDArray[Any]) -> NDArray[np.int64]:

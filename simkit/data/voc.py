@@ -143,12 +143,12 @@ def _read(place: Path, name: str, difficult: _DIFFICULT) -> _Lists:
     states = []
     for c, kind in enumerate(CLASSES):
         path = main / f"{kind}_{name}.txt"
-        own, column = _column(path)
+        listed, column = _column(path)
         if c == 0:
-            images = own
-        elif own != images:
-            odd = next((i for i in own if i not in set(images)), None)
-            what = f"image {odd!r}" if odd else f"{len(own)} images in another order or number"
+            images = listed
+        elif listed != images:
+            odd = next((i for i in listed if i not in set(images)), None)
+            what = f"image {odd!r}" if odd else f"{len(listed)} images in another order or number"
             raise BadInput(
                 f"{path} lists {what}, unlike {CLASSES[0]}_{name}.txt; fetch the image sets again"
             )

@@ -28,8 +28,8 @@ class Line:
     @property
     def note(self) -> str:
         """What is beside the name, in words; "" for nothing."""
-        more = f"{self.hidden} {'class' if self.hidden == 1 else 'classes'} below"
-        parts = [more] if self.hidden else []
+        below = f"{self.hidden} {'class' if self.hidden == 1 else 'classes'} below"
+        parts = [below] if self.hidden else []
         return "; ".join([*parts, "also " + ", ".join(self.also)] if self.also else parts)
 
 

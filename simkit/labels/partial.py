@@ -266,9 +266,9 @@ class PartialLabels:
             detail = "images and classes have the same names, but the truth behind them differs"
         else:
             return
-        here, there = (f"{N} images x {L} classes" for N, L in (self.shape, truth.shape))
+        here, expected = (f"{N} images x {L} classes" for N, L in (self.shape, truth.shape))
         raise BadInput(
-            f"{where} ({here}) are labels of another data set than the one given ({there}): "
+            f"{where} ({here}) are labels of another data set than the one given ({expected}): "
             f"{detail}; name the data set they were made from"
         )
 

@@ -118,8 +118,8 @@ class Report:
 
 
 def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more
+    ending = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(names[:_MOST]) + ending
 
 
 def from_wordnet(
@@ -305,11 +305,11 @@ def find(names: Sequence[str], mapping: Mapping[str, str], reader: Any) -> Repor
     return Report(findings, tuple(name for name in mapping if name not in set(names)))
 
 
-def _find(name: str, given: str | None, reader: Any) -> Finding:
-    if given is None and _SYNSET.fullmatch(name):
-        given = name
-    if given is not None:
-        return Finding(name, _checked(given, name, reader), "given")
+def _find(name: str, synset: str | None, reader: Any) -> Finding:
+    if synset is None and _SYNSET.fullmatch(name):
+        synset = name
+    if synset is not None:
+        return Finding(name, _checked(synset, name, reader), "given")
     senses = _senses(name, reader)
     if not senses:
         return Finding(name, "", "unknown", _similar(name, reader))

@@ -57,12 +57,12 @@ def in_units(count: int) -> str:
 
 def short(method: Method) -> str:
     """The method as one would write it: with those settings that are not the defaults."""
-    given = {
+    settings = {
         field.name: getattr(method, field.name)
         for field in dataclasses.fields(method)
         if field.name != "inner" and getattr(method, field.name) != field.default
     }
-    inside = ", ".join(f"{key}={value!r}" for key, value in given.items())
-    own = f"{method.name}({inside})" if inside else method.name
+    inside = ", ".join(f"{key}={value!r}" for key, value in settings.items())
+    spelled = f"{method.name}({inside})" if inside else method.name
     inner = getattr(method, "inner", None)
-    return own if inner is None else f"{short(inner)}+{own}"
+    return spelled if inner is None else f"{short(inner)}+{spelled}"

@@ -77,10 +77,10 @@ def not_compiled(backbone: nn.Module | None) -> AbstractContextManager[Any]:
 
 def on_device(values: Any, device: torch.device) -> torch.Tensor:
     """An array as a tensor on the device, by way of pinned memory so that nothing waits for it."""
-    found = torch.from_numpy(values)
+    on_cpu = torch.from_numpy(values)
     if device.type != "cuda":
-        return found.to(device)
-    return found.pin_memory().to(device, non_blocking=True)
+        return on_cpu.to(device)
+    return on_cpu.pin_memory().to(device, non_blocking=True)
 
 
 class Team:
@@ -184,8 +184,8 @@ class Processes(Team):
     def part(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
         """Equally many for all; the last place comes again where there are too few."""
         each = -(-len(place) // self.processes)
-        own = np.arange(self.rank * each, (self.rank + 1) * each)
-        return place[np.minimum(own, len(place) - 1)]
+        places = np.arange(self.rank * each, (self.rank + 1) * each)
+        return place[np.minimum(places, len(place) - 1)]
 
     def whole(self, out: Outputs, images: int, needs: Needs) -> Outputs:
         features = self.gathered(out.features, images) if needs.features else None
@@ -197,10 +197,10 @@ class Processes(Team):
     def gathered(self, values: Tensor | None, images: int) -> Tensor | None:
         if values is None:
             return None
-        own = values.detach().contiguous()
-        if own.dtype == torch.bool:  # no back end promises to send them
-            return self._all(own.to(torch.uint8))[:images].bool()
-        return self._all(own)[:images]
+        local = values.detach().contiguous()
+        if local.dtype == torch.bool:  # no back end promises to send them
+            return self._all(local.to(torch.uint8))[:images].bool()
+        return self._all(local)[:images]
 
     def sum_gradients(self, stack: Stack) -> None:
         """Of heads and backbone, in one message; states have those of the whole batch already.
@@ -219,13 +219,13 @@ class Processes(Team):
             _sum([*summed, *meant])
 
     def from_first(self, find: Callable[[], list[float]]) -> list[float]:
-        found = torch.tensor(find() if self.first else [], dtype=torch.float64)
-        count = torch.tensor([len(found)])
+        numbers = torch.tensor(find() if self.first else [], dtype=torch.float64)
+        count = torch.tensor([len(numbers)])
         _broadcast(count)
         if not self.first:
-            found = found.new_zeros(int(count))
-        _broadcast(found)
-        return [float(value) for value in found]
+            numbers = numbers.new_zeros(int(count))
+        _broadcast(numbers)
+        return [float(value) for value in numbers]
 
     def in_turn(self, make: Callable[[], T]) -> T:
         if not self.first:
@@ -235,11 +235,11 @@ class Processes(Team):
             self.from_first(list)
         return made
 
-    def _all(self, own: Tensor) -> Tensor:
+    def _all(self, local: Tensor) -> Tensor:
         """(p * m, ...) the rows of all processes from the (m, ...) of this one."""
-        found = own.new_empty((self.processes * len(own), *own.shape[1:]))
-        dist.all_gather_into_tensor(found, own)
-        return found
+        gathered = local.new_empty((self.processes * len(local), *local.shape[1:]))
+        dist.all_gather_into_tensor(gathered, local)
+        return gathered
 
 
 class _Gather(torch.autograd.Function):
@@ -249,12 +249,12 @@ class _Gather(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, own: Tensor, images: int, dim: int, team: Processes) -> Tensor:
-        ctx.dim, ctx.each = dim, own.shape[dim]
+    def forward(ctx: Any, local: Tensor, images: int, dim: int, team: Processes) -> Tensor:
+        ctx.dim, ctx.each = dim, local.shape[dim]
         ctx.start = team.rank * ctx.each
-        found = team.gathered(own.movedim(dim, 0), images)
-        assert found is not None
-        return found.movedim(0, dim)
+        gathered = team.gathered(local.movedim(dim, 0), images)
+        assert gathered is not None
+        return gathered.movedim(0, dim)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:

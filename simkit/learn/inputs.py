@@ -318,10 +318,10 @@ class SizedPictures:
         rows = np.asarray(index)
         if len(self._parts) == 1:
             return np.take(self._parts[0], rows, axis=0)
-        found = np.empty((len(rows), *self.shape[1:]), np.uint8)
+        copied = np.empty((len(rows), *self.shape[1:]), np.uint8)
         for place, row in enumerate(rows.tolist()):
-            found[place] = self._parts[row // self._each][row % self._each]
-        return found
+            copied[place] = self._parts[row // self._each][row % self._each]
+        return copied
 
 
 def sized(

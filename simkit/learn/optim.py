@@ -280,8 +280,10 @@ class Optimiser:
         for key, value in tensors.items():
             place, _, name = key.partition(".")
             like = params[int(place)].detach()
-            own = torch.empty_like(like) if name != "step" else torch.zeros((), device=like.device)
-            self._kept.setdefault(params[int(place)], {})[name] = own.copy_(value)
+            copied = (
+                torch.empty_like(like) if name != "step" else torch.zeros((), device=like.device)
+            )
+            self._kept.setdefault(params[int(place)], {})[name] = copied.copy_(value)
 
     @property
     def _params(self) -> list[Tensor]:

@@ -47,12 +47,12 @@ def pointed(
     hits, start = [np.zeros(0, bool)], 0
     turns: list[NDArray[np.int64]] = []
     for maps in trained.maps(inputs, batch=batch, device=device, precision=precision):
-        own = np.flatnonzero((start <= images) & (images < start + len(maps)))
+        of_batch = np.flatnonzero((start <= images) & (images < start + len(maps)))
         pairs, which = np.unique(
-            np.stack([images[own], classes[own]], 1), axis=0, return_inverse=True
+            np.stack([images[of_batch], classes[of_batch]], 1), axis=0, return_inverse=True
         )
         which = which.ravel()
-        of_pair = [corners[own[which == pair]] for pair in range(len(pairs))]
+        of_pair = [corners[of_batch[which == pair]] for pair in range(len(pairs))]
         chosen = maps[pairs[:, 0] - start, pairs[:, 1]]
         hits.append(pointing_hits(chosen, of_pair, sizes[pairs[:, 0]]))
         turns.append(pairs[:, 1])
@@ -74,7 +74,7 @@ def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
 
 def _within(boxes: Boxes, regions: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, 4) corners of the boxes in the pixels of the regions, cut off at their edges."""
-    own = regions[boxes.images]
-    low, high = own[:, :2], own[:, 2:]
+    edges = regions[boxes.images]
+    low, high = edges[:, :2], edges[:, 2:]
     corners = boxes.corners.astype(np.float64)
     return np.concatenate([np.clip(corners[:, k : k + 2], low, high) - low for k in (0, 2)], 1)

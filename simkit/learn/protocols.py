@@ -33,17 +33,17 @@ class Protocol:
     upside_down: bool = False
     crop: tuple[float, float] | None = None
 
-    def changed(self, given: Mapping[str, Any]) -> Settings:
+    def changed(self, changes: Mapping[str, Any]) -> Settings:
         """Its settings, with those that are given in their place. Raises BadInput.
 
         With another schedule or selection its own details of these are left out.
         """
-        own = {k: v for k, v in self.settings.to_json().items() if v is not None}
-        given = {key.replace("-", "_"): value for key, value in given.items()}
+        settings = {k: v for k, v in self.settings.to_json().items() if v is not None}
+        changes = {key.replace("-", "_"): value for key, value in changes.items()}
         for key, details in _DETAILS.items():
-            if given.get(key, own[key]) != own[key]:
-                own = {k: v for k, v in own.items() if k not in details}
-        return build(Settings, {**own, **given}, "training")
+            if changes.get(key, settings[key]) != settings[key]:
+                settings = {k: v for k, v in settings.items() if k not in details}
+        return build(Settings, {**settings, **changes}, "training")
 
 
 _DETAILS = {
@@ -225,12 +225,12 @@ def protocol(name: str) -> Protocol:
 def summary(one: Protocol) -> str:
     """Backbone, size, views, and what of its settings differs from the plain ones."""
     plain = Settings().to_json()
-    own = {k: v for k, v in one.settings.to_json().items() if v != plain[k]}
+    special = {k: v for k, v in one.settings.to_json().items() if v != plain[k]}
     views = ["flip"] * one.flip + ["upside down"] * one.upside_down
     if one.crop is not None:
         views.append(f"crop {one.crop[0]:g}-{one.crop[1]:g}")
-    told = [f"{key}={_text(value)}" for key, value in own.items()]
-    return ", ".join([one.backbone, f"{one.size} px", *views, " ".join(told)])
+    changed = [f"{key}={_text(value)}" for key, value in special.items()]
+    return ", ".join([one.backbone, f"{one.size} px", *views, " ".join(changed)])
 
 
 def _text(value: Any) -> str:

@@ -133,7 +133,7 @@ def train(
         A file written after every epoch; where it exists, training goes on from it to the same
         numbers.
     progress : callable
-        Called with (epochs done, epochs); it may have `told`, called after every step and epoch
+        Called with (epochs done, epochs); it may have `report`, called after every step and epoch
         with `Reached`. By default a bar in notebooks, unless SIMKIT_PROGRESS is "off".
     team : Team
         The processes that train together: see `distributed.together`.

@@ -263,7 +263,7 @@ class Reached:
 class Reporter:
     """Tells a progress how far a training is, with `before` epochs of another phase done, of `of`.
 
-    It is called with (epochs done, of); where it has `told`, that is called after every step and
+    It is called with (epochs done, of); where it has `report`, that is called after every step and
     epoch with `Reached`.
     """
 
@@ -285,6 +285,6 @@ class Reporter:
         self._tell(Reached(done, self.of, first.losses[-1], score, resumed))
 
     def _tell(self, reached: Reached) -> None:
-        told: Callable[[Reached], None] | None = getattr(self.progress, "told", None)
-        if told is not None:
-            told(reached)
+        report: Callable[[Reached], None] | None = getattr(self.progress, "report", None)
+        if report is not None:
+            report(reached)

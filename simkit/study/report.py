@@ -31,8 +31,12 @@ _NOTE = (
 
 def sentences(runs: Any, *, metric: str = "map") -> list[str]:
     """One sentence for each scheme and budget, then one about complete labels."""
-    results = [sentence(line) for line in lines(runs, metric=metric)]
-    if full := references(runs, metric=metric):
+    return _sentences(lines(runs, metric=metric), references(runs, metric=metric))
+
+
+def _sentences(all_lines: Sequence[Line], full: Sequence[Cell]) -> list[str]:
+    results = [sentence(line) for line in all_lines]
+    if full:
         scores = ", ".join(f"{percent(cell.score)} with {cell.method}" for cell in full)
         results.append(f"Complete labels cost {money(full[0].dollars)} and reach {scores}.")
     return results
@@ -79,7 +83,10 @@ def verdicts(runs: Any, *, metric: str = "map") -> list[str]:
     All pairs of scheme and method are compared at once, which accounts for the selection of the
     best of many; the probability of a scheme is the sum of those of its methods.
     """
-    all_lines = lines(runs, metric=metric)
+    return _verdicts(lines(runs, metric=metric))
+
+
+def _verdicts(all_lines: Sequence[Line]) -> list[str]:
     budgets = sorted({ln.limit for ln in all_lines if ln.limit}, key=lambda limit: limit.order)
     return [_verdict([line for line in all_lines if line.limit == limit]) for limit in budgets]
 
@@ -123,16 +130,17 @@ def shown_probability(value: float) -> str:
 
 def markdown(runs: Any, *, metric: str = "map") -> str:
     """The summary as Markdown: the best purchases, then sentences and a table of all cells."""
-    purchases = [f"- {text}" for text in verdicts(runs, metric=metric)]
+    all_lines, full = lines(runs, metric=metric), references(runs, metric=metric)
+    purchases = [f"- {text}" for text in _verdicts(all_lines)]
     columns = "scheme budget method mAP interval P(best) draws dollars hours images".split()
     head = ["| " + " | ".join(columns) + " |", "|---|--:|---|--:|---|--:|--:|--:|--:|--:|"]
     rows = [
         _row(cell, line.best.probability.get(cell.method))
-        for line in lines(runs, metric=metric)
+        for line in all_lines
         for cell in line.cells
     ]
-    rows += [_row(cell, None) for cell in references(runs, metric=metric)]
-    results = [f"- {text}" for text in sentences(runs, metric=metric)]
+    rows += [_row(cell, None) for cell in full]
+    results = [f"- {text}" for text in _sentences(all_lines, full)]
     parts = ["# What to buy", "", *purchases, ""] if purchases else []
     parts += ["# Which method is best under which scheme?", "", *results, "", _NOTE, ""]
     parts += [*head, *rows]

@@ -26,7 +26,7 @@ def test_the_bar_moves_by_steps_and_shows_the_last_loss(bar: Bar, capsys) -> Non
     shown = TrainingProgress(bar, bar=True, quiet=False)
     shown(30, 60)  # pictures
     for here in (Reached(0.5, 2), Reached(1, 2, 0.25, 0.4), Reached(1.5, 2)):
-        shown.told(here)
+        shown.report(here)
     assert bar.calls == [
         (30, 60, ""),
         (0.5, 2, "training"),
@@ -41,17 +41,17 @@ def test_without_a_bar_there_is_a_line_every_few_seconds(bar: Bar, capsys, monke
     monkeypatch.setattr(train.time, "monotonic", lambda: next(seconds))
     shown = TrainingProgress(bar, bar=False, quiet=False)
     for epoch in (1, 2, 3, 4, 5):
-        shown.told(Reached(epoch, 9, 0.5))
+        shown.report(Reached(epoch, 9, 0.5))
     assert capsys.readouterr().err == "epoch 3 of 9: loss 0.5\nepoch 5 of 9: loss 0.5\n"
 
 
 def test_what_goes_on_is_said(bar: Bar, capsys) -> None:
     shown = TrainingProgress(bar, bar=False, quiet=False)
-    shown.told(Reached(1, 3, 0.5, resumed=True))
+    shown.report(Reached(1, 3, 0.5, resumed=True))
     assert capsys.readouterr().err == "goes on from epoch 2 of 3\n"
-    shown.told(Reached(3, 3, 0.5, resumed=True))
+    shown.report(Reached(3, 3, 0.5, resumed=True))
     assert capsys.readouterr().err == "all 3 epochs are done already\n"
-    TrainingProgress(bar, bar=False, quiet=True).told(Reached(1, 3, 0.5, resumed=True))
+    TrainingProgress(bar, bar=False, quiet=True).report(Reached(1, 3, 0.5, resumed=True))
     assert capsys.readouterr().err == ""
 
 
@@ -59,8 +59,8 @@ def test_an_interrupt_says_what_is_kept(bar: Bar, tmp_path: Path) -> None:
     shown = TrainingProgress(bar, bar=True, quiet=False)
     begun = "interrupted before training began; what was finished is kept"
     assert shown.interrupted(None) == begun
-    shown.told(Reached(2, 9, 0.5))
-    shown.told(Reached(3.0, 9))  # its last step; the checkpoint comes after it
+    shown.report(Reached(2, 9, 0.5))
+    shown.report(Reached(3.0, 9))  # its last step; the checkpoint comes after it
     assert shown.interrupted(None) == (
         "interrupted in epoch 3 of 9, and nothing is kept; with --checkpoint FILE finished epochs "
         "would be kept"

@@ -187,15 +187,15 @@ def test_a_file_without_its_kind_is_told_how_to_be_written(shell, labels: str) -
 def test_an_interrupted_training_goes_on(shell, labels: str, monkeypatch) -> None:
     from simkit.cli.train import TrainingProgress
 
-    told = TrainingProgress.told
+    report = TrainingProgress.report
 
     def stopped(self, here) -> None:
-        told(self, here)
+        report(self, here)
         if here.epochs == 2:
             raise KeyboardInterrupt
 
     whole = train(shell, labels, "--json").json["id"]
-    monkeypatch.setattr(TrainingProgress, "told", stopped)
+    monkeypatch.setattr(TrainingProgress, "report", stopped)
     done = train(shell, labels)
     assert done.code == 130 and "interrupted in epoch 2 of 3, and nothing is kept; with" in done.err
     done = train(shell, labels, "--checkpoint", "ck")
@@ -203,7 +203,7 @@ def test_an_interrupted_training_goes_on(shell, labels: str, monkeypatch) -> Non
         done.code == 130
         and "ck keeps what was learned in the finished epochs (1 of 3), and" in (done.err)
     )
-    monkeypatch.setattr(TrainingProgress, "told", told)
+    monkeypatch.setattr(TrainingProgress, "report", report)
     done = train(shell, labels, "--checkpoint", "ck", "--out", "model")
     assert done.err == "goes on from epoch 2 of 3\n"
     assert shell("show", "model", "--json").json["id"] == whole

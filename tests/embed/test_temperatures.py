@@ -17,33 +17,17 @@ from simkit.embed.temperatures import (
     temperatures,
 )
 from simkit.labels.partial import PartialLabels
-from simkit.learn.inputs import FeatureInputs
-from simkit.learn.methods import Task
 from tests.reference import exposure as slow
 
 
-@pytest.fixture(scope="module")
-def vectors(golden):
-    with np.load(golden / "soft_exposure_reference.npz") as file:
-        return dict(file)
-
-
-@pytest.fixture(scope="module")
-def reference_task(vectors):
-    """The images of the reference vectors, all of them asked, also those with nothing known."""
-    Z = vectors["Z"]
-    labels = PartialLabels.of(Z, asked=np.ones(len(Z), bool))
-    return Task(labels, FeatureInputs(vectors["features_l2norm"]))
-
-
-def test_reference_neighbours_and_medians(vectors, reference_task):
-    near, medians = Neighbours.build(reference_task), LabelMedians.build(reference_task)
-    np.testing.assert_allclose(medians.psi, vectors["psi_median"], rtol=1e-9, atol=1e-12)
+def test_reference_neighbours_and_medians(exposure_vectors, exposure_task):
+    near, medians = Neighbours.build(exposure_task), LabelMedians.build(exposure_task)
+    np.testing.assert_allclose(medians.psi, exposure_vectors["psi_median"], rtol=1e-9, atol=1e-12)
     for distance in ["euclidean", "cosine"]:
-        assert np.array_equal(near.index[:, :10], vectors[f"{distance}_knn"])
+        assert np.array_equal(near.index[:, :10], exposure_vectors[f"{distance}_knn"])
         between, wanted = (
             label_distances(medians.psi, distance),
-            vectors[f"{distance}_label_distance"],
+            exposure_vectors[f"{distance}_label_distance"],
         )
         known = ~np.isnan(wanted)
         np.testing.assert_allclose(between[known], wanted[known], rtol=1e-9, atol=1e-12)
@@ -55,19 +39,19 @@ NEAREST = ["min", "median5"]
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
 @pytest.mark.parametrize("nearest", NEAREST)
-def test_reference_distances(vectors, reference_task, distance, nearest):
-    codes = torch.from_numpy(vectors["Z"].astype(np.int8))
-    near, medians = Neighbours.build(reference_task), LabelMedians.build(reference_task)
+def test_reference_distances(exposure_vectors, exposure_task, distance, nearest):
+    codes = torch.from_numpy(exposure_vectors["Z"].astype(np.int8))
+    near, medians = Neighbours.build(exposure_task), LabelMedians.build(exposure_task)
     between = torch.from_numpy(label_distances(medians.psi, distance))
     away = torch.from_numpy((near.distance if distance == "euclidean" else near.cosine)[:, :10])
     index = torch.from_numpy(near.index[:, :10]).long()
     labels = by_labels(codes, between, nearest).numpy()
-    images = by_images(packed_labels(reference_task.labels), index, away, nearest).numpy()
+    images = by_images(packed_labels(exposure_task.labels), index, away, nearest).numpy()
     images = np.where(np.isinf(images), 1.0, images)[..., : codes.shape[1]]
-    unknown = vectors["Z"] == 0
+    unknown = exposure_vectors["Z"] == 0
     for side, of in enumerate(("pos", "neg")):
         for kind, computed in (("dL", labels), ("dI", images)):
-            wanted = vectors[f"{distance}_{nearest}_{kind}_{of}"]
+            wanted = exposure_vectors[f"{distance}_{nearest}_{kind}_{of}"]
             np.testing.assert_array_equal(np.isnan(wanted), ~unknown)
             ours = computed[side][unknown]
             np.testing.assert_allclose(ours, wanted[unknown], rtol=1e-9, atol=1e-12)

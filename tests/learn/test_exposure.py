@@ -31,34 +31,25 @@ def ready(method, task):
         return method.start(task)
 
 
-@pytest.fixture(scope="module")
-def vectors(golden):
-    with np.load(golden / "soft_exposure_reference.npz") as file:
-        return dict(file)
-
-
-@pytest.fixture(scope="module")
-def reference_task(vectors):
-    """The images of the reference vectors, all of them asked, also those with nothing known."""
-    Z = vectors["Z"]
-    labels = PartialLabels.of(Z, asked=np.ones(len(Z), bool))
-    return Task(labels, FeatureInputs(vectors["features_l2norm"]))
-
-
 @pytest.mark.parametrize("name, distance, nearest", list(itertools.product(NAMES, BOTH, NEAREST)))
-def test_reference_temperatures_and_losses(vectors, reference_task, name, distance, nearest):
+def test_reference_temperatures_and_losses(
+    exposure_vectors, exposure_task, name, distance, nearest
+):
     extra = {"uncovered": "negative"} if name == "se-i" else {}
     method = make(name, distance=distance, nearest=nearest, **extra)
-    state = ready(method, reference_task)
+    state = ready(method, exposure_task)
     key = f"{distance}_{nearest}_{name.replace('-', '').upper()}_"
     found = state.temperature.numpy()
     np.testing.assert_allclose(
-        np.where(found == 0, np.nan, found), vectors[key + "temperature"], rtol=1e-9, atol=1e-12
+        np.where(found == 0, np.nan, found),
+        exposure_vectors[key + "temperature"],
+        rtol=1e-9,
+        atol=1e-12,
     )
-    logits = vectors["logits"].astype(np.float64)
-    loss, gradient = loss_and_gradient(method, state, vectors["Z"], logits)
-    np.testing.assert_allclose(loss, vectors[key + "loss_sumL_meanB"], rtol=1e-9)
-    np.testing.assert_allclose(gradient, vectors[key + "grad"], rtol=1e-9, atol=1e-12)
+    logits = exposure_vectors["logits"].astype(np.float64)
+    loss, gradient = loss_and_gradient(method, state, exposure_vectors["Z"], logits)
+    np.testing.assert_allclose(loss, exposure_vectors[key + "loss_sumL_meanB"], rtol=1e-9)
+    np.testing.assert_allclose(gradient, exposure_vectors[key + "grad"], rtol=1e-9, atol=1e-12)
 
 
 def example(seed, *, N=17, L=7):

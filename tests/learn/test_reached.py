@@ -23,7 +23,7 @@ class Seen:
     def __call__(self, done: int, of: int) -> None:
         self.calls.append((done, of))
 
-    def told(self, here: Reached) -> None:
+    def report(self, here: Reached) -> None:
         self.told_of.append(here)
         if here.epochs == self.stop and here.loss is None:
             raise KeyboardInterrupt

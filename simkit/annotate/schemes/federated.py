@@ -68,7 +68,7 @@ class Federated(Scheme):
         L = crowd.shape[1]
         ranks = chance.of("ranks").permutation(L).rank(np.arange(L))
         present, absent = self.goals(L, len(crowd.images))
-        found = crowd.search(
+        present_counts = crowd.search(
             np.arange(L),
             chance=chance,
             present=present[ranks],
@@ -76,7 +76,7 @@ class Federated(Scheme):
             precision=self.precision if self.search == "proposals" else None,
             keep_looks=self.keep_looks,
         )
-        short = int((found < present[ranks]).sum())
+        short = int((present_counts < present[ranks]).sum())
         if short:
             warnings.warn(
                 f"federated: {short} of {L} classes are in fewer images than were sought; they "

@@ -60,7 +60,7 @@ class FixedPerClass(Scheme):
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         classes = np.arange(crowd.shape[1])
-        found = crowd.search(
+        present_counts = crowd.search(
             classes,
             chance=chance,
             present=self.per_class,
@@ -68,7 +68,7 @@ class FixedPerClass(Scheme):
             precision=self.precision if self.search == "proposals" else None,
             keep_looks=self.keep_looks,
         )
-        short = int((found < self.per_class).sum())
+        short = int((present_counts < self.per_class).sum())
         if short:
             warnings.warn(
                 f"fpc: {short} of {len(classes)} classes are in fewer than {self.per_class} "

@@ -62,11 +62,11 @@ class Mixed(Scheme):
 
     @property
     def caution(self) -> str:
-        own = (
+        caution = (
             "Images are of two kinds, some known completely and the others weakly, and models can "
             "tell them apart by their labels. Of the others:"
         )
-        return f"{own} {getattr(self._rest(), 'caution', '')}".strip()
+        return f"{caution} {getattr(self._rest(), 'caution', '')}".strip()
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
         complete = below(chance.of("complete")(crowd.images), self.share)

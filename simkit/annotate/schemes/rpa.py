@@ -105,8 +105,8 @@ def _up_to(numbers: NDArray[np.uint8], top: int) -> NDArray[np.int64]:
     tail = len(numbers) // 8 if 5 < top < 26 else 0
     flags = np.ones(len(numbers) + tail, bool)
     np.less_equal(numbers, top, out=flags[: len(numbers)])
-    found = np.flatnonzero(flags)
-    return found[: len(found) - tail]
+    places = np.flatnonzero(flags)
+    return places[: len(places) - tail]
 
 
 def binomial_table(trials: int, share: float) -> NDArray[np.uint64]:
