@@ -2,18 +2,20 @@
 
     python scripts/notebooks.py            # all, in the size SIMKIT_SIZE says (default full)
     python scripts/notebooks.py 01         # those whose name begins so
-    python scripts/notebooks.py --check    # which outputs were made by other code; runs nothing
-    python scripts/notebooks.py --again 01 # run again, and say which cells now show something else
+    python scripts/notebooks.py --check    # whose outputs were made by other code; runs nothing
+    python scripts/notebooks.py --again 01 # run again, and name the cells with other outputs
     python scripts/notebooks.py --prose 01 # take over Markdown and comments alone; runs nothing
 
-Whatever differs from run to run is stripped, so that equal results are equal files.
-
-What made the outputs is written into the notebook: see notebook_marks.py.
+Whatever differs from run to run is stripped, so that equal results are equal files. A notebook's
+metadata hold, under `simkit`, the size, the hash of simkit's code (`simkit.study.code`), and
+digests of the executed cells and of their outputs.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import hashlib
 import json
 import os
 import sys
@@ -22,22 +24,20 @@ from pathlib import Path
 
 import jupytext
 import nbformat
-import notebook_marks as marks
+from IPython.core.inputtransformer2 import TransformerManager
 from nbclient import NotebookClient
+from nbformat import NotebookNode
 
-ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "notebooks"
+from simkit.study.code import code_id
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
 
 
-def execute(text: Path, timeout: int = 3600) -> nbformat.NotebookNode:
+def execute(text: Path, timeout: int = 3600) -> NotebookNode:
     """The notebook of this text file, executed and marked; raises nbclient's CellExecutionError."""
     os.environ.setdefault("SIMKIT_PROGRESS", "off")  # bars would be outputs
-    marks.remember()  # files as they are now, whoever edits them in the meantime
+    code = code_id()  # before the run: files may change meanwhile
     notebook = jupytext.read(text)
-    cells = [marks.python(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
-    used = marks.imports("\n".join(cells))
-    notebook.cells.insert(0, nbformat.v4.new_code_cell(marks.NOTE))
-    notebook.cells.append(nbformat.v4.new_code_cell(marks.TELL))
     NotebookClient(
         notebook,
         timeout=timeout,
@@ -45,15 +45,14 @@ def execute(text: Path, timeout: int = 3600) -> nbformat.NotebookNode:
         coalesce_streams=True,  # what is printed may arrive in one piece or in several
         resources={"metadata": {"path": str(FOLDER)}},
     ).execute()
-    used |= set(json.loads(notebook.cells.pop().outputs[0].text))
-    del notebook.cells[0]
     notebook = nbformat.reads(nbformat.writes(tidy(notebook)), as_version=4)  # as a file has it
-    marks.mark(notebook, os.environ.get("SIMKIT_SIZE", "full"), marks.had_a_part(used))
+    size = os.environ.get("SIMKIT_SIZE", "full")
+    notebook.metadata["simkit"] = {"size": size, "code": code, **digests(notebook)}
     return notebook
 
 
-def tidy(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Without what differs from run to run; cell ids follow the place."""
+def tidy(notebook: NotebookNode) -> NotebookNode:
+    """The notebook without what differs from run to run; cell ids follow the place."""
     for place, cell in enumerate(notebook.cells):
         cell.id = f"cell-{place:02d}"
         cell.metadata.pop("execution", None)
@@ -66,40 +65,74 @@ def tidy(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     return notebook
 
 
-def differing(one: nbformat.NotebookNode, other: nbformat.NotebookNode) -> list[int]:
-    """The places of the cells whose outputs differ in two notebooks of the same cells."""
-    pairs = enumerate(zip(one.cells, other.cells, strict=True))
-    return [place for place, (a, b) in pairs if a.get("outputs") != b.get("outputs")]
+def digests(notebook: NotebookNode) -> dict[str, str]:
+    """Digests of the code cells, without comments and layout, and of their outputs."""
+    cells = code_cells(notebook)
+    shown = [cell.get("outputs", []) for cell in cells]
+    parts = {
+        "cells": "\n\f".join(_bare(cell.source) for cell in cells),
+        "outputs": json.dumps(shown, sort_keys=True),
+    }
+    return {k: hashlib.sha256(part.encode()).hexdigest()[:12] for k, part in parts.items()}
 
 
-def _tell(text: Path) -> bool:
-    """Say what the check found; is it right?"""
-    wrong, changed = marks.check(text)
-    few = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
-    earlier = [f"made by earlier code: since changed {few}"] if changed else []
-    for line in [f"WRONG: {one}" for one in wrong] + earlier or ["made by this code"]:
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _bare(source: str) -> str:
+    code = ast.unparse(ast.parse(TransformerManager().transform_cell(source)))
+    return code + ";" * source.rstrip().endswith(";")  # a semicolon hides the last value
+
+
+def faults(text: Path) -> list[str]:
+    """Errors of the committed notebook of this text: cells or outputs of no full execution."""
+    mend = f"run: SIMKIT_SIZE=full python scripts/notebooks.py {text.name[:2]}"
+    if not text.with_suffix(".ipynb").exists():
+        return [f"{text.with_suffix('.ipynb').name} is missing; {mend}"]
+    notebook = committed(text)
+    mark, actual = notebook.metadata.get("simkit", {}), digests(notebook)
+    cells = digests(jupytext.read(text))["cells"]
+    wrong = {
+        "its code cells differ from the text": actual["cells"] != cells,
+        "its code cells are not those that were executed": actual["cells"] != mark.get("cells"),
+        "its outputs are not those of the execution": actual["outputs"] != mark.get("outputs"),
+        "it was not executed in full": mark.get("size") != "full",
+    }
+    return [f"{fault}; {mend}" for fault, holds in wrong.items() if holds]
+
+
+def committed(text: Path) -> NotebookNode:
+    """The executed notebook beside the text."""
+    return nbformat.read(text.with_suffix(".ipynb"), as_version=4)
+
+
+def _check(text: Path) -> bool:
+    wrong = faults(text)
+    same = not wrong and committed(text).metadata["simkit"].get("code") == code_id()
+    for line in wrong or ["made by this code" if same else "made by earlier code"]:
         print(f"{text.stem}: {line}")
     return not wrong
 
 
 def _again(text: Path) -> bool:
-    """Execute once more, in the size of the committed outputs; are they the same?"""
-    committed = nbformat.read(text.with_suffix(".ipynb"), as_version=4)
-    os.environ["SIMKIT_SIZE"] = committed.metadata["simkit"]["size"]
-    cells = differing(committed, _timed(text))
+    """Execute once more, in the size of the committed outputs, and compare the outputs."""
+    earlier = committed(text)
+    os.environ["SIMKIT_SIZE"] = earlier.metadata["simkit"]["size"]
+    pairs = enumerate(zip(earlier.cells, _timed(text).cells, strict=True))
+    cells = [place for place, (a, b) in pairs if a.get("outputs") != b.get("outputs")]
     print(f"other outputs in cells {cells}" if cells else "the same outputs", flush=True)
     return not cells
 
 
 def _prose(text: Path) -> bool:
-    """Take over what the text says around its code, if that is the code that was executed."""
-    if not _tell(text):
+    """Take over Markdown and comments, if the code is that which was executed."""
+    if not _check(text):
         return False
-    committed = nbformat.read(text.with_suffix(".ipynb"), as_version=4)
-    notebook = tidy(jupytext.read(text))
-    for cell, executed in zip(*map(marks.code_cells, (notebook, committed)), strict=True):
-        cell.outputs = executed.outputs
-    notebook.metadata["simkit"] = committed.metadata["simkit"]
+    executed, notebook = committed(text), tidy(jupytext.read(text))
+    for cell, earlier in zip(code_cells(notebook), code_cells(executed), strict=True):
+        cell.outputs = earlier.outputs
+    notebook.metadata["simkit"] = executed.metadata["simkit"]
     nbformat.write(notebook, text.with_suffix(".ipynb"))
     return True
 
@@ -109,23 +142,24 @@ def _make(text: Path) -> bool:
     return True
 
 
-def _timed(text: Path) -> nbformat.NotebookNode:
-    """Execute, and say how long it took, and how long processors were at work for it."""
+def _timed(text: Path) -> NotebookNode:
     start, before = time.monotonic(), os.times()
     notebook = execute(text)
-    used = os.times()
-    work = used.children_user + used.children_system - before.children_user - before.children_system
-    print(f"{text.stem}: {time.monotonic() - start:.0f} s, {work:.0f} s at work", flush=True)
+    after = os.times()
+    work = after.children_user + after.children_system
+    work -= before.children_user + before.children_system
+    elapsed = time.monotonic() - start
+    print(f"{text.stem}: {elapsed:.0f} s, {work:.0f} s of processor time", flush=True)
     return notebook
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Make the notebooks from their text.")
     parser.add_argument("prefixes", nargs="*", help="those whose name begins so; all without one")
-    way = parser.add_mutually_exclusive_group()
-    way.add_argument("--check", action="store_const", dest="do", const=_tell, help="run nothing")
-    way.add_argument("--again", action="store_const", dest="do", const=_again, help="and compare")
-    way.add_argument("--prose", action="store_const", dest="do", const=_prose, help="text alone")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--check", action="store_const", dest="do", const=_check, help="no runs")
+    action.add_argument("--again", action="store_const", dest="do", const=_again, help="compare")
+    action.add_argument("--prose", action="store_const", dest="do", const=_prose, help="text alone")
     parser.set_defaults(do=_make)
     chosen = parser.parse_args(arguments)
     texts = sorted(FOLDER.glob("[0-9][0-9]_*.py"))
