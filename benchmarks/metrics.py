@@ -8,7 +8,6 @@ Measured is the public function `average_precision`, on one thread, in seconds o
 a run, ours and theirs take turns on the same float32 scores and bool labels, images x classes, and
 what they found is compared. scikit-learn and torchmetrics go through the classes one by one, so
 with --quick, and at the large size, they get a share of them, and their time is scaled up.
-On a GPU, where there is one, the same scores are sorted there, in seconds of the clock.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 import tracemalloc
 from typing import Any
 
@@ -99,21 +97,7 @@ def contest(size: str, quick: bool) -> tuple[list[dict[str, Any]], bool]:
     found = [measuring.timed(average_precision, by_class, sparse) for _ in range(goes)]
     equal &= bool(np.array_equal(found[0][1], ap))
     rows.append(line(f"{size}, class by class", (N, L), [seconds for seconds, _ in found]))
-    rows += on_gpu(size, scores, present, ap)
     return rows, equal and ties(scores, present, min(L, few))  # last: it changes the scores
-
-
-def on_gpu(size: str, scores: Any, present: Any, ap: NDArray[Any]) -> list[dict[str, Any]]:
-    if not torch.cuda.is_available():
-        return []
-    tensors = torch.from_numpy(scores).cuda(), torch.from_numpy(present).cuda()
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        found = average_precision(*tensors)  # ends with the counts on the host
-        seconds.append(time.perf_counter() - start)
-    assert np.array_equal(found, ap), "the GPU gives another result"
-    return [line(f"{size}, GPU", scores.shape, seconds[1:])]
 
 
 def agree(name: str, ours: NDArray[Any], theirs: NDArray[Any]) -> bool:

@@ -75,10 +75,7 @@ class Validation:
         return content_id("validation", self.labels.id, *counts)
 
     def score(self, scores: Any) -> float:
-        """mAP(C) in [0, 1] of scores (N, L), an array or a tensor; nan without anything to go by.
-
-        A tensor is ranked on its device.
-        """
+        """mAP(C) in [0, 1] of scores (N, L), array or tensor; nan without anything to go by."""
         present, known = self._reference
         ap = average_precision(scores, present, known)  # of all: choosing would copy the scores
         return mean_ap(ap if self.classes is None else ap[self.classes])

@@ -7,27 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.arrays import (
-    by_class,
-    by_image,
-    check_marks,
-    known_marks,
-    marks,
-    row_blocks,
-    rows,
-    scores_and_marks,
-)
-from simkit.learn.metrics.ranking import ranked
+from simkit.learn.metrics.ranking import labels_of, marked, ranked, row_blocks, scores_and_labels
 
 Convention = Literal["nan", "csl", "spml", "cvpr22", "imcl"]
-CONVENTIONS: tuple[str, ...] = ("nan", "csl", "spml", "cvpr22", "imcl")
 
 
 def average_precision(
@@ -39,15 +28,14 @@ def average_precision(
 ) -> NDArray[np.float64]:
     """Mean precision at the ranks of the present images, per class; images of one score tie.
 
-    Works on a block of classes at a time, so that next to its arguments it needs some 100 MB (2 GB
-    on a GPU), and a copy of sparse labels sorted by class. Faster for scores that lie in memory
-    class by class: `s.T` of an (L, N) array. Equal to scikit-learn's average_precision_score to
-    1e-12.
+    Works on a block of classes at a time, so that next to its arguments it needs some 100 MB, and a
+    copy of sparse labels sorted by class. Faster for scores that lie in memory class by class:
+    `s.T` of an (L, N) array. Equal to scikit-learn's average_precision_score to 1e-12.
 
     Parameters
     ----------
     scores
-        (N, L), higher is likelier, an array or a tensor on any device (sorted there).
+        (N, L), higher is likelier, an array or a tensor on any device.
     present
         (N, L) bool, dense, sparse or a tensor; a Truth brings known too, unless it is given.
     known
@@ -71,7 +59,6 @@ def average_precision(
         For shapes that differ, nan scores, labels that hold anything but 0 and 1, or booleans, and
         an unknown convention.
     """
-    check_convention(convention)
     values, present_images, known_images = [], [], []
     for ranks in ranked(scores, present, known):
         sums = ranks.reduce(np.add, ranks.hits / ranks.images, 0.0)
@@ -92,8 +79,12 @@ def settled(
 ) -> NDArray[np.float64]:
     """values (L,), 0 without a present label, with nan where the convention leaves a class out.
 
-    present, known (L,): how many labels are present, and known.
+    present, known (L,): how many labels are present, and known. Raises BadInput for an unknown
+    convention.
     """
+    if convention not in get_args(Convention):
+        expected = ", ".join(get_args(Convention))
+        raise BadInput(f"convention is {convention!r}; it must be one of {expected}")
     if convention in ("spml", "imcl"):
         return values
     out = {
@@ -102,12 +93,6 @@ def settled(
         "cvpr22": known == 0,
     }
     return np.where(out[convention], np.nan, values)
-
-
-def check_convention(convention: str) -> None:
-    """Raise BadInput for one that is unknown."""
-    if convention not in CONVENTIONS:
-        raise BadInput(f"convention is {convention!r}; it must be one of {', '.join(CONVENTIONS)}")
 
 
 def mean_ap(ap: Any) -> float:
@@ -120,15 +105,10 @@ def mean_ap(ap: Any) -> float:
 def overall_ap(ap: Any, counts: Any) -> float:
     """mAP(O): the mean weighted by how many present labels each class has; not a pooled AP.
 
-    ap, counts (L,), counts as `present_counts` gives them. Raises BadInput if they are not as many.
+    ap, counts (L,), counts as `present_counts` gives them.
     Source: the published code of Ben-Baruch et al. 2022.
     """
     ap, counts = np.asarray(ap, np.float64), np.asarray(counts)
-    if ap.shape != counts.shape:
-        raise BadInput(
-            f"ap has shape {ap.shape} and counts {counts.shape}; one count for each class is "
-            "expected"
-        )
     valid = ~np.isnan(ap) & (counts > 0)
     total = counts[valid].sum()
     return float(ap[valid] @ counts[valid] / total) if total else float("nan")
@@ -137,33 +117,19 @@ def overall_ap(ap: Any, counts: Any) -> float:
 def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
     """(L,) how many (known) present labels each class has: the weights of `overall_ap`.
 
-    present, known (N, L) as in `average_precision`. Next to them it needs some 50 MB, and about 30
-    bytes for each entry of a sparse one. Raises BadInput for shapes that differ, and for labels
-    that hold anything but 0 and 1, or booleans.
+    present, known (N, L) as in `average_precision`, and so are the errors. A dense one is read some
+    million entries at a time.
     """
-    both = {"present": marks(present), "known": known_marks(present, known)}
-    labels = {name: mask for name, mask in both.items() if mask is not None}
-    shape = both["present"].shape
-    for name, mask in labels.items():
-        if mask.ndim != 2 or mask.shape != shape:
-            raise BadInput(
-                f"present has shape {tuple(shape)} and {name} {tuple(mask.shape)}; both must be "
-                "images x classes"
-            )
-        check_marks(mask, name)
-    arrays = [mask for mask in labels.values() if not issparse(mask)]
-    if len(arrays) < len(labels):
-        first, *others = (by_class(mask) for mask in labels.values() if issparse(mask))
-        # Of an array only the entries that are set in the sparse mask are read.
-        for other in [
-            *others,
-            *(rows(mask, slice(None)).astype(bool, copy=False) for mask in arrays),
-        ]:
-            first = by_class(first.multiply(other))
-        return np.diff(first.indptr).astype(np.int64)
-    counts = np.zeros(shape[1], np.int64)
-    for images in row_blocks(shape):
-        counts += np.logical_and.reduce([rows(mask, images) != 0 for mask in arrays]).sum(0)
+    present, known = labels_of(present, known)
+    if known is not None and not issparse(present):
+        present, known = known, present
+    if issparse(present):
+        both = present if known is None else present.multiply(known)
+        return np.asarray(both.astype(bool).sum(0), np.int64)
+    counts = np.zeros(present.shape[1], np.int64)
+    for images in row_blocks(present.shape):
+        shown = marked(present, images)
+        counts += (shown if known is None else shown & marked(known, images)).sum(0)
     return counts
 
 
@@ -181,15 +147,10 @@ def class_groups(annotations: Any, groups: int = 5) -> NDArray[np.int64]:
 
     annotations (L,): how many training images are annotated with each class, present or absent.
     Classes are sorted by them, equal ones by index, and cut into consecutive groups whose sizes
-    differ by at most one, larger ones first. Raises BadInput for fewer classes than groups.
+    differ by at most one, larger ones first.
     Source: G1 to G5 of Kim et al. CVPR 2022 and CVPR 2023 (OpenImages).
     """
     annotations = np.asarray(annotations)
-    if annotations.ndim != 1 or not 1 <= groups <= len(annotations):
-        raise BadInput(
-            f"{groups} groups are asked for and annotations have shape {annotations.shape}; at "
-            "least one group is expected, and at least one class for each"
-        )
     out = np.empty(len(annotations), np.int64)
     order = np.argsort(annotations, kind="stable")
     for group, members in enumerate(np.array_split(order, groups), 1):
@@ -200,11 +161,8 @@ def class_groups(annotations: Any, groups: int = 5) -> NDArray[np.int64]:
 def group_map(ap: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
     """(groups,) mAP of each group of classes; nan for a group in which every class is.
 
-    ap (L,) in [0, 1];  groups (L,) as `class_groups` gives them. Raises BadInput if they differ.
+    ap (L,) in [0, 1];  groups (L,) as `class_groups` gives them.
     """
-    ap, groups = np.asarray(ap, np.float64), np.asarray(groups)
-    if ap.shape != groups.shape:
-        raise BadInput(f"ap has shape {ap.shape} and groups {groups.shape}; they must agree")
     return np.array([mean_ap(ap[groups == g]) for g in range(1, groups.max(initial=0) + 1)])
 
 
@@ -234,13 +192,11 @@ def map_by_labels(
     ----------
     Verelst et al. WACV 2023, on several labels per ImageNet image.
     """
-    check_convention(convention)
-    scores, present, known = scores_and_marks(scores, present, known)
-    present, known = by_image(present), by_image(known)
+    scores, present, known = scores_and_labels(scores, present, known)
     labels = np.zeros(scores.shape[0], np.int64)
     for images in row_blocks(scores.shape):
-        shown = rows(present, images) != 0
-        labels[images] = (shown if known is None else shown & (rows(known, images) != 0)).sum(1)
+        shown = marked(present, images)
+        labels[images] = (shown if known is None else shown & marked(known, images)).sum(1)
     parts = [(str(k), labels == k) for k in counts]
     if at_least is not None:
         parts.append((f">={at_least}", labels >= at_least))
@@ -259,7 +215,7 @@ def _map(
     # All other images are unknown: a view without memory of its own, where rows would be copied.
     counts: Any = np.broadcast_to(images[:, None], scores.shape)
     if issparse(known):
-        counts = csr_array(known.multiply(images[:, None]))
+        counts = known.multiply(counts)
     elif known is not None:
-        counts = counts & (rows(known, slice(None)) != 0)
+        counts = counts & (known != 0)
     return mean_ap(average_precision(scores, present, counts, convention=convention))

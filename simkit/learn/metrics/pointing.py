@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.errors import BadInput
-from simkit.learn.metrics.arrays import array, rows
+from simkit.learn.metrics.ranking import array, refuse_diverged
 
 
 def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.bool_]:
@@ -19,23 +19,36 @@ def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.boo
     boxes: for each map the boxes of that class in that image, (n, 4) or (4,): x0, y0, x1, y1 in
     pixels of the image; x1 and y1 lie outside.  sizes: (M, 2), or (2,) for all: height and width
     of the images. Maps are enlarged bilinearly to them, pixel centres at halves; of equal pixels,
-    to 1e-12 of the largest, the first in reading order counts. One map at a time is on the host.
+    to 1e-12 of the largest, the first in reading order counts.
 
     Raises BadInput for maps that are not finite, for boxes that are no (x0 < x1, y0 < y1), sizes
     that are no whole numbers, and shapes that do not fit. Source: Kim et al.
     CVPR 2022 (Large Loss); the way of enlarging is ours.
     """
-    maps = array(maps)
-    if maps.ndim != 3 or 0 in maps.shape[1:] or len(boxes) != len(maps):
+    maps, sizes = array(maps), np.asarray(sizes, np.float64)
+    M = len(maps)
+    if maps.ndim != 3 or 0 in maps.shape[1:] or len(boxes) != M:
         raise BadInput(
-            f"maps have shape {tuple(maps.shape)} and boxes come for {len(boxes)}; one map, height "
-            "x width, and its boxes are expected for each"
+            f"maps have shape {maps.shape} and boxes come for {len(boxes)}; one map, height x "
+            "width, and its boxes are expected for each"
         )
-    sizes = _sizes(sizes, len(maps))
-    hits = np.zeros(len(maps), bool)
-    for m in range(len(maps)):
-        y, x = _highest(rows(maps, slice(m, m + 1))[0], *sizes[m].tolist())
-        x0, y0, x1, y1 = _corners(boxes[m], m).T
+    if sizes.shape not in ((2,), (M, 2)) or not ((sizes >= 1) & (sizes % 1 == 0)).all():
+        raise BadInput(
+            f"sizes have shape {sizes.shape}; height and width of each image in whole pixels, or "
+            "one pair for all, are expected"
+        )
+    sizes = np.broadcast_to(sizes.astype(np.int64), (M, 2))
+    hits = np.zeros(M, bool)
+    for m in range(M):
+        y, x = _highest(maps[m], *sizes[m].tolist())
+        corners = np.atleast_2d(np.asarray(boxes[m], np.float64))
+        boxed = corners.shape[1:] == (4,) and (corners[:, :2] < corners[:, 2:]).all()
+        if corners.size and not boxed:
+            raise BadInput(
+                f"boxes of map {m} are {boxes[m]!r}; x0, y0, x1, y1, x0 < x1 and y0 < y1, are "
+                "expected, so add left and top to a width and height"
+            )
+        x0, y0, x1, y1 = corners.reshape(-1, 4).T
         hits[m] = ((x0 <= x) & (x < x1) & (y0 <= y) & (y < y1)).any()
     return hits
 
@@ -45,43 +58,16 @@ def pointing_game(hits: Any, classes: Any) -> float:
 
     hits (M,) bool;  classes (M,) index of each one's class. nan without any.
     """
-    hits, classes = np.asarray(hits, np.float64), np.asarray(classes)
-    if hits.shape != classes.shape or hits.ndim != 1:
-        raise BadInput(
-            f"hits have shape {hits.shape} and classes {classes.shape}; one of each is expected"
-        )
     _, which, counts = np.unique(classes, return_inverse=True, return_counts=True)
-    rates = np.bincount(which, hits) / counts if len(hits) else np.zeros(0)
-    return float(rates.mean()) if len(hits) else float("nan")
-
-
-def _numbers(values: Any) -> NDArray[np.float64]:
-    """The values as an array; a single nan where they are no numbers."""
-    try:
-        return np.asarray(values, np.float64)
-    except (TypeError, ValueError):
-        return np.full(1, np.nan)
-
-
-def _sizes(sizes: Any, M: int) -> NDArray[np.int64]:
-    """(M, 2) height and width of each image."""
-    values = _numbers(sizes)
-    whole = np.isfinite(values) & (values >= 1) & (values == np.floor(values))
-    if values.shape not in ((2,), (M, 2)) or not whole.all():
-        raise BadInput(
-            f"sizes have shape {np.shape(values)}; height and width of each image in whole pixels, "
-            "or one pair for all, are expected"
-        )
-    return np.broadcast_to(values.astype(np.int64), (M, 2))
+    rates = np.bincount(which, np.asarray(hits, np.float64)) / counts
+    return float(rates.mean()) if len(rates) else float("nan")
 
 
 def _highest(values: NDArray[Any], height: int, width: int) -> tuple[int, int]:
     """Row and column of the highest pixel of the enlarged map."""
     values = values.astype(np.float64)
     if not np.isfinite(values).all():
-        raise BadInput(
-            "a map holds nan or infinity; the model that gave it has diverged, lower its lr"
-        )
+        refuse_diverged("maps hold nan or infinity")
     down, across = _weights(values.shape[0], height), _weights(values.shape[1], width)
     grid = (down @ values @ across.T).ravel()
     # A plateau of equal cells is equal up to the rounding of the weights.
@@ -97,16 +83,3 @@ def _weights(cells: int, pixels: int) -> NDArray[np.float64]:
     out[np.arange(pixels), low] = 1 - (at - low)
     out[np.arange(pixels), np.minimum(low + 1, cells - 1)] += at - low
     return out
-
-
-def _corners(boxes: Any, m: int) -> NDArray[np.float64]:
-    """(n, 4) corners of the boxes of map m."""
-    corners = _numbers(boxes)
-    if corners.shape == (4,) or corners.size == 0:
-        corners = corners.reshape(-1, 4)
-    if corners.ndim != 2 or corners.shape[1] != 4 or not (corners[:, :2] < corners[:, 2:]).all():
-        raise BadInput(
-            f"boxes of map {m} are {boxes!r}; x0, y0, x1, y1, x0 < x1 and y0 < y1, are expected, "
-            "so add left and top to a width and height"
-        )
-    return corners

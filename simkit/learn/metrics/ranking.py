@@ -1,34 +1,145 @@
-"""Where present images stand among the known ones, class by class: what AP and F1 are made from.
+"""Scores and labels, read class by class or image by image, and the ranks of present images.
 
 Only values are sorted, never their order, and only a block of classes at a time, so that nothing of
-images x classes is ever copied whole. Tensors on a GPU are sorted there.
+images x classes is ever copied whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, csr_array, issparse
 
-from simkit.learn.metrics.arrays import (
-    by_class,
-    columns,
-    is_tensor,
-    on_host,
-    places,
-    refuse_nan,
-    scores_and_marks,
-)
+from simkit.errors import BadInput
+from simkit.labels.truth import Truth
 
 _CACHE_BYTES = 1 << 22  # blocks of about this size are transposed and sorted fastest
 _LEAST_CLASSES = 32  # narrower blocks would waste most of every cache line of row-major scores
 _BLOCK_BYTES = 1 << 26  # no block is larger, unless one class alone is
-_DEVICE_SCORES = 1 << 25  # torch's sort and the counts take about 50 bytes for each of them
 _FEW = 8  # known entries are picked one by one where fewer than one in so many is known
+_STRIP = 512  # rows that are transposed together and stay in the cache
+_ENTRIES = 1 << 22  # of a block of images
+
+
+def array(values: Any) -> NDArray[Any]:
+    """The values as an array; a tensor is copied if it lies on a device or is bfloat16."""
+    if hasattr(values, "detach"):  # a tensor; torch is not loaded to find out
+        values = values.detach().cpu()
+        return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
+    return np.asarray(values)
+
+
+def scores_and_labels(
+    scores: Any, present: Any, known: Any = None, *, form: Any = csr_array, name: str = "present"
+) -> Any:
+    """Scores as an array, and labels as `labels_of` gives them.
+
+    Raises BadInput for scores that are no matrix of numbers, and labels that do not fit them.
+    """
+    scores = array(scores)
+    if scores.ndim != 2 or scores.dtype.kind not in "fiu":
+        raise BadInput(
+            f"scores have shape {scores.shape} of {scores.dtype}; numbers, images x classes, are "
+            "expected"
+        )
+    return scores, *labels_of(present, known, scores.shape, form=form, name=name)
+
+
+def labels_of(
+    present: Any,
+    known: Any = None,
+    shape: tuple[int, ...] | None = None,
+    *,
+    form: Any = csr_array,
+    name: str = "present",
+) -> tuple[Any, Any]:
+    """Present and known labels, images x classes: arrays, or sparse in `form` without stored zeros.
+
+    A Truth brings both; known None means all.  name: what the caller's argument is called that came
+    as `present`. Raises BadInput for other shapes, and labels that hold anything but 0 and 1.
+    """
+    if isinstance(present, Truth):
+        known = present.known if known is None else known
+        present = present.present
+    read = []
+    for what, labels in ((name, present), ("known", known)):
+        if labels is not None:
+            labels = labels if issparse(labels) else array(labels)
+            shape = labels.shape if shape is None else shape
+            if labels.ndim != 2 or labels.shape != shape:
+                raise BadInput(
+                    f"{what} has shape {labels.shape}, but {shape} is expected; scores and labels "
+                    "must agree, images x classes"
+                )
+            _check_marks(labels, what)
+            if issparse(labels):
+                labels = form(labels).astype(bool)
+                labels.sum_duplicates()
+                labels.eliminate_zeros()
+        read.append(labels)
+    return read[0], read[1]
+
+
+def _check_marks(labels: Any, name: str) -> None:
+    """Raise BadInput for labels that hold anything but 0 and 1, or booleans.
+
+    Codes, of which -1 is absent and 0 unknown, would be read as present wherever they are not 0.
+    """
+    if labels.dtype == bool:
+        return
+    values = labels.tocoo().data[:, None] if issparse(labels) else labels
+    for images in row_blocks(values.shape):
+        block = values[images]
+        strange = block[(block != 0) & (block != 1)]
+        if strange.size:
+            raise BadInput(
+                f"{name} holds {strange[0]}, and only 0 and 1 or booleans are expected; of codes "
+                "pass present = codes == 1 and known = codes != 0"
+            )
+
+
+def refuse_diverged(what: str = "scores hold nan") -> NoReturn:
+    """Raise BadInput for what a model gave that has diverged."""
+    raise BadInput(f"the {what}; the model that gave them has diverged, lower its lr")
+
+
+def columns(values: Any, classes: slice) -> NDArray[Any]:
+    """(classes, N) the chosen columns as rows, in a new array."""
+    if issparse(values):
+        table = np.zeros((classes.stop - classes.start, values.shape[0]), bool)
+        table.reshape(-1)[places(values, classes)] = True
+        return table
+    block = values[:, classes]
+    out = np.empty(block.shape[::-1], block.dtype)
+    for start in range(0, len(block), _STRIP):
+        out[:, start : start + _STRIP] = block[start : start + _STRIP].T
+    return out
+
+
+def places(labels: Any, classes: slice) -> NDArray[np.int64]:
+    """Where labels are set in the chosen columns, written one after the other; ascending."""
+    if not issparse(labels):
+        return np.flatnonzero(columns(labels, classes))
+    begin, end = labels.indptr[classes.start], labels.indptr[classes.stop]
+    counts = np.diff(labels.indptr[classes.start : classes.stop + 1])
+    of_class = np.repeat(np.arange(len(counts)), counts)
+    return of_class * labels.shape[0] + labels.indices[begin:end]
+
+
+def marked(labels: Any, images: slice) -> NDArray[np.bool_]:
+    """(images, L) whether labels are set in the chosen rows."""
+    return labels[images].toarray() if issparse(labels) else labels[images] != 0
+
+
+def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Blocks of images of some million entries, in order."""
+    height = max(1, _ENTRIES // max(1, shape[1]))
+    for start in range(0, shape[0], height):
+        yield slice(start, min(start + height, shape[0]))
 
 
 @dataclass(frozen=True)
@@ -77,8 +188,8 @@ def ranked(scores: Any, present: Any, known: Any = None) -> Iterator[Ranks]:
     Parameters
     ----------
     scores
-        (N, L) array, or tensor on any device. What lies in memory class by class, as the transpose
-        of an (L, N) array does, is used as it lies.
+        (N, L). What lies in memory class by class, as the transpose of an (L, N) array does, is
+        read faster.
     present, known
         (N, L) bool: arrays, tensors or sparse; known None for everything.
 
@@ -87,23 +198,16 @@ def ranked(scores: Any, present: Any, known: Any = None) -> Iterator[Ranks]:
     BadInput
         For shapes that differ, scores that are no numbers, and nan among the known ones.
     """
-    scores, present, known = scores_and_marks(scores, present, known)
-    present, known = by_class(present), by_class(known)
+    scores, present, known = scores_and_labels(scores, present, known, form=csc_array)
     N, L = scores.shape
-    few = issparse(known) and known.nnz * _FEW < N * L
-    of_block = _on_host
-    if is_tensor(scores) and scores.device.type != "cpu" and not few:
-        of_block, width = _on_device, max(1, _DEVICE_SCORES // max(1, N))
-    else:
-        # What is a tensor here is bf16, of which blocks are float32.
-        size = max(1, N * (4 if is_tensor(scores) else scores.dtype.itemsize))
-        width = max(1, min(_LEAST_CLASSES, _BLOCK_BYTES // size), _CACHE_BYTES // size)
+    size = max(1, N * scores.dtype.itemsize)
+    width = max(1, min(_LEAST_CLASSES, _BLOCK_BYTES // size), _CACHE_BYTES // size)
     for start in range(0, L, width):
-        yield of_block(scores, present, known, slice(start, min(start + width, L)))
+        yield _ranks(scores, present, known, slice(start, min(start + width, L)))
 
 
-def _on_host(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
-    """Ranks of these classes in numpy."""
+def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
+    """Ranks of these classes."""
     N = scores.shape[0]
     shown = places(present, classes)
     if known is None:
@@ -112,7 +216,7 @@ def _on_host(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
     elif issparse(known) and known.nnz * _FEW < known.shape[0] * known.shape[1]:
         cells = places(known, classes)
         shown, _, at = np.intersect1d(shown, cells, assume_unique=True, return_indices=True)
-        values = _picked(scores, cells % N, cells // N + classes.start)
+        values = scores[cells % N, cells // N + classes.start]
         of_present, sizes = values[at], np.diff(known.indptr[classes.start : classes.stop + 1])
     else:
         counts = columns(known, classes).astype(bool, copy=False)
@@ -132,7 +236,7 @@ def _on_host(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
             images[its] = len(ranking) - np.searchsorted(ranking, of_present[its], side="left")
             top[c] = ranking[-1]
     if np.isnan(top).any():  # sorting puts nan last
-        refuse_nan()
+        refuse_diverged()
     return Ranks(pointers, of_present, _hits(of_present, pointers), images, sizes, top)
 
 
@@ -144,82 +248,3 @@ def _hits(scores: NDArray[Any], pointers: NDArray[np.int64]) -> NDArray[np.int64
     first[pointers[:-1][pointers[:-1] < len(scores)]] = True
     first_place = np.maximum.accumulate(np.where(first, place, 0))
     return np.repeat(pointers[1:], np.diff(pointers)) - first_place
-
-
-def _picked(scores: Any, images: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
-    """Single entries of scores, as an array."""
-    if not is_tensor(scores):
-        return scores[images, classes]
-    import torch
-
-    at = [torch.from_numpy(np.asarray(i, np.int64)).to(scores.device) for i in (images, classes)]
-    return on_host(scores[at[0], at[1]])
-
-
-def _on_device(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
-    """Ranks of these classes on the device of the scores: one sort, two running counts.
-
-    Only present images come back. Everything is counted in integers, so that any device gives the
-    same as numpy.
-    """
-    import torch
-
-    block = scores[:, classes].t()
-    L, N = block.shape
-    block, order = block.contiguous().sort(dim=1)
-    shown = _marks_on(present, classes, block.device).gather(1, order)
-    counts = torch.ones_like(shown)
-    if known is not None:
-        counts = _marks_on(known, classes, block.device).gather(1, order)
-        shown &= counts
-    del order
-    if (block.isnan() & counts).any():
-        refuse_nan()
-    at = shown.flatten().nonzero().flatten()
-    rows = at // max(1, N)
-    # Where, in the flattened sorted block, the scores begin that equal those of present images.
-    begins = torch.ones_like(block, dtype=torch.bool)
-    begins[:, 1:] = block[:, 1:] != block[:, :-1]
-    run = begins.flatten().cumsum(0, dtype=torch.int32)[at]
-    left = begins.flatten().nonzero().flatten()[run.long() - 1]
-    hits = shown.sum(1).cumsum(0)[rows] - _before(shown, left)
-    images = N - left % max(1, N)
-    if known is not None:
-        images = counts.sum(1).cumsum(0)[rows] - _before(counts, left)
-    top = np.full(L, -np.inf)
-    if N:
-        # An index rather than the scores with -inf elsewhere, which whole numbers do not have.
-        place = torch.arange(1, N + 1, device=block.device, dtype=torch.int32)
-        last = torch.where(counts, place, 0).amax(1).long()
-        highest = block.gather(1, (last - 1).clamp(min=0)[:, None])[:, 0]
-        top = np.where(on_host(last) > 0, on_host(highest).astype(np.float64), -np.inf)
-    return Ranks(
-        np.append(0, np.cumsum(on_host(shown.sum(1)))),
-        on_host(block.flatten()[at]),
-        on_host(hits),
-        on_host(images),
-        on_host(counts.sum(1)),
-        top,
-    )
-
-
-def _before(marks: Any, at: Any) -> Any:
-    """How many marks stand before these places of the flattened block."""
-    import torch
-
-    flat = marks.flatten()
-    return flat.cumsum(0, dtype=torch.int32)[at].long() - flat[at].long()
-
-
-def _marks_on(labels: Any, classes: slice, device: Any) -> Any:
-    """(classes, N) bool on the device."""
-    import torch
-
-    if is_tensor(labels):
-        return labels[:, classes].t().to(device).bool()
-    if not issparse(labels):
-        return torch.from_numpy(np.array(labels[:, classes] != 0)).to(device).t()
-    N, width = labels.shape[0], classes.stop - classes.start
-    block = torch.zeros(width * N, dtype=torch.bool, device=device)
-    block[torch.from_numpy(places(labels, classes)).to(device)] = True
-    return block.view(width, N)

@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 
-from simkit.errors import BadInput
-from simkit.learn.metrics.ap import Convention, check_convention, settled
-from simkit.learn.metrics.arrays import (
-    by_image,
-    marks,
-    refuse_nan,
+from simkit.errors import BadInput, whole_number
+from simkit.labels.truth import Truth
+from simkit.learn.metrics.ap import Convention, settled
+from simkit.learn.metrics.ranking import (
+    array,
+    marked,
+    ranked,
+    refuse_diverged,
     row_blocks,
-    rows,
-    scores_and_marks,
+    scores_and_labels,
 )
-from simkit.learn.metrics.ranking import ranked
 
 
 def f1_thresholds(scores: Any, present: Any, known: Any = None) -> NDArray[np.float64]:
@@ -58,7 +59,6 @@ def f1(
     `mean_ap(f1(...))`, is mF1; with "spml" classes without a present label count as 0.
     Raises BadInput for thresholds of another length or nan.
     """
-    check_convention(convention)
     hits, called, shown, counted = _counts(scores, present, thresholds, known)
     values = 2 * hits / np.maximum(called + shown, 1)
     return settled(values, shown, counted, convention)
@@ -78,8 +78,7 @@ def precision_recall(
 
 def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[np.int64]:
     """(4, L): images that are rightly called present, called present, present, and known."""
-    scores, present, known = scores_and_marks(scores, present, known)
-    present, known = by_image(present), by_image(known)
+    scores, present, known = scores_and_labels(scores, present, known)
     L = scores.shape[1]
     limits = np.asarray(thresholds, np.float64)
     if limits.shape not in ((), (L,)) or np.isnan(limits).any():
@@ -89,10 +88,10 @@ def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[n
         )
     counts = np.zeros((4, L), np.int64)
     for images in row_blocks(scores.shape):
-        values, shown = rows(scores, images), rows(present, images) != 0
-        counted = np.ones_like(shown) if known is None else rows(known, images) != 0
+        values, shown = scores[images], marked(present, images)
+        counted = np.ones_like(shown) if known is None else marked(known, images)
         if (np.isnan(values) & counted).any():
-            refuse_nan()
+            refuse_diverged()
         above, shown = (values >= limits) & counted, shown & counted
         for place, some in enumerate((above & shown, above, shown, counted)):
             counts[place] += some.sum(0)
@@ -114,37 +113,33 @@ def top1(scores: Any, truth: Any) -> float:
     scores (N, L), an array or a tensor.  truth: (N,) the one class of each image, or (N, L) bool,
     dense or sparse, with all that are right; images without any are then left out, as ReaL does
     (Beyer et al. 2020; used by Verelst et al. WACV 2023). nan where no image is left.
-    Some million scores at a time come to the host. Raises BadInput for shapes that differ, scores
-    without a class, a class that does not exist, and nan scores.
+    Raises BadInput for shapes that differ, a class that does not exist, and nan scores.
     """
-    right = marks(truth)
-    if right.ndim == 1:
-        return _top1_of_one(scores, np.asarray(right))
-    scores, right, _ = scores_and_marks(scores, right, None, name="truth")
-    right = by_image(right)
+    scores, _ = scores_and_labels(scores, None)[:2]
+    if not isinstance(truth, Truth) and not issparse(truth):
+        truth = array(truth)
+        if truth.ndim == 1:
+            truth = _one_hot(truth, scores.shape)
+    scores, right, _ = scores_and_labels(scores, truth, name="truth")
     hits = images = 0
     for block in row_blocks(scores.shape):
-        labels = rows(right, block) != 0
-        highest = _without_nan(rows(scores, block)).argmax(1)
+        labels = marked(right, block)
+        highest = _without_nan(scores[block]).argmax(1)
         hits += int(labels[np.arange(len(labels)), highest].sum())
         images += int(labels.any(1).sum())
     return hits / images if images else float("nan")
 
 
-def _top1_of_one(scores: Any, classes: Any) -> float:
-    scores, _, _ = scores_and_marks(scores, None, None)
-    N, L = scores.shape
-    if classes.shape != (N,) or classes.dtype.kind not in "iu":
+def _one_hot(classes: NDArray[Any], shape: tuple[int, int]) -> csr_array:
+    """(N, L) bool from the one class of each image. Raises BadInput for what is none."""
+    N, L = shape
+    whole = classes.shape == (N,) and classes.dtype.kind in "iu"
+    if not whole or (N and not 0 <= classes.min() <= classes.max() < L):
         raise BadInput(
-            f"truth has shape {classes.shape} of {classes.dtype} and the scores {(N, L)}; the "
-            "index of a class for each image, or images x classes, is expected"
+            f"truth has shape {classes.shape} of {classes.dtype} and the scores {shape}; the index "
+            f"of a class for each image, from 0 to {L - 1}, or images x classes, is expected"
         )
-    if N and not 0 <= classes.min() <= classes.max() < L:
-        raise BadInput(
-            f"truth names classes {classes.min()} to {classes.max()}; the scores have 0 to {L - 1}"
-        )
-    highest = [_without_nan(rows(scores, block)).argmax(1) for block in row_blocks((N, L))]
-    return float((np.concatenate(highest) == classes).mean()) if N else float("nan")
+    return csr_array((np.ones(N, bool), (np.arange(N), classes)), shape)
 
 
 def at_k(scores: Any, present: Any, k: int) -> AtK:
@@ -152,18 +147,17 @@ def at_k(scores: Any, present: Any, k: int) -> AtK:
 
     precision: of those k;  recall: of the image's present classes, 0 for an image that has none;
     any: whether there is at least one. All are means over the N images; of equal scores the class
-    of lower index comes first. scores and present (N, L) as in `average_precision`; some million
-    of each at a time come to the host. Raises BadInput for k outside 1 to L.
+    of lower index comes first. scores and present (N, L) as in `average_precision`. Raises BadInput
+    for k outside 1 to L.
     Source: the published code of Cole et al. CVPR 2021.
     """
-    scores, present, _ = scores_and_marks(scores, present, None)
-    present = by_image(present)
+    scores, present, _ = scores_and_labels(scores, present)
     N, L = scores.shape
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= L:
-        raise BadInput(f"k is {k!r}; with {L} classes it must be a whole number from 1 to {L}")
+    if not 1 <= whole_number(k, "k") <= L:
+        raise BadInput(f"k is {k}; with {L} classes it must be a whole number from 1 to {L}")
     sums = np.zeros(3)
     for block in row_blocks((N, L)):
-        values, labels = _without_nan(rows(scores, block)), rows(present, block) != 0
+        values, labels = _without_nan(scores[block]), marked(present, block)
         hits = (_first(values, k) & labels).sum(1)
         recall = hits / np.maximum(labels.sum(1), 1)
         sums += hits.sum() / k, recall.sum(), (hits > 0).sum()
@@ -180,5 +174,5 @@ def _first(scores: NDArray[Any], k: int) -> NDArray[np.bool_]:
 
 def _without_nan(scores: Any) -> Any:
     if np.isnan(scores).any():
-        refuse_nan()
+        refuse_diverged()
     return scores

@@ -24,9 +24,9 @@ from simkit.learn.metrics import (
     mean_ap,
     overall_ap,
     present_counts,
+    ranking,
     top1,
 )
-from simkit.learn.metrics import arrays as blocks
 from tests.reference import metrics as slow
 
 
@@ -126,10 +126,8 @@ def test_counts_of_sparse_labels_and_a_mask_copy_neither():
 
 
 def test_counts_of_other_images_are_explained():
-    with pytest.raises(BadInput, match="both must be images x classes"):
+    with pytest.raises(BadInput, match=r"known has shape .* images x classes"):
         present_counts(np.ones((3, 4), bool), np.ones((1, 4), bool))
-    with pytest.raises(BadInput, match="one count for each class is expected"):
-        overall_ap([0.5, 0.2], [1, 2, 3])
 
 
 @pytest.mark.parametrize(
@@ -271,7 +269,7 @@ def test_images_are_told_apart_by_their_labels():
 
 
 def test_equal_to_the_rows_alone_in_every_form(monkeypatch):
-    monkeypatch.setattr(blocks, "_ENTRIES", 100)
+    monkeypatch.setattr(ranking, "_ENTRIES", 100)
     rng = np.random.default_rng(2)
     scores, present = rng.standard_normal((300, 7)), rng.random((300, 7)) < 0.25
     labels = present.sum(1)
@@ -386,9 +384,3 @@ def test_codes_are_refused_as_what_is_known(form, metric):
 def test_neither_is_anything_else(labels, held):
     with pytest.raises(BadInput, match=f"^present holds {held}, {MENDED}"):
         metrics.average_precision(np.zeros((2, 2)), labels)
-
-
-@pytest.mark.parametrize("annotations, groups", [([1, 2, 3], 5), ([[1, 2]], 1), ([1, 2], 0)])
-def test_impossible_groups_are_explained(annotations, groups):
-    with pytest.raises(BadInput, match="at least one class for each"):
-        class_groups(annotations, groups)

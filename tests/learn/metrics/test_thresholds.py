@@ -8,8 +8,7 @@ from scipy.sparse import csr_array
 from sklearn.metrics import f1_score
 
 from simkit.errors import BadInput
-from simkit.learn.metrics import arrays as blocks
-from simkit.learn.metrics import at_k, f1, f1_thresholds, mean_ap, top1
+from simkit.learn.metrics import at_k, f1, f1_thresholds, mean_ap, ranking, top1
 from tests.reference import metrics as slow
 
 
@@ -51,7 +50,7 @@ def test_equal_to_the_slow_loop_where_labels_are_masked(scores, present, known):
 
 
 def test_equal_to_scikit_learn_in_every_form(monkeypatch):
-    monkeypatch.setattr(blocks, "_ENTRIES", 70)
+    monkeypatch.setattr(ranking, "_ENTRIES", 70)
     rng = np.random.default_rng(3)
     scores = rng.standard_normal((200, 6)).astype(np.float32)
     present, known = rng.random((200, 6)) < 0.3, rng.random((200, 6)) < 0.5
@@ -143,7 +142,7 @@ def test_blocks_of_images_change_nothing(monkeypatch):
     scores, present = rng.standard_normal((50, 6)), rng.random((50, 6)) < 0.3
     classes = rng.integers(0, 6, 50)
     whole = top1(scores, present), top1(scores, classes), at_k(scores, present, 2)
-    monkeypatch.setattr(blocks, "_ENTRIES", 6 * 7)
+    monkeypatch.setattr(ranking, "_ENTRIES", 6 * 7)
     assert (top1(scores, present), top1(scores, classes)) == whole[:2]
     halves = torch.from_numpy(scores).bfloat16()
     assert top1(halves, present) == top1(halves.float().numpy(), present)
@@ -156,12 +155,12 @@ def test_blocks_of_images_change_nothing(monkeypatch):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: top1(SCORES, [0, 1]), "the index of a class for each image, or images x classes"),
-        (lambda: top1(SCORES, [0, 1, 2, 3]), "the scores have 0 to 2"),
-        (lambda: top1(SCORES, [0, 1, 2, -1]), "the scores have 0 to 2"),
+        (lambda: top1(SCORES, [0, 1]), "the index of a class for each image"),
+        (lambda: top1(SCORES, [0, 1, 2, 3]), "from 0 to 2"),
+        (lambda: top1(SCORES, [0, 1, 2, -1]), "from 0 to 2"),
         (lambda: top1(SCORES, np.zeros((4, 2), bool)), "truth has shape .* must agree"),
         (lambda: at_k(SCORES, np.zeros((4, 3), bool), 4), "a whole number from 1 to 3"),
-        (lambda: at_k(SCORES, np.zeros((4, 3), bool), 1.0), "a whole number from 1 to 3"),
+        (lambda: at_k(SCORES, np.zeros((4, 3), bool), 1.0), "a whole number"),
         (lambda: top1(SCORES / 0.0, [0, 1, 2, 0]), "diverged, lower its lr"),
     ],
 )
