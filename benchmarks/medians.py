@@ -23,14 +23,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from simkit.embed.feature_files import MappedRows
 from simkit.embed.label_embeddings import LabelMedians
-from simkit.embed.shards import Shards
 from simkit.embed.unit import UnitRows
 from simkit.learn.inputs import FeatureInputs
 
@@ -103,22 +103,26 @@ def large(folder: Path, images: int) -> dict[str, Any]:
     """Features in files, and their medians in a process of its own."""
     base = np.abs(np.random.default_rng(2).standard_normal((ROWS, WIDTH))).astype(np.float16)
     rng = np.random.default_rng(3)
+    stored = np.lib.format.open_memmap(
+        folder / "features.npy", "w+", dtype=np.float16, shape=(images, WIDTH)
+    )
     for number in range(-(-images // ROWS)):
         count = min(ROWS, images - number * ROWS)
         turned = np.roll(base, rng.integers(WIDTH), axis=1)[rng.permutation(ROWS)[:count]]
-        np.save(folder / f"{number:05}.npy", turned * np.float16(1 + number % 7))
+        stored[number * ROWS :][:count] = turned * np.float16(1 + number % 7)
+    stored.flush()
     program = [sys.executable, __file__, "--one", str(folder), "--images", str(images)]
     answer = subprocess.run(program, check=True, capture_output=True, text=True)
     return dict(json.loads(answer.stdout.splitlines()[-1]))
 
 
 def one_large(folder: Path, images: int) -> dict[str, Any]:
-    """What `large` runs: open the files, reset the high-water mark of memory, measure."""
+    """What `large` runs: open the file, reset the high-water mark of memory, measure."""
     _, L, per_image = LARGE
-    files = sorted(folder.glob("*.npy"))
-    counts = [min(ROWS, images - ROWS * n) for n in range(len(files))]
     features = UnitRows(
-        FeatureInputs(Shards(files, counts, (WIDTH,)), "generated"), np.arange(images), "medians"
+        FeatureInputs(cast(Any, MappedRows(folder / "features.npy")), "generated"),
+        np.arange(images),
+        "medians",
     )
     present = example(images, L, per_image)
     measuring.forget_peak()

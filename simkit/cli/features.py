@@ -122,7 +122,7 @@ def _facts(split: str, features: Features) -> dict[str, Any]:
     return {
         "split": split,
         "kind": features.kind,
-        "folder": str(features.values.folder),  # type: ignore[union-attr]
+        "folder": str(features.values.file.parent),  # type: ignore[union-attr]
         "id": features.id,
         "shape": list(features.values.shape),
         "mb": features.values.nbytes / 2**20,

@@ -175,7 +175,7 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
         from simkit.learn.trained import describe
 
         return _lines(facts := describe(path)), facts
-    from simkit.embed.shards import below
+    from simkit.embed.feature_files import below
 
     if features := [(str(each), *_features(each)) for each in below(path)]:
         if len(features) == 1:
@@ -189,7 +189,7 @@ def _folder(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _features(path: Path) -> tuple[str, dict[str, Any]]:
-    from simkit.embed.shards import Index
+    from simkit.embed.feature_files import Index
 
     index = Index.read(path)
     index.values(path)  # raises an error if a file is missing

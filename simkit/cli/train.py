@@ -188,7 +188,7 @@ def _source(options: dict[str, Any], preset: Protocol | None) -> Source:
 
 def _features(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     """Pairs of a split and its file; a folder of splits stands for all that are in it."""
-    from simkit.embed.shards import of_splits
+    from simkit.embed.feature_files import of_splits
 
     spelled: list[str] = []
     for text in texts:

@@ -21,21 +21,18 @@ from torch import Tensor
 
 from simkit.data.dataset import Dataset, Pictures
 from simkit.embed.decoding import fitted
-from simkit.embed.networks import Backbone, device_of
-from simkit.embed.shards import (
+from simkit.embed.feature_files import (
     INDEX,
     KINDS,
+    FeatureWriter,
     Half,
     Index,
     Kind,
-    Shards,
-    ShardWriter,
+    MappedRows,
     Skipped,
-    finish,
-    finished,
-    kept_for,
-    tidy,
+    stored,
 )
+from simkit.embed.networks import Backbone, device_of
 from simkit.errors import BadInput
 from simkit.files import readable
 from simkit.history import History, content_id, versions
@@ -44,6 +41,7 @@ from simkit.registry import Count, settle
 
 Unreadable = Literal["stop", "skip", "before"]
 _AT_ONCE = 8  # images that a CPU works on at a time
+_MEANS = 256  # maps that are pooled at a time
 _LARGEST = float(np.finfo(np.float16).max)
 
 
@@ -57,7 +55,7 @@ class Features:
     are zero.
     """
 
-    values: NDArray[np.float16] | Shards
+    values: NDArray[np.float16] | MappedRows
     id: str
     kind: Kind
     history: History
@@ -92,7 +90,7 @@ class Features:
         skipped = tuple(
             replace(lost[row], row=new) for new, row in enumerate(chosen.tolist()) if row in lost
         )
-        if not isinstance(self.values, Shards):
+        if not isinstance(self.values, MappedRows):
             return replace(Features.of(self.values[chosen]), skipped=skipped)
         name = content_id(self.id, "select", chosen)
         return Features(self.values.select(chosen), name, self.kind, self.history, skipped)
@@ -101,12 +99,13 @@ class Features:
         """The means of maps over their places; pooled features as they are."""
         if self.kind == "pooled":
             return self
-        if isinstance(self.values, Shards):
-            blocks = [maps.astype(np.float32).mean((2, 3)) for _, maps in self.values.blocks(256)]
-            values = np.concatenate(blocks)
-        else:
-            values = self.values.astype(np.float32).mean((2, 3))
-        return replace(Features.of(values), history=self.history, skipped=self.skipped)
+        means = [
+            self.values[start : start + _MEANS].astype(np.float32).mean((2, 3))
+            for start in range(0, len(self.values), _MEANS)
+        ]
+        return replace(
+            Features.of(np.concatenate(means)), history=self.history, skipped=self.skipped
+        )
 
 
 def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Features:
@@ -124,10 +123,7 @@ def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Featur
                 f"{place} holds no finished features (index.json); let simkit features make them, "
                 "or finish them by the same command"
             )
-        index = Index.read(folder)
-        return Features(
-            index.values(folder), index.id, index.kind, index.history, skipped=index.skipped
-        )
+        return _read(folder, Index.read(folder))
     file = readable(path, "features (npz)")
     try:
         with np.load(file, allow_pickle=False) as arrays:
@@ -140,6 +136,10 @@ def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Featur
         return Features.of(values)
     except BadInput as error:
         raise BadInput(f"{file}: {error}") from None
+
+
+def _read(folder: Path, index: Index) -> Features:
+    return Features(index.values(folder), index.id, index.kind, index.history, index.skipped)
 
 
 def features(
@@ -174,7 +174,7 @@ def extract(
 ) -> dict[Kind, Features]:
     """Features of the images of one split, found in their folder or computed and kept there.
 
-    What is there is not computed again, and an interrupted pass loses one shard at most.
+    Complete rows are not computed again; an interrupted pass loses a few hundred at most.
 
     Parameters
     ----------
@@ -207,36 +207,30 @@ def extract(
     pictures = _pictures_of(dataset, split)
     parents = (pictures.id, backbone.id)
     place = (cache_folder() if cache is None else Path(cache)) / "features"
-    folders: dict[Kind, tuple[Path, str]] = {}
+    folders: dict[Kind, Path] = {}
+    indexes: dict[Kind, Index | None] = {}
+    keys = {}
     for kind in dict.fromkeys(kinds):
         if kind not in KINDS:
             raise BadInput(f"kind is {kind!r}; features are of kind 'pooled' or 'maps'")
-        key = content_id("features", *parents, kind, str(backbone.size))
-        folder = place / key if out is None else Path(out) / kind
-        if out is not None:
-            kept_for(folder, key)
-        folders[kind] = folder, key
-    missing = {kind: where for kind, where in folders.items() if not finished(*where)}
-    for where in missing.values():
-        tidy(*where)
+        keys[kind] = content_id("features", *parents, kind, str(backbone.size))
+        folders[kind] = place / keys[kind] if out is None else Path(out) / kind
+        indexes[kind] = stored(folders[kind], keys[kind])
     if how.unreadable == "stop":
-        complete = [read_features(folders[kind][0]) for kind in folders.keys() - missing.keys()]
-        _stop_at(image.reason for features in complete for image in features.skipped)
+        _stop_at(image.reason for index in indexes.values() if index for image in index.skipped)
+    missing = [kind for kind, index in indexes.items() if index is None or not index.complete]
     if missing:
         net = NetworkPass(backbone, how.device)
-        writers = {
-            kind: ShardWriter(folder, key, len(pictures), net.shape(kind))
-            for kind, (folder, key) in missing.items()
-        }
-        if how.unreadable == "stop":
-            _stop_at(why for writer in writers.values() for why in writer.notes().values())
-        _fill(writers, pictures, net, how)
-        names = dataset.truth[split].images.tolist()
         settings = {"data": dataset.name, "split": split, "unreadable": how.unreadable}
-        for kind, (folder, key) in missing.items():
+        writers = {}
+        for kind in missing:
             history = _history(settings | {"kind": kind}, backbone, parents)
-            finish(writers[kind], folder, key=key, kind=kind, images=names, history=history)
-    return {kind: read_features(folder) for kind, (folder, _) in folders.items()}
+            shape = (len(pictures), *net.shape(kind))
+            index = indexes[kind] or Index(keys[kind], kind, shape, history)
+            writers[kind] = FeatureWriter(folders[kind], replace(index, history=history))
+        _fill(writers, pictures, dataset.truth[split].images, net, how)
+        indexes |= {kind: writer.index for kind, writer in writers.items()}
+    return {kind: _read(folders[kind], index) for kind, index in indexes.items() if index}
 
 
 def _history(settings: dict[str, Any], backbone: Backbone, parents: tuple[str, str]) -> History:
@@ -274,33 +268,36 @@ def _pictures_of(dataset: Dataset, split: str) -> Pictures:
 
 
 def _fill(
-    writers: Mapping[Kind, ShardWriter], pictures: Pictures, net: NetworkPass, how: Extraction
+    writers: Mapping[Kind, FeatureWriter],
+    pictures: Pictures,
+    names: NDArray[Any],
+    net: NetworkPass,
+    how: Extraction,
 ) -> None:
-    """Compute the rows of all shards that are not there, in order, for all kinds in one pass."""
+    """Compute the missing rows in order, for all kinds in one pass."""
     N = len(pictures)
-    todo = np.flatnonzero(np.any([writer.todo for writer in writers.values()], axis=0))
-    how.progress(N - len(todo), N)
-    stream = fitted(pictures, todo, net.backbone.size, ahead=2 * how.batch)
+    done = min(writer.index.done for writer in writers.values())
+    how.progress(done, N)
+    stream = fitted(pictures, np.arange(done, N), net.backbone.size, ahead=2 * how.batch)
     with net.ready(), closing(stream):
-        for start in range(0, len(todo), how.batch):
-            rows = todo[start : start + how.batch]
-            decoded = list(islice(stream, len(rows)))
-            faults = {
-                int(row): str(image)
-                for row, image in zip(rows, decoded, strict=True)
-                if isinstance(image, BadInput)
-            }
-            if how.unreadable != "skip":
-                _stop_at(faults.values())
+        while decoded := list(islice(stream, how.batch)):
             readable_rows = np.array([isinstance(image, Tensor) for image in decoded])
+            skipped = [
+                Skipped(row, str(names[row]), str(image))
+                for row, image in enumerate(decoded, done)
+                if isinstance(image, BadInput)
+            ]
+            if how.unreadable != "skip":
+                _stop_at(image.reason for image in skipped)
             images = [image for image in decoded if isinstance(image, Tensor)]
             computed = net.of(images, tuple(writers)) if images else {}
             for kind, writer in writers.items():
-                values = np.zeros((len(rows), *writer.row), np.float16)
+                values = np.zeros((len(decoded), *writer.index.shape[1:]), np.float16)
                 if images:
                     values[readable_rows] = computed[kind]
-                writer.put(rows, values, faults)
-            how.progress(N - len(todo) + start + len(rows), N)
+                writer.put(done, values, skipped)
+            done += len(decoded)
+            how.progress(done, N)
 
 
 def _stop_at(faults: Iterable[str]) -> None:

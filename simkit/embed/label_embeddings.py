@@ -116,7 +116,7 @@ class LabelMedians(LabelEmbeddings):
 
     @staticmethod
     def of(features: Rows, present: Any) -> NDArray[np.float64]:
-        """(L, D) medians. Mapped files come on top of the memory (1 GB at most of `Shards`)."""
+        """(L, D) medians. What is mapped of a file of features comes on top of the memory."""
         present = csc_array(present)
         n, width = features.shape
         psi = np.full((present.shape[1], width), np.nan)

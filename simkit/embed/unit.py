@@ -13,7 +13,7 @@ from simkit.errors import BadInput
 _BLOCK = 1 << 22  # features read at a time
 _HELD = 1 << 30  # bytes of rows that are held rather than read again
 _ROUNDING = 1e-6  # of a length in float32
-_SHARD = 1024  # rows that lie in one file, of which a part of the columns can be read
+_RUN = 1024  # consecutive rows of which a part of the columns is read at a time
 
 Floats = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class UnitRows:
         """(n, last - first) of all rows, to the last bit as the rows have them."""
         values = np.empty((len(self._places), last - first), np.float32)
         pooled = self._inputs.kind == "pooled"
-        step = _SHARD if pooled else self.step
+        step = _RUN if pooled else self.step
         for start in range(0, len(values), step):
             block = slice(start, start + step)
             if pooled:

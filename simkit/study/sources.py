@@ -396,8 +396,8 @@ def _precomputed(
     Raises BadInput if there are none for the split, if they have other rows or were computed from
     other images, and if they are pooled but maps are needed.
     """
+    from simkit.embed.feature_files import of_splits
     from simkit.embed.features import read_features
-    from simkit.embed.shards import of_splits
 
     files = dict(source.features)
     held_out = split not in files and "train" in files and WHOLE in data.truth

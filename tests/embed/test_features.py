@@ -11,6 +11,7 @@ import torch
 
 from simkit import data
 from simkit.embed.backbones import backbone
+from simkit.embed.feature_files import FeatureWriter, Index, MappedRows, Skipped
 from simkit.embed.features import (
     Features,
     NetworkPass,
@@ -20,10 +21,9 @@ from simkit.embed.features import (
     read_features,
 )
 from simkit.embed.networks import Backbone
-from simkit.embed.shards import Shards, ShardWriter, Skipped
 from simkit.errors import BadInput
 from simkit.history import History
-from tests.embed.test_shards import written_folder
+from tests.embed.test_feature_files import written_folder
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_the_second_time_comes_from_the_cache(
     assert again.id == first.id and np.array_equal(again.values, first.values)
     assert [p.name for p in (tmp_path / "features").iterdir()] == [first.id]
     files = {p.name for p in (tmp_path / "features" / first.id).iterdir()}
-    assert files == {"index.json", f"{first.id}-00000.npy"}
+    assert files == {"index.json", "features.npy"}
 
 
 def test_other_pictures_weights_and_kinds_have_other_places(
@@ -101,7 +101,7 @@ def test_a_damaged_file_in_the_cache_is_made_again(
 ) -> None:
     made = features(dataset, "val", net, cache=tmp_path)
     expected = np.array(made.values)
-    path = tmp_path / "features" / made.id / f"{made.id}-00000.npy"
+    path = tmp_path / "features" / made.id / "features.npy"
     path.unlink()
     path.write_bytes(content)
     assert np.array_equal(features(dataset, "val", net, cache=tmp_path).values, expected)
@@ -210,7 +210,7 @@ def test_features_that_are_all_zero_are_refused_every_time(
     with torch.no_grad():
         for values in net.parameters():
             values.zero_()
-    for _ in range(2):  # the second time all shards are there
+    for _ in range(2):  # the second time nearly all rows are there
         with pytest.raises(BadInput, match=r"features of all 5 pictures.*give the backbone other"):
             features(dataset, "val", net, cache=tmp_path)
 
@@ -265,9 +265,11 @@ def test_a_folder_is_read_or_the_kind_of_it_that_is_wanted(tmp_path: Path) -> No
 
 
 def test_an_unfinished_folder_is_refused(tmp_path: Path) -> None:
-    writer = ShardWriter(tmp_path, "x", 2, (3,))
-    writer.put(np.arange(2), MAPS[:2, :, 0, 0], {})
     with pytest.raises(BadInput, match=r"holds no finished features.*let simkit features make"):
+        read_features(tmp_path)
+    index = Index("x", "pooled", (600, 3), History("x"))
+    FeatureWriter(tmp_path, index).put(0, np.ones((500, 3), np.float16))
+    with pytest.raises(BadInput, match=r"is not complete.*run the command that makes"):
         read_features(tmp_path)
 
 
@@ -295,9 +297,8 @@ def test_maps_are_pooled() -> None:
 
 
 def test_maps_on_disk_are_pooled_alike(tmp_path: Path) -> None:
-    writer = ShardWriter(tmp_path, "x", 6, (3, 2, 2))
-    writer.put(np.arange(6), MAPS, {})
-    stored = Features(Shards(writer.files, writer.counts, (3, 2, 2)), "x", "maps", History("x"))
+    np.save(tmp_path / "maps.npy", MAPS)
+    stored = Features(MappedRows(tmp_path / "maps.npy"), "x", "maps", History("x"))
     assert np.array_equal(stored.pooled().values, Features.of(MAPS).pooled().values)
 
 

@@ -1,6 +1,5 @@
 """Features when a process dies, when two work at once, and when pictures cannot be read."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -14,9 +13,9 @@ from scipy.sparse import csr_array
 
 from simkit import data
 from simkit.data.images import FilePictures
-from simkit.embed import shards
+from simkit.embed import feature_files
 from simkit.embed.backbones import backbone
-from simkit.embed.features import Features, extract, features
+from simkit.embed.features import Features, extract, features, read_features
 from simkit.embed.networks import Backbone
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
@@ -25,10 +24,10 @@ SPEC = "scenes:images=60,val=1,test=1"
 PROGRAM = """
 import sys, time
 from simkit import data
-from simkit.embed import shards
+from simkit.embed import feature_files
 from simkit.embed.backbones import backbone
 from simkit.embed.features import extract
-shards._ROWS = 10
+feature_files._COUNTED = 10
 def say(done, of):
     print(done, flush=True)
     time.sleep(600 if done >= int(sys.argv[2]) else 0.02)
@@ -43,15 +42,15 @@ def net() -> Backbone:
 
 
 def started(cache: Path, stop: int) -> subprocess.Popen[str]:
-    """A process that extracts ten pictures to a shard, and waits when `stop` of them are done."""
+    """A process that counts every ten images, and waits when `stop` of them are done."""
     words = [sys.executable, "-c", PROGRAM, str(cache), str(stop), SPEC]
     return subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
 
 
-def test_a_killed_process_loses_one_shard_at_most(
+def test_a_killed_process_loses_the_rows_that_were_not_counted(
     net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "_ROWS", 10)
+    monkeypatch.setattr(feature_files, "_COUNTED", 10)
     child = started(tmp_path / "killed", 36)
     assert child.stdout is not None
     for line in child.stdout:
@@ -59,13 +58,14 @@ def test_a_killed_process_loses_one_shard_at_most(
             child.kill()  # kill -9: nothing can be tidied up
             break
     assert child.wait() == -signal.SIGKILL
-    assert not list((tmp_path / "killed").rglob("index.json"))
+    with pytest.raises(BadInput, match="is not complete"):
+        read_features(next((tmp_path / "killed" / "features").iterdir()))
     dataset = data.open(SPEC)
     done: list[int] = []
     resumed = extract(
         dataset, "train", net, cache=tmp_path / "killed", progress=lambda n, of: done.append(n)
     )
-    assert done[0] == 30  # 36 were done, and of ten at a time one part was open
+    assert done[0] == 36  # four at a time, counted from ten on: 12, 24, 36
     whole = extract(dataset, "train", net, cache=tmp_path / "whole")
     for kind, one in resumed.items():
         assert one.id == whole[kind].id
@@ -75,7 +75,7 @@ def test_a_killed_process_loses_one_shard_at_most(
 def test_two_processes_may_work_on_the_same_folder(
     net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "_ROWS", 10)
+    monkeypatch.setattr(feature_files, "_COUNTED", 10)
     dataset = data.open(SPEC)
     other = started(tmp_path / "shared", 1000)
     assert other.stdout is not None and other.stdout.readline() == "0\n"
@@ -178,7 +178,7 @@ def test_unreadable_pictures_are_skipped_and_listed(
 def test_what_was_skipped_before_an_interruption_is_known_after_it(
     torn: data.Dataset, net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shards, "_ROWS", 3)
+    monkeypatch.setattr(feature_files, "_COUNTED", 3)
 
     def stop(done: int, of: int) -> None:
         if done >= 6:
@@ -197,22 +197,6 @@ def test_what_was_skipped_before_an_interruption_is_known_after_it(
     with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures"):
         call()
     assert [each.row for each in call(unreadable="before").skipped] == [2, 7]
-
-
-def test_parts_that_a_killed_process_left_are_removed(net: Backbone, tmp_path: Path) -> None:
-    dataset = data.open(SPEC)
-    key = features(dataset, "val", net, cache=tmp_path).id
-    folder = tmp_path / "features" / key
-    names = (f".{key}-00000.npy.abc.part", ".index.json.abc.part", f".{key}-00000.npy.new.part")
-    for name in (*names, ".others.part"):
-        (folder / name).write_text("half")
-        if "new" not in name:
-            os.utime(folder / name, (1e9, 1e9))
-    (folder / "index.json").unlink()
-    features(dataset, "val", net, cache=tmp_path)
-    hidden = {each.name for each in folder.iterdir() if each.name.startswith(".")}
-    # Another process may be writing what was begun just now.
-    assert hidden == {".others.part", names[2]}
 
 
 def test_results_do_not_depend_on_threads(

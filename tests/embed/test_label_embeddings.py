@@ -115,7 +115,7 @@ def test_memory_is_that_of_the_columns_held_not_of_the_features(monkeypatch):
     values = np.random.default_rng(0).random((n, width)).astype(np.float16)
     present = csc_array(np.arange(n)[:, None] % 4 == np.arange(4))
     monkeypatch.setattr(below, "_BLOCK", 1 << 14)
-    monkeypatch.setattr(below, "_SHARD", 64)
+    monkeypatch.setattr(below, "_RUN", 64)
     monkeypatch.setattr(place, "_HELD", 1 << 16)  # 256 KB
     monkeypatch.setattr(place, "_VALUES", 1 << 14)
     rows = UnitRows(FeatureInputs(values), np.arange(n), "these")

@@ -1,0 +1,303 @@
+"""Features on disk: a folder with one .npy file, whose rows stay there, and one JSON about them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simkit.errors import BadInput
+from simkit.files import whole
+from simkit.history import History, content_id
+
+Kind = Literal["pooled", "maps"]
+KINDS: tuple[Kind, ...] = ("pooled", "maps")
+Half = NDArray[np.float16]
+INDEX = "index.json"
+_FILE = "features.npy"
+_FORM = "simkit features 2"
+_COUNTED = 256  # rows after which the index is written anew; a killed process loses no more
+
+
+@dataclass(frozen=True, eq=False)
+class MappedRows:
+    """Rows of an .npy file as a read-only fp16 array (N, ...), which stays on disk.
+
+    Integers, slices, masks and arrays of integers choose rows, as in numpy; `np.asarray` reads
+    them all. A pickle holds the name of the file.
+
+    Parameters
+    ----------
+    file
+        An array of at least two dimensions.
+    rows
+        (N,) the chosen rows of the file, in order; None for all.
+    """
+
+    file: Path
+    rows: NDArray[np.int64] | None = None
+
+    dtype = np.dtype(np.float16)
+
+    @cached_property
+    def _map(self) -> Half:
+        mapped = np.load(self.file, mmap_mode="r", allow_pickle=False)
+        return np.asarray(mapped)  # a plain array over the map is faster to index
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self), *self._map.shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        return self._map.ndim
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return len(self._map if self.rows is None else self.rows)
+
+    def __getitem__(self, index: Any) -> Half:
+        return self._map[index if self.rows is None else self.rows[index]]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        rows = self[:]
+        return np.array(rows, dtype) if copy or dtype is not None else rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MappedRows, (self.file, self.rows)
+
+    def select(self, rows: NDArray[np.int64]) -> MappedRows:
+        """These rows in this order, still on disk."""
+        return MappedRows(self.file, rows if self.rows is None else self.rows[rows])
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An image that could not be read: its row, which is all zero, its id, and the reason."""
+
+    row: int
+    image: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """The contents of a folder of features.
+
+    Parameters
+    ----------
+    key
+        Names the work: images, weights, size and kind.
+    kind, shape
+        (N, D) pooled features or (N, D, h, w) maps.
+    history
+        Its parents are the content ids of the images and of the backbone.
+    done
+        The number of complete rows; they are computed in order.
+    skipped
+        Unreadable images among the complete rows.
+    """
+
+    key: str
+    kind: Kind
+    shape: tuple[int, ...]
+    history: History
+    done: int = 0
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Content id: the key, and which rows were skipped."""
+        rows = ",".join(str(each.row) for each in self.skipped)
+        return content_id(self.key, "without", rows) if self.skipped else self.key
+
+    @property
+    def complete(self) -> bool:
+        """Whether all rows are computed."""
+        return self.done == self.shape[0]
+
+    def write(self, folder: Path) -> None:
+        """Write index.json."""
+        facts = asdict(self) | {"history": json.loads(self.history.to_json())}
+        facts |= {"form": _FORM, "id": self.id, "dtype": "float16"}
+        with whole(folder / INDEX) as part:
+            part.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def read(folder: Path) -> Index:
+        """Read index.json. Raises BadInput where it is damaged or of another version."""
+        path = folder / INDEX
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))
+            index = Index(
+                key=str(facts["key"]),
+                kind=facts["kind"],
+                shape=tuple(facts["shape"]),
+                history=History.from_json(json.dumps(facts["history"])),
+                done=facts["done"],
+                skipped=tuple(Skipped(**image) for image in facts["skipped"]),
+            )
+            rows = [-1, *(image.row for image in index.skipped), index.done - 0.5]
+            if (
+                facts["form"] != _FORM
+                or len(index.shape) != {"pooled": 2, "maps": 4}[index.kind]
+                or rows != sorted(rows)
+                or index.done not in range(index.shape[0] + 1)
+            ):
+                raise ValueError
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise BadInput(
+                f"{path} cannot be read as an index of features; extract them again with "
+                "simkit features"
+            ) from None
+        return index
+
+    def fits(self, folder: Path) -> bool:
+        """Whether the file in the folder has room for exactly these features."""
+        try:
+            rows = np.load(folder / _FILE, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError):
+            return False
+        return bool(
+            rows.shape == self.shape and rows.dtype == np.float16 and rows.flags.c_contiguous
+        )
+
+    def values(self, folder: Path) -> MappedRows:
+        """The rows. Raises BadInput where they are not complete."""
+        if not self.complete or not self.fits(folder):
+            state = "missing or damaged" if self.complete else "not complete"
+            raise BadInput(
+                f"{folder / _FILE} is {state} ({self.done:,} of {self.shape[0]:,} rows were "
+                "computed); run the command that makes these features again"
+            )
+        return MappedRows(folder / _FILE)
+
+
+def stored(folder: Path, key: str) -> Index | None:
+    """The index of the features in a folder; None where there are none, or the file is damaged.
+
+    Raises BadInput for features of another key, which would be replaced.
+    """
+    try:
+        index = Index.read(folder)
+    except BadInput:
+        return None
+    if index.key != key:
+        raise BadInput(
+            f"{folder} holds features of other pictures, or of another backbone, weights or size; "
+            "choose another folder or remove it"
+        )
+    return index if index.fits(folder) else None
+
+
+class FeatureWriter:
+    """Writes rows in order, and counts them in the index once they are in the file.
+
+    Thus a row that a killed process left half-written does not count. Processes that compute the
+    same features at once write the same rows into one file.
+
+    Parameters
+    ----------
+    folder
+        Made where it is missing.
+    index
+        Of an earlier pass, or of a new one. Its complete rows stay as they are.
+    """
+
+    def __init__(self, folder: Path, index: Index) -> None:
+        self.folder, self.index = folder, index
+        self._written = index.done
+        self._skipped = index.skipped
+        self._row_bytes = 2 * math.prod(index.shape[1:])
+        head = {"descr": "<f2", "fortran_order": False, "shape": index.shape}
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / _FILE).touch()
+            # In place: a new file would take the rows from a process that has just begun.
+            with (folder / _FILE).open("r+b") as stream:
+                np.lib.format.write_array_header_1_0(stream, head)
+                self._start = stream.tell()
+                stream.truncate(self._start + index.shape[0] * self._row_bytes)
+
+    def put(self, first: int, values: Half, skipped: Sequence[Skipped] = ()) -> None:
+        """Write the rows from `first` on, without those that are in the file already.
+
+        Raises BadInput for a full disk, and at the last row where no image could be read or all
+        features are zero.
+        """
+        new = np.ascontiguousarray(values[max(0, self._written - first) :])
+        if not len(new):
+            return
+        # Not through a map: a full disk would end the process without an error.
+        with _writing(self.folder), (self.folder / _FILE).open("r+b") as stream:
+            stream.seek(self._start + self._written * self._row_bytes)
+            stream.write(new.data)
+        self._skipped += tuple(image for image in skipped if image.row >= self._written)
+        self._written += len(new)
+        if self._written - self.index.done >= _COUNTED or self._written == self.index.shape[0]:
+            self._count()
+
+    def _count(self) -> None:
+        """Write the index, unless another process is further."""
+        other = stored(self.folder, self.index.key)
+        if other is not None and other.done >= self._written:
+            self.index, self._written, self._skipped = other, other.done, other.skipped
+            return
+        index = replace(self.index, done=self._written, skipped=self._skipped)
+        if index.complete:
+            _refuse_empty(index, MappedRows(self.folder / _FILE))
+        index.write(self.folder)
+        self.index = index
+
+
+def _refuse_empty(index: Index, values: MappedRows) -> None:
+    """Raise BadInput where no image could be read, and where all values are zero."""
+    N = index.shape[0]
+    if len(index.skipped) == N:
+        raise BadInput(f"none of {N:,} pictures can be read; {index.skipped[0].reason}")
+    if not any(values[start : start + _COUNTED].any() for start in range(0, N, _COUNTED)):
+        raise BadInput(f"features of all {N:,} pictures are zero; give the backbone other weights")
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadInput(
+            f"{folder} cannot be written ({error.strerror}); choose another place"
+        ) from None
+
+
+def of_splits(folder: Path) -> dict[str, Path]:
+    """The folders of splits in a folder that `simkit features --out` made, by the split's name.
+
+    Empty where it is no such folder, as those of one split or of one kind are not.
+    """
+    children = sorted(folder.iterdir()) if folder.is_dir() else []
+    return {
+        child.name: child
+        for child in children
+        if any((child / kind / INDEX).is_file() for kind in KINDS)
+    }
+
+
+def below(folder: Path) -> list[Path]:
+    """The folders with an index that `folder` holds or is: of a kind, a split, or all splits."""
+    places = [
+        folder,
+        *(of / kind for of in (folder, *of_splits(folder).values()) for kind in KINDS),
+    ]
+    return [each for each in places if (each / INDEX).is_file()]

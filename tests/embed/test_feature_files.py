@@ -1,0 +1,178 @@
+"""Rows stay on disk, count once they are written, and an index says what they are."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from simkit.embed import feature_files
+from simkit.embed.feature_files import FeatureWriter, Index, MappedRows, Skipped, below, stored
+from simkit.errors import BadInput
+from simkit.history import History
+
+VALUES = np.random.default_rng(0).normal(size=(11, 3)).astype(np.float16)
+HISTORY = History("features", {"kind": "pooled"}, parents=("p", "b"))
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> MappedRows:
+    np.save(tmp_path / "x.npy", VALUES)
+    return MappedRows(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [0, -1, slice(None), slice(2, 10), slice(9, None, -2), [10, 0, 5, 5, -2],
+     np.array([[1, 9], [4, 4]]), np.arange(11) % 3 == 0],
+    ids=str,
+)  # fmt: skip
+def test_rows_are_those_of_one_array(written: MappedRows, index: Any) -> None:
+    assert np.array_equal(written[index], VALUES[index])
+    turned = written.select(np.arange(11)[::-1])
+    assert np.array_equal(turned[index], VALUES[::-1][index])
+
+
+def test_it_looks_like_an_array(written: MappedRows) -> None:
+    assert (written.shape, written.ndim, len(written), written.nbytes) == ((11, 3), 2, 11, 66)
+    assert written.dtype == np.float16 and (np.asarray(written) == VALUES).all()
+    assert np.array(written, np.float32).dtype == np.float32
+    with pytest.raises(ValueError, match="read-only"):
+        written[1:3][0] = 1
+    with pytest.raises(IndexError):
+        written[[0, 11]]
+
+
+def test_a_selection_stays_on_disk_and_another_process_gets_its_name(written: MappedRows) -> None:
+    part = written.select(np.array([10, 2, 2, 7])).select(np.array([3, 0]))
+    assert part.shape == (2, 3) and (np.asarray(part) == VALUES[[7, 10]]).all()
+    large = written.select(np.array([1, 8]))
+    assert (pickle.loads(pickle.dumps(large))[:] == VALUES[[1, 8]]).all()
+    assert len(pickle.dumps(written)) < 500
+
+
+def begun(folder: Path, key: str = "key", rows: int = 5) -> FeatureWriter:
+    return FeatureWriter(folder, stored(folder, key) or Index(key, "pooled", (rows, 3), HISTORY))
+
+
+def written_folder(folder: Path, notes: dict[int, str] | None = None, key: str = "key") -> Index:
+    skipped = [Skipped(row, "abcde"[row], why) for row, why in (notes or {}).items()]
+    begun(folder, key).put(0, VALUES[:5], skipped)
+    return Index.read(folder)
+
+
+def test_rows_that_were_counted_are_not_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feature_files, "_COUNTED", 4)
+    first = begun(tmp_path, rows=11)
+    first.put(0, VALUES[:5], [Skipped(3, "d", "torn")])
+    first.put(5, VALUES[5:8] * 0, [Skipped(6, "g", "torn")])  # written, not counted
+    again = begun(tmp_path, rows=11)
+    assert again.index.done == 5 and again.index.skipped == (Skipped(3, "d", "torn"),)
+    # Another kind of features may need the rows before.
+    again.put(4, np.concatenate([VALUES[4:5] * 9, VALUES[5:]]), [Skipped(4, "e", "torn")])
+    index = stored(tmp_path, "key")
+    assert index is not None and index.complete and [s.row for s in index.skipped] == [3]
+    assert np.array_equal(index.values(tmp_path), VALUES)
+
+
+def test_a_slower_process_does_not_set_the_count_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feature_files, "_COUNTED", 1)
+    slow, fast = begun(tmp_path), begun(tmp_path)
+    fast.put(0, VALUES[:5])
+    slow.put(0, VALUES[:2])
+    slow.put(2, VALUES[2:5])
+    assert slow.index == fast.index and slow.index.complete
+    assert np.array_equal(slow.index.values(tmp_path), VALUES[:5])
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
+    try:
+        with pytest.raises(BadInput, match=r"cannot be written \(File too large\); choose another"):
+            begun(tmp_path, rows=100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not (tmp_path / "index.json").exists()
+
+
+def test_an_index_is_read_back(tmp_path: Path) -> None:
+    index = written_folder(tmp_path, {3: "torn"})
+    assert index.skipped == (Skipped(3, "d", "torn"),)
+    assert (index.kind, index.shape, index.history) == ("pooled", (5, 3), HISTORY)
+    assert (index.values(tmp_path)[:] == VALUES[:5]).all()
+
+
+def test_the_id_depends_on_what_was_skipped(tmp_path: Path) -> None:
+    ids = [
+        written_folder(tmp_path / str(i), notes).id
+        for i, notes in enumerate([{}, {3: "torn"}, {3: "lost"}, {4: "torn"}])
+    ]
+    assert ids[0] == "key" and ids[1] == ids[2] and len(set(ids)) == 3
+
+
+def test_features_without_a_single_picture_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"none of 5 pictures can be.*0\.jpg is torn"):
+        written_folder(tmp_path, {row: f"{row}.jpg is torn" for row in range(5)})
+    assert not (tmp_path / "index.json").exists()
+
+
+def test_other_features_are_not_hidden(tmp_path: Path) -> None:
+    written_folder(tmp_path)
+    assert stored(tmp_path / "nowhere", "other") is None
+    with pytest.raises(BadInput, match=r"holds features of other.*choose another folder or"):
+        stored(tmp_path, "other")
+    (tmp_path / "index.json").write_text("{")
+    assert stored(tmp_path, "other") is None
+
+
+def test_folders_are_found_at_every_level(tmp_path: Path) -> None:
+    for place in ("train/pooled", "train/maps", "val/maps"):
+        written_folder(tmp_path / place)
+    assert [str(p.relative_to(tmp_path)) for p in below(tmp_path)] == [
+        "train/pooled", "train/maps", "val/maps",
+    ]  # fmt: skip
+    assert below(tmp_path / "val") == below(tmp_path / "val/maps") == [tmp_path / "val/maps"]
+    assert below(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize("content", [None, b"", VALUES[:4].tobytes()])
+def test_a_damaged_file_is_named_and_begun_anew(tmp_path: Path, content: bytes | None) -> None:
+    index = written_folder(tmp_path)
+    (tmp_path / "features.npy").unlink()
+    if content is not None:
+        (tmp_path / "features.npy").write_bytes(content)
+    with pytest.raises(BadInput, match=r"/features\.npy is missing or damaged.*run the command"):
+        index.values(tmp_path)
+    assert stored(tmp_path, "key") is None
+    assert np.array_equal(written_folder(tmp_path).values(tmp_path), VALUES[:5])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"form": "simkit features 1"},
+        {"kind": "maps"},
+        {"kind": []},
+        {"shape": None},
+        {"done": 6},
+        {"done": -1},
+        {"skipped": [{"row": 5, "image": "f", "reason": ""}]},
+        {"skipped": 3},
+        {"history": {}},
+    ],
+    ids=str,
+)
+def test_a_damaged_index_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    written_folder(tmp_path)
+    facts = json.loads((tmp_path / "index.json").read_text())
+    (tmp_path / "index.json").write_text(json.dumps(facts | change))
+    with pytest.raises(BadInput, match=r"/index\.json cannot be read.*extract them again with"):
+        Index.read(tmp_path)
