@@ -5,7 +5,7 @@ Everything works on the last two dimensions, images and classes; others are runs
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -13,11 +13,16 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor
 
+from simkit.registry import Range
+
 Epsilon = Literal["spml", "csl"]
 SPML_EPSILON = 1e-5
 CSL_FLOOR = 1e-8
 
 Reduction = Literal["mean_all", "sum", "sum_classes"]
+Gamma = Annotated[float, Range(0, 100)]
+Clip = Annotated[float, Range(0, below=1)]
+Weight = Annotated[float, Range(0, 1_000_000)]
 
 
 def wide(logits: Tensor) -> Tensor:

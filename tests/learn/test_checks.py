@@ -15,7 +15,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.checks import checked_backbone
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Needs, Task, make
-from simkit.learn.methods.an import AssumeNegative
+from simkit.learn.methods.assume_negative import AssumeNegative
 from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
 from simkit.learn.validation import Validation

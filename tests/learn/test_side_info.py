@@ -20,7 +20,7 @@ from simkit.history import History
 from simkit.labels.partial import PartialLabels
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Batch, Needs, Outputs, Task, make
-from simkit.learn.methods.an import AssumeNegative
+from simkit.learn.methods.assume_negative import AssumeNegative
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import Aid, ClassPrior, RunningMean, mean_probability, prepare
 from simkit.learn.train import train, train_stack

@@ -10,7 +10,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Needs, Task, make
-from simkit.learn.methods.an import AssumeNegative
+from simkit.learn.methods.assume_negative import AssumeNegative
 from simkit.learn.metrics import average_precision, mean_ap
 from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack

@@ -41,7 +41,8 @@ def take(name, *parts, file="mine.py", old="", new=""):
     os.wait()
     path.write_text(before)
 
-own, an, metrics = mine.Mine(), "simkit/learn/methods/an.py", "simkit/learn/metrics/thresholds.py"
+own, an = mine.Mine(), "simkit/learn/methods/assume_negative.py"
+metrics = "simkit/learn/metrics/thresholds.py"
 wrapped = methods.make("an+boostlu")
 object.__setattr__(wrapped, "inner", own)
 take("as it is")

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from simkit.chance import Chance
 from simkit.learn.losses import reduce, wide
 from simkit.learn.method import register, sizes_of
-from simkit.learn.methods.p_asl import Asymmetric
+from simkit.learn.methods.asymmetric import Asymmetric
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import NonNegative, Range, Share

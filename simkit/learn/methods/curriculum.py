@@ -13,8 +13,7 @@ from simkit.chance import Chance
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.losses import bce, kth_largest, reduce, wide
 from simkit.learn.method import Method, register, scores_of
-from simkit.learn.methods.ignore import warn_without_negatives
-from simkit.learn.methods.partial_bce import few_weigh_more
+from simkit.learn.methods.known_labels import few_weigh_more, warn_without_negatives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Share
 

@@ -14,7 +14,7 @@ from simkit.chance import Chance
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import bce, reduce, wide
 from simkit.learn.method import Method, features_of, register
-from simkit.learn.methods.ignore import warn_without_negatives
+from simkit.learn.methods.known_labels import warn_without_negatives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Positive
 

@@ -14,7 +14,7 @@ from simkit.chance import Chance
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, bce, reduce, wide
 from simkit.learn.method import register
-from simkit.learn.methods.epr import ExpectedCount, expected_positives
+from simkit.learn.methods.expected import ExpectedCount, expected_positives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Positive
 

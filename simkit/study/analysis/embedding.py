@@ -18,9 +18,9 @@ from simkit.embed.unit import UnitRows
 from simkit.errors import BadInput
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.exposure import Exposure
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Task, make
+from simkit.learn.methods.soft_exposure import Exposure
 from simkit.learn.side_info import prepare
 from simkit.study.analysis import checks
 from simkit.study.analysis.checks import Methods

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.large_loss import Remembering
 from simkit.learn.method import Around
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
+from simkit.learn.methods.large_loss import Remembering
 from simkit.learn.side_info import prepare
 from simkit.learn.train import Watcher, train_stack
 from simkit.study.analysis import checks

@@ -16,7 +16,7 @@ from simkit.errors import BadInput, unknown
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.methods import Method
-from simkit.learn.methods.scl import SpatialConsistencyLoss
+from simkit.learn.methods.consistency import SpatialConsistencyLoss
 from simkit.learn.metrics import average_precision, map_by_labels, mean_ap
 from simkit.learn.pointed import middle, pointed
 from simkit.learn.trained import Trained

@@ -4,7 +4,7 @@ import torch
 
 from simkit.learn.method import state_size
 from simkit.learn.methods import Outputs, Task, make
-from simkit.learn.methods.cl import distances
+from simkit.learn.methods.consistency import distances
 from tests.learn.methods.steps import batch_of, started
 from tests.reference import consistency as slow
 from tests.reference.methods import assume_negative

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from simkit.learn.methods import Outputs, make
-from simkit.learn.methods.en import expected_counts, highest
+from simkit.learn.methods.expected import expected_counts, highest
 from tests.learn.methods.steps import batch_of, loss_and_gradient, started
 from tests.reference import consistency as slow
 

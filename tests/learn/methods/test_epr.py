@@ -11,7 +11,7 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs
 from simkit.learn.methods import Sizes, Task, make
-from simkit.learn.methods.epr import expected_positives, positives_per_image
+from simkit.learn.methods.expected import expected_positives, positives_per_image
 from simkit.learn.optim import Settings
 from simkit.learn.train import train, train_stack
 from tests.learn.methods.steps import loss_and_gradient, started

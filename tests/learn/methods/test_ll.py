@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from simkit.errors import BadInput
-from simkit.learn.large_loss import Relative, kept_share, unpack
 from simkit.learn.methods import Batch, Outputs, Sizes, get, make, spell
+from simkit.learn.methods.large_loss import Relative, kept_share, unpack
 from tests.learn.methods.steps import batch_of, loss_and_gradient, plain, started
 from tests.reference import large_loss as slow
 

@@ -8,7 +8,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs, shown
 from simkit.learn.method import state_size
 from simkit.learn.methods import Batch, Outputs, Sizes, Task, make
-from simkit.learn.methods import scl as heat_maps
+from simkit.learn.methods import consistency as heat_maps
 from simkit.learn.optim import Settings
 from simkit.learn.train import train
 from simkit.learn.trained import Trained

@@ -26,7 +26,7 @@ def test_without_negatives_it_is_ignore():
     Z, F = (rng.random((30, 5)) < 0.2).astype(np.int8), rng.standard_normal((30, 4))
     method = make("se-l")
     task = prepare(Task(Z, FeatureInputs(F)), method)
-    with pytest.warns(UserWarning, match="every unknown label is ignored"):
+    with pytest.warns(UserWarning, match="say of nothing that it is absent"):
         state = method.start(task)
     X = rng.standard_normal(Z.shape)
     ours = loss_and_gradient(method, state, Z, X)

@@ -9,8 +9,8 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
-from simkit.learn.large_loss import unpack
 from simkit.learn.methods import Task, make
+from simkit.learn.methods.large_loss import unpack
 from simkit.learn.train import Settings, train
 from simkit.study.analysis.learning import (
     LABEL_KINDS,

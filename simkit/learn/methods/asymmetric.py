@@ -1,4 +1,4 @@
-"""Partial asymmetric loss (P-ASL)."""
+"""Losses with a focus on what the model gets wrong: Focal, ASL and P-ASL."""
 
 from __future__ import annotations
 
@@ -10,15 +10,89 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.labels.partial import UNKNOWN
-from simkit.learn.losses import log_of, power, reduce, wide
+from simkit.labels.partial import PRESENT, UNKNOWN
+from simkit.learn.losses import Clip, Gamma, Reduction, Weight, focused, log_of, power, reduce, wide
 from simkit.learn.method import Method, register
-from simkit.learn.methods.asl import Clip, Gamma
-from simkit.learn.methods.ignore import warn_without_negatives
+from simkit.learn.methods.known_labels import warn_without_negatives
 from simkit.learn.task import Batch, Outputs, Sizes, Task
 from simkit.registry import Range
 
-Weight = Annotated[float, Range(0, 1_000_000)]
+
+@register
+@dataclass(frozen=True)
+class Focal(Method):
+    """Take every unknown label for absent, and look away from what is well answered.
+
+    A label (..., b, L) to whose target the model gives q adds -(1 - q)^gamma log q. The loss is a
+    sum: a learning rate that suits it is far below that of a mean.
+    """
+
+    gamma: Gamma = 2.0  # the larger, the less what is well answered counts
+    # weight of present labels, 1 - alpha of absent; 0.25 in Lin et al.
+    alpha: Annotated[float, Range(above=0, below=1)] | None = None
+    detach_focus: bool = False  # true: the weight has no gradient of its own
+    reduction: Reduction = "sum"
+
+    name: ClassVar[str] = "focal"
+    title: ClassVar[str] = "Focal"
+    gist: ClassVar[str] = "unknown = absent, hard ones count more"
+    alternative: ClassVar = {"gamma": 1.0}
+    source: ClassVar[str] = "Lin et al. ICCV 2017, eq. 4-5"
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        present = batch.labels == PRESENT
+        values = focused(
+            out.logits,
+            present,
+            gamma_pos=self.gamma,
+            gamma_neg=self.gamma,
+            detach=self.detach_focus,
+        )
+        if self.alpha is not None:
+            values = torch.where(present, self.alpha * values, (1 - self.alpha) * values)
+        return reduce(values, self.reduction)
+
+
+@register
+@dataclass(frozen=True)
+class AsymmetricLoss(Method):
+    """Take every unknown label for absent, and look away from easy absent ones above all.
+
+    A present label (..., b, L) adds -(1 - p)^gamma_pos log p, an absent one
+    -q^gamma_neg log(1 - q) with q = max(p - clip, 0): below the probability `clip` it has no loss
+    at all. The loss is a sum: a learning rate that suits it is far below that of a mean.
+    """
+
+    gamma_pos: Gamma = 1.0  # the published class; its training script for COCO has 0
+    gamma_neg: Gamma = 4.0
+    clip: Clip = 0.05
+    detach_focus: bool = True  # the published class; its optimised twin differentiates the weight
+    reduction: Reduction = "sum"
+    epsilon: Literal["csl"] | None = None
+    # csl: logs as in the code of both ASL and CSL; paper: exact logs
+    reproduce: Literal["csl", "paper"] | None = None
+
+    name: ClassVar[str] = "asl"
+    title: ClassVar[str] = "ASL"
+    gist: ClassVar[str] = "unknown = absent, easy ones weigh less"
+    alternative: ClassVar = {"gamma_neg": 2.0}
+    source: ClassVar[str] = "Ridnik et al. ICCV 2021, eq. 4-7"
+    presets: ClassVar = {
+        "csl": {"reduction": "sum", "epsilon": "csl"},
+        "paper": {"reduction": "sum", "epsilon": None},
+    }
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        values = focused(
+            out.logits,
+            batch.labels == PRESENT,
+            gamma_pos=self.gamma_pos,
+            gamma_neg=self.gamma_neg,
+            clip=self.clip,
+            detach=self.detach_focus,
+            epsilon=self.epsilon,
+        )
+        return reduce(values, self.reduction)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
-"""Cross-entropy on known labels, weighted by how many an image has (weighted NE, wCE)."""
+"""Learning from known labels alone: complete labels, Ignore and Partial BCE."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -10,13 +11,101 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.labels.partial import PRESENT, UNKNOWN
-from simkit.learn.losses import Reduction, focused, reduce
+from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
+from simkit.learn.losses import Clip, Epsilon, Gamma, Reduction, Weight, bce, focused, reduce
 from simkit.learn.method import Method, register, sizes_of
-from simkit.learn.methods.asl import Clip, Gamma
-from simkit.learn.methods.ignore import warn_without_negatives
-from simkit.learn.methods.p_asl import Weight
-from simkit.learn.task import Batch, Outputs, Sizes, Task
+from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+
+
+@register
+@dataclass(frozen=True)
+class Full(Method):
+    """Learn from labels of which every entry of every asked image is known.
+
+    The loss is the mean binary cross-entropy over all labels (..., b, L). Raises BadInput at the
+    start when an entry is unknown. In a loop of your own an unknown entry that still comes along
+    counts for nothing.
+    """
+
+    epsilon: Epsilon | None = None
+    reproduce: Literal["spml", "paper"] | None = None  # paper: exact logs
+
+    name: ClassVar[str] = "full"
+    title: ClassVar[str] = "Full labels"
+    gist: ClassVar[str] = "all labels known"
+    source: ClassVar[str] = "binary cross-entropy; every paper's upper bound"
+    presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(labels=True)
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        assert isinstance(task, Task)
+        entries = len(task.rows) * task.sizes.classes
+        unknown = entries - task.labels.codes.nnz
+        if unknown:
+            raise BadInput(
+                f"method 'full' needs complete labels, but {unknown} of {entries} entries of the "
+                "asked images are unknown; annotate with full-subset, or train 'an' or 'ignore'"
+            )
+        return state
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        values = bce(out.logits, batch.labels == PRESENT, self.epsilon)
+        return reduce(values.masked_fill(batch.labels == UNKNOWN, 0.0), "mean_all")
+
+
+@register
+@dataclass(frozen=True)
+class Ignore(Method):
+    """Learn from what is known and from nothing else.
+
+    Binary cross-entropy of the known labels (..., b, L), reduced over all or over these. Trap:
+    where only positives are known the best answer is "everything is present"; `start` warns of it.
+    The code of Cole et al. stops at a batch without a positive or without a negative; small batches
+    may be so.
+    """
+
+    # mean_all: code of Cole et al.; sum: code of Ben-Baruch et al.; sum_classes: Soft Exposure.
+    reduction: Literal["mean_all", "mean_observed", "sum", "sum_classes"] = "mean_all"
+    epsilon: Epsilon | None = None
+    reproduce: Literal["spml", "csl", "paper"] | None = None  # paper: IU with exact logs
+
+    name: ClassVar[str] = "ignore"
+    title: ClassVar[str] = "Ignore"
+    gist: ClassVar[str] = "unknown left out"
+    source: ClassVar[str] = "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al., CVPR 2022"
+    presets: ClassVar = {
+        "spml": {"reduction": "mean_all", "epsilon": "spml"},
+        "csl": {"reduction": "sum", "epsilon": "csl"},
+        "paper": {"reduction": "mean_all", "epsilon": None},
+    }
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        state = super().start(task, chance)
+        warn_without_negatives(self.name, task)
+        return state
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        unknown = batch.labels == UNKNOWN
+        values = bce(out.logits, batch.labels == PRESENT, self.epsilon).masked_fill(unknown, 0.0)
+        return reduce(values, self.reduction, ~unknown)
+
+    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        return (batch.labels == UNKNOWN).expand_as(out.logits)
+
+
+def warn_without_negatives(name: str, task: Task | Sizes) -> None:
+    """Warn, on behalf of a `start`, when no known label says absent."""
+    if isinstance(task, Task) and not task.labels.per_class(ABSENT).any():
+        warnings.warn(
+            f"method {name!r} learns from known labels alone, and none of these says absent: it "
+            "will predict everything present; train 'an' or 'll-r' instead",
+            stacklevel=3,
+        )
+
 
 _REDUCTION = {"durand": "mean_all", "csl": "sum"}
 

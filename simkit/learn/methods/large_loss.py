@@ -12,7 +12,6 @@ Classification, CVPR 2022.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
@@ -23,16 +22,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import kth_largest, wide
-from simkit.learn.method import Method
+from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import NonNegative, Range
 
 KOf = Literal["batch", "unknown"]
 Reproduce = Literal["cvpr22", "cvpr23", "paper"]
 Percent = Annotated[float, Range(0, 100)]
+_ROWS = 4096  # images packed at a time
 
 
 @dataclass(frozen=True)
@@ -64,6 +63,8 @@ def _mean(logits: Tensor, present: Tensor, weight: Tensor | None = None) -> Tens
 class Rejecting(LargeLoss):
     """LL-R: large losses count 0 and keep their place in the denominator (eq. 4)."""
 
+    gist: ClassVar[str] = "suspicious absents left out"
+
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         kept = ~self.selected(batch, out, state)
         return _mean(out.logits, batch.labels == PRESENT, kept.to(wide(out.logits).dtype))
@@ -75,6 +76,8 @@ class Correcting(LargeLoss):
 
     The paper writes a weight, the ratio of the two losses; differentiated through it is the same.
     """
+
+    gist: ClassVar[str] = "suspicious absents corrected"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         corrected = self.selected(batch, out, state)
@@ -90,12 +93,14 @@ class Remembering(LargeLoss):
     batch more than once every copy's corrections stay.
     """
 
+    gist: ClassVar[str] = "suspicious absents corrected for good"
+
     @property
     def needs(self) -> Needs:
         return Needs(labels=True)
 
     def state_bytes(self, sizes: Sizes) -> int:
-        return super().state_bytes(sizes) + sizes.images * _packed_width(sizes.classes)
+        return super().state_bytes(sizes) + sizes.images * -(-sizes.classes // 8)
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
@@ -145,14 +150,6 @@ class Relative(LargeLoss):
         "paper": {"k_of": "unknown"},
     }
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if 0 < self.delta < 1e-6:  # below what the fraction of a rate holds
-            raise BadInput(
-                f"{self.name}: delta is {self.delta}; a percentage of 0, or of at least 1e-06, is "
-                "expected"
-            )
-
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + 24
 
@@ -162,7 +159,7 @@ class Relative(LargeLoss):
         state.register_buffer("rate", torch.tensor([0, 1]))  # to modify, as an exact fraction
         # The share that is kept by published code, in the bits of a double: a state that is cast
         # to other floats stays as it is.
-        state.register_buffer("kept_bits", _bits(torch.ones((), dtype=torch.float64)))
+        state.register_buffer("kept_bits", torch.ones((), dtype=torch.float64).view(torch.int64))
         return state
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
@@ -172,7 +169,7 @@ class Relative(LargeLoss):
         for _ in range(epoch):  # the published code subtracts in floats, again and again
             kept -= self.delta / 100
         state.rate.copy_(torch.tensor([rate.numerator, rate.denominator]))
-        state.kept_bits.copy_(_bits(torch.tensor(kept, dtype=torch.float64)))
+        kept_share(state).fill_(kept)
 
     def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
         return unknown & (logits >= self.threshold(logits, unknown, state))
@@ -218,16 +215,25 @@ class Absolute(LargeLoss):
     min_threshold: NonNegative = 0.0  # it falls no further
     skip_first_epoch: bool = False  # the supplement says nothing of it
 
+    alternative: ClassVar = {"delta": 0.02}
+    source: ClassVar[str] = "Kim et al., CVPR 2022, supplement B"
+
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + 8
 
+    def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
+        for epoch in range(1, epochs + 1):
+            if self.least(epoch) <= 0:
+                return (
+                    f"{self.name}: every unknown label is modified from epoch {epoch} on, because "
+                    "r0 - t * delta is not above 0; give a smaller delta, or min_threshold",
+                )
+        return ()
+
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
-        first = next((t for t in range(1, 11) if self.least(t) <= 0), None)
-        if first is not None:
-            self._warn(first)
         # One logit; a tensor without any dimension would have the compiler trace everything twice.
-        state.register_buffer("above_bits", _bits(torch.zeros(1, dtype=torch.float64)))
+        state.register_buffer("above_bits", torch.zeros(1, dtype=torch.int64))
         self.after_epoch(0, None, state)
         return state
 
@@ -238,30 +244,17 @@ class Absolute(LargeLoss):
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
         loss = self.least(epoch + 1)
         logit = loss + math.log(-math.expm1(-loss)) if loss > 0 else -math.inf
-        if epoch >= 10 and self.least(epoch) > 0 >= loss:  # of what comes sooner `start` warns
-            self._warn(epoch + 1)
         logit = math.inf if self.skip_first_epoch and epoch == 0 else logit
-        state.above_bits.copy_(_bits(torch.tensor([logit], dtype=torch.float64)))
+        state.above_bits.view(torch.float64).fill_(logit)
 
     def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
         above = state.above_bits.view(torch.float64)
         return unknown & (logits > above[..., None].to(logits.dtype))
 
-    def _warn(self, first: int) -> None:
-        warnings.warn(
-            f"method {self.name!r} modifies every unknown label from epoch {first} on, because "
-            "r0 - t * delta is not above 0 then; give a smaller delta, or min_threshold",
-            stacklevel=3,
-        )
-
 
 def kept_share(state: nn.Module) -> Tensor:
     """(...) float64: the share of labels that published code keeps in this epoch."""
     return state.kept_bits.view(torch.float64)
-
-
-def _bits(double: Tensor) -> Tensor:
-    return double.view(torch.int64)
 
 
 def _of_all_copies(flags: Tensor, index: Tensor) -> Tensor:
@@ -273,20 +266,11 @@ def _of_all_copies(flags: Tensor, index: Tensor) -> Tensor:
     return counts.index_select(-2, first).bool()
 
 
-def _packed_width(classes: int) -> int:
-    return (classes + 7) // 8
-
-
 def packed(labels: PartialLabels) -> Tensor:
     """(N, ceil(L / 8)) uint8 of the known positives: class c is bit c % 8 of byte c // 8."""
-    N, L = labels.shape
-    bits = np.zeros((N, _packed_width(L)), np.uint8)
-    rows, classes = labels.codes.tocoo().coords
-    present = labels.codes.data == PRESENT
-    rows, classes = rows[present], classes[present]
-    # No bit is added twice, so that adding is setting.
-    np.add.at(bits, (rows, classes // 8), (1 << (classes % 8)).astype(np.uint8))
-    return torch.from_numpy(bits)
+    N = len(labels.images)
+    blocks = np.array_split(np.arange(N), N // _ROWS + 1)
+    return torch.cat([pack(torch.from_numpy(labels.rows(rows) == PRESENT)) for rows in blocks])
 
 
 def pack(flags: Tensor) -> Tensor:
@@ -303,3 +287,120 @@ def unpack(rows: Tensor, classes: int) -> Tensor:
 
 def _places(like: Tensor) -> Tensor:
     return torch.arange(8, dtype=torch.uint8, device=like.device)
+
+
+@register
+@dataclass(frozen=True)
+class LargeLossRejection(Rejecting, Relative):
+    """Assume negative, but leave out the unknown labels with the largest losses of the batch.
+
+    In epoch t these are (t - 1) * delta percent of the labels (..., b, L); what is left out keeps
+    its place in the denominator. Known labels are never left out. The selection depends on the
+    batch as a whole, so a batch that is split over devices selects otherwise.
+    """
+
+    # Percent per epoch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to 0.5,
+    # and 0.005 and 0.01 on OpenImages.
+    delta: Percent = 0.5
+
+    name: ClassVar[str] = "ll-r"
+    title: ClassVar[str] = "LL-R"
+    alternative: ClassVar = {"delta": 0.1}
+    source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3-4"
+
+
+@register
+@dataclass(frozen=True)
+class LargeLossCorrection(Correcting, Relative):
+    """Assume negative, but take the unknown labels with the largest losses for present.
+
+    In epoch t these are (t - 1) * delta percent of the labels (..., b, L) of the batch, and a
+    correction holds for its step alone. Known labels are never corrected.
+    """
+
+    # Percent per epoch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to 0.5
+    # (0.2 was best on COCO), and 0.005 and 0.01 on OpenImages.
+    delta: Percent = 0.2
+
+    name: ClassVar[str] = "ll-ct"
+    title: ClassVar[str] = "LL-Ct"
+    alternative: ClassVar = {"delta": 0.05}
+    source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 5-6"
+
+
+@register
+@dataclass(frozen=True)
+class LargeLossPermanentCorrection(Remembering, Relative):
+    """Assume negative, and turn the unknown labels with the largest losses present for good.
+
+    delta percent of the batch in every step from the second epoch on; the printed rate, read
+    literally, would start in the first. Known labels are never corrected, and what was corrected is
+    known from then on.
+    The code of CVPR 2022, run from the command line, compares the name of the scheme by identity
+    and then trains LL-Ct: `ll-ct(reproduce=cvpr22)` is what it ran, ours is what it meant.
+    """
+
+    # Percent of every batch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to
+    # 0.5, and 0.005 and 0.01 on OpenImages.
+    delta: Percent = 0.1
+    # Which corrections stay: those at the threshold too (code of CVPR 2023), or only those above
+    # it (code of CVPR 2022), whose label at the threshold is corrected in the step alone.
+    update: Literal[">=", ">"] = ">="
+
+    name: ClassVar[str] = "ll-cp"
+    title: ClassVar[str] = "LL-Cp"
+    alternative: ClassVar = {"delta": 0.02}
+    source: ClassVar[str] = "Kim et al., CVPR 2022, eq. 3, 7-9"
+    grows: ClassVar[bool] = False
+    presets: ClassVar = {
+        "cvpr22": {"k_of": "batch", "update": ">"},
+        "cvpr23": {"k_of": "batch", "update": ">="},
+        "paper": {"k_of": "unknown", "update": ">="},
+    }
+
+    def lasting(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        if self.update == ">=":
+            return self.selected(batch, out, state)
+        logits = wide(out.logits.detach())
+        unknown = self.open(batch, state).expand_as(logits)
+        least = torch.where(unknown, logits, torch.inf).amin((-2, -1), keepdim=True)
+        return unknown & (logits > self.threshold(logits, unknown, state).maximum(least))
+
+
+@register
+@dataclass(frozen=True)
+class AbsoluteRejection(Rejecting, Absolute):
+    """Assume negative, but leave out unknown labels whose loss is above a falling threshold.
+
+    The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
+    rejected; a note says so before training. There is no published code.
+    """
+
+    name: ClassVar[str] = "ll-r-abs"
+    title: ClassVar[str] = "LL-R (abs)"
+
+
+@register
+@dataclass(frozen=True)
+class AbsoluteCorrection(Correcting, Absolute):
+    """Assume negative, but take unknown labels whose loss is above a falling threshold for present.
+
+    The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
+    corrected; a note says so before training. There is no published code.
+    """
+
+    name: ClassVar[str] = "ll-ct-abs"
+    title: ClassVar[str] = "LL-Ct (abs)"
+
+
+@register
+@dataclass(frozen=True)
+class AbsolutePermanentCorrection(Remembering, Absolute):
+    """Assume negative, and keep unknown labels whose loss is above a falling threshold as present.
+
+    The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
+    corrected; a note says so before training. There is no published code.
+    """
+
+    name: ClassVar[str] = "ll-cp-abs"
+    title: ClassVar[str] = "LL-Cp (abs)"

@@ -1,0 +1,187 @@
+"""Unknown labels count as absent, each in its own way: AN, FE, WAN, LSAN and LS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.labels.partial import PRESENT, UNKNOWN
+from simkit.learn.losses import Epsilon, Reduction, bce, reduce, wide
+from simkit.learn.method import Method, register, sizes_of
+from simkit.learn.task import Batch, Outputs, Sizes, Task
+from simkit.registry import Positive, Range
+
+
+@dataclass(frozen=True)
+class AssumedNegatives(Method):
+    """Unknown labels count as absent, with a weight on what is present: what AN and FE share."""
+
+    pos_weight: Positive = 1.0
+    reduction: Reduction = "mean_all"  # sum_classes: Soft Exposure
+    epsilon: Epsilon | None = None
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        present = batch.labels == PRESENT
+        values = bce(out.logits, present, self.epsilon)
+        if self.pos_weight != 1:
+            values = torch.where(present, self.pos_weight * values, values)
+        return reduce(values, self.reduction)
+
+
+@register
+@dataclass(frozen=True)
+class AssumeNegative(AssumedNegatives):
+    """Take every unknown label for absent.
+
+    The loss is the mean over all labels (..., b, L) of -log p where a label is present and of
+    -log(1 - p) elsewhere. Kim et al. CVPR 2022 print a weight of 0 for assumed negatives, a
+    misprint for 1.
+    """
+
+    reproduce: Literal["spml", "paper"] | None = None  # paper: exact logs
+
+    name: ClassVar[str] = "an"
+    title: ClassVar[str] = "AN"
+    gist: ClassVar[str] = "unknown = absent"
+    source: ClassVar[str] = "Cole et al. CVPR 2021, eq. 3; naive AN of Kim et al., CVPR 2022"
+    presets: ClassVar = {
+        "spml": {"pos_weight": 1.0, "reduction": "mean_all", "epsilon": "spml"},
+        "paper": {"pos_weight": 1.0, "reduction": "mean_all", "epsilon": None},
+    }
+
+
+@register
+@dataclass(frozen=True)
+class FullExposure(AssumedNegatives):
+    """Take every unknown label for absent, and count every present one five times (eq. 2).
+
+    The loss is summed over classes: at the same learning rate it moves L times as far as AN.
+    """
+
+    pos_weight: Positive = 5.0
+    reduction: Reduction = "sum_classes"
+
+    name: ClassVar[str] = "fe"
+    title: ClassVar[str] = "FE"
+    gist: ClassVar[str] = "unknown = absent, present count more"
+    alternative: ClassVar = {"pos_weight": 2.0}
+    source: ClassVar[str] = "Soft Exposure, baseline Full Exposure"
+
+
+@register
+@dataclass(frozen=True)
+class WeakAssumeNegative(Method):
+    """Take every unknown label for absent, at a weight of 1 / (L - 1).
+
+    All assumed negatives of an image with one known positive weigh as much as that positive. The
+    loss is the mean over all labels (..., b, L).
+    """
+
+    # The published code knows no known negatives, and would give them the small weight as well.
+    weight_known_negatives: bool = False
+    epsilon: Epsilon | None = None
+    # paper: exact logs, and the small weight for what is assumed alone
+    reproduce: Literal["spml", "paper"] | None = None
+
+    name: ClassVar[str] = "wan"
+    title: ClassVar[str] = "WAN"
+    gist: ClassVar[str] = "unknown = absent, weigh less"
+    source: ClassVar[str] = "Cole et al. CVPR 2021, weak assume negative loss"
+    presets: ClassVar = {
+        "spml": {"weight_known_negatives": True, "epsilon": "spml"},
+        "paper": {"weight_known_negatives": False, "epsilon": None},
+    }
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        classes = sizes_of(task).classes
+        if classes < 2:
+            raise BadInput(
+                f"wan: its weight is 1 / (classes - 1), and there are {classes} classes; "
+                "give at least 2, or train 'an'"
+            )
+        return super().start(task, chance)
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        present = batch.labels == PRESENT
+        weak = ~present if self.weight_known_negatives else batch.labels == UNKNOWN
+        values = bce(out.logits, present, self.epsilon)
+        small = 1 / (out.logits.shape[-1] - 1)
+        return reduce(torch.where(weak, small * values, values), "mean_all")
+
+
+@register
+@dataclass(frozen=True)
+class SmoothedAssumeNegative(Method):
+    """Take every unknown label for absent, and no label for quite sure.
+
+    Mean cross-entropy against targets (..., b, L) of 1 - epsilon for present and epsilon for all
+    else. On complete labels this is plain label smoothing. What Soft Exposure calls LS is another
+    thing: `ls-constant`.
+    """
+
+    epsilon: float = 0.1  # of the targets; Verelst et al. WACV 2023 choose from 0.1 and 0.2
+    eps_convention: Literal["whole", "half"] = "whole"  # code of Cole et al.; their paper: half
+    smooth: Literal["all", "unknown_only"] = "all"  # unknown_only keeps known labels at 0 and 1
+    log_epsilon: Epsilon | None = None
+    reproduce: Literal["spml", "paper"] | None = None  # paper: the same targets, exact logs
+
+    name: ClassVar[str] = "lsan"
+    title: ClassVar[str] = "LSAN"
+    gist: ClassVar[str] = "unknown = absent, softened"
+    alternative: ClassVar = {"epsilon": 0.2}
+    source: ClassVar[str] = "Cole et al. CVPR 2021, assume negative loss with label smoothing"
+    presets: ClassVar = {
+        "spml": {"eps_convention": "whole", "smooth": "all", "log_epsilon": "spml"},
+        "paper": {"eps_convention": "whole", "smooth": "all", "log_epsilon": None},
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        end = 1 if self.eps_convention == "half" else 0.5  # where present and absent meet
+        if not 0 <= self.epsilon < end:
+            raise BadInput(
+                f"lsan: epsilon is {self.epsilon}; a smoothing from 0 to below {end} is expected"
+            )
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        epsilon = self.epsilon / 2 if self.eps_convention == "half" else self.epsilon
+        present = (batch.labels == PRESENT).to(wide(out.logits).dtype)
+        if self.smooth == "all":
+            target = epsilon + (1 - 2 * epsilon) * present
+        else:
+            target = torch.where(batch.labels == UNKNOWN, epsilon, present)
+        return reduce(bce(out.logits, target, self.log_epsilon), "mean_all")
+
+
+@register
+@dataclass(frozen=True)
+class ConstantTemperature(Method):
+    """Take every unknown label for absent, the more softly the lower the temperature.
+
+    Soft Exposure calls this LS, but no target is smoothed (that is `lsan`): an unknown label adds
+    -log sigmoid(x / temperature) (eq. 3), which at -1 is assume negative.
+    """
+
+    temperature: Annotated[float, Range(most=-1e-6)] = -2.0  # the paper gives no number
+    pos_weight: Positive = 1.0
+    reduction: Reduction = "sum_classes"
+
+    name: ClassVar[str] = "ls-constant"
+    title: ClassVar[str] = "LS (constant temperature)"
+    gist: ClassVar[str] = "unknown = half absent"
+    alternative: ClassVar = {"temperature": -1.0}
+    source: ClassVar[str] = "Soft Exposure, baseline LS"
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        x = out.logits
+        scaled = torch.where(batch.labels == UNKNOWN, x / -self.temperature, x)
+        present = batch.labels == PRESENT
+        values = bce(scaled, present)
+        if self.pos_weight != 1:
+            values = torch.where(present, self.pos_weight * values, values)
+        return reduce(values, self.reduction)
