@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import tomllib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from os import PathLike
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -29,17 +28,23 @@ from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
 from simkit.planning.test_set import TestSet
 from simkit.study import runs, store
+from simkit.study.frames import class_names, failures, frame, leaves
+from simkit.study.limit import Limit
 
 Array = NDArray[np.float64]
 Folder = str | PathLike[str]
 
 COMPLETE = "full-subset"  # the scheme that labels whole images
 _TRAINED_ALIKE = ("backbone", "weights", "features", "pictures", "train", "validation", "tuning")
-_COLUMNS = (
-    *("scheme", "scheme_spec", "method", "method_spec", "reference", "budget", "budget_hours"),
-    *("draw", "seed", "images", "class_present", "class_absent", "map", "ap", "lr", "epochs"),
-    *("labels_id", "truth_id", "test_id"),
-)
+_COLUMNS: dict[str, Any] = {
+    **dict.fromkeys(("scheme", "scheme_spec", "method", "method_spec"), str),
+    **dict.fromkeys(("labels_id", "truth_id", "test_id"), str),
+    **dict.fromkeys(("images", "draw", "epochs"), int), "reference": bool, "seed": int | None,
+    **dict.fromkeys(("budget", "budget_hours"), float | None), "map": float, "lr": float,
+    **dict.fromkeys(("class_present", "class_absent"), list[int]), "ap": list[float | None],
+}  # fmt: skip
+_LARGEST = {"map": 1.0, "ap": 1.0, "class_present": np.inf, "class_absent": np.inf}
+_KEYS = ["method", "reference", "size", "seed", "draw"]  # of a run, beside its label option
 
 
 @dataclass(frozen=True)
@@ -201,9 +206,9 @@ class Evidence:
         read = [_read(folder) for folder in folders]
         for other in read[1:]:
             _check_alike(read[0], other)
-        rows = _Rows.joined(read)
+        rows = _joined(read)
         pool, test = _opened(read[0], rows)
-        cells, complete, trained_as = rows.grouped(pool, test)
+        cells, complete, trained_as = _grouped(rows, pool, test)
         share, sentence = max(_missing(one) for one in read)
         if not complete and share:
             raise BadInput(
@@ -215,11 +220,13 @@ class Evidence:
                 f"{read[0].folder} has no run on complete labels, where every curve ends; set "
                 "reference = true in its grid and compare again (finished runs are kept)"
             )
+        named = zip(rows["labels_id"], rows["method"], rows["map"].tolist(), strict=True)
+        texts = [f"{labels} {method} {score!r}" for labels, method, score in named]
         return Evidence(
             folders=tuple(one.folder for one in read), pool=pool, test=test, cells=cells,
-            complete=complete, draws=len(rows.draws), runs=len(rows), grid=read[0].grid,
-            missing=(share, sentence),
-            ids={**read[0].ids, "runs": rows.id}, trained_as=trained_as,
+            complete=complete, draws=len(rows[["seed", "draw"]].drop_duplicates()),
+            runs=len(rows), grid=read[0].grid, missing=(share, sentence),
+            ids={**read[0].ids, "runs": content_id(*sorted(texts))}, trained_as=trained_as,
         )  # fmt: skip
 
     def complete_labels(self, option: LabelOption, method: str) -> Array:
@@ -244,70 +251,40 @@ class _Folder:
     """One folder's table and grid."""
 
     folder: str
-    table: pa.Table
+    table: pd.DataFrame
     grid: dict[str, Any]
 
     @property
     def classes(self) -> tuple[str, ...]:
-        return _about(self.table, "classes")
+        return class_names(self.table)
 
     @property
     def ids(self) -> dict[str, str]:
-        return {name: self.table[f"{name}_id"][0].as_py() for name in ("truth", "test")}
-
-
-def _about(table: pa.Table, name: str) -> Any:
-    """Metadata of a comparison; an empty tuple if missing."""
-    text = (table.schema.metadata or {}).get(name.encode())
-    value = json.loads(text) if text else ()
-    return tuple(value) if isinstance(value, list) else value
+        return {name: str(self.table[f"{name}_id"].iat[0]) for name in ("truth", "test")}
 
 
 def _read(folder: Folder) -> _Folder:
-    table = runs.read(folder)
-    missing = [name for name in _COLUMNS if name not in table.column_names]
-    if missing or not _about(table, "classes"):
-        what = f"no column {missing[0]!r}" if missing else "no class names"
-        raise BadInput(f"the table in {folder} has {what}; compare again with this version")
+    mend = "compare again with this version"
+    table = frame(runs.read(folder), _COLUMNS, asker=str(folder), mend=mend)
+    if not class_names(table):
+        raise BadInput(f"the table in {folder} has no class names; {mend}")
     for name in ("truth_id", "test_id"):
-        if len(table[name].unique()) > 1:
+        if table[name].nunique() > 1:
             raise BadInput(
                 f"the table in {folder} has runs of different data ({name} differs); compare each "
                 "data set in a folder of its own"
             )
-    _check_columns(table, str(folder))
+    for name, most in _LARGEST.items():
+        lists = [np.atleast_1d(values) for values in table[name]]
+        numbers = np.concatenate(lists)
+        wrong = numbers[(numbers < 0) | (numbers > most)]
+        if len(wrong) or (name != "map" and {*map(len, lists)} != {len(class_names(table))}):
+            what = f"{wrong[0]:g}" if len(wrong) else "of other classes"
+            raise BadInput(
+                f"the table in {folder} has {name} {what}; numbers from 0 to {most:g} for each "
+                "class are expected, so compare again"
+            )
     return _Folder(str(folder), table, _grid(Path(folder)))
-
-
-_WHOLE = ("scheme", "scheme_spec", "method", "images", "draw", "labels_id", "class_present",
-          "class_absent")  # fmt: skip
-
-
-def _check_columns(table: pa.Table, folder: str) -> None:
-    """Raise BadInput for columns of another type, gaps, and numbers out of range."""
-    for name in _COLUMNS:
-        if table[name].type != runs.SCHEMA.field(name).type:
-            raise BadInput(
-                f"the table in {folder} has {name} as {table[name].type}; "
-                f"{runs.SCHEMA.field(name).type} is expected, so compare again"
-            )
-    scored = table.filter(pa.compute.is_valid(table["map"]))
-    for name in _WHOLE:
-        if scored[name].null_count:
-            raise BadInput(f"the table in {folder} lacks {name} in some runs; compare again")
-    for name, most in (("map", 1.0), ("ap", 1.0), ("class_present", None), ("class_absent", None)):
-        values = scored[name].combine_chunks()
-        values = values if name == "map" else values.flatten()
-        limits = pa.compute.min_max(pa.compute.drop_null(values)).as_py()
-        low, high = limits["min"], limits["max"]
-        wrong = low is not None and (low < 0 or (most is not None and not high <= most))
-        nan = name == "map" and pa.compute.any(pa.compute.is_nan(values)).as_py()
-        if wrong or nan:
-            raise BadInput(
-                f"the table in {folder} has {name} {'nan' if nan else low if low < 0 else high}; "
-                f"{'a mean AP from 0 to 1' if most else 'a count of 0 or more'} is expected, so "
-                "compare again"
-            )
 
 
 def _grid(folder: Path) -> dict[str, Any]:
@@ -318,14 +295,7 @@ def _grid(folder: Path) -> dict[str, Any]:
         grid = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadInput(f"{path} cannot be read ({error}); compare again into this folder") from None
-    kinds: dict[str, Any] = {
-        "data": str,
-        "prices": str,
-        "images": (int, float),
-        "habits": dict,
-        "backbone": str,
-    }
-    for name, kind in kinds.items():
+    for name, kind in {"data": str, "prices": str, "habits": dict, "backbone": str}.items():
         if name in grid and not isinstance(grid[name], kind):
             raise BadInput(f"{path}: {name} is {grid[name]!r}; compare again into this folder")
     return grid
@@ -351,148 +321,97 @@ def _check_alike(one: _Folder, other: _Folder) -> None:
 
 def _missing(one: _Folder) -> tuple[float, str]:
     """Share of the planned runs that are not finished or failed, and a sentence about them."""
-    scored = len(one.table) - one.table["map"].null_count
-    failed = _about(one.table, "failures")
-    planned = _about(one.table, "planned") or 0
+    planned, finished = int(one.table.attrs.get("planned", 0)), len(one.table)
     if not planned and (Path(one.folder) / store.PLAN).is_file():
         keys = store.under_way(Path(one.folder))["keys"]
         done = sum(store.finished(Path(one.folder) / "bundles", key) for key in keys)
         if done < len(keys):
             share = 1 - done / len(keys)
             return share, f"{one.folder} is unfinished: {done} of {len(keys)} jobs are finished"
-    planned = max(planned, len(one.table))
-    if scored < planned:
+    if finished < planned:
+        failed = failures(one.table)
         why = f", the first because {failed[0].rstrip('.')}" if failed else ""
-        return 1 - scored / planned, f"{planned - scored:,} runs of {one.folder} failed{why}"
+        return 1 - finished / planned, f"{planned - finished:,} runs of {one.folder} failed{why}"
     return 0.0, ""
 
 
-class _Rows:
-    """The rows of all tables without repeated runs, and their arrays."""
+def _joined(folders: Sequence[_Folder]) -> pd.DataFrame:
+    """The rows of all tables without repeated runs, sorted so that sums do not depend on order.
 
-    def __init__(self, values: list[dict[str, Any]], present: Array, absent: Array, ap: Array):
-        self.values, self.present, self.absent, self.ap = values, present, absent, ap
-        self.draws = sorted({(row["seed"], row["draw"]) for row in values})
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    @property
-    def id(self) -> str:
-        texts = (f"{row['labels_id']} {row['method']} {row['map']!r}" for row in self.values)
-        return content_id(*sorted(texts))
-
-    @staticmethod
-    def joined(folders: Sequence[_Folder]) -> _Rows:
-        values, arrays, seen = [], [], set[object]()
-        for one in folders:
-            table = one.table.filter(pa.compute.is_valid(one.table["map"]))
-            table = table.filter(pa.compute.not_equal(table["draw"], runs.SWEEP))
-            habits = _habits(one.grid, one.folder)
-            L, options = len(one.classes), dict[str, LabelOption]()
-            plain = table.drop_columns(["class_present", "class_absent", "ap"]).select(
-                [name for name in _COLUMNS if name not in ("class_present", "class_absent", "ap")]
-            )
-            columns = [_matrix(table[n], L) for n in ("class_present", "class_absent", "ap")]
-            for place, row in enumerate(plain.to_pylist()):
-                if row["scheme"] not in options:
-                    options[row["scheme"]] = _option(row["scheme"], habits, one.folder)
-                row["option"] = options[row["scheme"]]
-                row["size"] = _nominal(row, one.grid)
-                row["seed"] = int(row["seed"] or 0)
-                key = (row["option"], row["method"], row["reference"], row["size"], row["seed"],
-                       row["draw"])  # fmt: skip
-                if key not in seen:
-                    seen.add(key)
-                    values.append(row)
-                    arrays.append([column[place] for column in columns])
-        if not values:
-            raise BadInput(
-                f"{folders[0].folder} holds no finished runs; name the folder that `simkit "
-                "compare` wrote to"
-            )
-        # Sorted, so that sums do not depend on the order of folders and rows.
-        names = ("method", "reference", "size", "seed", "draw")
-        spelled = {id(row["option"]): str(row["option"]) for row in values}
-        text = [str([spelled[id(row["option"])], *(row[name] for name in names)]) for row in values]
-        order = sorted(range(len(values)), key=text.__getitem__)
-        sides = (np.array(side)[order] for side in zip(*arrays, strict=True))
-        return _Rows([values[place] for place in order], *sides)
-
-    def grouped(
-        self, pool: Pool, test: TestSet
-    ) -> tuple[dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Array], dict[Pair, Any]]:
-        """Measured cells, runs on complete labels, and the training of each cell's largest size."""
-        order = {draw: place for place, draw in enumerate(self.draws)}
-        groups: dict[Any, dict[object, list[int]]] = {}
-        complete: dict[tuple[Habits, str], list[int]] = {}
-        bought = set[tuple[str, str]]()
-        by_labels = np.argsort(self.present.sum(axis=1) + self.absent.sum(axis=1), kind="stable")
-        for place in by_labels.tolist():
-            row = self.values[place]
-            if row["option"].complete and row["images"] == pool.images:
-                complete.setdefault((row["option"].habits, row["method"]), []).append(place)
-            if row["reference"]:
-                continue
-            # A budget that bought the same labels as a smaller one is not another size.
-            if (row["labels_id"], row["method"]) not in bought:
-                bought.add((row["labels_id"], row["method"]))
-                cell = groups.setdefault((row["option"], row["method"]), {})
-                cell.setdefault(row["size"], []).append(place)
-
-        def scores(places: Iterable[int]) -> Array:
-            values = np.full(len(order), np.nan)
-            for place in places:
-                row = self.values[place]
-                values[order[row["seed"], row["draw"]]] = row["map"]
-            return test.on_new_images(values)
-
-        def size(option: LabelOption, places: list[int]) -> Size:
-            counts = (self.present[places], self.absent[places])
-            present, absent = (values[:, pool.scored].mean(axis=0) for values in counts)
-            amount = float(np.mean([_amount(option, self.values[place]) for place in places]))
-            return Size(amount, present, absent, scores(places))
-
-        cells = {
-            (option, method): tuple(size(option, places) for places in self._merged(option, sizes))
-            for (option, method), sizes in groups.items()
-        }
-        largest = {pair: self.values[[*sizes.values()][-1][0]] for pair, sizes in groups.items()}
-        trained = {
-            pair: {"method": row["method_spec"], "lr": row["lr"], "epochs": row["epochs"]}
-            for pair, row in largest.items()
-        }
-        ends = {key: scores(places) for key, places in complete.items()}
-        return cells, ends, trained
-
-    def _merged(self, option: LabelOption, sizes: dict[object, list[int]]) -> list[list[int]]:
-        """Row indices by size; sizes of equal amounts (budgets beyond all labels) are merged."""
-        merged: dict[float, list[int]] = {}
-        for places in sizes.values():
-            amount = float(np.mean([_amount(option, self.values[place]) for place in places]))
-            merged.setdefault(round(amount, 9), []).extend(places)
-        return list(merged.values())
+    `option`: label option; `size`: a key that runs of the same intended size share.
+    """
+    parts = []
+    for one in folders:
+        table = one.table[one.table["draw"] != runs.SWEEP]
+        habits = _habits(one.grid, one.folder)
+        options = {spec: _option(spec, habits, one.folder) for spec in table["scheme"].unique()}
+        option = table["scheme"].map(options)
+        seed = table["seed"].fillna(0).astype(int)
+        parts.append(table.assign(option=option, seed=seed, size=_sizes(table, one.grid)))
+    rows = pd.concat(parts, ignore_index=True)
+    rows = rows.drop_duplicates(["option", *_KEYS])
+    if not len(rows):
+        raise BadInput(
+            f"{folders[0].folder} holds no finished runs; name the folder that `simkit compare` "
+            "wrote to"
+        )
+    spelled = rows["option"].map(str)
+    texts = [str(row) for row in zip(spelled, *(rows[name] for name in _KEYS), strict=True)]
+    return rows.iloc[sorted(range(len(rows)), key=texts.__getitem__)].reset_index(drop=True)
 
 
-def _matrix(column: pa.ChunkedArray, width: int) -> Array:
-    """(R, width) a column of lists, nan if one is missing or of another length."""
-    rows = [row if row is not None and len(row) == width else None for row in column.to_pylist()]
-    blank = [np.nan] * width
-    return np.array([blank if row is None else row for row in rows], np.float64).reshape(-1, width)
+def _sizes(table: pd.DataFrame, grid: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    images, sizes = str(grid.get("images", 1.0)), []
+    for row in table[["budget", "budget_hours", "scheme_spec"]].to_dict("records"):
+        limit = Limit.of(row)
+        priced = (grid.get("prices"), images, limit.dollars, limit.hours)
+        sizes.append(priced if limit else (images, row["scheme_spec"]))
+    return sizes
 
 
-def _nominal(row: Mapping[str, Any], grid: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Key that runs of the same intended size share."""
-    limits, images = (row["budget"], row["budget_hours"]), str(grid.get("images", 1.0))
-    if limits != (None, None):
-        return (grid.get("prices"), images, *limits)
-    return (images, row["scheme_spec"])
+def _grouped(
+    rows: pd.DataFrame, pool: Pool, test: TestSet
+) -> tuple[dict[Pair, tuple[Size, ...]], dict[tuple[Habits, str], Array], dict[Pair, Any]]:
+    """Measured cells, runs on complete labels, and the training of each cell's largest size."""
+    draws = sorted({*zip(rows["seed"], rows["draw"], strict=True)})
+
+    def scores(group: pd.DataFrame) -> Array:
+        by_draw = dict(zip(zip(group["seed"], group["draw"], strict=True), group["map"],
+                           strict=True))  # fmt: skip
+        return test.on_new_images(np.array([by_draw.get(draw, np.nan) for draw in draws]))
+
+    def size(group: pd.DataFrame) -> Size:
+        counts = (np.stack([*group[f"class_{side}"]]) for side in ("present", "absent"))
+        present, absent = (values[:, pool.scored].mean(axis=0) for values in counts)
+        return Size(float(np.mean([*group["amount"]])), present, absent, scores(group))
+
+    known = [np.stack([*rows[f"class_{side}"]]).sum(axis=1) for side in ("present", "absent")]
+    rows = rows.iloc[np.argsort(known[0] + known[1], kind="stable")]
+    rows = rows.assign(
+        habits=[option.habits for option in rows["option"]],
+        amount=[*map(_amount, rows["option"], rows["images"], rows["scheme_spec"])],
+    )
+    complete = np.array([option.complete for option in rows["option"]])
+    everything = rows[complete & (rows["images"] == pool.images)]
+    ends = {
+        pair: scores(group) for pair, group in everything.groupby(["habits", "method"], sort=False)
+    }
+    # A budget that bought the same labels as a smaller one is not another size.
+    bought = rows[~rows["reference"]].drop_duplicates(["labels_id", "method"])
+    cells, trained = {}, {}
+    for pair, cell in bought.groupby(["option", "method"], sort=False):
+        sizes: dict[float, list[pd.DataFrame]] = {}  # budgets beyond all labels have equal amounts
+        for _, group in cell.groupby("size", sort=False):
+            sizes.setdefault(round(float(np.mean([*group["amount"]])), 9), []).append(group)
+        cells[pair] = tuple(size(pd.concat(groups)) for groups in sizes.values())
+        row = group.to_dict("records")[0]
+        trained[pair] = {"method": row["method_spec"], "lr": row["lr"], "epochs": row["epochs"]}
+    return cells, ends, trained
 
 
-def _amount(option: LabelOption, row: Mapping[str, Any]) -> float:
-    if option.part.amount is None:
-        return float(row["images"])
-    return float(getattr(_made(row["scheme_spec"]), option.part.amount))
+def _amount(option: LabelOption, images: int, spec: str) -> float:
+    amount = option.part.amount
+    return float(images if amount is None else getattr(_made(spec), amount))
 
 
 def _option(spec: str, habits: Habits, folder: str) -> LabelOption:
@@ -509,39 +428,37 @@ def _habits(grid: Mapping[str, Any], where: str) -> Habits:
         raise BadInput(f"{where}: grid.toml: {error}") from None
 
 
-def _opened(first: _Folder, rows: _Rows) -> tuple[Pool, TestSet]:
+def _opened(first: _Folder, rows: pd.DataFrame) -> tuple[Pool, TestSet]:
     """The pool (a stand-in if the data cannot be opened) and the test split."""
     ids, data = first.ids, _data(str(first.grid.get("data", "")))
-    leaves = np.array(_about(first.table, "leaves") or range(len(first.classes)), np.int64)
+    class_indices = np.array(leaves(first.table) or range(len(first.classes)), np.int64)
     mean_ap = _better_half(rows)
-    scored = leaves[~np.isnan(mean_ap[leaves])]
-    scored = scored if len(scored) else leaves
+    scored = class_indices[~np.isnan(mean_ap[class_indices])]
+    scored = scored if len(scored) else class_indices
     if data is not None and data.truth["train"].id == ids["truth"]:
         truth = data.truth["train"]
         pool = Pool(truth, scored, data.hierarchy, data.boxes.get("train"))
     else:
-        whole = [place for place, row in enumerate(rows.values) if row["reference"]]
-        if not whole:
+        whole = rows[rows["reference"]]
+        if not len(whole):
             raise BadInput(
                 f"{first.folder}: the data {first.grid.get('data')!r} cannot be opened and no run "
                 "labelled all of it; put the data back, or compare again with reference = true"
             )
-        shares = rows.present[whole].mean(0) / max(rows.values[whole[0]]["images"], 1)
-        pool = Pool(_stand_in(shares, rows.values[whole[0]]["images"], first.classes), scored,
-                    opened=False)  # fmt: skip
-    same_test = data is not None and "test" in data.truth and data.truth["test"].id == ids["test"]
-    test = TestSet()
-    if same_test and data is not None:
-        test = TestSet.of(data, mean_ap, leaves, pool.truth.counts / pool.images)
-    return pool, test
+        images = int(whole["images"].iat[0])
+        shares = np.stack([*whole["class_present"]]).mean(0) / max(images, 1)
+        pool = Pool(_stand_in(shares, images, first.classes), scored, opened=False)
+    if data is None or "test" not in data.truth or data.truth["test"].id != ids["test"]:
+        return pool, TestSet()
+    return pool, TestSet.of(data, mean_ap, class_indices, pool.truth.counts / pool.images)
 
 
-def _better_half(rows: _Rows) -> Array:
+def _better_half(rows: pd.DataFrame) -> Array:
     """(L,) mean AP of the better half of all runs, nan for classes without a test positive."""
-    scores = np.array([row["map"] for row in rows.values])
+    best = rows[rows["map"] >= rows["map"].median()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # classes without any AP
-        return np.asarray(np.nanmean(rows.ap[scores >= np.median(scores)], axis=0))
+        return np.asarray(np.nanmean(np.stack([*best["ap"]]), axis=0))
 
 
 @lru_cache(maxsize=8)

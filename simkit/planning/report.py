@@ -6,7 +6,6 @@ render it; the same page always gives the same bytes.
 
 from __future__ import annotations
 
-import math
 import re
 import shlex
 import textwrap
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from io import StringIO
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -390,15 +390,17 @@ def _marked(text: str) -> str:
 # ------------------------------------------------------------------------------------- the figure
 
 _MOST = 5  # lines in the figure
-_BLUE, _INK, _GREY = "#0072B2", "#1a1a1a", "#6b6b6b"
-_PALE = (  # colours of Okabe and Ito for the lines, darker for words; dashes for prints in grey
+_LETTERS, _ROW = 14, 16  # size of letters and height of a line of text, in pixels
+# Colours of lines and of words, and dashes for prints in grey; the first is that of the choice.
+_STYLES: tuple[tuple[str, str, Any], ...] = (
+    ("#0072B2", "#0072B2", "-"),
     ("#E69F00", "#7d5600", (0, (6, 2))),
     ("#009E73", "#00664a", (0, (2, 2))),
     ("#CC79A7", "#8a3f68", (0, (6, 2, 1, 2))),
     ("#999999", "#5a5a5a", (0, (1, 1))),
 )
 _FONTS = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
-_LETTER, _ROW = 8.4, 16  # of 14-pixel text: a letter's width, a line's height
+_PAPER = {"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 1}
 
 
 @dataclass(frozen=True)
@@ -407,28 +409,31 @@ class _Frame:
 
     width: int
     height: int
-    letters: int  # in a line of a label at the right
+    names: int  # width of the names of lines at the right
+    rows: int  # in such a name, at most
     left: int = 38
     top: int = 44
     bottom: int = 50
 
     @property
-    def right(self) -> float:
-        return self.letters * _LETTER + 22
+    def right(self) -> int:
+        return self.names + 22
 
 
-_WIDE, _NARROW = _Frame(600, 372, letters=18), _Frame(358, 330, letters=11)
+_WIDE, _NARROW = _Frame(600, 372, names=152, rows=2), _Frame(358, 330, names=92, rows=3)
 
 
 @contextmanager
 def _look() -> Iterator[None]:
-    """The style of figures, independent of settings in a notebook; dollar signs are plain text."""
+    """The style of figures, independent of settings in a notebook."""
     import matplotlib as mpl
 
-    style = {
-        "font.size": 14, "text.parse_math": False, "svg.fonttype": "none",
-        "svg.hashsalt": "simkit", "text.color": _INK, "axes.labelcolor": _INK,
+    from simkit.study.figures.style import STYLE
+
+    style = STYLE | {
+        "font.size": _LETTERS, "axes.labelsize": _LETTERS, "xtick.labelsize": 11,
         "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"],
+        "axes.spines.left": False, "axes.grid.axis": "y", "ytick.major.size": 0,
     }  # fmt: skip
     with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # the browser has them
@@ -461,55 +466,62 @@ def figure(chart: Chart, *, narrow: bool = False) -> Figure:
         high = (frame.height - frame.top - frame.bottom) / frame.height
         axes = drawn.add_axes((left, bottom, 1 - left - frame.right / frame.width, high))
         lines = sorted(chart.lines, key=lambda line: not line.chosen)[:_MOST]
-        _limits(axes, chart, lines, most=4 if narrow else 6)
-        for place, line in reversed(list(enumerate(lines))):
-            _curve(axes, line, _colours(lines, place))
+        styles = _STYLES if lines and lines[0].chosen else _STYLES[1:]
+        for line, style in zip(lines, styles, strict=False):
+            _curve(axes, line, style)
         _rulers(axes, chart)
-        mark = chart.chosen
-        axes.plot(mark.dollars, 100 * mark.map, "D", ms=11, mfc="white", mec=_BLUE, mew=3,
-                  zorder=6, label="chosen", clip_on=False)  # fmt: skip
-        _name_choice(axes, chart, lines)
-        _name_lines(axes, lines, frame)
+        _name_choice(axes, chart)
+        _name_lines(axes, lines, styles, frame)
     return drawn
 
 
-def _colours(lines: list[Line], place: int) -> tuple[str, str, Any]:
-    others = [place for place, line in enumerate(lines) if not line.chosen]
-    return _PALE[others.index(place) % len(_PALE)] if place in others else (_BLUE, _BLUE, "-")
+def _curve(axes: Axes, line: Line, style: tuple[str, str, Any]) -> None:
+    colour, dark, dashes = style
+    width, mark, order = (3.2, 6.5, 4) if line.chosen else (1.8, 5.0, 3)
+    if line.chosen and line.low:
+        low, high = ([100 * v for v in side] for side in (line.low, line.high))
+        axes.fill_between(line.dollars, low, high, color=colour, alpha=0.18, lw=0, label="band")
+    median = [100 * v for v in line.median]
+    axes.plot(line.dollars, median, color=colour, ls=dashes, lw=width, zorder=order,
+              label=f"median: {line.label}")  # fmt: skip
+    if line.measured:
+        x, y = zip(*((at.dollars, 100 * at.map) for at in line.measured), strict=True)
+        axes.plot(x, y, "o", ms=mark, mfc="white", mec=dark, mew=1.3, zorder=order,
+                  label=f"measured: {line.label}")  # fmt: skip
 
 
-def _limits(axes: Axes, chart: Chart, lines: list[Line], *, most: int) -> None:
-    marks = [chart.chosen, *(mark for line in lines for mark in line.measured)]
-    bands = [v for line in lines if line.chosen for v in (*line.low, *line.high)]
-    targets = [] if chart.target is None else [chart.target]
-    medians = [v for line in lines for v in line.median]
-    score = [100 * v for v in (*bands, *medians, *targets, *(mark.map for mark in marks))]
-    dollars = [d for line in lines for d in line.dollars] + [mark.dollars for mark in marks]
-    positive = [d for d in (*dollars, chart.budget) if d > 0] or [1.0]
-    low, high = min(positive), max(positive)
-    room = max((high / low) ** 0.04, 1.05)
+def _rulers(axes: Axes, chart: Chart) -> None:
+    """The chosen purchase, budget, target, and both axes."""
+    from simkit.study.figures.marks import ticks_at
+    from simkit.study.figures.style import INK
+
+    axes.plot(chart.chosen.dollars, 100 * chart.chosen.map, "D", ms=11, mfc="white",
+              mec=_STYLES[0][0], mew=3, zorder=6, label="chosen", clip_on=False)  # fmt: skip
+    axes.axvline(chart.budget, color=INK, lw=1, zorder=2, label="budget")
+    if chart.target is not None:
+        target = 100 * chart.target
+        axes.axhline(target, color=INK, lw=1, ls=(0, (4, 3)), zorder=2, label="target")
+        axes.annotate(f"target {target:.3g}", (0, target), xytext=(3, -2), va="top",
+                      xycoords=("axes fraction", "data"), textcoords="offset points",
+                      bbox=_PAPER)  # fmt: skip
     axes.set_xscale("log")
-    axes.set_xlim(low / room, high * room)
-    ticks = _ticks(low / room, high * room, most)
-    axes.set_xticks(ticks, [_short(d) for d in ticks])
-    axes.set_xticks([], minor=True)
-    room = max(0.06 * (max(score) - min(score)), 1.0)
-    axes.set_ylim(max(0.0, min(score) - room), min(100.0, max(score) + room))
+    axes.margins(x=0.04, y=0.06)
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, 0.0), min(high, 100.0))
+    ticks_at(axes, [step * 10.0**d for step in (1, 3, 2, 5) for d in range(-2, 9)], named=_short)
     axes.locator_params(axis="y", nbins=6, integer=True)
-    axes.grid(axis="y", color="#e4e4e4", lw=1)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.tick_params(axis="y", length=0)
     axes.set_xlabel("dollars (log scale)")
+    axes.annotate("mAP on new images, points", (0, 1), xytext=(-30, 4 + _ROW), va="bottom",
+                  xycoords="axes fraction", textcoords="offset points")  # fmt: skip
+    place, _ = _place(axes, chart.budget, low)
+    axes.annotate(f"budget ${chart.budget:,.0f}", (place, 1), xytext=(0, 3),
+                  xycoords="axes fraction", textcoords="offset points",
+                  ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
 
 
-def _ticks(low: float, high: float, most: int) -> list[float]:
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for steps in ((1, 2, 5), (1, 3), (1,)):
-        ticks = [s * 10.0**d for d in decades for s in steps if low <= s * 10.0**d <= high]
-        if len(ticks) <= most:
-            break
-    return ticks[:: max(1, -(-len(ticks) // most))] or [low * (high / low) ** 0.5]
+def _place(axes: Axes, dollars: float, points: float) -> Any:
+    """The place of a point as shares of the width and height of the axes."""
+    return axes.transAxes.inverted().transform(axes.transData.transform((dollars, points)))
 
 
 def _short(dollars: float) -> str:
@@ -519,118 +531,48 @@ def _short(dollars: float) -> str:
     return f"${dollars:.3g}"
 
 
-def _curve(axes: Axes, line: Line, colours: tuple[str, str, Any]) -> None:
-    colour, dark, dashes = colours
-    if line.chosen and line.low:
-        low, high = ([100 * v for v in side] for side in (line.low, line.high))
-        axes.fill_between(line.dollars, low, high, color=colour, alpha=0.18, lw=0, label="band")
-    axes.plot(line.dollars, [100 * v for v in line.median], color=colour, ls=dashes,
-              lw=3.2 if line.chosen else 1.8, zorder=4 if line.chosen else 3,
-              label=f"median: {line.label}")  # fmt: skip
-    marks = [(mark.dollars, 100 * mark.map) for mark in line.measured]
-    if marks:
-        x, y = zip(*marks, strict=True)
-        axes.plot(x, y, "o", ms=6.5 if line.chosen else 5, mfc="white", mec=dark, mew=1.3,
-                  zorder=5 if line.chosen else 3, label=f"measured: {line.label}")  # fmt: skip
-
-
-def _rulers(axes: Axes, chart: Chart) -> None:
-    """Budget, target, and the label of the y axis."""
-    place = axes.transAxes.inverted().transform(axes.transData.transform((chart.budget, 1)))[0]
-    axes.axvline(chart.budget, color=_INK, lw=1, zorder=2, label="budget")
-    axes.annotate(f"budget ${chart.budget:,.0f}", (place, 1), xytext=(0, 3),
-                  xycoords="axes fraction", textcoords="offset points",
-                  ha="right" if place > 0.5 else "left", va="bottom")  # fmt: skip
-    axes.annotate("mAP on new images, points", (0, 1), xytext=(-30, 4 + _ROW), va="bottom",
-                  xycoords="axes fraction", textcoords="offset points")  # fmt: skip
-    if chart.target is not None:
-        target = 100 * chart.target
-        axes.axhline(target, color=_INK, lw=1, ls=(0, (4, 3)), zorder=2, label="target")
-        axes.annotate(f"target {target:.3g}", (0, target), xytext=(3, 2), va="bottom",
-                      xycoords=("axes fraction", "data"), textcoords="offset points",
-                      bbox=_PAPER)  # fmt: skip
-
-
-_PAPER = {"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 1}
-
-
 def _choice(chart: Chart) -> str:
     mark = chart.chosen
     return _clean(mark.label) or f"${mark.dollars:,.0f}: {100 * mark.map:.1f} mAP"
 
 
-def _name_choice(axes: Axes, chart: Chart, lines: list[Line]) -> None:
-    """The label of the chosen purchase, in the corner that hides least."""
-    import numpy as np
+def _name_choice(axes: Axes, chart: Chart) -> None:
+    """The label of the chosen purchase, above its line where there is room."""
+    from simkit.study.figures.style import fold
 
-    x, y = axes.transData.transform((chart.chosen.dollars, 100 * chart.chosen.map))
-    text = _shortened(_wrapped(_choice(chart), 20), 20)
-    size = np.array((9.0 * max(map(_cells, text)), _ROW * len(text)))
-    inked = [np.empty((0, 2))]
-    if chart.target is not None:
-        left = axes.transData.transform((axes.get_xlim()[0], 100 * chart.target))
-        inked.append(left + np.mgrid[0:90:10, 0:_ROW:4].reshape(2, -1).T)
-    for line in lines:
-        ends = axes.transData.transform(
-            [(d, 100 * v) for d, v in zip(line.dollars, line.median, strict=True)]
-        )
-        steps = np.linspace(0, len(ends) - 1, 200)
-        inked.append(np.stack([np.interp(steps, range(len(ends)), e) for e in ends.T], axis=1))
-    points = np.concatenate(inked)
-
-    def hidden(offset: tuple[int, int]) -> float:
-        low = np.array((x, y)) + offset - size * (np.array(offset) < 0)
-        high = low + size
-        outside = np.any(low < axes.bbox.min) or np.any(high > axes.bbox.max)
-        return 1000.0 * outside + np.all((points > low) & (points < high), axis=1).sum()
-
-    ups = (10, -10, 24, -24, 44, -44)
-    across, up = min(((across, up) for up in ups for across in (-10, 10)), key=hidden)
-    axes.annotate("\n".join(text), (chart.chosen.dollars, 100 * chart.chosen.map),
-                  xytext=(across, up), textcoords="offset points", weight="bold", color=_BLUE,
-                  ha="right" if across < 0 else "left", va="top" if up < 0 else "bottom",
-                  bbox=_PAPER, zorder=7)  # fmt: skip
+    point = chart.chosen.dollars, 100 * chart.chosen.map
+    x, y = _place(axes, *point)
+    left, above = x > 0.5, y < 0.8
+    text = fold(_choice(chart), 2.2, size=_LETTERS, weight="bold")
+    axes.annotate(text, point, xytext=(-10 if left else 10, 10 if above else -10), zorder=7,
+                  textcoords="offset points", weight="bold", color=_STYLES[0][0], bbox=_PAPER,
+                  ha="right" if left else "left", va="bottom" if above else "top")  # fmt: skip
 
 
-def _name_lines(axes: Axes, lines: list[Line], frame: _Frame) -> None:
+def _name_lines(axes: Axes, lines: list[Line], styles: tuple[Any, ...], frame: _Frame) -> None:
     """Names at the right, near the ends of their lines and without overlap."""
-    ends = [(line.dollars[-1], 100 * line.median[-1]) for line in lines]
-    names = [_shortened(_wrapped(line.label, frame.letters), frame.letters) for line in lines]
-    heights = [float(axes.transData.transform(end)[1]) for end in ends]
-    places = _spread(heights, [_ROW * len(name) + 4 for name in names], frame)
-    for place, (line, end, name, height) in enumerate(zip(lines, ends, names, places, strict=True)):
-        colour, dark, _ = _colours(lines, place)
+    from simkit.study.figures.style import fold, spread
+
+    room, named = frame.names / 72, []
+    for line, style in zip(lines, styles, strict=False):
+        end = line.dollars[-1], 100 * line.median[-1]
+        text = fold(_clean(line.label), room, size=_LETTERS, lines=frame.rows)
+        named.append((float(axes.transData.transform(end)[1]), text, end, line, style))
+    if not named:
+        return
+    named.sort(key=lambda name: name[0])
+    sizes = [_ROW * (1 + text.count("\n")) + 4 for _, text, *_ in named]
+    gaps = [(one + other) / 2 for one, other in pairwise(sizes)]
+    ends = 4 + sizes[0] / 2, frame.height - frame.top + 8 - sizes[-1] / 2
+    places = spread([height for height, *_ in named], gaps, *ends)
+    for place, (_, text, end, line, (colour, dark, _)) in zip(places, named, strict=True):
         axes.annotate(
-            "\n".join(name), end, xytext=(frame.width - frame.right + 14, height),
+            text, end, xytext=(frame.width - frame.right + 14, float(place)),
             textcoords="figure points", va="center", color=dark, annotation_clip=False,
             weight="bold" if line.chosen else "normal", zorder=3,
             arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.8, "shrinkA": 2, "shrinkB": 1,
                         "relpos": (0, 0.5)},
         )  # fmt: skip
-
-
-def _spread(wanted: list[float], sizes: list[float], frame: _Frame) -> list[float]:
-    """Centres near the `wanted` ones, without overlap and within the height of the frame."""
-    order = sorted(range(len(wanted)), key=lambda place: -wanted[place])
-    middles, ceiling = list(wanted), float(frame.height - frame.top + 8)
-    for place in order:
-        middles[place] = min(wanted[place], ceiling - sizes[place] / 2)
-        ceiling = middles[place] - sizes[place] / 2
-    floor = 4.0
-    for place in reversed(order):
-        middles[place] = max(middles[place], floor + sizes[place] / 2)
-        floor = middles[place] + sizes[place] / 2
-    return middles
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    text = _clean(text)
-    return textwrap.wrap(text, max(2, width * len(text) // max(1, _cells(text)))) or [""]
-
-
-def _shortened(name: list[str], letters: int) -> list[str]:
-    most = 2 if letters > 15 else 3
-    return name if len(name) <= most else [*name[: most - 1], name[most - 1][: letters - 1] + "…"]
 
 
 def _svg(chart: Chart, *, narrow: bool) -> tuple[str, str]:

@@ -349,7 +349,7 @@ def test_names_of_lines_that_end_together_neither_overlap_nor_leave(name, narrow
         warnings.filterwarnings("ignore", message="Glyph")  # a browser has it
         drawn = report.figure(replace(example().chart, lines=close), narrow=narrow)
         renderer = FigureCanvasAgg(drawn).get_renderer()
-        names = [text for text in drawn.axes[0].texts if re.match(r"\d ", text.get_text())]
+        names = [text for text in drawn.axes[0].texts if re.match(r"\d\s", text.get_text())]
         extents = [Text.get_window_extent(text, renderer) for text in names]
     boxes = sorted((box.y0, box.y1) for box in extents)
     assert len(boxes) == 5 and boxes[0][0] >= 0 and boxes[-1][1] <= drawn.bbox.height
