@@ -16,10 +16,10 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
+from string import Template
 from typing import Any
 from urllib.parse import quote
 
@@ -45,11 +45,10 @@ CONTEXT: dict[str, Any] = {
     **{
         name: f"cr:{name}"
         for name in (
-            "citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty",
-            "fileObject", "fileSet", "format", "includes", "isLiveDataset", "jsonPath", "key",
-            "md5", "parentField", "path", "recordSet", "references", "regex", "repeated",
-            "replace", "samplingRate", "separator", "source", "subField", "transform",
-        )
+            "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format "
+            "includes isLiveDataset jsonPath key md5 parentField path recordSet references regex "
+            "repeated replace samplingRate separator source subField transform"
+        ).split()
     },
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
@@ -59,7 +58,7 @@ CONTEXT: dict[str, Any] = {
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "rai": "http://mlcommons.org/croissant/RAI/",
     "sc": "https://schema.org/",
-}  # fmt: skip
+}
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B",
           "1B<n<10B")  # fmt: skip
 # As the reference reader of Croissant calls them; IANA has no other name for parquet in use there.
@@ -67,12 +66,84 @@ _ENCODINGS = {
     ".parquet": "application/x-parquet", ".pq": "application/x-parquet", ".csv": "text/csv",
     ".json": "application/json", ".npz": "application/zip",
 }  # fmt: skip
-_FILE = "labels-file"
-_MOST_BYTES = 1 << 26  # of a card, looked through
 # A backslash before any of these is none of the text; "_" inside a word is a plain letter, and "#"
 # means something at the end of a heading.
 _MARKS = re.compile(r"[\\`*<&|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[]|(?<![^ ])#(?=#*$)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_CARD = Template("""\
+---
+license: $licence
+pretty_name: $name
+annotations_creators: [machine-generated]
+task_categories: [image-classification]
+task_ids: [multi-label-image-classification]
+size_categories: [$size]
+source_datasets: [extended]
+tags: [$tags]
+$options---
+
+# $title
+
+$summary
+
+## Data and licence
+
+$data
+
+## How the labels were made
+
+$collection
+
+| setting | value |
+| --- | --- |
+$settings
+
+Annotators: $people
+
+To make them again:
+
+$command
+
+## Counts
+
+| | number | share |
+| --- | ---: | ---: |
+$counts
+
+Classes by the number of their present labels$ends:
+
+| class | present | absent | unknown |
+| --- | ---: | ---: | ---: |
+$classes
+
+Classes without any present label: $missing.
+
+## Questions and cost
+
+At $prices prices, $workers people for each question:
+
+| question | asked | hours | dollars |
+| --- | ---: | ---: | ---: |
+$bill
+
+$dropped answers were paid for and are not among the labels.
+
+## Known biases
+
+$biases
+
+## How to load them
+
+$code
+
+A pair of image and class without a label is unknown.
+
+## Identity
+
+- Content id of the labels: `$id`
+- Made with $versions
+- For machines: $machine (Croissant 1.0; add `datePublished` before publishing)
+""")
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +168,6 @@ class DataSheet:
     wrong: Mapping[str, int]
     command: tuple[str, ...]
 
-    def __post_init__(self) -> None:
-        if self.labels.history.command != "simulate":
-            raise BadInput(
-                f"these labels are of {self.labels.history.command!r}, and a card tells of a "
-                "simulation; describe labels that `simkit simulate` made"
-            )
-
     @property
     def settings(self) -> Mapping[str, Any]:
         """Those of the simulation, from the labels' history."""
@@ -113,6 +177,11 @@ class DataSheet:
     def scheme(self) -> Scheme:
         """The scheme with its settings."""
         return schemes.make(self.settings["scheme"])
+
+    @cached_property
+    def habits(self) -> Habits:
+        """How the simulated people err and vote."""
+        return Habits(**self.settings["habits"])
 
     @property
     def of_data(self) -> str:
@@ -126,7 +195,7 @@ class DataSheet:
 
     @property
     def caution(self) -> str:
-        """What the scheme's labels misrepresent, in its own words with `code`; "" of none."""
+        """What the scheme's labels misrepresent, as Markdown; "" of none."""
         return str(getattr(self.scheme, "caution", ""))
 
     @property
@@ -154,66 +223,54 @@ class DataSheet:
         return (
             f"No person was asked: {made} drew the questions of the scheme {self.scheme.name} "
             f"({self.scheme.source}), and simulated people answered from the labels of "
-            f"{self.of_data}, which are taken for the truth. Seed {self.labels.history.seed}, draw "
-            f"{self.settings['draw']}."
+            f"{self.of_data}, which are taken for the truth."
         )
 
     def people(self) -> str:
         """Who annotated."""
-        habits, bill = Habits(**self.settings["habits"]), self.bill
+        habits, bill = self.habits, self.bill
+        agreed = f", on which the {bill.workers} people paid for it agree" * (bill.workers > 1)
+        answering = f"one answer to each question{agreed}"
         if habits.workers is not None:
             answering = (
                 f"{habits.workers} answers to each question, a class taken for present by at "
                 f"least {habits.needed} of them"
             )
-        else:
-            agreed = f", on which the {bill.workers} people paid for it agree"
-            answering = f"one answer to each question{agreed * (bill.workers > 1)}"
         if habits.perfect:
             return f"Simulated people who never err; {answering}."
-        names = [*BY_CLASS, *(["unsure_yes"] * bool(habits.unsure_present or habits.unsure_absent))]
-        rates = [
-            f"{name} {_spread(getattr(habits, name))}" for name in names if getattr(habits, name)
-        ]
+        names = [*BY_CLASS, *["unsure_yes"] * bool(habits.unsure_present or habits.unsure_absent)]
+        values = {name: getattr(habits, name) for name in names}
+        rates = ", ".join(f"{name} {_spread(value)}" for name, value in values.items() if value)
         pool = f"; a pool of {habits.people} people who differ" if habits.people else ""
         return (
-            f"Simulated people who err ({', '.join(rates)}{pool}); {answering}. "
+            f"Simulated people who err ({rates}{pool}); {answering}. "
             f"{self.wrong['present']:,} present and {self.wrong['absent']:,} absent labels "
             "contradict the truth."
         )
 
-    def questions(self) -> list[str]:
-        """Each kind of question that was asked, with its number."""
-        effort = self.labels.effort
-        return [f"{kind}: {QUESTIONS[kind]} ({effort.count(kind):,})" for kind in effort.kinds()]
-
     def biases(self) -> list[str]:
         """What these labels misrepresent."""
         complete = "Every label is known, so that the scheme decided about the cost alone."
-        erring = "People erred as said above; their errors are among the labels."
         texts = [
             self.caution if self.partial else complete,
-            erring if any(self.wrong.values()) else "",
-            f"What is wrong in the labels of {self.of_data} is wrong here too: simulated people "
-            "answer from them.",
+            "People erred; their errors are among the labels." * any(self.wrong.values()),
+            f"Errors in the labels of {self.of_data} are errors here too: simulated people answer "
+            "from them.",
         ]
         return [text for text in texts if text]
 
     def limits(self) -> list[str]:
         """What these labels, or the file, cannot tell."""
-        perfect = Habits(**self.settings["habits"]).perfect
-        people = (
-            "People who never err are an assumption; real ones do."
-            if perfect
-            else "People err as the settings say; real ones err in other ways as well."
-        )
+        people = "People err as the settings say; real ones err in other ways as well."
+        if self.habits.perfect:
+            people = "People who never err are an assumption; real ones do."
         return [people, *(f"The file does not hold {lost}." for lost in self.lost)]
 
 
 def write(sheet: DataSheet) -> tuple[Path, Path]:
     """Write the Markdown card and the Croissant one beside the labels, whole or not at all.
 
-    What stands there is replaced. Raises BadInput where they cannot be written.
+    Existing cards are replaced. Raises BadInput where they cannot be written.
     """
     markdown, machine = paths(sheet.files[0])
     texts = card(sheet), croissant(sheet, markdown.name)
@@ -235,14 +292,16 @@ def _spread(value: Any) -> str:
 def paths(file: str | PathLike[str]) -> tuple[Path, Path]:
     """For labels in `fpc.parquet`: `fpc.card.md`, to read, and `fpc.croissant.json`, for machines.
 
-    They are beside the file, there or not.
+    They are beside the file, whether they exist or not.
     """
     labels = Path(file)
-    return tuple(labels.with_name(labels.stem + end) for end in (".card.md", ".croissant.json"))  # type: ignore[return-value]
+    return labels.with_name(f"{labels.stem}.card.md"), labels.with_name(
+        f"{labels.stem}.croissant.json"
+    )
 
 
 def about(file: str | PathLike[str], content_id: str) -> tuple[Path, ...]:
-    """The cards beside `file` that are there and name these labels by their content id."""
+    """The existing cards beside `file` that name these labels by their content id."""
     return tuple(path for path in paths(file) if content_id in _text(path))
 
 
@@ -258,11 +317,9 @@ def own(file: str | PathLike[str]) -> dict[Path, str]:
 def check_free(file: str | PathLike[str], content_id: str) -> None:
     """Raise BadInput where the place of a card is taken by what is neither a card of this file nor
     of the same labels in another form."""
+    cards = {*own(file), *about(file, content_id)}
     for path in paths(file):
-        if not path.is_file():
-            continue
-        text = _text(path)
-        if _name(file) not in text and content_id not in text:
+        if path.is_file() and path not in cards:
             raise BadInput(
                 f"{path} is there and is no card of {Path(file).name}; move it away, give --out "
                 "another name, or leave cards away with --no-card"
@@ -270,44 +327,64 @@ def check_free(file: str | PathLike[str], content_id: str) -> None:
 
 
 def _name(file: str | PathLike[str]) -> str:
-    quoted = json.dumps(Path(file).name, ensure_ascii=False)
-    return quoted.encode("utf-8", "backslashreplace").decode()  # names may be no UTF-8
+    name = json.dumps(Path(file).name, ensure_ascii=False)
+    return name.encode("utf-8", "backslashreplace").decode()  # names may be no UTF-8
 
 
 def _text(path: Path) -> str:
-    """Empty where nothing is, or a folder."""
+    """Empty where no file can be read."""
     try:
-        with path.open("rb") as stream:
-            return stream.read(_MOST_BYTES).decode("utf-8", "replace")
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
 
-# -- Markdown -----------------------------------------------------------------------------------
+# -- Markdown -------------------------------------------------------------------------------------
 
 
 def card(sheet: DataSheet) -> str:
     """The whole text; equal labels, names and command give equal bytes."""
-    lines = [
-        "---",
-        *_front(sheet),
-        "---",
-        "",
-        f"# {prose(sheet.title)}",
-        "",
-        prose(sheet.summary()),
-    ]
-    for heading, part in (
-        ("Data and licence", _data(sheet)),
-        ("How the labels were made", _making(sheet)),
-        ("Counts", _counts(sheet)),
-        ("Questions and cost", _cost(sheet)),
-        ("Known biases", _biases(sheet)),
-        ("How to load them", _loading(sheet)),
-        ("Identity", _identity(sheet)),
-    ):
-        lines += ["", f"## {heading}", "", *part]
-    return "\n".join(lines) + "\n"
+    labels, bill, terms = sheet.labels, sheet.bill, sheet.terms
+    N, L = labels.shape
+    numbers = {"images": N, "images asked about": int(labels.asked.sum()), "classes": L}
+    ends = f": the {SHOWN} with most and the {SHOWN} with fewest" * (L > 2 * SHOWN)
+    tags = ["simkit", *["partial-labels"] * sheet.partial, sheet.scheme.name]
+    versions = labels.history.versions.items()
+    return _CARD.substitute(
+        licence=terms.licence,
+        name=quoted(sheet.title),
+        size=size_category(labels.codes.nnz),
+        tags=", ".join(tags),
+        options="".join(f"{line}\n" for line in _options(sheet)),
+        title=prose(sheet.title),
+        summary=prose(sheet.summary()),
+        data="\n".join(_data(sheet)),
+        collection=prose(sheet.collection()),
+        settings=_rows(_settings(sheet)),
+        people=prose(sheet.people()),
+        command=fenced("sh", " ".join(map(_word, sheet.command))),
+        counts=_rows(
+            [
+                *((name, f"{n:,}", f"{n / (N * L):.2%}") for name, n in labels.counts().items()),
+                *((name, f"{n:,}", "") for name, n in numbers.items()),
+            ]
+        ),
+        ends=ends,
+        classes=_rows(_classes(labels)),
+        missing=f"{int((labels.per_class(PRESENT) == 0).sum()):,} of {L:,}",
+        prices=prose(bill.prices),
+        workers=bill.workers,
+        bill=_rows(_bill(bill)),
+        dropped=f"{bill.dropped:,}",
+        biases="\n".join(
+            f"- {line(text) if text == sheet.caution else prose(text)}"
+            for text in (*sheet.biases(), *sheet.limits())
+        ),
+        code=fenced("python", "\n".join(_loading(sheet))),
+        id=labels.id,
+        versions=", ".join(f"{name} {version}" for name, version in versions),
+        machine=code(paths(sheet.files[0])[1].name),
+    )
 
 
 def size_category(rows: int) -> str:
@@ -315,26 +392,13 @@ def size_category(rows: int) -> str:
     return _SIZES[min(max(len(str(max(rows, 1))) - 3, 0), len(_SIZES) - 1)]
 
 
-def _front(sheet: DataSheet) -> Iterator[str]:
-    terms = sheet.terms
-    yield f"license: {terms.licence}"
-    if terms.licence == "other":
-        yield f"license_name: {terms.named}"
-        yield f"license_link: {quoted(terms.link)}"
-    yield f"pretty_name: {quoted(sheet.title)}"
-    lists = {
-        "language": ["en"] if terms.title else [],  # of the class names; own data's may be any
-        "annotations_creators": ["machine-generated"],
-        "task_categories": ["image-classification"],
-        "task_ids": ["multi-label-image-classification"],
-        "size_categories": [size_category(sheet.labels.codes.nnz)],
-        "source_datasets": ["extended"],
-        "tags": ["simkit", *["partial-labels"] * sheet.partial, sheet.scheme.name],
-    }
-    for key, values in lists.items():
-        if values:
-            yield f"{key}:"
-            yield from (f"- {value}" for value in values)
+def _options(sheet: DataSheet) -> Iterator[str]:
+    """Front matter that not all cards have."""
+    if sheet.terms.licence == "other":
+        yield f"license_name: {sheet.terms.named}"
+        yield f"license_link: {quoted(sheet.terms.link)}"
+    if sheet.terms.title:
+        yield "language: [en]"  # of the class names; own data's may be any
     if sheet.form in TABLES:
         yield from ("configs:", "- config_name: default")
         yield f"  data_files: {quoted(glob.escape(sheet.files[0].name))}"
@@ -354,103 +418,50 @@ def _data(sheet: DataSheet) -> Iterator[str]:
         yield "- Nothing is known of its owner; what holds for it holds for these labels."
     for what, parent in zip(("truth", "hierarchy"), parents, strict=False):
         yield f"- Content id of its {what}: `{parent}`"
-    yield "- No picture is part of these files."
+    yield "- These files hold no images."
 
 
-def _making(sheet: DataSheet) -> Iterator[str]:
+def _settings(sheet: DataSheet) -> Iterator[tuple[str, Any]]:
     scheme, settings = sheet.scheme, sheet.settings
-    fields = dataclasses.fields(scheme)  # type: ignore[arg-type]
-    rows = [
-        ("scheme", f"{scheme.name}: {prose(scheme.title)} ({prose(scheme.source)})"),
-        *((prose(f.name), prose(json.dumps(getattr(scheme, f.name)))) for f in fields),
-        ("images", settings["images"]),
-        ("seed", sheet.labels.history.seed),
-        ("draw", settings["draw"]),
-        *([("legacy_rng", "true")] if settings.get("legacy_rng") else []),
-    ]
-    yield from (prose(sheet.collection()), "")
-    yield from _table("| setting | value |\n| --- | --- |", rows)
-    yield from ("", f"Annotators: {prose(sheet.people())}", "", "To make them again:", "")
-    yield fenced("sh", " ".join(map(_word, sheet.command)))
+    yield "scheme", f"{scheme.name}: {prose(scheme.title)} ({prose(scheme.source)})"
+    for field in dataclasses.fields(scheme):  # type: ignore[arg-type]
+        yield prose(field.name), prose(json.dumps(getattr(scheme, field.name)))
+    yield "images", settings["images"]
+    yield "seed", sheet.labels.history.seed
+    yield "draw", settings["draw"]
+    if settings.get("legacy_rng"):
+        yield "legacy_rng", "true"
 
 
-def _counts(sheet: DataSheet) -> Iterator[str]:
-    labels = sheet.labels
-    N, L = labels.shape
-    numbers = {"images": N, "images asked about": int(labels.asked.sum()), "classes": L}
-    yield from _table(
-        "| | number | share |\n| --- | ---: | ---: |",
-        [(name, f"{n:,}", f"{n / (N * L):.2%}") for name, n in labels.counts().items()],
-    )
-    yield from (f"| {name} | {number:,} | |" for name, number in numbers.items())
+def _classes(labels: PartialLabels) -> Iterator[tuple[str, ...]]:
+    """Name and numbers of the classes with most and with fewest present labels."""
     present, absent = labels.per_class(PRESENT), labels.per_class(ABSENT)
     order = np.argsort(-present, kind="stable")
-    few = L <= 2 * SHOWN
-    ends = order if few else np.concatenate([order[:SHOWN], order[-SHOWN:]])
-    some = f"The {SHOWN} classes with most present labels and the {SHOWN} with fewest:"
-    yield from ("", "Classes by the number of their present labels:" if few else some, "")
-    rows = []
-    for c in ends:
-        yes, no = int(present[c]), int(absent[c])
-        rows.append((prose(labels.classes[c]), f"{yes:,}", f"{no:,}", f"{N - yes - no:,}"))
-    head = "| class | present | absent | unknown |\n| --- | ---: | ---: | ---: |"
-    yield from _table(head, rows)
-    missing = int((present == 0).sum())
-    yield from ("", f"Classes without any present label: {missing:,} of {L:,}.")
+    if len(order) > 2 * SHOWN:
+        order = np.concatenate([order[:SHOWN], order[-SHOWN:]])
+    for c in order:
+        numbers = present[c], absent[c], labels.shape[0] - present[c] - absent[c]
+        yield prose(labels.classes[c]), *(f"{number:,}" for number in numbers)
 
 
-def _cost(sheet: DataSheet) -> Iterator[str]:
-    bill = sheet.bill
-    yield f"At {prose(bill.prices)} prices, {bill.workers} people for each question:"
-    yield ""
-    rows = [
-        (line.kind, f"{line.questions:,}" * bool(line.questions), line.seconds, line.dollars)
-        for line in bill.lines
-    ]
-    yield "| question | asked | hours | dollars |"
-    yield "| --- | ---: | ---: | ---: |"
-    for kind, asked, seconds, dollars in (*rows, ("total", "", bill.seconds, bill.dollars)):
+def _bill(bill: Cost) -> Iterator[tuple[str, ...]]:
+    lines = [(line.kind, line.questions, line.seconds, line.dollars) for line in bill.lines]
+    for kind, asked, seconds, dollars in (*lines, ("total", 0, bill.seconds, bill.dollars)):
         hours = "unknown" if seconds is None else f"{seconds / 3600:,.2f}"
-        yield f"| {kind} | {asked}{' ' * bool(asked)}| {hours} | {dollars:,.2f} |"
-    if bill.dropped:
-        yield from ("", f"{bill.dropped:,} answers were paid for and are not among the labels.")
-
-
-def _biases(sheet: DataSheet) -> Iterator[str]:
-    for text in sheet.biases() + sheet.limits():  # of these the caution holds no outside names
-        yield f"- {spans(text) if text == sheet.caution else prose(text)}"
+        yield kind, f"{asked:,}" if asked else "", hours, f"{dollars:,.2f}"
 
 
 def _loading(sheet: DataSheet) -> Iterator[str]:
     name = json.dumps(sheet.files[0].name, ensure_ascii=False)
-    lines = [
-        "from simkit.labels import formats",
-        "",
-        f"labels = formats.make({json.dumps(sheet.form)}).read({name})",
-    ]
     if sheet.form in TABLES:
-        read = f"table = pandas.read_{sheet.form}({name})  # image_id, class, state: 1 or -1"
-        lines = ["import pandas", "", read, "", *lines]
-    yield fenced("python", "\n".join(lines))
-    if sheet.form in TABLES:
-        yield from ("", "The table has a row for each known label; what has no row is unknown.")
+        yield "import pandas"
+        yield f"table = pandas.read_{sheet.form}({name})  # image_id, class, state: 1 or -1"
+    yield "from simkit.labels import formats"
+    yield f"labels = formats.make({json.dumps(sheet.form)}).read({name})"
 
 
-def _identity(sheet: DataSheet) -> Iterator[str]:
-    labels, machine = sheet.labels, paths(sheet.files[0])[1].name
-    yield f"- Content id of the labels: `{labels.id}`"
-    made = ", ".join(f"{name} {version}" for name, version in labels.history.versions.items())
-    yield f"- Made with {made}"
-    yield f"- For machines: {code(machine)} (Croissant 1.0, with the file's SHA-256)"
-    yield (
-        "- Before publishing, add the day as `datePublished` to it: a simulation that gives the "
-        "same bytes again has no clock (the environment variable SOURCE_DATE_EPOCH sets it)"
-    )
-
-
-def _table(head: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
-    yield head
-    yield from (f"| {' | '.join(map(str, row))} |" for row in rows)
+def _rows(rows: Iterable[tuple[Any, ...]]) -> str:
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
 def _word(word: str) -> str:
@@ -470,17 +481,7 @@ def line(text: str) -> str:
 
 def prose(text: str) -> str:
     """Markdown inside a line: of a sentence, a heading behind its #, a list item, a cell."""
-    return _escaped(line(text))
-
-
-def spans(text: str) -> str:
-    """Markdown of a sentence of our own: what stands between two ` is a code span."""
-    pieces = re.split("(`[^`]+`)", line(text))
-    return "".join(piece if n % 2 else _escaped(piece) for n, piece in enumerate(pieces))
-
-
-def _escaped(line: str) -> str:
-    return _MARKS.sub(lambda mark: "\\" + mark.group(), line)
+    return _MARKS.sub(lambda mark: "\\" + mark.group(), line(text))
 
 
 def read(prose: str) -> str:
@@ -521,46 +522,45 @@ def _longest(text: str) -> int:
 def croissant(sheet: DataSheet, card: str) -> str:
     """JSON text; `card`, the name of the Markdown card beside it, is the page of the labels.
 
-    Equal files, names and command give equal bytes. There is no clock: `datePublished`, which the
-    specification wants, is there where SOURCE_DATE_EPOCH says the day (in seconds since 1970).
+    Equal files, names and command give equal bytes. As there is no clock, `datePublished`, which
+    the specification wants, is added by who publishes it.
     """
-    labels, terms = sheet.labels, sheet.terms
-    licence: Any = terms.link
-    if not licence:
-        unstated = f"not stated; that of {sheet.of_data} holds"
-        licence = {"@type": "sc:CreativeWork", "name": unstated}
-        licence |= {"url": terms.page} if terms.page else {}
-    epoch, published = os.environ.get("SOURCE_DATE_EPOCH", ""), {}
-    if epoch.isascii() and epoch.isdecimal() and int(epoch) < 1 << 36:
-        published = {"datePublished": f"{datetime.fromtimestamp(int(epoch), UTC):%Y-%m-%d}"}
+    labels, terms, effort = sheet.labels, sheet.terms, sheet.labels.effort
+    unstated = {"@type": "sc:CreativeWork", "name": f"not stated; that of {sheet.of_data} holds"}
     cite = f" Data: {terms.cite}." if terms.cite else ""
+    unknown = f"{labels.counts()['unknown']:,} labels are unknown: nobody was asked, or the answer "
     value: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": CONFORMS,
         "name": f"{sheet.files[0].stem}-{labels.id}",
-        "alternateName": sheet.title,
         "description": sheet.summary(),
-        "license": licence,
+        "license": terms.link or unstated,
         "url": quote(os.fsencode(card)),
         "creator": {"@type": "sc:Organization", "name": "simkit, with simulated annotators"},
-        **published,
         "version": "1.0.0",
-        "isLiveDataset": False,
-        "keywords": [
-            *["partial labels"] * sheet.partial,
-            "multi-label classification",
-            sheet.scheme.name,
-        ],
+        "keywords": ["multi-label classification", sheet.scheme.name],
         "citeAs": f"Scheme: {sheet.scheme.source}.{cite}",
         "identifier": labels.id,
         "distribution": [_file(path, place) for place, path in enumerate(sheet.files)],
+        "rai:dataCollection": sheet.collection(),
+        "rai:dataCollectionMissingData": (
+            f"{unknown}was not kept." if sheet.partial else "No label is missing."
+        ),
+        "rai:dataAnnotationProtocol": [
+            f"{kind}: {QUESTIONS[kind]} ({effort.count(kind):,})" for kind in effort.kinds()
+        ],
+        "rai:annotatorDemographics": [f"None. {sheet.people()}"],
+        "rai:dataBiases": sheet.biases(),
+        "rai:dataLimitations": sheet.limits(),
     }
+    if sheet.partial:
+        value["keywords"].append("partial labels")
     if terms.page:
         value["isBasedOn"] = terms.page
     if sheet.form in TABLES:
         value["recordSet"] = _records(labels)
-    return json.dumps(value | _responsible(sheet), ensure_ascii=False, indent=1) + "\n"
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
 def _file(path: Path, place: int) -> dict[str, str]:
@@ -568,7 +568,7 @@ def _file(path: Path, place: int) -> dict[str, str]:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     return {
         "@type": "cr:FileObject",
-        "@id": _FILE if place == 0 else f"{_FILE}-{place + 1}",
+        "@id": f"labels-file-{place + 1}",
         "name": path.name,
         "contentUrl": quote(os.fsencode(path.name)),
         "contentSize": f"{path.stat().st_size} B",
@@ -579,16 +579,15 @@ def _file(path: Path, place: int) -> dict[str, str]:
 
 def _records(labels: PartialLabels) -> list[dict[str, Any]]:
     """The table of the labels, and the names of all classes, of those without a label too."""
-    numbers = labels.images.dtype.kind in "iu"
-    columns = {
-        "image_id": ("sc:Integer" if numbers else "sc:Text", "Id of the image in the data set."),
-        "class": ("sc:Text", "Name of the class."),
-        "state": ("sc:Integer", "1: the class is present in the image; -1: it is absent."),
-    }
-    fields = []
-    for name, (kind, meaning) in columns.items():
-        source = {"source": {"fileObject": {"@id": _FILE}, "extract": {"column": name}}}
-        fields.append(_field("labels", name, meaning, kind) | source)
+    kind = "sc:Integer" if labels.images.dtype.kind in "iu" else "sc:Text"
+    fields = [
+        _field("labels/image_id", kind, "Id of the image in the data set."),
+        _field("labels/class", "sc:Text", "Name of the class."),
+        _field("labels/state", "sc:Integer", "1: the class is present in the image; -1: absent."),
+    ]
+    for field in fields:
+        extract = {"column": field["name"]}
+        field["source"] = {"fileObject": {"@id": "labels-file-1"}, "extract": extract}
     fields[1]["references"] = {"field": {"@id": "classes/name"}}
     table = {
         "@type": "cr:RecordSet",
@@ -605,46 +604,17 @@ def _records(labels: PartialLabels) -> list[dict[str, Any]]:
         "description": "All classes in their order, those without a label included.",
         "dataType": "sc:Enumeration",
         "key": {"@id": "classes/name"},
-        "field": [_field("classes", "name", "Name of the class.", "sc:Text")],
+        "field": [_field("classes/name", "sc:Text", "Name of the class.")],
         "data": [{"classes/name": name} for name in labels.classes],
     }
     return [table, classes]
 
 
-def _field(table: str, name: str, meaning: str, kind: str) -> dict[str, Any]:
-    where = {"@type": "cr:Field", "@id": f"{table}/{name}", "name": name}
-    return where | {"description": meaning, "dataType": kind}
-
-
-def _responsible(sheet: DataSheet) -> dict[str, Any]:
-    """What the RAI vocabulary has words for."""
-    labels, effort = sheet.labels, sheet.labels.effort
-    (N, L), unknown = labels.shape, labels.counts()["unknown"]
-    asked = sum(effort.count(kind) for kind in effort.kinds())
-    images = max(1, int(labels.asked.sum()))
-    version = labels.history.versions.get("simkit", "")
+def _field(place: str, kind: str, meaning: str) -> dict[str, Any]:
     return {
-        "rai:dataCollection": sheet.collection(),
-        "rai:dataCollectionMissingData": (
-            f"{unknown:,} of {N * L:,} labels are unknown because nobody was asked or the answer "
-            "was not kept; unknown is not absent."
-            if sheet.partial
-            else "No label is missing."
-        ),
-        "rai:dataAnnotationProtocol": sheet.questions(),
-        "rai:dataAnnotationPlatform": [f"simkit {version} (a simulation)".replace("  ", " ")],
-        "rai:annotationsPerItem": (
-            f"{asked / images:.3g} questions for each image that was asked about, on average, and "
-            f"{labels.codes.nnz / images:.3g} labels"
-        ),
-        "rai:annotatorDemographics": [f"None. {sheet.people()}"],
-        "rai:dataBiases": sheet.biases(),
-        "rai:dataLimitations": sheet.limits(),
-        "rai:dataUseCases": [
-            "Research on annotation schemes and on training with partial labels. The labels are no "
-            "substitute for people's where decisions about people depend on them."
-        ],
-        "rai:personalSensitiveInformation": [
-            "The files hold ids of images and names of classes; pictures are not part of them."
-        ],
+        "@type": "cr:Field",
+        "@id": place,
+        "name": place.partition("/")[2],
+        "description": meaning,
+        "dataType": kind,
     }
