@@ -18,8 +18,7 @@ from simkit.data.lists import folder
 from simkit.data.splits import Part, Unknown, assemble, published_split, settled, spell
 from simkit.errors import BadInput
 from simkit.files import expanded
-from simkit.labels.formats.base import complete
-from simkit.labels.formats.tables import text_ids
+from simkit.labels.formats.base import complete, text_ids
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from simkit.errors import BadInput
 from simkit.files import expanded
-from simkit.labels.formats.base import reading
-from simkit.labels.formats.tables import text_ids
+from simkit.labels.formats.base import reading, text_ids
 
 
 def folder(path: str | PathLike[str], what: str) -> Path:

@@ -16,8 +16,7 @@ from simkit.data.images import FilePictures
 from simkit.data.lists import different, folder, lines
 from simkit.data.splits import Part, assemble, spell
 from simkit.errors import BadInput
-from simkit.labels.formats.base import reading
-from simkit.labels.formats.tables import text_ids
+from simkit.labels.formats.base import reading, text_ids
 from simkit.labels.truth import Truth, image_ids, places
 
 _CONCEPTS = "names of the concepts of NUS-WIDE"

@@ -18,9 +18,8 @@ from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
 from simkit.files import whole
-from simkit.labels.formats.base import reading
+from simkit.labels.formats.base import reading, text_ids
 from simkit.labels.formats.json_stream import members
-from simkit.labels.formats.tables import text_ids
 from simkit.labels.partial import PRESENT, PartialLabels
 from simkit.labels.truth import Truth, check_distinct, image_ids
 

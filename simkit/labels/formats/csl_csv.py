@@ -13,8 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from simkit.errors import BadInput
-from simkit.labels.formats.base import asked_rows, lost_with_asked_rows, reading, register
-from simkit.labels.formats.tables import cell, distinct, file_names, ids_of, write_lines
+from simkit.labels.formats import base
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 
 _WHAT = "a wide table of labels (CSV with image and a column for each class)"
@@ -25,7 +24,7 @@ _ROWS = 1 << 12  # rows that are written at a time
 _CELLS = 1 << 18  # cells that are dense at a time when a table is read
 
 
-@register
+@base.register
 @dataclass(frozen=True)
 class CslCsv:
     """One row for each image: image, then for each class 1 present, 0 absent, -1 unknown; UTF-8.
@@ -50,28 +49,28 @@ class CslCsv:
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """A row for every asked image. Raises BadInput, also above 2**27 entries."""
-        asked = asked_rows(labels, path)
-        write_lines(path, _lines(asked, file_names(asked.images, self.file)))
+        asked = base.asked_rows(labels, path)
+        base.write_lines(path, _lines(asked, base.file_names(asked.images, self.file)))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images nobody was asked about, effort and history."""
-        return lost_with_asked_rows(labels, self.file)
+        return base.lost_with_asked_rows(labels, self.file)
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """All images in the file count as asked about. Raises BadInput."""
-        with reading(path, _WHAT) as file:
+        with base.reading(path, _WHAT) as file:
             classes, names, matrix = _table(file)
             asked = np.ones(len(names), bool)
-            return PartialLabels.of(matrix, ids_of(names), distinct(classes, file), asked)
+            return PartialLabels.of(matrix, base.ids_of(names), base.distinct(classes, file), asked)
 
 
 def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
-    yield ",".join(map(cell, ["image", *labels.classes]))
+    yield ",".join(map(base.cell, ["image", *labels.classes]))
     for start in range(0, len(names), _ROWS):
         block = names[start : start + _ROWS]
         codes = _THEIRS[labels.rows(range(start, start + len(block)))]
         for name, row in zip(block, codes.tolist(), strict=True):
-            yield ",".join([cell(name), *map(str, row)])
+            yield ",".join([base.cell(name), *map(str, row)])
 
 
 def _table(path: Path) -> tuple[list[str], list[str], csr_array]:

@@ -14,15 +14,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.labels.formats.base import (
-    asked_rows,
-    complete,
-    lost_with_asked_rows,
-    reading,
-    register,
-)
+from simkit.labels.formats import base
 from simkit.labels.formats.json_stream import members
-from simkit.labels.formats.tables import distinct, file_names, ids_of, write_lines
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
@@ -30,7 +23,7 @@ _WHAT = "annotations of mmpretrain (JSON with metainfo and data_list)"
 _UNLISTED = "unlisted_classes"  # our key in metainfo, which mmpretrain keeps and does not use
 
 
-@register
+@base.register
 @dataclass(frozen=True)
 class Mmpretrain:
     """{"metainfo": {"classes": [...]}, "data_list": [{"img_path": ..., "gt_label": [0, 3]}, ...]}.
@@ -56,8 +49,8 @@ class Mmpretrain:
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """An entry for every asked image. Raises BadInput."""
-        asked = asked_rows(labels)
-        write_lines(path, _lines(asked, file_names(asked.images, self.file)))
+        asked = base.asked_rows(labels)
+        base.write_lines(path, _lines(asked, base.file_names(asked.images, self.file)))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """The difference of absent and unknown, images nobody was asked about, effort, history."""
@@ -73,19 +66,19 @@ class Mmpretrain:
             lost.append(
                 f"{absent:,} absent labels, because nothing tells them from the unknown ones"
             )
-        return (*lost, *lost_with_asked_rows(labels, self.file))
+        return (*lost, *base.lost_with_asked_rows(labels, self.file))
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Listed classes are present; others absent, or unknown where the file says so.
 
         Raises BadInput, also for complete labels of more than 2**27 entries.
         """
-        with reading(path, _WHAT) as file:
+        with base.reading(path, _WHAT) as file:
             metainfo, pictures = _content(file)
-            classes, ids = distinct(metainfo["classes"], file), ids_of(pictures.names)
+            classes, ids = base.distinct(metainfo["classes"], file), base.ids_of(pictures.names)
             present = pictures.matrix(len(classes))
             if metainfo.get(_UNLISTED) != "unknown":
-                return complete(Truth.of(present, ids, classes))
+                return base.complete(Truth.of(present, ids, classes))
             asked = np.ones(len(ids), bool)
             return PartialLabels.of(present.astype(np.int8), ids, classes, asked)
 

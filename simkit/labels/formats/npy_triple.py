@@ -16,9 +16,8 @@ from scipy.sparse import csr_array, vstack
 
 from simkit.errors import BadInput
 from simkit.files import readable, whole
-from simkit.labels.formats.base import asked_rows, lost_with_asked_rows, reading, register
+from simkit.labels.formats import base
 from simkit.labels.formats.npz import check_text
-from simkit.labels.formats.tables import file_names, ids_of
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, class_names, image_ids, places
 
@@ -28,7 +27,7 @@ _NAME = re.compile(r"(formatted_[^_]+)(_.+)?_labels_obs\.npy")
 _CELLS = 1 << 22  # entries that are dense at a time
 
 
-@register
+@base.register
 @dataclass(frozen=True)
 class NpyTriple:
     """formatted_train_labels_obs.npy (N, L) float64 and, beside it, formatted_train_images.npy (N,)
@@ -65,9 +64,9 @@ class NpyTriple:
         self, labels: PartialLabels, path: str | PathLike[str], truth: Truth | None
     ) -> None:
         """Write three arrays, the truth in the order of the labels. Raises BadInput."""
-        asked = asked_rows(labels, path)
+        asked = base.asked_rows(labels, path)
         observed = asked.codes if self.negatives else csr_array(asked.codes > 0)
-        names = np.array(file_names(asked.images, self.file), dtype=str)
+        names = np.array(base.file_names(asked.images, self.file), dtype=str)
         targets = _files(Path(path))
         if truth is None and targets["truth"].exists():
             raise BadInput(
@@ -100,7 +99,7 @@ class NpyTriple:
                 f"the names of {L:,} classes, because arrays have none: they come back as class-0 "
                 f"to class-{L - 1}"
             )
-        return (*lost, *lost_with_asked_rows(labels, self.file))
+        return (*lost, *base.lost_with_asked_rows(labels, self.file))
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """The observed labels, all images asked about; classes are class-0, class-1 ...
@@ -108,13 +107,13 @@ class NpyTriple:
         Raises BadInput.
         """
         files = _files(Path(path))
-        with reading(files["observed"], _WHAT) as file:
+        with base.reading(files["observed"], _WHAT) as file:
             codes = _sparse(_mapped(file, 2))
-        with reading(files["images"], "image names (one text for each row of labels)") as file:
+        with base.reading(files["images"], "image names (one text for each row of labels)") as file:
             listed = np.array(_mapped(file, 1))
             check_text(listed, "the array")
             listed = image_ids(listed)
-            ids = ids_of(listed.tolist()) if listed.dtype.kind == "U" else listed
+            ids = base.ids_of(listed.tolist()) if listed.dtype.kind == "U" else listed
             return PartialLabels.of(codes, ids, None, np.ones(codes.shape[0], bool))
 
 

@@ -17,8 +17,7 @@ from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import History
 from simkit.labels.effort import Effort
-from simkit.labels.formats.base import check_memory, complete, reading, register
-from simkit.labels.formats.tables import distinct, text_ids
+from simkit.labels.formats.base import check_memory, complete, distinct, reading, register, text_ids
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, image_ids
 

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.errors import BadInput
-from simkit.labels.formats.base import check_any_label, lost_with_label_rows, reading, register
-from simkit.labels.formats.tables import cell, ids_of, read_columns, write_lines
+from simkit.labels.formats import base
 from simkit.labels.partial import PRESENT, PartialLabels
 
 COLUMNS = ["ImageID", "Source", "LabelName", "Confidence"]
@@ -26,7 +25,7 @@ _NAMES = "class descriptions (CSV with MID, display name)"
 _HEADERS = {"labelname", "mid", "id", "label"}
 
 
-@register
+@base.register
 @dataclass(frozen=True)
 class OpenImages:
     """Rows ImageID, Source, LabelName, Confidence: 1 verified to be present, 0 to be absent.
@@ -52,7 +51,7 @@ class OpenImages:
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Images in the order of their first rows. Raises BadInput."""
         names = read_names(self.names) if self.names else None
-        with reading(path, WHAT) as file:
+        with base.reading(path, WHAT) as file:
             rows = read_rows(file)
             classes = names or {name: name for name in rows.labels}
             codes = rows.codes(classes, file, self.names)
@@ -60,12 +59,12 @@ class OpenImages:
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
         """Images and classes without a label, order of classes, effort and history."""
-        return lost_with_label_rows(labels, ordered_classes=bool(self.names))
+        return base.lost_with_label_rows(labels, ordered_classes=bool(self.names))
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """Rows in the order of the images, then of the classes. Raises BadInput."""
-        check_any_label(labels)
-        write_lines(path, _lines(labels, self._mids(labels.classes)))
+        base.check_any_label(labels)
+        base.write_lines(path, _lines(labels, self._mids(labels.classes)))
 
     def _mids(self, classes: tuple[str, ...]) -> tuple[str, ...]:
         """What stands for each class in a file."""
@@ -89,7 +88,7 @@ def _lines(labels: PartialLabels, mids: tuple[str, ...]) -> Iterator[str]:
 
 def _cells(texts: Sequence[Any]) -> NDArray[Any]:
     """As they stand in a table. Raises BadInput where one is empty."""
-    cells = [cell(str(text)) for text in texts]
+    cells = [base.cell(str(text)) for text in texts]
     if "" in cells:
         raise BadInput("an image id or a class name is empty; OpenImages' format needs one")
     return np.array(cells, object)
@@ -148,7 +147,7 @@ class Rows:
 
 def read_rows(path: Path) -> Rows:
     """Read a label file. Raises BadInput, also for labels that no human verified."""
-    texts = read_columns(path, ["ImageID", "LabelName", "Confidence"])
+    texts = base.read_columns(path, ["ImageID", "LabelName", "Confidence"])
     (images, rows), (labels, columns), (confidences, place) = texts
     if "" in images or "" in labels:
         raise BadInput("an ImageID or a LabelName is empty; fill it or leave the row out")
@@ -160,7 +159,7 @@ def read_rows(path: Path) -> Rows:
             "(verified to be absent) is expected: give the file of human-verified labels, not of "
             "machine-generated ones"
         ) from None
-    return Rows(ids_of(images), tuple(labels), rows, columns, states[place])
+    return Rows(base.ids_of(images), tuple(labels), rows, columns, states[place])
 
 
 def read_names(path: str | PathLike[str]) -> dict[str, str]:
@@ -169,7 +168,7 @@ def read_names(path: str | PathLike[str]) -> dict[str, str]:
     A class is called by its display name; where several have the same, by "Name (/m/0abc)". A
     header is not needed; a file of MIDs alone is fine. Raises BadInput.
     """
-    with reading(path, _NAMES) as file:
+    with base.reading(path, _NAMES) as file:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             rows = [row for row in csv.reader(stream) if row]
         if rows and rows[0][0].strip().lower() in _HEADERS:

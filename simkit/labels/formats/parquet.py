@@ -21,13 +21,7 @@ from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import History
 from simkit.labels.effort import Effort
-from simkit.labels.formats.base import check_memory, reading, register
-from simkit.labels.formats.tables import (
-    first_seen,
-    from_rows,
-    rows_between,
-    text_ids,
-)
+from simkit.labels.formats import base
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import image_ids
 
@@ -39,7 +33,7 @@ _MOST_RANGES = 64
 _MOST_TEXT = 1 << 9  # how many times smaller than the ids their packed form may be
 
 
-@register
+@base.register
 @dataclass(frozen=True)
 class Parquet:
     """A long table, one row for each known label, and everything else in the file's metadata.
@@ -81,8 +75,21 @@ class Parquet:
         In a foreign table images come in the order of their first row; classes do too, unless the
         column is a dictionary, which then gives all of them in order. Raises BadInput.
         """
-        with reading(path, _WHAT) as file:
+        with base.reading(path, _WHAT) as file:
             return _read(file)
+
+
+def rows_between(
+    labels: PartialLabels, start: int, stop: int
+) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int8]]:
+    """Image ids, class indices and states of the stored labels start..stop, image by image."""
+    pointers = labels.codes.indptr
+    first = int(np.searchsorted(pointers, start, "right")) - 1
+    last = int(np.searchsorted(pointers, stop, "left"))
+    lengths = np.diff(np.clip(pointers[first : last + 1], start, stop))
+    part = slice(start, stop)
+    images = np.repeat(labels.images[first:last], lengths)
+    return images, labels.codes.indices[part].astype(np.int32), labels.codes.data[part]
 
 
 def _options(numbers: bool) -> dict[str, Any]:
@@ -182,7 +189,9 @@ def _dictionaries(path: Path, file: pq.ParquetFile) -> list[str]:
     groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
     chunks = [group.column(c) for group in groups for c in range(group.num_columns)]
     used = [chunk for chunk in chunks if chunk.path_in_schema in COLUMNS]
-    check_memory(sum(max(0, chunk.total_uncompressed_size) for chunk in used), path, "the table")
+    base.check_memory(
+        sum(max(0, chunk.total_uncompressed_size) for chunk in used), path, "the table"
+    )
     delta = {chunk.path_in_schema for chunk in used if "DELTA" in "".join(chunk.encodings)}
     texts = [name for name in COLUMNS if _is_text(file.schema_arrow.field(name).type)]
     return [name for name in texts if name not in delta]  # Arrow reads no dictionary out of these
@@ -203,9 +212,9 @@ def _own(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
     images = _unpack_ids(metadata["ids"], labelled, values[place[starts]])
     counts = np.zeros(N, np.int64)
     counts[labelled] = np.diff(starts, append=len(place))
-    names, columns = _encoded(table["class"])
+    names, columns = base.encoded(table["class"])
     index = {name: c for c, name in enumerate(metadata["classes"])}
-    columns = np.array([index[name] for name in names], np.int64)[columns]
+    columns = np.array([index[name] for name in names], np.int32)[columns]
     pointers = np.concatenate([[0], np.cumsum(counts)])
     codes = csr_array((_numbers(table["state"]), columns, pointers), (N, len(index)))
     labels = PartialLabels.of(
@@ -240,7 +249,7 @@ def _unpack_ids(
         return images
     if "text" in packed:
         most = _MOST_TEXT * len(packed["text"]) + 1024
-        others = text_ids(json.loads(_unpack(packed["text"], most, exact=False)))
+        others = base.text_ids(json.loads(_unpack(packed["text"], most, exact=False)))
     else:
         width = int(packed["width"])
         steps = np.frombuffer(_unpack(packed["steps"], count * width), f"<i{width}")
@@ -271,12 +280,12 @@ def _unpack(text: str, size: int, *, exact: bool = True) -> bytes:
 def _foreign(table: pa.Table, all_named: bool) -> PartialLabels:
     """Labels of any table; `all_named`: its dictionary gives all classes in their order."""
     values, place = _coded(table["image_id"])
-    names, columns = _encoded(table["class"])
-    order, rows = first_seen(place)
+    names, columns = base.encoded(table["class"])
+    order, rows = base.first_seen(place)
     if not all_named:
-        used, columns = first_seen(columns)
-        names = [names[c] for c in used]
-    return from_rows(rows, columns, _numbers(table["state"]), values[order], tuple(names))
+        used, place_of = base.first_seen(columns)
+        names, columns = [names[c] for c in used], place_of.astype(np.int32)
+    return base.from_rows(rows, columns, _numbers(table["state"]), values[order], tuple(names))
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -286,18 +295,9 @@ def _coded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
         starts = np.flatnonzero(np.diff(values, prepend=values[:1] - 1)) if len(values) else values
         different, place = np.unique(values[starts], return_inverse=True)
         return different, np.repeat(place, np.diff(starts, append=len(values)))
-    texts, codes = _encoded(column)
-    different, place = np.unique(text_ids(texts), return_inverse=True)
+    texts, codes = base.encoded(column)
+    different, place = np.unique(base.text_ids(texts), return_inverse=True)
     return different, place[codes]
-
-
-def _encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int64]]:
-    """A text column as its different values (all of its dictionary, if it has one) and codes."""
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-    array = encoded.unify_dictionaries().combine_chunks()
-    if isinstance(array, pa.ChunkedArray):  # no rows at all
-        return [], np.zeros(0, np.int64)
-    return array.dictionary.to_pylist(), array.indices.to_numpy().astype(np.int64)
 
 
 def _numbers(column: pa.ChunkedArray) -> NDArray[Any]:

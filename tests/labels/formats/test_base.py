@@ -115,12 +115,8 @@ def test_bugs_stay_bugs(tmp_path: Path) -> None:
         raise AssertionError
 
 
-@pytest.mark.parametrize("piece", [1, 7, 1 << 20])
-def test_complete_labels_are_those_of_a_dense_matrix(
-    monkeypatch: pytest.MonkeyPatch, piece: int
-) -> None:
-    monkeypatch.setattr("simkit.labels.formats.base._PIECE", piece)
-    rng = np.random.default_rng(piece)
+def test_complete_labels_are_those_of_a_dense_matrix() -> None:
+    rng = np.random.default_rng(0)
     for part in range(20):
         present, known, difficult = (rng.random((9, 4)) < 0.5 for _ in range(3))
         codes = np.where(present, 1, -1)

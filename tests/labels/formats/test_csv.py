@@ -9,7 +9,7 @@ import pytest
 from simkit.errors import BadInput
 from simkit.labels.formats.csv import Csv
 from simkit.labels.partial import PartialLabels
-from tests.labels.formats.examples import labels, refuses
+from tests.labels.formats.examples import refuses
 
 CSV = Csv()
 
@@ -28,13 +28,6 @@ def test_the_file_by_hand(tmp_path: Path) -> None:
     read = CSV.read(tmp_path / "x.csv")
     assert read.images.tolist() == [7, 5] and read.classes == ("dog", "a, b")
     assert read.rows([0, 1]).tolist() == [[1, -1], [0, 1]]
-
-
-def test_blocks_of_rows_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    CSV.write(labels(), tmp_path / "x.csv")
-    monkeypatch.setattr("simkit.labels.formats.csv.ROWS", 7)
-    CSV.write(labels(), tmp_path / "y.csv")
-    assert (tmp_path / "y.csv").read_bytes() == (tmp_path / "x.csv").read_bytes()
 
 
 def test_odd_names_come_back(tmp_path: Path) -> None:

@@ -3,11 +3,10 @@
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from simkit.errors import BadInput
-from simkit.labels.formats import for_path, make, tables
+from simkit.labels.formats import for_path, make
 from simkit.labels.formats.openimages import OpenImages, read_names
 from simkit.labels.partial import PartialLabels
 from tests.labels.formats.examples import refuses
@@ -53,18 +52,6 @@ def test_names_give_all_classes_in_their_order(tmp_path: Path) -> None:
         "000002b66c9c498e,verification,/m/01599,0",
         "000002b66c9c498e,verification,/m/014j1m,0",
     ]
-
-
-def test_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    pairs = zip(rng.integers(0, 60, 500), rng.integers(0, 9, 500), strict=True)
-    lines = [f"{i:016x},verification,/m/{c},{(i * c) % 2}" for i, c in pairs]
-    path = _save(tmp_path / "x.csv", "\n".join([ROWS.splitlines()[0], *lines]))
-    whole = OpenImages().read(path)
-    assert whole.shape == (60, 9)
-    for block in (200, 1000):
-        monkeypatch.setattr(tables, "BLOCK", block)
-        assert OpenImages().read(path).id == whole.id
 
 
 def test_rows_about_the_same_pair_are_votes(tmp_path: Path) -> None:

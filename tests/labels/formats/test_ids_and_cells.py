@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simkit.errors import BadInput
+from simkit.labels.formats.base import cell, distinct, file_names, first_seen, ids_of, text_ids
 from simkit.labels.formats.npz import read_truth
-from simkit.labels.formats.tables import cell, distinct, file_names, first_seen, ids_of, text_ids
 
 PATH = Path("x.npz")
 
