@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 import pandas as pd
@@ -20,14 +20,11 @@ from numpy.typing import NDArray
 
 from simkit.errors import BadInput, unknown
 from simkit.registry import Registry
-from simkit.study.figures.style import WIDTH, fold, house_style, spread, wrapped
+from simkit.study.figures.style import WIDTH, fold, house_style, wrapped
 from simkit.study.frames import Columns, Unique, frame
 
 Pictures = tuple[NDArray[np.uint8], ...]  # each (H, W, 3)
-Key = Literal["below", "ends"]  # position of the names of lines and other marks
 _MARGIN, _GAP = 0.07, 0.12  # inches: to the edge of the page, between its parts
-_TALL = 7.0  # inches of panels from which on the legend is above them
-_NAME = 9.0  # font size of the names at the ends of lines
 
 
 class Figure(ABC):
@@ -154,7 +151,6 @@ class Panels:
             width_ratios=widths, height_ratios=heights,
         )  # fmt: skip
         self._rows = rows
-        self._ends: list[tuple[Axes, list[Any], list[str]]] = []  # lines and their names
         self._used: list[Axes] = list(self.grid.flat)[: None if rows else len(titles)]
         self._empty: list[Axes] = list(self.grid.flat)[len(self._used) :]
         for axes, title in zip(self.grid.flat, titles, strict=False):
@@ -178,34 +174,32 @@ class Panels:
         for axes, text in zip(self.grid[:, 0], [y] if isinstance(y, str) else y, strict=True):
             axes.set_ylabel(text or axes.get_ylabel())
 
-    def finish(self, heading: str, *caption: str, key: Key = "below") -> Drawing:
-        """The figure with its heading and the non-empty sentences of its caption.
+    def finish(self, heading: str, *caption: str) -> Drawing:
+        """The figure with its heading, the non-empty sentences of its caption, and a legend.
 
-        The legend has every matplotlib label once: in an empty cell of the grid, else below the
-        panels, or above tall ones. key: "ends" writes the names of lines beside their ends
-        instead, if there is space.
+        The legend, below the panels, has every matplotlib label once.
         """
-        room, panels = self.drawing.get_figwidth() - 2 * _MARGIN, self.drawing.get_figheight()
-        left: Any = {"x": _MARGIN / self.drawing.get_figwidth(), "y": 0.5, "ha": "left"}
+        width, panels = self.drawing.get_size_inches()
+        room = width - 2 * _MARGIN
+        left: Any = {"x": _MARGIN / width, "y": 0.5, "ha": "left"}
         title = "\n".join(wrapped(heading, room, 13, "bold"))
         head = self.drawing.suptitle(title, **left, va="top", size=13, weight="bold")
         lines = "\n".join(wrapped(" ".join(" ".join(caption).split()), room, 9))
         foot = self.drawing.supxlabel(lines, **left, va="bottom", size=9, color="#555555")
-        for text in (head, foot):  # not part of the layout of the panels
-            text.set_in_layout(False)
-        ends = key == "ends" and self._name_ends()
-        legend = None if ends else self._legend()
-        above = panels > _TALL  # a reader of a long page needs the legend first
-        bottom = _MARGIN + _tall(foot) + (0 if above else _tall(legend))
-        height = bottom + panels + (_tall(legend) if above else 0) + _tall(head) + _MARGIN
+        legends = self._legends()
+        parts = [head, foot, *legends]
+        for part in parts:  # not part of the layout of the panels
+            part.set_in_layout(False)
+        below = _MARGIN + _tall(foot)
+        bottom = below + sum(map(_tall, legends))
+        height = bottom + panels + _tall(head) + _MARGIN
         self.drawing.set_figheight(height)
         foot.set_y(_MARGIN / height)
         head.set_y(1 - _MARGIN / height)
-        if legend is not None:
-            low = bottom + panels + _GAP / 2 if above else _MARGIN + _tall(foot)
-            legend.set_bbox_to_anchor((0, low / height))
+        for legend in legends:
+            legend.set_bbox_to_anchor((0, below / height))
         self._lay_out(bottom / height, panels / height)
-        for part in (head, foot, *([legend] if legend else [])):
+        for part in parts:
             part.set_in_layout(True)  # Jupyter crops to the layout
         return self.drawing
 
@@ -235,56 +229,22 @@ class Panels:
         self.drawing.set_layout_engine("none")  # no change from here on
         for axes in self.drawing.axes:  # rounded: the solver's last digits differ from run to run
             axes.set_position(np.round(axes.get_position(original=True).bounds, 6).tolist())
-        for axes, lines, names in self._ends:
-            _spread_names(axes, lines, names)
 
-    def _legend(self) -> Any:
-        """The legend; None if it is in an empty cell of the grid."""
+    def _legends(self) -> list[Any]:
+        """The legend, in columns of about equal length; none without labels."""
         handles: dict[str, Any] = {}
         for axes in self._used:
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(fold(name, WIDTH - 1), handle)
-        if not handles:
-            return None
-        if self._empty:
-            hole = self._empty[0]
-            legend = hole.legend(handles.values(), handles, loc="center", labelspacing=0.8)
-            width, height = hole.get_position().size * self.drawing.get_size_inches()
-            if _wide(legend) < width + 0.2 and _tall(legend) < height + 0.2:
-                return None
-            legend.remove()
         for most in range(min(len(handles), 6), 0, -1):
-            across = -(-len(handles) // -(-len(handles) // most))  # columns of about equal length
+            across = -(-len(handles) // -(-len(handles) // most))
             legend = self.drawing.legend(
                 handles.values(), handles, loc="lower left", ncols=across, borderaxespad=0
             )
-            if _wide(legend) <= self.drawing.get_figwidth() or most == 1:
-                break
+            if most == 1 or _inches(legend).width <= self.drawing.get_figwidth():
+                return [legend]
             legend.remove()
-        legend.set_in_layout(False)
-        return legend
-
-    def _name_ends(self) -> bool:
-        """Write names beside the ends of lines, as ticks of an axis; False without space."""
-        shown = []
-        room = 0.3 * self.drawing.get_figwidth() / self.grid.shape[1]
-        for axes in self._used:
-            named = [line for line in axes.lines if str(line.get_label())[:1] not in ("", "_")]
-            lines = [line for line in named if np.isfinite(_ys(line)).any()]
-            lines.sort(key=lambda line: _end(line)[1])
-            names = [fold(str(line.get_label()), room, size=_NAME, lines=3) for line in lines]
-            tall = axes.get_position().height * self.drawing.get_figheight()
-            rows = sum(name.count("\n") + 1 for name in names)
-            if any(name.endswith("…") for name in names) or rows * _NAME * 1.4 / 72 > tall:
-                return False
-            shown.append((axes, lines, names))
-        for axes, _, names in shown:
-            side = axes.secondary_yaxis("right")
-            side.spines["right"].set_visible(False)
-            side.tick_params(length=0, pad=2)
-            side.set_yticks(np.linspace(*axes.get_ylim(), len(names)), names, fontsize=_NAME)
-        self._ends = shown
-        return True
+        return []
 
 
 class Facets(Panels):
@@ -322,46 +282,11 @@ class Facets(Panels):
         return ((axes, rows) for axes, rows in both if len(rows))
 
 
-def _ys(line: Any) -> NDArray[np.float64]:
-    return np.asarray(line.get_ydata(), float)
-
-
-def _end(line: Any) -> tuple[float, float]:
-    """The last point of a line; for one across the panel at the right edge."""
-    last = np.flatnonzero(np.isfinite(_ys(line)))[-1]
-    across = line.get_transform() != line.axes.transData
-    x = line.axes.get_xlim()[1] if across else line.get_xdata()[last]
-    return float(x), float(_ys(line)[last])
-
-
-def _spread_names(axes: Axes, lines: list[Any], names: list[str]) -> None:
-    """Write names near the ends of lines, apart; a dotted line leads from each end to its name."""
-    if not names:
-        return
-    (side,) = axes.child_axes
-    (left, right), limits = axes.get_xlim(), axes.get_ylim()
-    tall = np.array([text.get_window_extent().height for text in side.get_yticklabels()])
-    pixels = axes.transData.transform([_end(line) for line in lines])[:, 1]
-    bottom, top = axes.get_window_extent().intervaly
-    gaps = 0.55 * (tall[1:] + tall[:-1])
-    places = spread(pixels.tolist(), gaps, bottom + tall[0] / 2, top - tall[-1] / 2)
-    heights = axes.transData.inverted().transform([(0, place) for place in places])[:, 1]
-    side.set_yticks(heights, names, fontsize=_NAME)
-    for text, line, height in zip(side.get_yticklabels(), lines, heights, strict=True):
-        text.set_color(line.get_color())
-        x, y = _end(line)
-        axes.plot([x, right], [y, height], ":", color=line.get_color(), linewidth=0.8, zorder=1)
-    axes.set_xlim(left, right)
-    axes.set_ylim(limits)
-
-
-def _wide(artist: Any) -> float:
-    return float(artist.get_window_extent().width / artist.get_figure(root=True).dpi)
+def _inches(artist: Any) -> Any:
+    return artist.get_window_extent().transformed(artist.get_figure().dpi_scale_trans.inverted())
 
 
 def _tall(artist: Any) -> float:
-    """Height of a part of the page in inches, with the gap to the next one."""
-    if artist is None:
-        return 0.0
-    height = float(artist.get_window_extent().height / artist.get_figure(root=True).dpi)
+    """Height of a part of the page in inches, with the gap to the next one; 0 without text."""
+    height = float(_inches(artist).height)
     return height + _GAP if height else 0.0

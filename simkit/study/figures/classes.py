@@ -20,7 +20,7 @@ from simkit.study.analysis.classes import ByClass, by_class
 from simkit.study.analysis.selection import Methods, check_known, some_methods, under
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
-from simkit.study.figures.options import RUNS, AtBudget, at_cost, intervals, not_shown, some
+from simkit.study.figures.options import RUNS, AtBudget, intervals, not_shown, some
 from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
 
 # One hue whose lightness falls all the way: a grey print keeps the order.
@@ -49,7 +49,7 @@ class OfScheme(AtBudget):
         """The scheme with its cost, as a heading says it, and its runs."""
         limit, runs = self.at_budget(table)
         scheme, runs = under(runs, scheme=self.scheme, asker=self.name)
-        return f"{scheme}{at_cost(limit, runs)}", runs
+        return f"{scheme} for up to {limit}" if limit else scheme, runs
 
     def by_class(self, runs: pd.DataFrame, methods: Sequence[str]) -> ByClass:
         """AP of each class under these methods. Raises BadInput where no class has one."""
@@ -156,7 +156,6 @@ class ClassGroups(OfScheme):
             f"What rare and frequent classes reach with {where}",
             fewer if len(names) < self.groups else "",
             *self.notes(scored, "Bars", len(drawn) - len(scored.ap)),
-            key="ends",
         )
 
 

@@ -182,12 +182,10 @@ class ImagesOrLabels(Figure):
     made_by = "simkit.analysis.images_or_labels"
     reads: ClassVar = {"scheme": str, "method": str, "share": float, "labels": float, **MEANS}
 
-    height: float = option(3.3, "of the panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = in_points(table)
         colors, dashes = looks(table["method"].unique()), palette(table["scheme"])
-        panels = Panels(["At equal images", "At equal labels"], height=self.height, sharex=False)
+        panels = Panels(["At equal images", "At equal labels"], height=3.3, sharex=False)
         images, labels = panels
         for (scheme, method), rows in table.groupby(["scheme", "method"], sort=False):
             name = f"{label(method)}, {scheme}"
@@ -253,7 +251,6 @@ class LabelShares(Figure):
             over_draws(table["draws"]),
             "Dashed: everything labelled." if len(oracles) else "",
             "Differences are paired by draw." if base else "",
-            key="ends",
         )
 
 
@@ -272,7 +269,7 @@ class CostCurve(Figure):
     name = "cost-curve"
     title = "mAP over dollars, one panel per scheme or method"
     made_by = "simkit.open_runs"
-    reads: ClassVar = options.SCORED | {"dollars": float, "images": int}
+    reads: ClassVar = options.PRICED
 
     panels: Kind = option("scheme", _PANELS)
     over: Literal["auto", "dollars", "hours"] = option(
@@ -368,14 +365,13 @@ class Convergence(AtBudget):
         panels.labels("epochs", "mean training loss" if losses else f"mAP on the {on}, points")
         what = "How losses fall" if losses else "How fast methods learn"
         return panels.finish(
-            f"{what}, {options.paid(limit, runs) or 'amounts as written'}",
+            f"{what}, {options.paid(limit)}",
             over_draws(rows["draws"]),
             "Bands end where a draw stopped." if rows["draws"].nunique() > 1 else "",
             "Large marker: the epoch whose weights are scored, larger where more draws chose it.",
             "Nothing is chosen by the test split." if (rows["of"] == "test").any() else "",
             "Losses of different methods have different scales." if losses else "",
             options.not_shown(len(drawn) - len(methods)),
-            key="ends",
         )
 
     def _epochs(self, runs: pd.DataFrame) -> pd.DataFrame:
@@ -433,8 +429,7 @@ class RankDiagram(AtBudget):
         bars.set(xticks=[], xlim=(-0.8, max(len(groups), 4) - 0.2))
         text = "no significant\ndifference" if groups else "all differ\nsignificantly"
         bars.set_xlabel("one draw:\nno test" if ranking.alike is None else text, loc="left")
-        where = options.paid(limit, runs) or "amounts as written, costs differ"
-        heading = f"Which methods rank higher, over all schemes ({where})"
+        heading = f"Which methods rank higher, over all schemes ({options.paid(limit)})"
         return panels.finish(heading, *_ranked(ranking))
 
 

@@ -170,10 +170,8 @@ class TemperatureCurve(Figure):
         "method": str, "side": str, "distance": float, "temperature": Endless, "slope": float,
     }  # fmt: skip
 
-    height: float = option(3.0, "of the panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
-        panels = Panels(["How soft a label is", "What training feels"], height=self.height,
+        panels = Panels(["How soft a label is", "What training feels"], height=3.0,
                         sharey=False)  # fmt: skip
         left, right = panels
         dashes = {"present": "-", "absent": (0, (4, 2))}

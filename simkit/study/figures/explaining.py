@@ -146,13 +146,11 @@ class HeatLocated(Figure):
         "mean": float, "inside": float | None, "outside": float | None,
     }  # fmt: skip
 
-    height: float = option(2.9, "of the panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         drawn = style.looks(table["model"].unique())
         table["inside"] = table["inside"].where(table["kind"] != "negative", table["mean"])
         thin: dict[str, Any] = {"linestyle": ":", "marker": "", "linewidth": 1.1, "label": ""}
-        panels = Facets(table, "kind", named="{}s".format, height=self.height)
+        panels = Facets(table, "kind", named="{}s".format, height=2.9)
         for axes, rows in panels:
             marks.lines(axes, rows, "epoch", "inside", drawn, by="model")
             marks.lines(axes, rows, "epoch", "outside", drawn, by="model", **thin)
@@ -186,7 +184,6 @@ class ByPart(Figure):
     reads: ClassVar = {"method": str, "by": str, "part": str, "draw": int, "map": float | None}
 
     base: str = option("", "a method; others' differences to it")
-    height: float = option(3.2, "of the panels, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table.dropna(subset="map")
@@ -199,7 +196,7 @@ class ByPart(Figure):
             gaps = gaps[gaps["method_x"] != base].rename(columns={"method_x": "method"})
             gaps["map"] = gaps["map_x"] - gaps["map_y"]
             sides[f"minus {style.label(base)}"] = gaps
-        panels = Panels(sides, height=self.height, sharey=False)
+        panels = Panels(sides, height=3.2, sharey=False)
         for axes, (minus, side) in zip(panels, sides.items(), strict=True):
             means = _means(side, ["method", "part"], "map")
             means["at"] = means["part"].map(parts.index).astype(float)
@@ -231,13 +228,12 @@ class Pointing(Figure):
     reads: ClassVar = {"method": str, "draw": int, "map": float, "pointing": float}
 
     centre: float | None = option(None, "what pointing at the middle gives, 0 to 1; none: no line")
-    height: float = option(4.0, "of the panel, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         both = _means(table, ["method"], "map").merge(
             _means(table, ["method"], "pointing"), on="method", suffixes=("", "_y")
         )
-        panels = Panels(height=self.height)
+        panels = Panels(height=4.0)
         (axes,) = panels
         marks.pairs(axes, both)
         if self.centre is not None:
@@ -268,18 +264,17 @@ class MapCourse(Figure):
     of: Literal["top", "bottom", "logit"] = option(
         "top", "of a map: its highest 5 %, its lowest, or its mean"
     )
-    height: float = option(2.8, "of the panels, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         words = {"top": "highest 5 %", "bottom": "lowest 5 %", "logit": "mean"}
         drawn = style.looks(table["model"].unique())
-        panels = Facets(table, "labels", named="{} classes".format, height=self.height)
+        panels = Facets(table, "labels", named="{} classes".format, height=2.8)
         for axes, rows in panels:
             marks.lines(axes, rows, "epoch", self.of, drawn, by="model")
             axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
         panels.labels("epoch", f"{words[self.of]} of a map's scores")
         heading = "Class maps over the epochs, on images not trained on"
-        return panels.finish(heading, "Means over all images and classes.", key="ends")
+        return panels.finish(heading, "Means over all images and classes.")
 
 
 @register
@@ -298,15 +293,13 @@ class MapDamage(Figure):
         **dict.fromkeys(("top", "bottom", "full_top", "full_bottom"), float),
     }  # fmt: skip
 
-    height: float = option(3.1, "of the panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         models = split(table, "model")
         full = next(iter(models.values())).assign(model="full")  # the same for all models
         full = full.assign(top=full["full_top"], bottom=full["full_bottom"])
         drawn = style.looks(["full", *models])
         titles = ["order of places, present classes", "highest 5 % of a map", "lowest 5 % of a map"]
-        panels = Panels(titles, height=self.height, widths=(1.25, 1, 1), sharex=False, sharey=False)
+        panels = Panels(titles, height=3.1, widths=(1.25, 1, 1), sharex=False, sharey=False)
         order, *ends = panels
         name = drawn["full"].name  # a box in the legend
         order.stairs([0], [0, 0], fill=True, color=style.INK, label=name)
@@ -365,15 +358,13 @@ class CellGradients(Figure):
     made_by = "simkit.analysis.cell_gradients"
     reads: ClassVar = {"method": str, "labels": str, "cells": str, "push": float}
 
-    height: float = option(2.8, "of the panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         sides = {"above": "in cells above the threshold", "below": "in cells below it"}
         right = {"named present": "up", "false negative": "up", "true negative": "down"}
         kinds = list(table["labels"].unique())
         names = [f"{kind}\n(belongs {right[kind]})" if kind in right else kind for kind in kinds]
         drawn = style.looks(table["method"].unique())
-        panels = Facets(table.replace({"cells": sides}), "cells", height=self.height)
+        panels = Facets(table.replace({"cells": sides}), "cells", height=2.8)
         for axes, rows in panels:
             for place, (method, look) in enumerate(drawn.items()):
                 of_method = rows[rows["method"] == method]
@@ -405,13 +396,11 @@ class TopScores(Figure):
     made_by = "simkit.analysis.top_scores"
     reads: ClassVar = {"model": str, "rank": int, "probability": float}
 
-    height: float = option(2.9, "of the panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         order = {1: "highest", 2: "second", 3: "third", 4: "fourth"}
         p, drawn = np.linspace(0, 1, 101), style.looks(table["model"])
         table = table.sort_values("rank", kind="stable").replace({"rank": order})
-        panels = Facets(table, "rank", height=self.height)
+        panels = Facets(table, "rank", height=2.9)
         for axes, rows in panels:
             for model, values in rows.groupby("model", sort=False)["probability"]:
                 share = 100 * (values.to_numpy()[:, None] >= p).mean(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import matplotlib as mpl
@@ -11,7 +12,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
 
 from simkit.annotate import schemes
 from simkit.errors import BadInput
@@ -20,13 +20,10 @@ from simkit.study.best import SURE, too_few_text
 from simkit.study.cells import Line, best_pairs, lines, over_shared, percent, references
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
-from simkit.study.figures.options import SCORED, AtBudget, Metric, paid
+from simkit.study.figures.options import PRICED, AtBudget, Metric, paid
 from simkit.study.figures.style import INK, WIDTH, fold, label
 from simkit.study.limit import Limit, money
 
-_MAP = "viridis"  # perceptually uniform, and readable without colour vision
-_GAPS = "PuOr"  # of differences: purple is better, orange worse; white is no difference
-_FULL = 10.0  # points of difference at which its colour is full
 _NAMES = 2.3  # inches for the schemes, and as many for what stands on the right
 
 
@@ -34,15 +31,13 @@ _NAMES = 2.3  # inches for the schemes, and as many for what stands on the right
 class HeatMap(AtBudget):
     """Mean mAP of every method under every scheme; the colour is the mAP.
 
-    Behind each scheme stands its best method, and how sure it is that it is the best. With
-    `against`, a second picture shows the differences to that method in points.
+    Behind each scheme stands its best method, and how sure it is that it is the best.
     """
 
-    name: ClassVar[str] = "heat-map"
-    title: ClassVar[str] = "mAP by scheme x method at equal cost, and the best of each row"
-    reads: ClassVar = {**SCORED, "dollars": float, "images": int}
+    name = "heat-map"
+    title = "mAP by scheme x method at equal cost, and the best of each row"
+    reads: ClassVar = PRICED
 
-    against: str = option("", "also show differences to this method; nothing: none")
     metric: Metric = option("map", "what is averaged over draws")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -53,54 +48,49 @@ class HeatMap(AtBudget):
         shared = [[over_shared(cell, row.cells) for cell in row.cells] for row in rows]
         means = [{cell.method: 100 * cell.score.mean for cell in cells} for cells in shared]
         values = pd.DataFrame(means, columns=methods).to_numpy(float)
-        titles = [""]
-        if self.against:
-            self.chosen("method", self.against, methods)
-            titles.append(f"Difference to {label(self.against)}, points")
         width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # each number has its place
-        room = (width - 2 * _NAMES) / len(methods)
         level = len(methods) <= 6
         head = 0.9 if level else 0.3 + 0.055 * max(len(label(method)) for method in methods)
-        panels = Panels(titles, across=1, height=head + 0.6 * len(rows), sharex=False)
+        panels = Panels(height=head + 0.6 * len(rows))
         panels.drawing.set_figwidth(width)
-        axes, *second = panels.grid.flat
-        _matrix(axes, values, Normalize(np.nanmin(values), np.nanmax(values)), _MAP, ".1f")
-        _frame_best(axes, rows, methods)
+        (axes,) = panels
+        shades = mpl.colormaps["viridis"].with_extremes(bad="white")  # readable in grey
+        norm = Normalize(np.nanmin(values), np.nanmax(values))
+        texts = [["no run" if np.isnan(v) else f"{v:.1f}" for v in row] for row in values]
+        colors = shades(np.ma.masked_invalid(norm(values)))[..., :3].tolist()
+        marks.cells(axes, colors, texts, size=13 if level else 10, weight="normal")
+        axes.set_xlim(-0.52, len(methods) - 0.48)
+        for place, row in enumerate(rows):
+            _frame_best(axes, place, row, methods)
         left, right = [_scheme(row.scheme) for row in rows], [_best(row) for row in rows]
         marks.row_names(axes, left, lines=3, room=_NAMES, right=right)
-        for one in second:
-            gaps = values - values[:, [methods.index(self.against)]]
-            _matrix(one, gaps, Normalize(-_FULL, _FULL), _GAPS, "+.1f")
-            marks.row_names(one, left, lines=3, room=_NAMES)
-        for one in panels.grid.flat:
-            names = [_method(method, room) if level else label(method) for method in methods]
-            slant: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
-            one.set_xticks(range(len(methods)), names, fontsize=9, **({} if level else slant))
-            one.tick_params(labeltop=True, labelbottom=False)
-        return panels.finish(
-            _finding(limit, rows), *_caption(table, rows, self.metric, limit, paid(limit, runs))
+        room = (width - 2 * _NAMES) / len(methods)
+        names = [_method(method, room) if level else label(method) for method in methods]
+        slant: Any = {"rotation": 35, "ha": "left", "rotation_mode": "anchor"}
+        axes.set_xticks(range(len(methods)), names, fontsize=9, **({} if level else slant))
+        axes.tick_params(labeltop=True, labelbottom=False)
+        return panels.finish(_heading(limit, rows), *self._caption(table, rows, limit))
+
+    def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
+        draws = sorted({row.best.draws for row in rows})
+        over = " to ".join(dict.fromkeys(map(str, (draws[0], draws[-1]))))
+        yield (
+            f"Rows: how labels are bought, {paid(limit)}. Columns: how a model is trained on them. "
+            f"Numbers: mean average precision (mAP) on the test split in points; draws: {over}. "
+            "Frame: highest mean of the row, solid where it is the best with a probability of "
+            f"{SURE:.0%} or more."
         )
+        for cell in references(table, metric=self.metric):
+            cost = f"{cell.hours:,.3g} hours" if limit.hours and cell.hours else money(cell.dollars)
+            yield f"All labels of all images, {cost}: {label(cell.method)} {percent(cell.score)}."
 
 
-def _matrix(
-    axes: Axes, values: NDArray[np.float64], norm: Normalize, colors: str, written: str
-) -> None:
-    """Numbers on coloured cells."""
-    shades = mpl.colormaps[colors].with_extremes(bad="white")
-    cells = shades(np.ma.masked_invalid(norm(values)))
-    texts = [["no run" if np.isnan(v) else format(v, written) for v in row] for row in values]
-    size = 13 if values.shape[1] <= 6 else 10
-    marks.cells(axes, cells[..., :3], texts, size=size, weight="normal")
-    axes.set_xlim(-0.52, values.shape[1] - 0.48)
-
-
-def _frame_best(axes: Axes, rows: list[Line], methods: list[str]) -> None:
-    """A frame around the highest mean of each row, solid where it is surely the best."""
-    for r, row in enumerate(rows):
-        style = "-" if row.best.sure else (0, (3, 2))
-        for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
-            place = methods.index(method) - 0.475, r - 0.455
-            axes.add_patch(Rectangle(place, 0.95, 0.91, fill=False, ec=INK, lw=2.4, ls=style))
+def _frame_best(axes: Axes, place: int, row: Line, methods: list[str]) -> None:
+    """A frame around the highest mean of a row, solid where it is surely the best."""
+    style = "-" if row.best.sure else (0, (3, 2))
+    for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
+        corner = methods.index(method) - 0.475, place - 0.455
+        axes.add_patch(Rectangle(corner, 0.95, 0.91, fill=False, ec=INK, lw=2.4, ls=style))
 
 
 def _scheme(spec: str) -> str:
@@ -138,45 +128,12 @@ def _best(row: Line) -> str:
     return f"{chance};\n{others} other{'s' * (others > 1)} possible" if others else chance
 
 
-def _finding(limit: Limit, rows: list[Line]) -> str:
-    """In words: which schemes give the best models for the money."""
+def _heading(limit: Limit, rows: list[Line]) -> str:
+    """The schemes whose models may be the best for the money."""
     if not limit:
         return "mAP of each training method by annotation scheme; amounts as written, costs differ"
     best, _ = best_pairs(rows)
-    scheme, method = best.first.split("\n")
-    reached = {row.scheme: 100 * row.highest.score.mean for row in rows}
-    rivals = dict.fromkeys(name.split("\n")[0] for name in (*best.ties, *best.rivals))
-    level = [scheme, *(name for name in rivals if name != scheme)]
-    start = f"{limit} of labels"
-    if len(rows) == 1:
-        return f"{start} by {scheme}: {label(method)} is highest with {reached[scheme]:.0f} mAP"
-    if not best.probability or len(level) > 1:
-        many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
-        return f"{start}: the best models come from {many}"
-    if not best.settled(name for name in best.order if name.split("\n")[0] == scheme):
-        highest = f"{scheme} with {label(method)} is highest with {reached[scheme]:.0f} mAP"
-        return f"{start}: {highest}"
-    last = min(reached, key=lambda name: reached[name])
-    return (
-        f"{start}: {scheme} is best (up to {reached[scheme]:.0f} mAP), {last} worst "
-        f"(up to {reached[last]:.0f})"
-    )
-
-
-def _caption(
-    table: pd.DataFrame, rows: list[Line], metric: str, limit: Limit, price: str
-) -> list[str]:
-    draws = sorted({row.best.draws for row in rows})
-    over = " to ".join(str(n) for n in dict.fromkeys([draws[0], draws[-1]]))
-    text = [
-        f"Rows: how labels are bought, {price or 'amounts as written'}. Columns: how a model is "
-        "trained on them. Numbers: mean average precision (mAP) on the test split in points, over "
-        f"{over} draw{'s' * (draws[-1] > 1)}; brighter is better. Frame: highest mean of the row, "
-        f"solid where it is the best with a probability of {SURE:.0%} or more.",
-    ]
-    if full := references(table, metric=metric):
-        reached = ", ".join(f"{label(cell.method)} {percent(cell.score)}" for cell in full)
-        hours = full[0].hours if limit.hours else None  # in the unit of the budget
-        cost = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
-        text.append(f"All labels of all images, for {cost}: {reached}.")
-    return text
+    names = (best.first, *best.ties, *best.rivals)
+    level = list(dict.fromkeys(name.partition("\n")[0] for name in names))
+    many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
+    return f"{limit} of labels: the best models come from {many}"

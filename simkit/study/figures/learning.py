@@ -186,7 +186,6 @@ class LossShapes(Figure):
     unique = (("method",), ("entry",), ("epoch",), ("logit",))
 
     shared: bool = option(True, "one scale for all kinds of label")
-    height: float = option(4.4, "of both rows of panels, in inches")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table.sort_values("logit", kind="stable")
@@ -195,7 +194,7 @@ class LossShapes(Figure):
         dashes = dict(zip(epochs, ("-", (0, (4, 2)), (0, (1, 1.5))), strict=False))
         differ = {epochs[0]: f"epoch {epochs[0]}"}
         sharey = "row" if self.shared else False
-        panels = Facets(table, "entry", rows=2, height=self.height / 2, sharey=sharey)
+        panels = Facets(table, "entry", rows=2, height=2.2, sharey=sharey)
         for pair, rows in panels:
             for axes in pair:
                 axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)

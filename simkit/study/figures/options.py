@@ -10,7 +10,7 @@ import pandas as pd
 
 from simkit.study.analysis.selection import check_one_test, within
 from simkit.study.figures.base import Figure, option
-from simkit.study.limit import Limit, money
+from simkit.study.limit import Limit
 from simkit.study.statistics import Interval
 
 # Columns of tables whose rows are means over draws, with 95 % intervals.
@@ -18,10 +18,10 @@ MEANS: dict[str, Any] = {"draws": int, "mean": float, "low": float | None, "high
 Metric = Literal["map", "map_all", "map_o"]
 RUNS: dict[str, Any] = {
     "scheme": str, "method": str, "draw": int, "reference": bool, "map": float | None,
-    "budget": float | None, "budget_hours": float | None,
-    "dollars": float | None, "seconds": float | None, "test_id": str | None,
+    "budget": float | None, "budget_hours": float | None, "test_id": str | None,
 }  # fmt: skip
 SCORED: dict[str, Any] = RUNS | {"map_all": float | None, "map_o": float | None}
+PRICED: dict[str, Any] = SCORED | {"dollars": float, "seconds": float | None, "images": int}
 
 
 @dataclass(frozen=True)
@@ -52,35 +52,9 @@ def not_shown(others: int) -> str:
     return f"{others} {many} not shown; the option methods chooses." if others else ""
 
 
-def paid(limit: Limit, runs: pd.DataFrame) -> str:
-    """ "for $120 of annotation each", or "for up to $120 ... each, $60 to $119 spent".
-
-    runs: within this limit; nothing where there is none. All labels may cost less than the limit.
-    """
-    verb, spent = "in" if limit.dollars is None else "for", _unspent(limit, runs)
-    if not limit or spent.empty:
-        return f"{verb} {limit} of annotation each" if limit else ""
-    ends = " to ".join(dict.fromkeys(_amount(limit, end) for end in (spent.min(), spent.max())))
-    unit = " hours" if limit.dollars is None else ""
-    return f"{verb} up to {limit} of annotation each, {ends}{unit} spent"
-
-
-def at_cost(limit: Limit, runs: pd.DataFrame) -> str:
-    """ " at $120", or " at $108 of $120" where the runs of a scheme cost less than they may."""
-    spent = _unspent(limit, runs)
-    mean = "" if spent.empty else f"{_amount(limit, spent.mean())} of "
-    return f" {'in' if limit.dollars is None else 'at'} {mean}{limit}" if limit else ""
-
-
-def _unspent(limit: Limit, runs: pd.DataFrame) -> pd.Series[float]:
-    """The cost of each run in the unit of the limit; empty where all of them nearly reach it."""
-    spent = runs["dollars"] if limit.hours is None else runs["seconds"] / 3600
-    nearly = 0.95 * (limit.dollars or limit.hours or 0)
-    return spent.dropna() if spent.min() < nearly else spent[:0]
-
-
-def _amount(limit: Limit, spent: float) -> str:
-    return f"{spent:,.3g}" if limit.dollars is None else money(spent)
+def paid(limit: Limit) -> str:
+    """The cost of the runs within this limit, in words; those of a scheme may cost less."""
+    return f"for up to {limit} of annotation each" if limit else "amounts as written"
 
 
 def in_points(table: pd.DataFrame, *columns: str) -> pd.DataFrame:

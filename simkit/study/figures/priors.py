@@ -60,15 +60,13 @@ class Likelihood(Figure):
     made_by = "simkit.analysis.likelihood"
     reads: ClassVar = {"method": str, "epoch": int, "rank": int, "present": float, "chance": float}
 
-    height: float = option(2.6, "of a row of panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         epochs = sorted(table["epoch"].unique())
         shown = sorted({epochs[0], epochs[(len(epochs) - 1) // 2], epochs[-1]})
         shades = [(style.SKY, "o", ":"), (style.BLUE, "s", "--"), (style.INK, "^", "-")]
         last = zip(shown, shades[-len(shown) :], strict=True)
         drawn = {epoch: style.Look(*shade, "full", f"epoch {epoch}") for epoch, shade in last}
-        panels = Facets(table, "method", named=style.label, height=self.height)
+        panels = Facets(table, "method", named=style.label, height=2.6)
         for axes, rows in panels:
             chance = {"color": "#b5b5b5", "linewidth": 2.5, "zorder": 0}
             axes.axhline(rows["chance"].iloc[0], **chance, label="chosen at random")
@@ -146,12 +144,10 @@ class Modes(Figure):
         **MEANS,
     }  # fmt: skip
 
-    height: float = option(2.9, "of a row of panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = _several_amounts(self, table)
         drawn = style.looks(table["method"].unique())
-        layout: dict[str, Any] = {"height": self.height, "sharex": "col", "sharey": "row"}
+        layout: dict[str, Any] = {"height": 2.9, "sharex": "col", "sharey": "row"}
         panels = Facets(table, "family", down="measure", **layout)
         for axes, rows in panels:
             marks.lines(axes, rows, "value", "mean", drawn, band=marks.BAND)
@@ -182,13 +178,11 @@ class ModeGap(Figure):
         "first": str, "second": str, **MEANS,
     }  # fmt: skip
 
-    height: float = option(2.7, "of a row of panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = _several_amounts(self, table.dropna(subset="known"))
         first, second = (style.label(table[key].iloc[0]) for key in ("first", "second"))
         drawn = style.palette(table["family"])
-        panels = Facets(table, "measure", named=_measure, height=self.height, sharey=False)
+        panels = Facets(table, "measure", named=_measure, height=2.7, sharey=False)
         for axes, rows in panels:
             marks.lines(axes, rows, "known", "mean", drawn, by="family", band=marks.BAND)
             axes.axhline(0, color=style.INK, linewidth=1)
@@ -282,17 +276,15 @@ class NamedShare(Figure):
         return panels.finish("Which classes lack labels?", note)
 
     def _names(self, axes: Axes, rows: pd.DataFrame, largest: float, few: float) -> None:
-        """Class names right of all dots, moved apart, each with a dotted line to its dot."""
+        """Class names right of all dots, each with a dotted line to its dot."""
         rows = rows.sort_values("present", kind="stable")
-        low, high = np.log10(few), np.log10(2 * largest)
-        gap = 0.08 * (high - low)
-        places = style.spread(np.log10(rows["present"]).tolist(), gap, low, high - gap / 2)
-        dotted = {"arrowstyle": "-", "linestyle": ":", "color": style.PALE, "linewidth": 0.8}
-        for (_, row), place in zip(rows.iterrows(), places, strict=True):
-            axes.annotate(
-                style.fold(row["class"], 1.2, size=9, lines=1), (row["true"], row["present"]),
-                (1.5 * largest, 10**place), fontsize=9, va="center", arrowprops=dotted,
-            )  # fmt: skip
+        places = np.geomspace(few, largest, len(rows))
+        right = 1.5 * largest
+        for row, place in zip(rows.to_dict("records"), places, strict=True):
+            ends = [row["true"], right], [row["present"], place]
+            axes.plot(*ends, ":", color=style.PALE, linewidth=0.8)
+            name = style.fold(row["class"], 1.2, size=9, lines=1)
+            axes.text(1.1 * right, place, name, fontsize=9, va="center")
 
 
 @register
@@ -308,12 +300,10 @@ class RankAgreement(Figure):
     made_by = "simkit.analysis.rank_agreement"
     reads: ClassVar = {"estimate": str, "top": int, "spearman": float | None}
 
-    height: float = option(3.2, "of the panel, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
         drawn = style.looks(table["estimate"].unique(), _estimate)
         ranked = table[table.groupby("estimate")["spearman"].transform("count") > 0]
-        panels = Panels(height=self.height)
+        panels = Panels(height=3.2)
         (axes,) = panels
         marks.lines(axes, ranked, "top", "spearman", drawn, by="estimate")
         axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
@@ -324,7 +314,6 @@ class RankAgreement(Figure):
             "Does the estimate rank classes as the truth does?",
             "1: the same order, 0: no relation.",
             f"Not shown: {silent} with the same prior for every class." if silent else "",
-            key="ends",
         )
 
 
@@ -346,10 +335,8 @@ class Readings(Figure):
     made_by = "simkit.analysis.readings"
     reads: ClassVar = {"method": str, "rank": int, "images": int, **dict.fromkeys(_READ, int)}
 
-    height: float = option(2.5, "of a row of panels, in inches")
-
     def draw(self, table: pd.DataFrame) -> Drawing:
-        panels = Facets(table, "method", named=style.label, across=2, height=self.height)
+        panels = Facets(table, "method", named=style.label, across=2, height=2.5)
         for axes, rows in panels:
             rows = rows.sort_values("rank")
             of = rows[list(_READ)].div(rows["images"].clip(lower=1), axis=0)

@@ -1,8 +1,7 @@
-"""The house style: fonts, colours, how texts are folded and spread, how each method is drawn."""
+"""The house style: fonts, colours, folded texts, and the look of each method."""
 
 from __future__ import annotations
 
-import colorsys
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -206,14 +205,9 @@ _METHODS = {  # relatives in a row
 }  # fmt: skip
 _COLORS = [RED, PINK, SKY, PURPLE, "#9A6324", "#5B7F00", "#A50034", GREY]
 _MARKERS = "DvPX<>hpd8"
-# Fill and dashes of the variations of a method; the first three are of the usual wrappers.
-_STROKES: list[tuple[str, Any]] = [
-    ("none", "--"),
-    ("left", "-."),
-    ("pale", ":"),
-    ("top", (0, (7, 1.5, 1, 1.5, 1, 1.5))),
-    ("right", (0, (2.5, 1))),
-]
+# Fills and dashes of the variations of a method; the first three are of the usual wrappers.
+_FILLS = ("none", "left", "pale", "top", "right")
+_DASHES: tuple[Any, ...] = ("--", "-.", ":", (0, (7, 1.5, 1, 1.5, 1, 1.5)), (0, (2.5, 1)))
 _WRAPPERS = ("+boostlu", "+cl", "+scl")
 _PALETTE = [BLUE, RED, INK, GREEN, ORANGE, PINK, SKY, PURPLE]
 
@@ -222,8 +216,8 @@ def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[s
     """How the methods of a table are drawn, in their order; give all of them.
 
     The method inside of all wrappers says colour and marker, the same in every figure. Settings and
-    wrappers make a variation of it, with another fill, other dashes and, from the sixth variation
-    on, another shade: `ll-r+boostlu` is `ll-r` dashed and hollow.
+    wrappers make a variation of it, with another fill and other dashes: `ll-r+boostlu` is `ll-r`
+    dashed and hollow.
     """
     parts = {method: re.split(r"(?=[(+])", method, maxsplit=1) for method in methods}
     drawn = {}
@@ -233,9 +227,9 @@ def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[s
         if variation:
             others = {each[1] for each in parts.values() if each[0] == base and len(each) > 1}
             order = [*_WRAPPERS, *sorted(others - set(_WRAPPERS))]
-            shade, stroke = divmod(order.index(variation[0]), len(_STROKES))
-            fill, dashes = _STROKES[stroke]
-            look = Look(_shaded(color, shade), marker, dashes, fill, look.name)
+            again, place = divmod(order.index(variation[0]), len(_FILLS))
+            dashes = _DASHES[(place + again) % len(_DASHES)]
+            look = Look(color, marker, dashes, _FILLS[place], look.name)
         drawn[method] = look
     return drawn
 
@@ -259,10 +253,3 @@ def _chosen(name: str) -> tuple[str, str]:
 
 def _pale(color: str) -> str:
     return to_hex([1 - 0.4 * (1 - part) for part in to_rgb(color)])
-
-
-def _shaded(color: str, shade: int) -> str:
-    """A light colour gets darker, a dark one lighter."""
-    hue, lightness, saturation = colorsys.rgb_to_hls(*to_rgb(color))
-    times = 1 - 0.22 * shade if lightness > 0.3 else 1 + 0.5 * shade
-    return to_hex(colorsys.hls_to_rgb(hue, min(lightness * times, 1), saturation)).upper()

@@ -172,7 +172,7 @@ def test_scores_by_share_stand_below_the_oracle() -> None:
     lines = named_lines(axes)
     assert list(lines) == ["AN", "SE", "Full labels: 90.0"]  # AN on all labels is no oracle
     np.testing.assert_allclose(lines["SE"].get_xydata(), [[0.1, 22], [0.5, 42]])
-    assert set(beside(axes)) == set(lines)
+    assert set(legend(drawing)) == set(lines)
     other = figures.make("label-shares", share="labels")(shared(None)).axes[0]
     assert list(named_lines(other)["AN"].get_xdata()) == [0.04, 0.2]
 
@@ -249,7 +249,7 @@ def test_courses_have_bands_as_far_as_all_draws_go_and_marks_at_scored_epochs() 
     assert max(path.vertices[:, 0].max() for path in band.get_paths()) == 2
     assert [mark.get_xdata()[0] for mark in marked] == [2, 3]
     assert marked[0].get_markersize() < marked[1].get_markersize()
-    assert beside(axes) == ["AN"] and "validation" in axes.get_ylabel()
+    assert legend(drawing) == ["AN"] and "validation" in axes.get_ylabel()
 
 
 def test_losses_of_training_have_a_panel_for_each_scheme() -> None:
