@@ -133,11 +133,12 @@ class Registry(Generic[T]):
 
 
 def setting(default: Any, meaning: str) -> Any:
-    """A field of a part, with its default and its description for lists and help.
+    """A field of a part, with its default and its meaning for lists and help.
 
     Parameters
     ----------
     default : any
+        The default; a type, such as dict, makes a new one each time. `...`: the field is needed.
     meaning : str
         Short description.
 
@@ -145,7 +146,11 @@ def setting(default: Any, meaning: str) -> Any:
     -------
     dataclasses.Field
     """
-    return dataclasses.field(default=default, metadata={"help": meaning})
+    metadata = {"help": meaning}
+    if isinstance(default, type):
+        return dataclasses.field(default_factory=default, metadata=metadata)
+    default = dataclasses.MISSING if default is ... else default
+    return dataclasses.field(default=default, metadata=metadata)
 
 
 def build(part: type[T], settings: Mapping[str, Any], kind: str) -> T:

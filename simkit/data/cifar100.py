@@ -21,6 +21,7 @@ from simkit.files import readable
 from simkit.history import content_id
 from simkit.labels.formats.base import reading
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 SIDE = 32
 _PLANE = SIDE * SIDE
@@ -81,8 +82,8 @@ class Cifar100:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
-    root: str
-    hierarchy: str = ""
+    root: str = setting(..., "the folder cifar-100-binary, or the one that holds it")
+    hierarchy: str = setting("", "a JSON file or a shipped name; cifar-100 adds the coarse classes")
 
     def open(self) -> Dataset:
         """Read names and labels; pictures stay in the file until they are read. Raises BadInput."""

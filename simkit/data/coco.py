@@ -18,22 +18,14 @@ from simkit.labels.formats.coco import read_instances
 from simkit.labels.formats.coco_json import Instances
 from simkit.labels.formats.coco_panoptic import read_panoptic
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 
 @dataclass(frozen=True)
 class AnnotationFiles:
     """What such data sets have in common.
 
-    train: annotation file of the training set. val: its file; without one the published split
-    takes a fifth of `train` for validation. test: its file; without one there is no test split,
-    and what is reported is validation.
-    images: the folder that file names start in; val_images: that of val, where it is another one;
-    test_images: that of test.
-    drop_missing: leave out images whose picture is not there.
-    drop_empty: leave out images without annotation, as the papers on COCO do.
-    order: "" as in the file, or "published": as in the label matrices of the single-positive
-    papers, ids sorted as text. The published split and partial labels need it and drop_empty.
-    hierarchy: a JSON file or the name of a shipped one.
+    The published split and partial labels need drop_empty and the published order.
     """
 
     name: ClassVar[str]
@@ -41,16 +33,18 @@ class AnnotationFiles:
         "train", "val", "test", "images", "val_images", "test_images", "hierarchy",
     )  # fmt: skip
 
-    train: str
-    val: str = ""
-    test: str = ""
-    images: str = ""
-    val_images: str = ""
-    test_images: str = ""
-    drop_missing: bool = False
-    drop_empty: bool = False
-    order: Literal["", "published"] = ""
-    hierarchy: str = ""
+    train: str = setting(..., "annotation file of the training set")
+    val: str = setting("", "file for validation; without one the published split takes a fifth")
+    test: str = setting("", "file for testing; without one validation is reported")
+    images: str = setting("", "folder that file names start in")
+    val_images: str = setting("", "folder of val, where it is another one")
+    test_images: str = setting("", "folder of test, where it is another one")
+    drop_missing: bool = setting(False, "leave out images whose file is missing")
+    drop_empty: bool = setting(False, "leave out images without annotation, as the papers do")
+    order: Literal["", "published"] = setting(
+        "", "published: ids sorted as text, as in the single-positive papers"
+    )
+    hierarchy: str = setting("", "a JSON file or the name of a shipped one")
 
     @abstractmethod
     def read(self, file: Path) -> Instances:

@@ -52,12 +52,12 @@ class Cub:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
-    root: str
+    root: str = setting(..., "the folder CUB_200_2011, or the one that holds it")
     certain: Annotated[int, Range(1, 4)] = setting(
         1, "least certainty of answers that count: 1 (all) to 4"
     )
-    unknown: Unknown = "keep"
-    hierarchy: str = ""
+    unknown: Unknown = setting("keep", "what uncertain answers become")
+    hierarchy: str = setting("", "a JSON file or the name of a shipped one")
 
     def __post_init__(self) -> None:
         settle(self)

@@ -21,6 +21,7 @@ from simkit.files import expanded
 from simkit.labels.formats.base import complete, text_ids
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 NONE = "none"  # in the place of a table
 
@@ -54,14 +55,14 @@ class Folder:
     example: ClassVar[str] = "folder:pictures,labels=labels.csv"
     paths: ClassVar[tuple[str, ...]] = ("root", "labels", "hierarchy")
 
-    root: str
-    labels: str = ""
-    suffix: str = ""
-    between: str = ""
-    unknown: Unknown = "keep"
-    drop_missing: bool = False
-    test: float = 0.0
-    hierarchy: str = ""
+    root: str = setting(..., "the folder; file names in the table start in it")
+    labels: str = setting("", "the table; by default labels.csv; none: images without labels")
+    suffix: str = setting("", "appended to names without an image ending, such as .jpg")
+    between: str = setting("", "separator of several classes in one cell, such as |")
+    unknown: Unknown = setting("keep", "keep unknown labels, or assume them absent")
+    drop_missing: bool = setting(False, "leave out images whose file is missing")
+    test: float = setting(0.0, "share of images for testing where the table marks none")
+    hierarchy: str = setting("", "a JSON file or a shipped name, such as coco-80")
 
     def open(self) -> Dataset:
         """Read the table; pictures are decoded when they are read. Raises BadInput."""

@@ -12,6 +12,7 @@ from simkit.data.splits import Unknown, settled
 from simkit.labels.formats.coco_json import Instances
 from simkit.labels.formats.lvis import read_lvis
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 
 @register
@@ -39,7 +40,7 @@ class Lvis(AnnotationFiles):
         classes="lvis-1203",
     )
 
-    unknown: Unknown = "keep"
+    unknown: Unknown = setting("keep", "keep unknown labels, or assume them absent")
 
     def read(self, file: Path) -> Instances:
         """The content of an LVIS file. Raises BadInput."""

@@ -10,6 +10,7 @@ from simkit.data.dataset import SPLITS, Dataset, register
 from simkit.data.splits import Part, assemble, spell
 from simkit.files import expanded
 from simkit.labels.formats.npz import read_difficult, read_truth
+from simkit.registry import setting
 
 
 @register
@@ -27,10 +28,10 @@ class Npz:
     example: ClassVar[str] = "npz:train.npz,test=test.npz"
     paths: ClassVar[tuple[str, ...]] = ("train", "val", "test", "hierarchy")
 
-    train: str
-    val: str = ""
-    test: str = ""
-    hierarchy: str = ""
+    train: str = setting(..., "file of the training set")
+    val: str = setting("", "file for validation; without one the published split takes a fifth")
+    test: str = setting("", "file for testing; without one validation is reported")
+    hierarchy: str = setting("", "a JSON file or a shipped name, such as coco-80")
 
     def open(self) -> Dataset:
         """Read all splits. Raises BadInput."""

@@ -18,6 +18,7 @@ from simkit.data.splits import Part, assemble, spell
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading, text_ids
 from simkit.labels.truth import Truth, image_ids, places
+from simkit.registry import setting
 
 _CONCEPTS = "names of the concepts of NUS-WIDE"
 _LABELS = "labels of one concept of NUS-WIDE (a 0 or 1 for each image)"
@@ -53,11 +54,11 @@ class NusWide:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "images", "hierarchy")
 
-    root: str
-    images: str = ""
-    drop_missing: bool = False
-    unlabelled: Literal["keep", "drop"] = "keep"
-    hierarchy: str = ""
+    root: str = setting(..., "the folder that holds Groundtruth")
+    images: str = setting("", "folder of images; by default Flickr or images below root")
+    drop_missing: bool = setting(False, "leave out images whose file is missing")
+    unlabelled: Literal["keep", "drop"] = setting("keep", "images without any of the 81 concepts")
+    hierarchy: str = setting("", "a JSON file or the name of a shipped one")
 
     def open(self) -> Dataset:
         """Read labels and lists; pictures are decoded when they are read. Raises BadInput."""

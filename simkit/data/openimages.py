@@ -17,6 +17,7 @@ from simkit.files import expanded
 from simkit.labels.formats.base import reading
 from simkit.labels.formats.openimages import WHAT, Rows, read_names, read_rows
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 
 @register
@@ -58,16 +59,16 @@ class OpenImages:
         "train", "val", "test", "names", "images", "val_images", "test_images", "hierarchy",
     )  # fmt: skip
 
-    train: str
-    val: str = ""
-    test: str = ""
-    names: str = ""
-    images: str = ""
-    val_images: str = ""
-    test_images: str = ""
-    drop_missing: bool = False
-    unknown: Unknown = "keep"
-    hierarchy: str = ""
+    train: str = setting(..., "label file of the training set")
+    val: str = setting("", "file for validation; without one the published split takes a fifth")
+    test: str = setting("", "file for testing; without one validation is reported")
+    names: str = setting("", "a class description file (MID, display name), in its order")
+    images: str = setting("", "folder of the images, called ImageID.jpg")
+    val_images: str = setting("", "folder of val, where it is another one")
+    test_images: str = setting("", "folder of test, where it is another one")
+    drop_missing: bool = setting(False, "leave out images whose file is missing")
+    unknown: Unknown = setting("keep", "keep unverified labels unknown, or assume them absent")
+    hierarchy: str = setting("", "a JSON file or a shipped name, such as openimages-600")
 
     def open(self) -> Dataset:
         """Read all splits; pictures are decoded when they are read. Raises BadInput."""

@@ -20,6 +20,7 @@ from simkit.data.splits import Part, assemble, published_order, spell
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading, text_ids
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 CLASSES = (
     "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow",
@@ -67,11 +68,11 @@ class Voc:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
-    root: str
-    year: str = ""
-    splits: Literal["papers", "trainval", "own"] = "papers"
-    difficult: _DIFFICULT = "ignore"
-    hierarchy: str = ""
+    root: str = setting(..., "the folder VOC2012 or VOC2007, or the VOCdevkit that holds it")
+    year: str = setting("", "which one, where the devkit holds several")
+    splits: Literal["papers", "trainval", "own"] = setting("papers", "published split, or VOC's")
+    difficult: _DIFFICULT = setting("ignore", "classes that only difficult objects show")
+    hierarchy: str = setting("", "a JSON file or a shipped name, such as voc-20")
 
     def open(self) -> Dataset:
         """Read lists and boxes; pictures are decoded when they are read. Raises BadInput."""

@@ -14,7 +14,7 @@ from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
 from simkit.errors import BadInput
-from simkit.registry import Count, NonNegative, Positive, Range, settle
+from simkit.registry import Count, NonNegative, Positive, Range, setting, settle
 
 _BelowOne = Annotated[float, Range(0, below=1)]
 _ONLY_WITH = {  # settings that do something only beside another one
@@ -91,33 +91,35 @@ class Settings:
         The most that the states of all runs may take together.
     """
 
-    epochs: Count = 10
-    batch_size: Count = 64
-    accumulate: Count = 1
-    lr: Positive | None = None
-    weight_decay: NonNegative = 0.0
-    decay_vectors: bool = True
-    optimiser: Literal["adam", "adamw", "sgd"] = "adam"
-    momentum: _BelowOne = 0.9
-    schedule: Literal["constant", "cosine", "one-cycle", "step"] = "constant"
-    warm_up: _BelowOne = 0.3
-    cycle_momentum: bool = False
-    milestones: tuple[Count, ...] | None = None
-    step_factor: Positive = 0.1
-    ema: _BelowOne | None = None
-    ema_warm_up: bool = True
-    keep: Literal["average", "plain", "better"] = "average"
-    standardise: bool = False
-    select: Literal["last", "best"] = "last"
-    patience: Count | None = None
-    max_drop: Positive | None = None
-    head_ratio: Positive = 10.0
-    head_epochs: Annotated[int, Range(0)] = 0
-    head_lr: Positive = 1e-3
-    head_augment: bool = False
-    head_then: Literal["restart", "go-on"] = "restart"
-    precision: Literal["fp32", "bf16"] = "fp32"
-    state_gb: Positive = 8.0
+    epochs: Count = setting(10, "passes over the asked images")
+    batch_size: Count = setting(64, "images in a batch")
+    accumulate: Count = setting(1, "batches in a step of the optimiser")
+    lr: Positive | None = setting(None, "learning rate; 0.01 for heads, 0.0001 with a backbone")
+    weight_decay: NonNegative = setting(0.0, "L2, added to the gradient; decoupled with adamw")
+    decay_vectors: bool = setting(True, "decay biases and scales of normalisations too")
+    optimiser: Literal["adam", "adamw", "sgd"] = setting("adam", "algorithm")
+    momentum: _BelowOne = setting(0.9, "momentum of sgd")
+    schedule: Literal["constant", "cosine", "one-cycle", "step"] = setting(
+        "constant", "course of the learning rate"
+    )
+    warm_up: _BelowOne = setting(0.3, "share of the steps in which one-cycle rises")
+    cycle_momentum: bool = setting(False, "one-cycle moves the momentum too")
+    milestones: tuple[Count, ...] | None = setting(None, "epochs after which step lowers the rate")
+    step_factor: Positive = setting(0.1, "factor of the rate at a milestone")
+    ema: _BelowOne | None = setting(None, "share of averaged weights that stays in one step")
+    ema_warm_up: bool = setting(True, "average faster in the first steps")
+    keep: Literal["average", "plain", "better"] = setting("average", "weights that are scored")
+    standardise: bool = setting(False, "bring features to mean 0 and deviation 1")
+    select: Literal["last", "best"] = setting("last", "best: by mAP on validation labels")
+    patience: Count | None = setting(None, "with best: epochs without a better one before a stop")
+    max_drop: Positive | None = setting(None, "with best: stop when mAP falls by more (0.03)")
+    head_ratio: Positive = setting(10.0, "learning rate of the head over that of the backbone")
+    head_epochs: Annotated[int, Range(0)] = setting(0, "epochs of the head alone before all learns")
+    head_lr: Positive = setting(1e-3, "learning rate of the head alone")
+    head_augment: bool = setting(False, "show the head cropped and mirrored images")
+    head_then: Literal["restart", "go-on"] = setting("restart", "restart, or keep the state")
+    precision: Literal["fp32", "bf16"] = setting("fp32", "of the backbone")
+    state_gb: Positive = setting(8.0, "largest memory of the states of all runs, in GB")
 
     name: ClassVar[str] = "training"
 

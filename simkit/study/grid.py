@@ -9,7 +9,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -25,7 +25,7 @@ from simkit.learn import methods
 from simkit.learn.methods import Around, Method
 from simkit.learn.optim import Settings
 from simkit.learn.protocols import Protocol, protocol
-from simkit.registry import Positive, Range, build, convert, settle, split_sum
+from simkit.registry import Positive, Range, build, convert, setting, settle, split_sum
 from simkit.study.limit import Limit
 from simkit.study.toml import toml, toml_lines
 
@@ -87,17 +87,17 @@ class Tuning:
     validation split, and used at all budgets. The cost of these labels is a separate line of the
     bill.
 
-    runs   number of trainings for each method with a space, the same for all.
-    space  values to try by name of the setting, for methods as the grid lists them and for "all":
-           lr of the training, or a field of the method (of the innermost that has it: delta of
-           ll-r in ll-r+boostlu). `runs` points of the product of the values are sampled.
-
     A method without a space is tried with the learning rate times 0.1, 1 and 10 and, if it has
     one, with the alternative value of its most important setting. Raises BadInput.
     """
 
-    runs: Annotated[int, Range(2, MOST)] = 4
-    space: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    runs: Annotated[int, Range(2, MOST)] = setting(4, "trainings for each method with a space")
+    space: Mapping[str, Mapping[str, Sequence[Any]]] = setting(
+        dict,
+        'values to try by name of the setting, for methods as the grid lists them and for "all": '
+        "lr of the training, or a field of the method (of the innermost that has it: delta of ll-r "
+        "in ll-r+boostlu); `runs` points of the product of the values are sampled",
+    )
 
     def __post_init__(self) -> None:
         settle(self, "tuning")
@@ -161,26 +161,20 @@ def at_edge(setting: Setting, tried: Sequence[Setting]) -> bool:
 class Pictures:
     """Training of the whole backbone from images, with every method.
 
-    size        side of the images in pixels; by default the protocol's, or the backbone's own.
-    flip        mirror half of them; vertical: turn half of them upside down, too; crop: smallest
-                and largest share of the area in a random crop; by default as in the protocol.
-    protocol    the paper whose training protocol is used; by default the grid's [train] holds.
-    protocols   protocols of single methods, each as the grid lists it; other methods follow
-                `protocol`.
-    changed     training settings that replace those of every protocol.
-
     Backbone and weights are those of the grid, not of the protocol, so that all methods start from
     the same ones. Features serve only to find neighbours (SE). Results repeat bit for bit on the
     CPU; on a GPU the last bits differ from run to run. Raises BadInput that names the field.
     """
 
-    size: Annotated[int, Range(32)] | None = None
-    flip: bool | None = None
-    vertical: bool | None = None
-    crop: tuple[float, float] | None = None
-    protocol: str = ""
-    protocols: Mapping[str, str] = field(default_factory=dict)
-    changed: Mapping[str, Any] = field(default_factory=dict)
+    size: Annotated[int, Range(32)] | None = setting(
+        None, "side of the images in pixels; by default the protocol's, or the backbone's own"
+    )
+    flip: bool | None = setting(None, "mirror half of the images")
+    vertical: bool | None = setting(None, "turn half of the images upside down")
+    crop: tuple[float, float] | None = setting(None, "smallest and largest share of the area")
+    protocol: str = setting("", "the paper whose protocol is used; by default [train] holds")
+    protocols: Mapping[str, str] = setting(dict, "protocols of single methods of the grid")
+    changed: Mapping[str, Any] = setting(dict, "settings that replace those of every protocol")
 
     def __post_init__(self) -> None:
         settle(self, "pictures")
@@ -250,65 +244,52 @@ class Pictures:
 class Grid:
     """Every scheme with every method, at every budget, over several draws.
 
-    schemes     as `simkit list schemes` names them, with or without settings: "fpc(search=random)".
-    methods     as `simkit list methods` names them, such as "ll-r(delta=0.2)+boostlu".
-    data        the data set, as `--data` takes it; methods are scored on its test split.
-    backbone    the frozen network that computes the features; weights: its file, if the name
-                alone does not determine it.
-    features    or precomputed features: for each split (train, val, test) an npz file with an
-                array `features`, a row for each image, or a folder that `simkit features` wrote.
-    budgets     dollars for all annotation;  hours: hours for all annotation. Without either, the
-                schemes keep their amounts.
-    prices      a preset or a TOML file.
-    draws       number of draws, each with other labels, batches and initial weights.
-    seed        of all draws.
-    images      share of the images that may be asked about (a float: 1.0 is all), or their number
-                (a whole number: 1 is one). Schemes without an amount spend a budget on as many of
-                these images as it pays for.
-    unasked     images without any question: skip them, or absent: train on them as well, with all
-                labels unknown (AN and other methods treat unknown labels as absent).
-    validation  none: the last epoch is scored. complete: the validation split is labelled
-                completely; partial: it is labelled by the scheme itself. Both are charged to the
-                budget and choose the epoch (train.select is then "best" by default).
-    reference   in each draw, train `full` and every method on complete labels of all images, at
-                their cost; `full+boostlu` too if boostlu is among the methods.
-    curves      score after every epoch: on the validation split, or without one on the test split,
-                which then chooses nothing.
-    memory      largest memory of runs trained together, in GB; further runs are trained later.
-    pictures    if set, every method trains the whole backbone from images.
-    habits      annotation errors; none by default.
-    train       settings of the training.
-    fair        try up to four settings of every method under every scheme and compare the best.
-    tuning      the number and space of settings to try; references are tuned as well.
-    settings    settings chosen before, by scheme and method, such as [settings.fpc.an] with
-                lr = 0.03, or a TOML file of such tables.
+    `simkit list grid` shows the meaning of every field.
 
     Raises BadInput that names the field.
     """
 
-    schemes: tuple[str, ...]
-    methods: tuple[str, ...]
-    data: str = "scenes"
-    backbone: str = "scenes-net"
-    weights: str = ""
-    features: Mapping[str, str] = field(default_factory=dict)
-    budgets: tuple[Positive, ...] = ()
-    hours: tuple[Positive, ...] = ()
-    prices: str = "coco-tagging"
-    draws: Annotated[int, Range(1, MOST)] = 5
-    seed: Annotated[int, Range(-(2**63), 2**63 - 1)] = 0
-    images: float | int = 1.0
-    unasked: Unasked = "skip"
-    validation: Validation = "none"
-    reference: bool = True
-    curves: bool = False
-    memory: Positive = 2.0
-    pictures: Pictures | None = None
-    habits: Habits = Habits()
-    train: Settings = _UNSET
-    fair: bool = False
-    tuning: Tuning | None = None
-    settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    schemes: tuple[str, ...] = setting(..., 'from `simkit list schemes`: "fpc(search=random)"')
+    methods: tuple[str, ...] = setting(..., 'from `simkit list methods`: "ll-r(delta=0.2)+boostlu"')
+    data: str = setting("scenes", "data set, as in `--data`; methods are scored on its test split")
+    backbone: str = setting("scenes-net", "frozen network that computes the features")
+    weights: str = setting("", "its file, if the name alone does not determine it")
+    features: Mapping[str, str] = setting(
+        dict,
+        "precomputed features instead: for each split (train, val, test) an npz file with an array "
+        "`features`, a row for each image, or a folder that `simkit features` wrote",
+    )
+    budgets: tuple[Positive, ...] = setting((), "dollars for all annotation")
+    hours: tuple[Positive, ...] = setting(
+        (), "hours for all annotation; without hours and budgets schemes keep their amounts"
+    )
+    prices: str = setting("coco-tagging", "a preset or a TOML file")
+    draws: Annotated[int, Range(1, MOST)] = setting(5, "draws, each with other labels and weights")
+    seed: Annotated[int, Range(-(2**63), 2**63 - 1)] = setting(0, "seed of all draws")
+    images: float | int = setting(
+        1.0,
+        "share of the images that may be asked about (1.0 is all), or their number (1 is one); "
+        "schemes without an amount spend a budget on as many of these as it pays for",
+    )
+    unasked: Unasked = setting(
+        "skip", "images without any question: skip them, or train on them with all labels unknown"
+    )
+    validation: Validation = setting(
+        "none",
+        "labels of the validation split that choose the epoch, charged to the budget: complete, or "
+        "partial by the scheme itself; none: the last epoch is scored",
+    )
+    reference: bool = setting(True, "also train on complete labels of all images, at their cost")
+    curves: bool = setting(False, "score every epoch on val, or without one on test")
+    memory: Positive = setting(2.0, "largest memory of runs trained together, in GB")
+    pictures: Pictures | None = setting(None, "train whole backbones from images")
+    habits: Habits = setting(Habits(), "annotation errors; none by default")
+    train: Settings = setting(_UNSET, "settings of the training")
+    fair: bool = setting(False, "try settings of every method first, compare the best")
+    tuning: Tuning | None = setting(None, "settings to try; references are tuned as well")
+    settings: Mapping[str, Mapping[str, Mapping[str, Any]]] = setting(
+        dict, "settings chosen before, by scheme and method: [settings.fpc.an], or a TOML file"
+    )
 
     def __post_init__(self) -> None:
         for name in ("budgets", "hours"):

@@ -19,6 +19,7 @@ from simkit.labels.formats.coco_json import (
     write_json,
 )
 from simkit.labels.partial import PartialLabels
+from simkit.registry import setting
 
 _WHAT = "COCO instances (JSON with images, annotations, categories)"
 _LVIS = ("neg_category_ids", "not_exhaustive_category_ids")
@@ -49,7 +50,7 @@ class Coco:
         "so that unknown labels are lost, and so are effort and history"
     )
 
-    like: str = ""
+    like: str = setting("", "an instances file of the same images, for ids, boxes and masks")
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """A label for every entry but the difficult ones. Raises BadInput."""

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, vstack
 from simkit.errors import BadInput
 from simkit.labels.formats import base
 from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
+from simkit.registry import setting
 
 _WHAT = "a wide table of labels (CSV with image and a column for each class)"
 _THEIRS = np.array([-1, 1, 0], np.int8)  # at our codes UNKNOWN, PRESENT, ABSENT
@@ -45,7 +46,7 @@ class CslCsv:
         "ids that look like numbers come back as numbers"
     )
 
-    file: str = "{}"
+    file: str = setting("{}", "image file, with {} in place of the id")
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """A row for every asked image. Raises BadInput, also above 2**27 entries."""

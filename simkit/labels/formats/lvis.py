@@ -24,6 +24,7 @@ from simkit.labels.formats.coco_json import (
 )
 from simkit.labels.partial import ABSENT, PRESENT, PartialLabels
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 _WHAT = "LVIS annotations (JSON with images, annotations, categories)"
 _RARE, _COMMON = 10, 100  # most images of a rare and of a common category
@@ -57,7 +58,7 @@ class Lvis:
         "and history are lost"
     )
 
-    like: str = ""
+    like: str = setting("", "an LVIS file of the same images, for categories, boxes, masks")
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Labels of the images in the order of the file. Raises BadInput."""

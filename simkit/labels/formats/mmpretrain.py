@@ -18,6 +18,7 @@ from simkit.labels.formats import base
 from simkit.labels.formats.json_stream import members
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
+from simkit.registry import setting
 
 _WHAT = "annotations of mmpretrain (JSON with metainfo and data_list)"
 _UNLISTED = "unlisted_classes"  # our key in metainfo, which mmpretrain keeps and does not use
@@ -45,7 +46,7 @@ class Mmpretrain:
         "numbers come back as numbers"
     )
 
-    file: str = "{}"
+    file: str = setting("{}", "image file, with {} in place of the id")
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """An entry for every asked image. Raises BadInput."""

@@ -20,6 +20,7 @@ from simkit.labels.formats import base
 from simkit.labels.formats.npz import check_text
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth, class_names, image_ids, places
+from simkit.registry import setting
 
 OBSERVED = "formatted_train_labels_obs.npy"
 _WHAT = f"observed labels ({OBSERVED} beside formatted_train_images.npy)"
@@ -53,8 +54,8 @@ class NpyTriple:
         "lost, and ids that look like numbers come back as numbers"
     )
 
-    negatives: bool = False
-    file: str = "{}"
+    negatives: bool = setting(False, "write absent labels as -1, for `iu`")
+    file: str = setting("{}", "image file, with {} in place of the id")
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
         """Write two arrays, all or none. Raises BadInput, also above 2**27 entries."""

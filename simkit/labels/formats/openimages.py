@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from simkit.errors import BadInput
 from simkit.labels.formats import base
 from simkit.labels.partial import PRESENT, PartialLabels
+from simkit.registry import setting
 
 COLUMNS = ["ImageID", "Source", "LabelName", "Confidence"]
 WHAT = "OpenImages image-level labels (CSV with ImageID, Source, LabelName, Confidence)"
@@ -46,7 +47,7 @@ class OpenImages:
         "kept"
     )
 
-    names: str = ""
+    names: str = setting("", "a class description file (MID, display name), in its order")
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """Images in the order of their first rows. Raises BadInput."""

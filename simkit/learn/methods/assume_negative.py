@@ -14,16 +14,16 @@ from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, Reduction, bce, reduce, wide
 from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Outputs, Sizes, Task
-from simkit.registry import Positive, Range
+from simkit.registry import Positive, Range, setting
 
 
 @dataclass(frozen=True)
 class AssumedNegatives(Method):
     """Unknown labels count as absent, with a weight on what is present: what AN and FE share."""
 
-    pos_weight: Positive = 1.0
-    reduction: Reduction = "mean_all"  # sum_classes: Soft Exposure
-    epsilon: Epsilon | None = None
+    pos_weight: Positive = setting(1.0, "weight of known positives")
+    reduction: Reduction = setting("mean_all", "mean or sum; sum_classes: Soft Exposure")
+    epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT
@@ -43,7 +43,7 @@ class AssumeNegative(AssumedNegatives):
     misprint for 1.
     """
 
-    reproduce: Literal["spml", "paper"] | None = None  # paper: exact logs
+    reproduce: Literal["spml", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "an"
     title: ClassVar[str] = "AN"
@@ -63,8 +63,8 @@ class FullExposure(AssumedNegatives):
     The loss is summed over classes: at the same learning rate it moves L times as far as AN.
     """
 
-    pos_weight: Positive = 5.0
-    reduction: Reduction = "sum_classes"
+    pos_weight: Positive = setting(5.0, "weight of known positives")
+    reduction: Reduction = setting("sum_classes", "mean or sum; sum_classes: Soft Exposure")
 
     name: ClassVar[str] = "fe"
     title: ClassVar[str] = "FE"
@@ -83,10 +83,10 @@ class WeakAssumeNegative(Method):
     """
 
     # The published code knows no known negatives, and would give them the small weight as well.
-    weight_known_negatives: bool = False
-    epsilon: Epsilon | None = None
+    weight_known_negatives: bool = setting(False, "give known negatives the small weight too")
+    epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
     # paper: exact logs, and the small weight for what is assumed alone
-    reproduce: Literal["spml", "paper"] | None = None
+    reproduce: Literal["spml", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "wan"
     title: ClassVar[str] = "WAN"
@@ -124,11 +124,11 @@ class SmoothedAssumeNegative(Method):
     thing: `ls-constant`.
     """
 
-    epsilon: float = 0.1  # of the targets; Verelst et al. WACV 2023 choose from 0.1 and 0.2
-    eps_convention: Literal["whole", "half"] = "whole"  # code of Cole et al.; their paper: half
-    smooth: Literal["all", "unknown_only"] = "all"  # unknown_only keeps known labels at 0 and 1
-    log_epsilon: Epsilon | None = None
-    reproduce: Literal["spml", "paper"] | None = None  # paper: the same targets, exact logs
+    epsilon: float = setting(0.1, "smoothing of targets; Verelst et al. choose from 0.1 and 0.2")
+    eps_convention: Literal["whole", "half"] = setting("whole", "half: Cole et al.'s paper")
+    smooth: Literal["all", "unknown_only"] = setting("all", "labels that are softened")
+    log_epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
+    reproduce: Literal["spml", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "lsan"
     title: ClassVar[str] = "LSAN"
@@ -167,9 +167,9 @@ class ConstantTemperature(Method):
     -log sigmoid(x / temperature) (eq. 3), which at -1 is assume negative.
     """
 
-    temperature: Annotated[float, Range(most=-1e-6)] = -2.0  # the paper gives no number
-    pos_weight: Positive = 1.0
-    reduction: Reduction = "sum_classes"
+    temperature: Annotated[float, Range(most=-1e-6)] = setting(-2.0, "of unknown labels; -1 is AN")
+    pos_weight: Positive = setting(1.0, "weight of known positives")
+    reduction: Reduction = setting("sum_classes", "what the loss is a mean or a sum over")
 
     name: ClassVar[str] = "ls-constant"
     title: ClassVar[str] = "LS (constant temperature)"

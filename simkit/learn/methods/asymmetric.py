@@ -15,7 +15,7 @@ from simkit.learn.losses import Clip, Gamma, Reduction, Weight, focused, log_of,
 from simkit.learn.method import Method, register
 from simkit.learn.methods.known_labels import warn_without_negatives
 from simkit.learn.task import Batch, Outputs, Sizes, Task
-from simkit.registry import Range
+from simkit.registry import Range, setting
 
 
 @register
@@ -27,11 +27,12 @@ class Focal(Method):
     sum: a learning rate that suits it is far below that of a mean.
     """
 
-    gamma: Gamma = 2.0  # the larger, the less what is well answered counts
-    # weight of present labels, 1 - alpha of absent; 0.25 in Lin et al.
-    alpha: Annotated[float, Range(above=0, below=1)] | None = None
-    detach_focus: bool = False  # true: the weight has no gradient of its own
-    reduction: Reduction = "sum"
+    gamma: Gamma = setting(2.0, "the larger, the less easy labels count")
+    alpha: Annotated[float, Range(above=0, below=1)] | None = setting(
+        None, "weight of present labels, 1 - alpha of absent; 0.25 in Lin et al."
+    )
+    detach_focus: bool = setting(False, "no gradient through the focusing weight")
+    reduction: Reduction = setting("sum", "what the loss is a mean or a sum over")
 
     name: ClassVar[str] = "focal"
     title: ClassVar[str] = "Focal"
@@ -63,14 +64,15 @@ class AsymmetricLoss(Method):
     at all. The loss is a sum: a learning rate that suits it is far below that of a mean.
     """
 
-    gamma_pos: Gamma = 1.0  # the published class; its training script for COCO has 0
-    gamma_neg: Gamma = 4.0
-    clip: Clip = 0.05
-    detach_focus: bool = True  # the published class; its optimised twin differentiates the weight
-    reduction: Reduction = "sum"
-    epsilon: Literal["csl"] | None = None
+    gamma_pos: Gamma = setting(1.0, "focus on present labels; 0 in the published script for COCO")
+    gamma_neg: Gamma = setting(4.0, "focus on absent labels: the larger, the less easy ones count")
+    clip: Clip = setting(0.05, "subtracted from probabilities of absent labels; no loss at 0")
+    # the published class; its optimised twin differentiates the weight
+    detach_focus: bool = setting(True, "no gradient through the focusing weight")
+    reduction: Reduction = setting("sum", "what the loss is a mean or a sum over")
+    epsilon: Literal["csl"] | None = setting(None, "finite logs as in this code; none: exact")
     # csl: logs as in the code of both ASL and CSL; paper: exact logs
-    reproduce: Literal["csl", "paper"] | None = None
+    reproduce: Literal["csl", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "asl"
     title: ClassVar[str] = "ASL"
@@ -104,18 +106,19 @@ class Asymmetric(Method):
     as in the published code, from which alphas and clip are.
     """
 
-    gamma_pos: Gamma = 0.0  # these three from the published code; meant to rise in this order
-    gamma_neg: Gamma = 1.0
-    gamma_unknown: Gamma = 2.0
-    alpha_pos: Weight = 1.0
-    alpha_neg: Weight = 1.0
-    alpha_unknown: Weight = 1.0
-    clip: Clip = 0.0  # added to the q of negative and unknown labels: those below it are dropped
+    # these three from the published code; meant to rise in this order
+    gamma_pos: Gamma = setting(0.0, "focus on known positives")
+    gamma_neg: Gamma = setting(1.0, "focus on known negatives: if large, easy ones count less")
+    gamma_unknown: Gamma = setting(2.0, "focus on unknown labels, meant to be the largest")
+    alpha_pos: Weight = setting(1.0, "weight of known positives")
+    alpha_neg: Weight = setting(1.0, "weight of known negatives")
+    alpha_unknown: Weight = setting(1.0, "weight of unknown labels")
+    clip: Clip = setting(0.0, "added to q of negative and unknown labels; those below it drop out")
     # sum: the published code, B * L times a mean. mean_all: over all B * L entries.
-    reduction: Literal["sum", "sum_classes", "mean_all"] = "sum"
+    reduction: Literal["sum", "sum_classes", "mean_all"] = setting("sum", "sum: as published")
     # "csl": clamp probabilities at 1e-8, so that beyond logits of 18.4 the gradient is 0.
     # "paper": exact logs, as without.
-    reproduce: Literal["csl", "paper"] | None = None
+    reproduce: Literal["csl", "paper"] | None = setting(None, "csl: p of at least 1e-8")
 
     def terms(
         self,
@@ -179,7 +182,9 @@ class PartialAsymmetric(Asymmetric):
     the loss is a sum; learning rates tuned on means do not carry over to it (with sgd).
     """
 
-    mode: Literal["negative", "ignore", "ignore_normalize_classes"] = "negative"
+    mode: Literal["negative", "ignore", "ignore_normalize_classes"] = setting(
+        "negative", "unknown labels: absent, ignored, or ignored with weights by known labels"
+    )
 
     name: ClassVar[str] = "p-asl"
     title: ClassVar[str] = "P-ASL"

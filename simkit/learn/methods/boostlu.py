@@ -12,7 +12,7 @@ from simkit.chance import Chance
 from simkit.labels.partial import PRESENT
 from simkit.learn.method import Around, maps_of, register
 from simkit.learn.task import Needs, Outputs, Sizes, Task
-from simkit.registry import Range
+from simkit.registry import Range, setting
 
 
 @register
@@ -27,13 +27,13 @@ class BoostLU(Around):
     plain are those of the labels it started with.
     """
 
-    alpha: Annotated[float, Range(1)] = 5.0  # what lies above beta in a map is multiplied by this
-    beta: float = 0.0  # of a map: what lies below it stays
-    train: bool = True  # boost in training
-    eval: bool = True  # boost in prediction
+    alpha: Annotated[float, Range(1)] = setting(5.0, "slope of a map above beta")
+    beta: float = setting(0.0, "values of a map below it stay")
+    train: bool = setting(True, "boost in training")
+    eval: bool = setting(True, "boost in prediction")
     # Classes without any observed positive stay plain in training (paper, CUB; not in its code).
-    zero_positive: Literal["plain", "boost"] = "plain"
-    reproduce: Literal["cvpr23", "paper"] | None = None
+    zero_positive: Literal["plain", "boost"] = setting("plain", "classes without known positives")
+    reproduce: Literal["cvpr23", "paper"] | None = setting(None, "the published code or the paper")
 
     name: ClassVar[str] = "boostlu"
     title: ClassVar[str] = "BoostLU"

@@ -15,7 +15,7 @@ from simkit.labels.partial import PRESENT
 from simkit.learn.losses import wide
 from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Count
+from simkit.registry import Count, setting
 
 
 @register
@@ -36,9 +36,9 @@ class CNNRNN(Method):
     the score of a class is the highest log-odds it had at a step before "that was all".
     """
 
-    embedding: Count = 64  # numbers for a class, as in the source
-    hidden: Count = 512  # of the LSTM, as in the source
-    longest: Count = 10  # classes named at most, in training and in prediction
+    embedding: Count = setting(64, "numbers for a class, as in the source")
+    hidden: Count = setting(512, "units of the LSTM, as in the source")
+    longest: Count = setting(10, "classes named at most, in training and in prediction")
 
     name: ClassVar[str] = "cnn-rnn"
     title: ClassVar[str] = "CNN-RNN"

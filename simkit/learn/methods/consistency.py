@@ -24,7 +24,7 @@ from simkit.labels.partial import PRESENT
 from simkit.learn.method import Around, Method, maps_of, register
 from simkit.learn.methods.expected import SCORE_BYTES, Expecting, Mu, start_scores, update_scores
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Count, NonNegative, Range
+from simkit.registry import Count, NonNegative, Range, setting
 
 Distance = Literal["l1", "l2", "jsd"]
 
@@ -39,11 +39,11 @@ class Consistency(Around):
 
     # The paper takes 0.1 or 1 by validation. Its norm reads as a sum; a mean, which keeps the term
     # at the size of the losses it joins, is that many times smaller, so the larger one is default.
-    weight: NonNegative = 1.0
-    distance: Distance = "l1"
-    reduction: Literal["mean", "sum"] = "mean"  # over what belongs to an image; images are averaged
-    warmup: Annotated[int, Range(0)] = 5
-    mu: Mu = 0.8
+    weight: NonNegative = setting(1.0, "weight of the distance; 0.1 or 1 in the paper")
+    distance: Distance = setting("l1", "distance to earlier predictions")
+    reduction: Literal["mean", "sum"] = setting("mean", "over the entries of an image")
+    warmup: Annotated[int, Range(0)] = setting(5, "epochs without the distance")
+    mu: Mu = setting(0.8, "share of the moving average that stays in one step")
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + 8  # the epoch
@@ -173,8 +173,8 @@ class SpatialConsistencyLoss(Consistency):
     without heat maps. The paper keeps ten classes an image on ImageNet; here all are kept.
     """
 
-    side: Count | None = None  # cells of a kept map in each direction; none: by the class maps
-    mapped: bool = False  # keep the maps in a file, not in memory
+    side: Count | None = setting(None, "side of heat maps in cells; none: twice that of class maps")
+    mapped: bool = setting(False, "keep the heat maps in a file, not in memory")
 
     name: ClassVar[str] = "scl"
     title: ClassVar[str] = "SCL"

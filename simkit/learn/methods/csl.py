@@ -17,7 +17,7 @@ from simkit.learn.method import register, sizes_of
 from simkit.learn.methods.asymmetric import Asymmetric
 from simkit.learn.side_info import ClassPrior
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import NonNegative, Range, Share
+from simkit.registry import NonNegative, Range, Share, setting
 
 # The published code takes eta = .5 for COCO: 5.06 times the mean of the prior that came with it.
 _TIMES_MEAN = 5.0
@@ -52,14 +52,14 @@ class ClassAwareSelective(Asymmetric):
     """
 
     # the published code; the paper has 200 of the 9,600 classes of OpenImages
-    top_k: Annotated[int, Range(0)] = 5
+    top_k: Annotated[int, Range(0)] = setting(5, "likeliest unknown labels to ignore")
     # "batch": the top_k * b highest of the whole batch, as the published code does.
-    top_k_scope: Literal["image", "batch"] = "image"
+    top_k_scope: Literal["image", "batch"] = setting("image", "where top_k counts")
     # "soft": unknown labels that likelihood leaves weigh exp(-a * prior) instead (appendix B).
-    prior: Literal["threshold", "soft", "none"] = "threshold"
+    prior: Literal["threshold", "soft", "none"] = setting("threshold", "use of the class prior")
     # Unknown labels of classes with a larger prior are left out. auto: 5 times its mean.
-    eta: Share | Literal["auto"] = "auto"
-    a: NonNegative = 10.0  # how fast weights fall with the prior; for "soft"
+    eta: Share | Literal["auto"] = setting("auto", "limit of the prior; auto: 5 times its mean")
+    a: NonNegative = setting(10.0, "how fast weights fall with the prior; for soft")
 
     name: ClassVar[str] = "csl"
     title: ClassVar[str] = "CSL"

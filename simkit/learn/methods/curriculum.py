@@ -15,7 +15,7 @@ from simkit.learn.losses import bce, kth_largest, reduce, wide
 from simkit.learn.method import Method, register, scores_of
 from simkit.learn.methods.known_labels import few_weigh_more, warn_without_negatives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Count, NonNegative, Share
+from simkit.registry import Count, NonNegative, Share, setting
 
 _CLOSED = 2  # no pseudo-label ever: known, or of an image that was not asked about
 
@@ -36,15 +36,17 @@ class Curriculum(Method):
     network are left out. Where only positives are known everything becomes present; `start` warns.
     """
 
-    strategy: Literal["threshold", "proportion", "positives"] = "threshold"
-    theta: NonNegative = 2.0  # logits beyond it on either side are sure; for "threshold"
-    share: Share = 0.5  # of unknown labels; for "proportion"
+    strategy: Literal["threshold", "proportion", "positives"] = setting(
+        "threshold", "which unknown labels become pseudo-labels"
+    )
+    theta: NonNegative = setting(2.0, "logits beyond it on either side are sure; for threshold")
+    share: Share = setting(0.5, "share of unknown labels; for proportion")
     # Epochs of a round. The paper trains a round to its end; ten epochs then hold five rounds.
-    every: Count = 2
+    every: Count = setting(2, "epochs of a round")
     # The weighting of partial-bce, with the constants of Durand et al.
-    alpha: float = -4.45
-    beta: float = 5.45  # a label of an image with a share p known weighs alpha p^gamma + beta
-    gamma: float = 1.0  # the exponent of that share
+    alpha: float = setting(-4.45, "a label weighs alpha p^gamma + beta where a share p is known")
+    beta: float = setting(5.45, "a label weighs alpha p^gamma + beta where a share p is known")
+    gamma: float = setting(1.0, "exponent of the known share p")
 
     name: ClassVar[str] = "curriculum"
     title: ClassVar[str] = "Curriculum"

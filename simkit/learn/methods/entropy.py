@@ -15,7 +15,7 @@ from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, bce, entropy, reduce, wide
 from simkit.learn.method import Method, register, scores_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import NonNegative, Range, Share
+from simkit.registry import NonNegative, Range, Share, setting
 
 
 @register
@@ -28,10 +28,11 @@ class EntropyMaximisation(Method):
     negatives, which the published code cannot take, are learned from.
     """
 
-    alpha: NonNegative = 0.1  # COCO and NUS in the published code; VOC has 0.2, CUB 0.01
-    epsilon: Epsilon | None = None
+    # COCO and NUS in the published code; VOC has 0.2, CUB 0.01
+    alpha: NonNegative = setting(0.1, "weight of the entropy; published: VOC 0.2, CUB 0.01")
+    epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
     # em: logs as in Cole et al.'s code, whence it comes; paper: exact logs
-    reproduce: Literal["em", "paper"] | None = None
+    reproduce: Literal["em", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "em"
     title: ClassVar[str] = "EM"
@@ -67,13 +68,14 @@ class AsymmetricPseudoLabels(Method):
     """
 
     # COCO's settings
-    alpha: NonNegative = 0.1  # weight of the entropy of what is undecided
-    beta: NonNegative = 0.9  # weight of pseudo-labels
-    warmup: int = 5  # the first epoch at whose end labels are settled
-    share: Share = 0.9  # of the unknown labels of every class
-    epochs: Annotated[int, Range(2)] = 10  # over how many epochs they are spread
-    epsilon: Epsilon | None = None
-    reproduce: Literal["em"] | None = None  # logs as in Cole et al.'s code, whence it comes
+    alpha: NonNegative = setting(0.1, "weight of the entropy of undecided labels")
+    beta: NonNegative = setting(0.9, "weight of pseudo-labels")
+    warmup: int = setting(5, "the first epoch at whose end labels are settled")
+    share: Share = setting(0.9, "share of the unknown labels of every class that is settled")
+    epochs: Annotated[int, Range(2)] = setting(10, "epochs over which pseudo-labels are spread")
+    epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
+    # logs as in Cole et al.'s code, whence it comes
+    reproduce: Literal["em"] | None = setting(None, "logs as in the published code")
 
     name: ClassVar[str] = "em-apl"
     title: ClassVar[str] = "EM+APL"

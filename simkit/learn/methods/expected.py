@@ -19,7 +19,7 @@ from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import Epsilon, bce, reduce, wide
 from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Positive, Range
+from simkit.registry import Positive, Range, setting
 
 _COCO = 2.9  # what the published code takes, for COCO
 
@@ -33,7 +33,7 @@ class ExpectedCount(Method):
 
     # Positives per image. auto: estimated from images that are labelled completely, or from rpa;
     # other labels do not tell it. The papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
-    expected: Positive | Literal["auto"] = "auto"
+    expected: Positive | Literal["auto"] = setting("auto", "positives per image; auto: estimated")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,8 +106,8 @@ class ExpectedPositives(ExpectedCount):
     source does not have, are learned from.
     """
 
-    epsilon: Epsilon | None = None
-    reproduce: Literal["spml", "paper"] | None = None  # paper: exact logs
+    epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
+    reproduce: Literal["spml", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "epr"
     title: ClassVar[str] = "EPR"
@@ -151,11 +151,11 @@ class Expecting(ExpectedCount):
     labels overrule them, whatever their rank.
     """
 
-    mu: Mu = 0.8
+    mu: Mu = setting(0.8, "share of a score's moving average that stays in one step")
     # literal is the paper's K * count, which fits single positives alone; the two agree there.
-    expected_counts: Counts = "normalised"
+    expected_counts: Counts = setting("normalised", "literal: K * count")
     # unknown: the images whose label is known leave the ranking and are subtracted from the count.
-    ranking: Literal["all", "unknown"] = "all"
+    ranking: Literal["all", "unknown"] = setting("all", "unknown: without images of known label")
 
     @property
     def needs(self) -> Needs:

@@ -16,7 +16,7 @@ from simkit.learn.losses import bce, reduce, wide
 from simkit.learn.method import Method, features_of, register
 from simkit.learn.methods.known_labels import warn_without_negatives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Count, NonNegative, Positive
+from simkit.registry import Count, NonNegative, Positive, setting
 
 _RIDGE = 1e-6  # keeps mixtures of nearly equal images solvable
 
@@ -47,15 +47,18 @@ class InteractiveLearning(Method):
     Where only positives are known everything becomes present; `start` warns.
     """
 
-    c: Positive = 1.0  # COCO; OpenImages: 2
-    alpha: Positive = 0.5  # COCO; OpenImages: 1
+    # COCO; OpenImages: 2
+    c: Positive = setting(1.0, "completed labels lie from -1/c to 1; OpenImages: 2")
+    # COCO; OpenImages: 1
+    alpha: Positive = setting(0.5, "weight of unexplained labels; OpenImages: 1")
     # their say in the choice, beside alpha: COCO; OpenImages: 0.5
-    alpha_features: NonNegative = 0.25
-    atoms: Count = 3  # images in a mixture at most
-    threshold: NonNegative = 1e-3  # a score below this ends the mixture; published: 1e-3 to 1e-20
-    memory: Count = 1000  # places in the dictionary; COCO: 10000
+    alpha_features: NonNegative = setting(0.25, "weight of features in the choice; OpenImages: 0.5")
+    atoms: Count = setting(3, "images in a mixture at most")
+    # a score below this ends the mixture; published: 1e-3 to 1e-20
+    threshold: NonNegative = setting(1e-3, "a score below this ends the mixture")
+    memory: Count = setting(1000, "places in the dictionary; 10,000 in the source for COCO")
     # The graph's rate over the classifier's: Adam's steps do not shrink with the gradient.
-    ratio: Positive = 0.1
+    ratio: Positive = setting(0.1, "learning rate of the graph over that of the classifier")
 
     name: ClassVar[str] = "imcl"
     title: ClassVar[str] = "IMCL"

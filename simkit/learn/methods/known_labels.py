@@ -15,6 +15,7 @@ from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN
 from simkit.learn.losses import Clip, Epsilon, Gamma, Reduction, Weight, bce, focused, reduce
 from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
+from simkit.registry import setting
 
 
 @register
@@ -27,8 +28,8 @@ class Full(Method):
     counts for nothing.
     """
 
-    epsilon: Epsilon | None = None
-    reproduce: Literal["spml", "paper"] | None = None  # paper: exact logs
+    epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
+    reproduce: Literal["spml", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "full"
     title: ClassVar[str] = "Full labels"
@@ -69,9 +70,11 @@ class Ignore(Method):
     """
 
     # mean_all: code of Cole et al.; sum: code of Ben-Baruch et al.; sum_classes: Soft Exposure.
-    reduction: Literal["mean_all", "mean_observed", "sum", "sum_classes"] = "mean_all"
-    epsilon: Epsilon | None = None
-    reproduce: Literal["spml", "csl", "paper"] | None = None  # paper: IU with exact logs
+    reduction: Literal["mean_all", "mean_observed", "sum", "sum_classes"] = setting(
+        "mean_all", "what the loss is a mean or a sum over"
+    )
+    epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
+    reproduce: Literal["spml", "csl", "paper"] | None = setting(None, "paper: IU with exact logs")
 
     name: ClassVar[str] = "ignore"
     title: ClassVar[str] = "Ignore"
@@ -123,18 +126,18 @@ class PartialBCE(Method):
     """
 
     # The constants of Durand et al.; Soft Exposure does not say which it takes.
-    alpha: float = -4.45
-    beta: float = 5.45  # the weight of a label where the share p is known: alpha p^gamma + beta
-    gamma: float = 1.0  # the exponent of that share
-    normalise: Literal["durand", "csl"] = "durand"
-    gamma_pos: Gamma = 0.0  # focusing, weights and clip as in p-asl
-    gamma_neg: Gamma = 0.0
-    alpha_pos: Weight = 1.0
-    alpha_neg: Weight = 1.0
-    clip: Clip = 0.0
-    reduction: Reduction | None = None  # none: mean_all with durand, sum with csl
-    epsilon: Literal["csl"] | None = None
-    reproduce: Literal["csl", "paper"] | None = None  # paper: Durand et al., exact logs
+    alpha: float = setting(-4.45, "a label weighs alpha p^gamma + beta where a share p is known")
+    beta: float = setting(5.45, "a label weighs alpha p^gamma + beta where a share p is known")
+    gamma: float = setting(1.0, "exponent of the known share p")
+    normalise: Literal["durand", "csl"] = setting("durand", "formula of the weights")
+    gamma_pos: Gamma = setting(0.0, "focus on known positives, as in p-asl")
+    gamma_neg: Gamma = setting(0.0, "focus on known negatives, as in p-asl")
+    alpha_pos: Weight = setting(1.0, "weight of known positives")
+    alpha_neg: Weight = setting(1.0, "weight of known negatives")
+    clip: Clip = setting(0.0, "as in asl")
+    reduction: Reduction | None = setting(None, "none: mean_all with durand, sum with csl")
+    epsilon: Literal["csl"] | None = setting(None, "finite logs as in this code; none: exact")
+    reproduce: Literal["csl", "paper"] | None = setting(None, "paper: Durand et al., exact logs")
 
     name: ClassVar[str] = "partial-bce"
     title: ClassVar[str] = "Partial BCE"

@@ -26,7 +26,7 @@ from simkit.labels.partial import PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import kth_largest, wide
 from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import NonNegative, Range
+from simkit.registry import NonNegative, Range, setting
 
 KOf = Literal["batch", "unknown"]
 Reproduce = Literal["cvpr22", "cvpr23", "paper"]
@@ -139,9 +139,10 @@ class Relative(LargeLoss):
     """
 
     delta: Percent
-    k_of: KOf = "batch"  # what the percentage is of: the published code; the paper says "unknown"
+    # what the percentage is of: the published code; the paper says "unknown"
+    k_of: KOf = setting("batch", "what the percentage is of; the paper says unknown")
     # paper: k_of unknown; the others: rates as their floats, one more at some exact multiples.
-    reproduce: Reproduce | None = None
+    reproduce: Reproduce | None = setting(None, "published floats or exact rates")
 
     grows: ClassVar[bool] = True  # by delta with every epoch, or always delta
     presets: ClassVar = {
@@ -210,10 +211,11 @@ class Absolute(LargeLoss):
 
     # The supplement searches r0 in 1, 1.5, 2 and delta in 0.1, 0.15, 0.2 without naming the best.
     # This is the middle r0 with the largest delta that leaves R above 0 for ten epochs.
-    r0: NonNegative = 1.5
-    delta: NonNegative = 0.1  # by which the threshold falls in every epoch
-    min_threshold: NonNegative = 0.0  # it falls no further
-    skip_first_epoch: bool = False  # the supplement says nothing of it
+    r0: NonNegative = setting(1.5, "threshold of the loss before the first epoch")
+    delta: NonNegative = setting(0.1, "fall of the threshold in every epoch")
+    min_threshold: NonNegative = setting(0.0, "lowest threshold")
+    # the supplement says nothing of it
+    skip_first_epoch: bool = setting(False, "modify nothing in the first epoch")
 
     alternative: ClassVar = {"delta": 0.02}
     source: ClassVar[str] = "Kim et al., CVPR 2022, supplement B"
@@ -301,7 +303,7 @@ class LargeLossRejection(Rejecting, Relative):
 
     # Percent per epoch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to 0.5,
     # and 0.005 and 0.01 on OpenImages.
-    delta: Percent = 0.5
+    delta: Percent = setting(0.5, "percent more in every epoch")
 
     name: ClassVar[str] = "ll-r"
     title: ClassVar[str] = "LL-R"
@@ -320,7 +322,7 @@ class LargeLossCorrection(Correcting, Relative):
 
     # Percent per epoch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to 0.5
     # (0.2 was best on COCO), and 0.005 and 0.01 on OpenImages.
-    delta: Percent = 0.2
+    delta: Percent = setting(0.2, "percent more in every epoch")
 
     name: ClassVar[str] = "ll-ct"
     title: ClassVar[str] = "LL-Ct"
@@ -342,10 +344,10 @@ class LargeLossPermanentCorrection(Remembering, Relative):
 
     # Percent of every batch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to
     # 0.5, and 0.005 and 0.01 on OpenImages.
-    delta: Percent = 0.1
+    delta: Percent = setting(0.1, "percent of every batch")
     # Which corrections stay: those at the threshold too (code of CVPR 2023), or only those above
     # it (code of CVPR 2022), whose label at the threshold is corrected in the step alone.
-    update: Literal[">=", ">"] = ">="
+    update: Literal[">=", ">"] = setting(">=", "> keeps no ties at the threshold")
 
     name: ClassVar[str] = "ll-cp"
     title: ClassVar[str] = "LL-Cp"

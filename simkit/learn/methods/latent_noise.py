@@ -15,7 +15,7 @@ from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import reduce, wide
 from simkit.learn.method import Method, features_of, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Positive
+from simkit.registry import Positive, setting
 
 
 @register
@@ -38,10 +38,10 @@ class LatentNoise(Method):
     `unknown` is "ignore"; without negatives the latter learns that everything is reported.
     """
 
-    unknown: Literal["absent", "ignore"] = "absent"  # absent: not reported, as in the source
-    reported: float = 0.9  # of what is visible, at the start
-    invented: float = 1e-4  # of what is not visible, at the start: far below a rare class's share
-    ratio: Positive = 0.1  # how fast reports are learned, over the classifier
+    unknown: Literal["absent", "ignore"] = setting("absent", "absent: as in the source")
+    reported: float = setting(0.9, "share of visible classes reported at the start")
+    invented: float = setting(1e-4, "share of invisible classes reported at the start")
+    ratio: Positive = setting(0.1, "learning rate of reports over that of the classifier")
 
     name: ClassVar[str] = "latent-noise"
     title: ClassVar[str] = "Latent noise"

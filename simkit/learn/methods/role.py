@@ -16,7 +16,7 @@ from simkit.learn.losses import Epsilon, bce, reduce, wide
 from simkit.learn.method import register
 from simkit.learn.methods.expected import ExpectedCount, expected_positives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Positive
+from simkit.registry import Positive, setting
 
 _UNSURE = math.log(0.6 / 0.4)  # unknown labels start within these logits of 0
 _SURE = math.log(0.995 / 0.005)  # known ones start here
@@ -38,9 +38,9 @@ class LabelEstimation(ExpectedCount):
     much again.
     """
 
-    ratio: Positive = 10.0  # how much faster than the classifier the estimator learns
-    epsilon: Epsilon | None = None
-    reproduce: Literal["spml"] | None = None
+    ratio: Positive = setting(10.0, "learning rate of the estimator over that of the classifier")
+    epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
+    reproduce: Literal["spml"] | None = setting(None, "the published code")
 
     name: ClassVar[str] = "role"
     title: ClassVar[str] = "ROLE"

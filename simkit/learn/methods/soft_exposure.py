@@ -26,7 +26,7 @@ from simkit.labels.partial import ABSENT, PRESENT, UNKNOWN, PartialLabels
 from simkit.learn.losses import reduce, wide
 from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Count, NonNegative, Positive
+from simkit.registry import Count, NonNegative, Positive, setting
 
 FEW = 0.01  # of images or of known labels: hardly any
 _ROWS = 64  # images whose temperatures are computed at a time: few know few classes together
@@ -44,16 +44,20 @@ class Exposure(Method):
     image has the largest d+ and the largest d-, a tie, and is a hard negative.
     """
 
-    beta: NonNegative = 5.0  # |T| is exp(beta) beside something known, and 1 farthest from it
-    gamma: NonNegative = 0.0  # added to every T
-    distance: soft.Distance = "euclidean"  # the paper names none
-    nearest: soft.Nearest = "min"  # median5: of the five smallest distances, in its rebuttal
-    temperature: soft.Form = "printed"  # inverse: the nearer the harder, as its prose can be read
-    maxima: soft.Maxima = "separate"  # d+ and d- are scaled each by its own maximum, or jointly
-    pos_weight: Positive = 1.0  # of known positives; 5 in the paper's FE, unsaid for SE
+    beta: NonNegative = setting(5.0, "T is exp(beta) beside something known, 1 farthest from it")
+    gamma: NonNegative = setting(0.0, "added to every T")
+    # the paper names none
+    distance: soft.Distance = setting("euclidean", "distance of classes or images")
+    nearest: soft.Nearest = setting("min", "median5: of the five smallest")
+    temperature: soft.Form = setting("printed", "inverse: the nearer the harder")
+    maxima: soft.Maxima = setting("separate", "separate maxima of d+ and d-, or joint")
+    # of known positives; 5 in the paper's FE, unsaid for SE
+    pos_weight: Positive = setting(1.0, "weight of known positives")
     # float16 takes a quarter of the memory; beta above 11 goes beyond it (a loss without slope).
     # none: nothing of size N x L is kept; each step then costs b x L x L more (SE and SE-L).
-    store: Literal["float64", "float32", "float16", "none"] = "float64"
+    store: Literal["float64", "float32", "float16", "none"] = setting(
+        "float64", "precision of the stored temperatures; none: compute them in every step"
+    )
 
     aids: ClassVar[tuple[type, ...]]
 
@@ -249,8 +253,8 @@ class SoftExposure(Exposure):
     every unknown one becomes a soft positive.
     """
 
-    psi: Literal["median", "mean"] = "median"  # of a class's features; a mean did worse there
-    k: Count = 10  # neighbouring images; with fewer than 5 SE comes near SE-L
+    psi: Literal["median", "mean"] = setting("median", "of a class's features; a mean did worse")
+    k: Count = setting(10, "neighbouring images; with fewer than 5 SE comes near SE-L")
 
     name: ClassVar[str] = "se"
     title: ClassVar[str] = "SE"
@@ -276,7 +280,7 @@ class SoftExposureByLabels(Exposure):
     present nowhere. Trap: where no label says "absent" it is Ignore.
     """
 
-    psi: Literal["median", "mean"] = "median"  # of a class's features; a mean did worse there
+    psi: Literal["median", "mean"] = setting("median", "of a class's features; a mean did worse")
 
     name: ClassVar[str] = "se-l"
     title: ClassVar[str] = "SE-L"
@@ -301,10 +305,10 @@ class SoftExposureByImages(Exposure):
     "absent" nearly every label that a neighbour covers becomes a soft positive.
     """
 
-    k: Count = 10  # neighbouring images; with fewer than 5 SE-I comes near Ignore
+    k: Count = setting(10, "neighbouring images; with fewer than 5 SE-I comes near Ignore")
     # What becomes of a label on which no neighbour says anything: by eq. 8 a hard negative; the
     # paper's results, near to those of NE, say that it is ignored.
-    uncovered: Literal["ignore", "negative"] = "ignore"
+    uncovered: Literal["ignore", "negative"] = setting("ignore", "labels without neighbours")
 
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"

@@ -13,6 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure as Drawing
 from numpy.typing import NDArray
 
+from simkit.registry import setting
 from simkit.study.figures import marks, style
 from simkit.study.figures.base import Figure, Panels, Pictures, option, register, split
 from simkit.study.frames import Endless
@@ -62,7 +63,7 @@ class NeighboursFigure(Figure):
         "present": list[str], "absent": list[str], "hidden": list[str],
     }  # fmt: skip
 
-    pictures: Pictures | None = None
+    pictures: Pictures | None = setting(None, "the query first, in the order of the table")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         self.check_pictures(self.pictures, len(table))
@@ -226,7 +227,7 @@ class Temperatures(Figure):
     }  # fmt: skip
     unique = (("method",), ("class",))
 
-    picture: NDArray[np.uint8] | None = None
+    picture: NDArray[np.uint8] | None = setting(None, "image (H, W, 3) uint8, drawn on the left")
     most: int = option(60, "classes shown; of more, those in the middle are left out")
 
     def draw(self, table: pd.DataFrame) -> Drawing:

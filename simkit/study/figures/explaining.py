@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from simkit.registry import setting
 from simkit.study.analysis.comparisons import mean_columns
 from simkit.study.figures import marks, style
 from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
@@ -25,7 +26,7 @@ class MapRows(Figure):
     alone. Frames are the objects of the class.
     """
 
-    pictures: Pictures | None = None
+    pictures: Pictures | None = setting(None, "one for each image and class of the table")
 
     def tiles(
         self, table: pd.DataFrame, by: list[str], titles: list[str], names: list[str], *,

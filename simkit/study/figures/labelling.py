@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.outline import Line, outline
+from simkit.registry import setting
 from simkit.study.figures import marks, style
 from simkit.study.figures.base import Facets, Figure, Panels, option, register
 
@@ -276,7 +277,7 @@ class Revealed(Figure):
     reads: ClassVar = {"scheme": str, "class": str, "present": bool, "state": int, "dollars": float}
     unique = (("scheme",), ("class",))
 
-    picture: NDArray[np.uint8] | None = None
+    picture: NDArray[np.uint8] | None = setting(None, "image (H, W, 3) uint8, drawn on the left")
     absent: int = option(8, "classes shown that are not in the image")
 
     def draw(self, table: pd.DataFrame) -> Drawing:

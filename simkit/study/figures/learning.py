@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from simkit.registry import setting
 from simkit.study.figures import marks
 from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, register, split
 from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, Look, label, looks
@@ -126,7 +127,7 @@ class Corrections(Figure):
         **dict.fromkeys(("given", "present", "corrected"), bool),
     }  # fmt: skip
 
-    pictures: Pictures | None = None
+    pictures: Pictures | None = setting(None, "in the order of the table")
     classes: int = option(14, "most classes shown of a picture")
 
     def draw(self, table: pd.DataFrame) -> Drawing:

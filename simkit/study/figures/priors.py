@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
+from simkit.registry import setting
 from simkit.study.analysis.amounts import METRICS
 from simkit.study.analysis.class_priors import COUNTED
 from simkit.study.figures import marks, style
@@ -90,7 +91,7 @@ class LikelyLabels(Figure):
     made_by = "simkit.analysis.likely_labels"
     reads: ClassVar = {"row": int, "class": str, "rank": int, "probability": float, "present": bool}
 
-    pictures: Pictures = ()
+    pictures: Pictures = setting((), "one for each image of the table")
     ignored: int = option(5, "how many the method leaves out: a line")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
