@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
-import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import torch
@@ -21,16 +19,15 @@ from torch import Tensor
 
 from simkit.chance import Chance, below
 from simkit.data.dataset import Pictures
-from simkit.embed.decoding import cores, fit
+from simkit.embed.decoding import cores
 from simkit.embed.features import cache_folder
-from simkit.errors import BadInput, whole_number
+from simkit.errors import BadInput
 from simkit.files import whole
 from simkit.history import content_id
 from simkit.progress import Progress, silent
 
 Kind = Literal["pooled", "maps", "images"]
-Form = Literal["square", "centre"]
-ASPECT = (3 / 4, 4 / 3)  # of crops, as in RandomResizedCrop of torchvision
+ASPECT = (3 / 4, 4 / 3)  # width by height of crops, as in RandomResizedCrop of torchvision
 _MEMORY = 4 << 30  # bytes of decoded images that are kept in memory where no folder is named
 _ROWS = 1024  # images in a file, at least
 _FILES = 512  # at most: each stays open
@@ -113,8 +110,6 @@ class ImageInputs:
     crop
         Smallest and largest share of the area that is shown, such as (0.25, 1), brought to the
         image's size; None for the whole image.
-    aspect
-        Smallest and largest width by height of a crop, where 1 keeps the image's form.
     """
 
     kind: Kind = "images"
@@ -126,7 +121,6 @@ class ImageInputs:
         flip: bool = True,
         vertical: bool = False,
         crop: tuple[float, float] | None = None,
-        aspect: tuple[float, float] = ASPECT,
     ) -> None:
         if isinstance(pictures, np.ndarray) and (
             pictures.ndim != 4 or pictures.shape[1] != 3 or pictures.dtype != np.uint8
@@ -135,20 +129,16 @@ class ImageInputs:
                 f"pictures have shape {pictures.shape} of {pictures.dtype}; uint8 of shape "
                 "(N, 3, H, W) is expected"
             )
-        if crop is not None and not (_is_range(crop) and crop[1] <= 1):
+        limits = np.asarray((1, 1) if crop is None else crop)
+        numbers = limits.shape == (2,) and limits.dtype.kind in "iuf"
+        if not numbers or not 0 < limits[0] <= limits[1] <= 1:
             raise BadInput(
                 f"crop is {crop}; the smallest and the largest share of the area are expected, "
                 "such as (0.25, 1)"
             )
-        if not _is_range(aspect):
-            raise BadInput(
-                f"aspect is {aspect}; the smallest and the largest width by height are expected, "
-                "such as (3 / 4, 4 / 3)"
-            )
         self.pictures = pictures
         self.flip, self.vertical = flip, vertical
         self.crop = None if crop is None else (float(crop[0]), float(crop[1]))
-        self.aspect = (float(aspect[0]), float(aspect[1]))
 
     @cached_property
     def id(self) -> str:
@@ -164,7 +154,7 @@ class ImageInputs:
         if self.vertical:
             shown["vertical"] = True
         if self.crop is not None:
-            shown |= {"crop": list(self.crop), "aspect": list(self.aspect)}
+            shown |= {"crop": list(self.crop), "aspect": list(ASPECT)}
         return shown
 
     def __len__(self) -> int:
@@ -174,9 +164,7 @@ class ImageInputs:
         """How the images at these rows are shown in an epoch: by place, whatever the batch."""
         boxes = flips = vertical = None
         if self.crop is not None:
-            place = chance.of("crop", epoch)
-            drawn = drawn_boxes(index, place, area=self.crop, aspect=self.aspect)
-            boxes = torch.from_numpy(drawn)
+            boxes = torch.from_numpy(drawn_boxes(index, chance.of("crop", epoch), self.crop))
         if self.flip:
             flips = torch.from_numpy(below(chance.of("flip", epoch)(index), 0.5))
         if self.vertical:
@@ -200,13 +188,6 @@ class ImageInputs:
                 )
             images = np.ascontiguousarray(np.stack(read).transpose(0, 3, 1, 2))
         return torch.from_numpy(images)
-
-
-def _is_range(value: Any) -> bool:
-    """Whether it is two numbers above 0, the first not above the second."""
-    limits = np.asarray(value)
-    numbers = limits.shape == (2,) and limits.dtype.kind in "iuf"
-    return numbers and bool(0 < limits[0] <= limits[1] < math.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,21 +216,17 @@ class Views:
 
 
 def drawn_boxes(
-    index: NDArray[np.int64],
-    chance: Chance,
-    *,
-    area: tuple[float, float],
-    aspect: tuple[float, float],
+    index: NDArray[np.int64], chance: Chance, area: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """(b, 4) shares y0, x0, y1, x1 of random parts, by the places of their pictures.
+    """(b, 4) shares y0, x0, y1, x1 of random parts, by the places of their images.
 
     A part's share of the area is uniform; the logarithm of its aspect (width by height, of a square
-    picture) is uniform between those limits at which it still lies inside. So every area has its
+    image) is uniform within ASPECT, as far as the part still lies inside. So every area has its
     due; RandomResizedCrop of torchvision draws again what does not fit, which favours small parts.
     """
     share, form, y, x = (_shares(chance.of(name)(index)) for name in ("area", "aspect", "y", "x"))
     whole = area[0] + share * (area[1] - area[0])
-    least, most = (np.clip(limit, whole, 1 / whole) for limit in aspect)
+    least, most = (np.clip(limit, whole, 1 / whole) for limit in ASPECT)
     ratio = least * (most / least) ** form
     sides = np.minimum(np.sqrt(np.stack([whole / ratio, whole * ratio], 1)), 1)
     start = np.stack([y, x], 1) * (1 - sides)
@@ -328,12 +305,11 @@ def sized(
     pictures: Pictures,
     size: int,
     *,
-    form: Form = "square",
     cache: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> SizedPictures:
-    """Decode all images to one size.
+    """Decode all images to squares, as the papers do: bilinear, smoothed, as Pillow resizes.
 
     Parameters
     ----------
@@ -341,9 +317,6 @@ def sized(
         N images of any size.
     size
         Side in pixels.
-    form
-        "square" brings the whole image to a square, as the papers do (bilinear, smoothed, as Pillow
-        resizes); "centre" keeps its form and cuts out the middle, as for ImageNet networks.
     cache
         The folder where they are kept as files of 1,024 images or more, each of which appears
         whole; a second call opens them, and one that was interrupted goes on. By default images of
@@ -361,64 +334,51 @@ def sized(
     Raises
     ------
     BadInput
-        For an image that cannot be read, and where the folder has no room.
+        For an image that cannot be read, and where files cannot be written.
     """
-    if form not in get_args(Form):
-        raise BadInput(f"form is {form!r}; {' or '.join(get_args(Form))} is expected")
-    size = whole_number(size, "the size of pictures")
-    if size < 1:
-        raise BadInput(f"the size of pictures is {size}; a number of pixels from 1 on is expected")
     N, shape = len(pictures), (3, size, size)
     if not N:
-        raise BadInput("there are no pictures to decode; open a data set that has some")
-    key = content_id(f"sized 1 {form} {size}", pictures.id)
-    fill = partial(_fill, pictures, form, cores() if threads is None else threads)
-    if cache is None and N * 3 * size**2 <= _MEMORY:
-        values = np.empty((N, *shape), np.uint8)
-        for start in range(0, N, _ROWS):
-            fill(start, values[start : start + _ROWS])
-            progress(min(start + _ROWS, N), N)
-        return SizedPictures([values], key)
-    folder = Path(cache_folder() if cache is None else cache) / "pictures" / key
-    each = max(_ROWS, -(-N // _FILES))
-    parts = {
-        start: (folder / f"{start // each:05}.npy", (min(each, N - start), *shape))
-        for start in range(0, N, each)
-    }
-    _check_room(folder, [shape for file, shape in parts.values() if _opened(file, shape) is None])
+        raise BadInput("there are no images to decode; open a data set that has some")
+    id = content_id(f"sized 1 square {size}", pictures.id)
+    folder = Path(cache_folder() if cache is None else cache) / "pictures" / id
+    in_memory = cache is None and N * 3 * size**2 <= _MEMORY
+    values = np.empty((N if in_memory else 0, *shape), np.uint8)
+    each = _ROWS if in_memory else max(_ROWS, -(-N // _FILES))
     files = []
-    for start, (file, part) in parts.items():
-        if (opened := _opened(file, part)) is None:
-            with whole(file) as beside:
-                values = np.lib.format.open_memmap(beside, "w+", np.uint8, part)
-                fill(start, values)
-                values.flush()
-            opened = np.asarray(np.load(file, mmap_mode="r"))
-        files.append(opened)
-        progress(start + part[0], N)
-    return SizedPictures(files, key)
+    fill = partial(_fill, pictures, threads or cores())
+    for start in range(0, N, each):
+        n = min(each, N - start)
+        if in_memory:
+            fill(start, values[start : start + n])
+        else:
+            file = folder / f"{start // each:05}.npy"
+            if (opened := _opened(file, (n, *shape))) is None:
+                part = np.empty((n, *shape), np.uint8)
+                fill(start, part)
+                with whole(file) as beside, open(beside, "wb") as stream:
+                    np.save(stream, part)
+                opened = np.asarray(np.load(file, mmap_mode="r"))
+            files.append(opened)
+        progress(start + n, N)
+    return SizedPictures(files or [values], id)
 
 
-def _fill(
-    pictures: Pictures, form: Form, threads: int, start: int, values: NDArray[np.uint8]
-) -> None:
-    """Write the pictures from row `start` on into values (n, 3, size, size)."""
+def _fill(pictures: Pictures, threads: int, start: int, values: NDArray[np.uint8]) -> None:
+    """Write the images from row `start` on into values (n, 3, size, size)."""
     size = values.shape[-1]
 
     def one(place: int) -> None:
-        values[place] = _sized(pictures.read([start + place])[0], size, form)
+        values[place] = _sized(pictures.read([start + place])[0], size)
 
-    pool = ThreadPoolExecutor(max(1, threads), thread_name_prefix="decode")
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="decode")
     try:
         list(pool.map(one, range(len(values))))
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _sized(picture: NDArray[np.uint8], size: int, form: Form) -> NDArray[np.uint8]:
+def _sized(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     """(H, W, 3) to (3, size, size)."""
-    if form == "centre":
-        return fit(picture, size).numpy()
     if picture.shape[:2] != (size, size):
         resized = Image.fromarray(picture).resize((size, size), Image.Resampling.BILINEAR)
         picture = np.asarray(resized)
@@ -433,20 +393,3 @@ def _opened(file: Path, shape: tuple[int, ...]) -> NDArray[np.uint8] | None:
         return None
     fits = mapped.shape == shape and mapped.dtype == np.uint8 and mapped.flags.c_contiguous
     return np.asarray(mapped) if fits else None  # a plain array over the map is faster to index
-
-
-def _check_room(folder: Path, missing: Sequence[tuple[int, ...]]) -> None:
-    needed = sum(int(np.prod(shape)) for shape in missing)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        free = shutil.disk_usage(folder).free
-    except OSError as error:
-        raise BadInput(
-            f"{folder} cannot be written ({error.strerror}); choose another place for decoded "
-            "pictures"
-        ) from None
-    if needed > free:
-        raise BadInput(
-            f"the decoded pictures take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB "
-            "left; make room, or choose another folder or a smaller size"
-        )

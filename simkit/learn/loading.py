@@ -19,7 +19,6 @@ from simkit.learn.inputs import FeatureInputs, ImageInputs, Views, shown
 from simkit.learn.model import batches, standardised
 
 Places = NDArray[np.int64]
-Read = Callable[[Places], Tensor]
 CPU = torch.device("cpu")
 SHARE = 0.6  # of the GPU's free memory that images may fill; the rest is for the network
 _RESIDENT_BYTES = 2 << 30  # maps above this stay where they are and are read batch by batch
@@ -37,10 +36,7 @@ class Loader(Protocol):
     shift: Tensor
     scale: Tensor
 
-    def expect(self, batches: Sequence[Places]) -> None:
-        """The places of the batches that come next, in this order; reading them may begin."""
-
-    def batch(self, place: Places, *, epoch: int) -> tuple[Tensor, Views]:
+    def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
         """Features (b, D) or (b, D, h, w), or images (b, 3, H, W) uint8, and how they are shown."""
         ...
 
@@ -70,15 +66,13 @@ class FeatureLoader:
         elif 4 * len(rows) * int(np.prod(inputs.values.shape[1:])) <= _RESIDENT_BYTES:
             self._values = torch.cat([self._maps(chunk) for chunk in chunks]).to(device)
 
-    def expect(self, batches: Sequence[Places]) -> None:
-        """Nothing is to be read."""
-
-    def batch(self, place: Places, *, epoch: int) -> tuple[Tensor, Views]:
-        if self._values is None:
-            values = self._maps(self._rows[place]).to(self._device)
-        else:
-            values = self._values[on_device(place, self._device)]
-        return values if values.ndim == 2 else values.movedim(-1, 1), Views()
+    def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
+        for place in places:
+            if self._values is None:
+                values = self._maps(self._rows[place]).to(self._device)
+            else:
+                values = self._values[on_device(place, self._device)]
+            yield values if values.ndim == 2 else values.movedim(-1, 1), Views()
 
     def _maps(self, rows: Places) -> Tensor:
         """(n, h, w, D): the channels last, as one matrix product wants them."""
@@ -89,7 +83,8 @@ class FeatureLoader:
 class ImageLoader:
     """Images of the asked rows, cropped and mirrored on the device.
 
-    How they are shown is drawn ahead for an epoch and sent to the device once.
+    A GPU holds all of them where they take at most SHARE of its free memory; otherwise they are
+    read ahead of it. How they are shown is drawn for an epoch and sent to the device once.
     """
 
     def __init__(
@@ -102,20 +97,71 @@ class ImageLoader:
         device: torch.device = CPU,
     ) -> None:
         self._inputs, self._rows, self._chance, self._device = inputs, rows, chance, device
-        self._store = store_for(inputs, rows, device)
-        self._drawn: tuple[int, Views] | None = None
         self.width, self.shift, self.scale = width, torch.zeros(width), torch.ones(width)
+        self._resident: Tensor | None = None
+        if room_for(len(rows) * self._read(np.arange(1)).numel(), device):
+            self._resident = self._all()
 
-    def expect(self, batches: Sequence[Places]) -> None:
-        self._store.expect(batches)
+    def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
+        drawn = self._inputs.views(self._rows, self._chance, epoch=epoch).to(self._device)
+        images = iter(()) if self._resident is not None else self._streamed(places)
+        for place in places:
+            index = on_device(place, self._device)
+            views = drawn.at(index)
+            batch = next(images) if self._resident is None else self._resident[index]
+            yield shown(batch, views), views
 
-    def batch(self, place: Places, *, epoch: int) -> tuple[Tensor, Views]:
-        if self._drawn is None or self._drawn[0] != epoch:
-            drawn = self._inputs.views(self._rows, self._chance, epoch=epoch)
-            self._drawn = (epoch, drawn.to(self._device))
-        index = on_device(place, self._device)
-        views = self._drawn[1].at(index)
-        return shown(self._store.take(place, index), views), views
+    def _read(self, place: Places) -> Tensor:
+        return self._inputs.batch(self._rows[place])
+
+    def _streamed(self, places: Sequence[Places]) -> Iterator[Tensor]:
+        return streamed(self._read, places, self._device, _AHEAD * (self._device.type == "cuda"))
+
+    def _all(self) -> Tensor:
+        """All images on the device, uint8 (n, 3, H, W)."""
+        n = len(self._rows)
+        shape = self._read(np.arange(1)).shape[1:]
+        images = torch.empty((n, *shape), dtype=torch.uint8, device=self._device)
+        chunks = [np.arange(n)[part] for part in batches(n, _CHUNK)]
+        for chunk, read in zip(chunks, self._streamed(chunks), strict=True):
+            images[chunk[0] : chunk[-1] + 1] = read
+        return images
+
+
+def room_for(size: int, device: torch.device) -> bool:
+    """Whether so many bytes are at most SHARE of a GPU's free memory; on a CPU nothing is kept."""
+    if device.type != "cuda":
+        return False
+    torch.cuda.empty_cache()  # what an earlier training left would not count as free
+    return size <= SHARE * torch.cuda.mem_get_info(device)[0]
+
+
+def streamed(
+    read: Callable[[Places], Tensor], places: Sequence[Places], device: torch.device, ahead: int
+) -> Iterator[Tensor]:
+    """Batches on the device, of which a thread reads up to `ahead` before they are asked for.
+
+    For a GPU they are read into pinned memory, from which they are sent without waiting.
+    """
+
+    def pinned(place: Places) -> Tensor:
+        images = read(place)
+        if device.type != "cuda":
+            return images
+        with torch.cuda.device(device):  # a thread begins on the first GPU
+            return images.pin_memory()
+
+    pool = ThreadPoolExecutor(1, thread_name_prefix="images")
+    waiting: deque[Future[Tensor]] = deque()
+    try:
+        for place in places:
+            waiting.append(pool.submit(pinned, place))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result().to(device, non_blocking=True)
+        while waiting:
+            yield waiting.popleft().result().to(device, non_blocking=True)
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def moments(pooled: Tensor) -> tuple[Tensor, Tensor]:
@@ -134,90 +180,3 @@ def moments(pooled: Tensor) -> tuple[Tensor, Tensor]:
 
 def _pooled(features: Tensor) -> Tensor:
     return features if features.ndim == 2 else features.mean((-2, -1))
-
-
-def store_for(inputs: ImageInputs, rows: Places, device: torch.device) -> Resident | Streamed:
-    """On a GPU all pictures where they take at most SHARE of its free memory, else read ahead.
-
-    On a CPU they are read when they are asked for, from wherever the inputs have them.
-    """
-
-    def read(place: Places) -> Tensor:
-        return inputs.batch(rows[place])
-
-    if device.type != "cuda":
-        return Streamed(read, device, ahead=0)
-    torch.cuda.empty_cache()  # what an earlier training left would not count as free
-    free, _ = torch.cuda.mem_get_info(device)
-    if len(rows) * read(np.zeros(1, np.int64)).numel() <= SHARE * free:
-        return Resident(read, len(rows), device)
-    return Streamed(read, device, ahead=_AHEAD)
-
-
-class Resident:
-    """All pictures on the device, uint8 (n, 3, H, W); a batch is taken there."""
-
-    def __init__(self, read: Read, n: int, device: torch.device) -> None:
-        first = read(np.zeros(1, np.int64))
-        self._pictures = torch.empty((n, *first.shape[1:]), dtype=torch.uint8, device=device)
-        parts = [np.arange(n)[rows] for rows in batches(n, _CHUNK)]
-        source = Streamed(read, device, ahead=_AHEAD)
-        source.expect(parts)
-        for part in parts:
-            self._pictures[part[0] : part[-1] + 1] = source.take(part)
-
-    def expect(self, batches: Sequence[Places]) -> None:
-        """Nothing is to be read."""
-
-    def take(self, place: Places, index: Tensor) -> Tensor:
-        """(b, 3, H, W) on the device, of the pictures at `place`; index: the same, there."""
-        return self._pictures[index]
-
-
-class Streamed:
-    """Pictures are read batch by batch, `ahead` of them by a thread in the background.
-
-    For a GPU they are read into pinned memory, from which they are sent without waiting.
-    """
-
-    def __init__(self, read: Read, device: torch.device, *, ahead: int) -> None:
-        self._read, self._device, self._ahead = read, device, ahead
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="pictures") if ahead else None
-        self._coming: Iterator[Places] = iter(())
-        self._waiting: deque[tuple[Places, Future[Tensor]]] = deque()
-
-    def expect(self, batches: Sequence[Places]) -> None:
-        """The batches that will be taken next, in this order; reading them may begin."""
-        self._forget()
-        self._coming = iter(batches)
-        self._fill()
-
-    def take(self, place: Places, index: Tensor | None = None) -> Tensor:
-        """As expected where this is the next batch; another one is read now."""
-        if self._waiting and np.array_equal(self._waiting[0][0], place):
-            pictures = self._waiting.popleft()[1].result()
-            self._fill()
-        else:
-            self._forget()
-            pictures = self._pinned(place)
-        return pictures.to(self._device, non_blocking=True)
-
-    def _fill(self) -> None:
-        while self._pool is not None and len(self._waiting) < self._ahead:
-            place = next(self._coming, None)
-            if place is None:
-                return
-            self._waiting.append((place, self._pool.submit(self._pinned, place)))
-
-    def _forget(self) -> None:
-        for _, future in self._waiting:
-            future.cancel()
-        self._waiting.clear()
-        self._coming = iter(())
-
-    def _pinned(self, place: Places) -> Tensor:
-        pictures = self._read(place)
-        if self._device.type != "cuda":
-            return pictures
-        with torch.cuda.device(self._device):  # a thread begins on the first GPU
-            return pictures.pin_memory()

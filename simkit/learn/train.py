@@ -25,7 +25,7 @@ from simkit.learn.distributed import (
     not_compiled,
     on_device,
 )
-from simkit.learn.inputs import FeatureInputs
+from simkit.learn.inputs import FeatureInputs, Views
 from simkit.learn.loading import FeatureLoader, ImageLoader, Loader
 from simkit.learn.method import Method, stack_states, state_of_run
 from simkit.learn.model import backbone_maps, batches, evaluating
@@ -40,6 +40,7 @@ __all__ = ["Settings", "Trained", "Validation", "Watcher", "train", "train_stack
 
 Places = NDArray[np.int64]
 Seen = list[tuple[Part, Batch, Outputs]]
+Data = Iterator[tuple[Tensor, Views]]
 
 
 class Watcher(Protocol):
@@ -258,7 +259,8 @@ def fit(
         sums = [torch.zeros(len(part.runs), device=stack.device) for part in stack.parts]
         count = stack.before + epoch  # of the method's epochs
         steps = _steps(stack, count)
-        stack.loader.expect([team.part(batch) for step in steps for batch in step])
+        places = [team.part(batch) for step in steps for batch in step]
+        data = stack.loader.batches(places, count)
         with stack.training(count):
             for k, step in enumerate(steps):
                 optimiser.schedule(settings, (epoch - 1) * len(steps) + k, len(steps))
@@ -267,7 +269,7 @@ def fit(
                 images = sum(map(len, step))
                 for batch in step:  # several where gradients are accumulated
                     share = len(batch) / images
-                    seen += _forward_and_backward(batch, share, count, stack, team, sums)
+                    seen += _forward_and_backward(batch, share, data, stack, team, sums)
                 stack.share_gradients()
                 team.sum_gradients(stack)
                 optimiser.step()
@@ -289,17 +291,18 @@ def fit(
 
 
 def _forward_and_backward(
-    place: Places, share: float, epoch: int, stack: Stack, team: Team, sums: list[Tensor]
+    place: Places, share: float, data: Data, stack: Stack, team: Team, sums: list[Tensor]
 ) -> Seen:
     """Add a batch's gradients and its sums of losses; returns what each part saw.
 
-    place (b,): among the asked images.  share: of the images of the step.  Nothing in a step waits
-    for the device: indices come from pinned memory, the sums stay.
+    place (b,): among the asked images.  share: of the images of the step.  data: of which the next
+    batch is taken.  Nothing in a step waits for the device: indices come from pinned memory, the
+    sums stay.
     """
     b = len(place)
     # A last, smaller batch is no reason to compile a backbone again.
     with nullcontext() if b == stack.settings.batch_size else not_compiled(stack.backbone):
-        x, views = stack.loader.batch(team.part(place), epoch=epoch)
+        x, views = next(data)
         outs = stack.forward(x)
     boxes, flips = team.gathered(views.boxes, b), team.gathered(views.flips, b)
     index, where = (on_device(rows, stack.device) for rows in (stack.rows[place], place))

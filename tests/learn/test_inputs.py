@@ -83,12 +83,6 @@ def test_crops_that_cannot_be_are_refused(crop):
         ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=crop)
 
 
-@pytest.mark.parametrize("aspect", [(0, 1), (2, 1), (1, float("inf")), (1,), 1.0])
-def test_forms_that_cannot_be_are_refused(aspect):
-    with pytest.raises(BadInput, match=r"aspect is.*the smallest and the largest"):
-        ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=(0.25, 1), aspect=aspect)
-
-
 def test_views_are_drawn_by_place_and_epoch():
     inputs = ImageInputs(np.zeros((4, 3, 2, 2), np.uint8), crop=(0.25, 1), vertical=True)
     rows = np.arange(1000)

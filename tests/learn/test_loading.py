@@ -1,7 +1,5 @@
 """Data loading: features in memory, images on the device or read ahead of it."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 import torch
@@ -10,7 +8,7 @@ from simkit.chance import Chance
 from simkit.errors import BadInput
 from simkit.learn import loading
 from simkit.learn.inputs import FeatureInputs, ImageInputs, shown
-from simkit.learn.loading import FeatureLoader, ImageLoader, Resident, Streamed, moments, store_for
+from simkit.learn.loading import FeatureLoader, ImageLoader, moments, streamed
 from simkit.learn.methods import Task, make
 from simkit.learn.train import Settings, train
 
@@ -24,7 +22,7 @@ BATCHES = [np.array([3, 1]), np.array([0, 7]), np.array([5, 6]), np.array([2])]
 def test_pooled_features_lie_ready(maps):
     rows = np.arange(10, 40)
     loader = FeatureLoader(FeatureInputs(maps), rows, maps=False, standardise=False)
-    features, views = loader.batch(PLACE, epoch=1)
+    ((features, views),) = loader.batches([PLACE], 1)
     wanted = maps[rows[PLACE]].astype(np.float32).mean((2, 3))
     np.testing.assert_allclose(features, wanted, rtol=1e-6)
     assert views.boxes is None and views.flips is None
@@ -35,7 +33,7 @@ def test_maps_are_standardised_as_pooled_features_are(maps, monkeypatch, limit):
     monkeypatch.setattr(loading, "_RESIDENT_BYTES", limit)
     rows, inputs = np.arange(10, 40), FeatureInputs(maps)
     (pooled, _), (found, _) = (
-        FeatureLoader(inputs, rows, maps=kind, standardise=True).batch(PLACE, epoch=1)
+        next(FeatureLoader(inputs, rows, maps=kind, standardise=True).batches([PLACE], 1))
         for kind in (False, True)
     )
     assert found.shape == (3, 6, 3, 3)
@@ -45,7 +43,7 @@ def test_maps_are_standardised_as_pooled_features_are(maps, monkeypatch, limit):
 def test_standardised_over_the_asked_images_alone(maps):
     rows = np.arange(0, 90, 2)
     loader = FeatureLoader(FeatureInputs(maps), rows, maps=False, standardise=True)
-    everything, _ = loader.batch(np.arange(len(rows)), epoch=1)
+    ((everything, _),) = loader.batches([np.arange(len(rows))], 1)
     torch.testing.assert_close(everything.mean(0), torch.zeros(6), atol=1e-5, rtol=0)
     torch.testing.assert_close(everything.std(0, correction=0), torch.ones(6), atol=1e-4, rtol=0)
 
@@ -64,25 +62,18 @@ def image_loader(inputs, device=CPU):
 def test_images_are_shown_alike_whatever_the_batch():
     inputs = ImageInputs(IMAGES, crop=(0.25, 1), vertical=True)
     loader = image_loader(inputs)
-    images, views = loader.batch(PLACE, epoch=2)
-    for k, place in enumerate(PLACE):
-        alone, view = loader.batch(np.array([place]), epoch=2)
+    ((images, views),) = loader.batches([PLACE], 2)
+    for k, (alone, view) in enumerate(loader.batches(PLACE[:, None], 2)):
         assert torch.equal(view.boxes[0], views.boxes[k])
         assert torch.equal(view.flips[0], views.flips[k])
         assert torch.equal(alone[0], images[k])
     assert torch.equal(images, shown(torch.from_numpy(IMAGES[PLACE]), views))
-    assert not torch.equal(loader.batch(PLACE, epoch=3)[1].boxes, views.boxes)
+    ((_, later),) = loader.batches([PLACE], 3)
+    assert not torch.equal(later.boxes, views.boxes)
 
 
-@pytest.mark.parametrize("store", [Resident, partial(Streamed, ahead=2)])
-def test_training_is_the_same_wherever_pictures_lie(monkeypatch, store):
-    def kept(inputs, rows, device):
-        def read(place):
-            return inputs.batch(rows[place])
-
-        given = (len(rows), device) if store is Resident else (device,)
-        return store(read, *given)
-
+@pytest.mark.parametrize("resident", [True, False])
+def test_training_is_the_same_wherever_images_lie(monkeypatch, resident):
     class Layer(torch.nn.Module):
         width = 3
 
@@ -102,7 +93,7 @@ def test_training_is_the_same_wherever_pictures_lie(monkeypatch, store):
     labels[5] = 0
     given = {"settings": Settings(epochs=3, batch_size=7, accumulate=2), "backbone": Layer()}
     found = train(Task(labels, inputs), make("an"), **given)
-    monkeypatch.setattr(loading, "store_for", kept)
+    monkeypatch.setattr(loading, "room_for", lambda size, device: resident)
     other = train(Task(labels, inputs), make("an"), **given)
     assert other.id == found.id and other.losses == found.losses
 
@@ -110,12 +101,12 @@ def test_training_is_the_same_wherever_pictures_lie(monkeypatch, store):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU to load to")
 def test_the_same_images_on_a_gpu_without_waiting_for_it():
     inputs = ImageInputs(IMAGES, crop=(0.25, 1), vertical=True)
-    here, views = image_loader(inputs).batch(PLACE, epoch=1)
-    loader = image_loader(inputs, torch.device("cuda"))
-    loader.batch(PLACE[:1], epoch=1)  # sends the views of the epoch
+    ((here, views),) = image_loader(inputs).batches([PLACE], 1)
+    loaded = image_loader(inputs, torch.device("cuda")).batches([PLACE[:1], PLACE], 1)
+    next(loaded)  # sends the views of the epoch
     torch.cuda.set_sync_debug_mode("error")
     try:
-        there, seen = loader.batch(PLACE, epoch=1)
+        there, seen = next(loaded)
     finally:
         torch.cuda.set_sync_debug_mode("default")
     assert torch.equal(seen.boxes.cpu(), views.boxes) and torch.equal(seen.flips.cpu(), views.flips)
@@ -126,43 +117,32 @@ def read(place):
     return torch.from_numpy(PICTURES[place])
 
 
-@pytest.mark.parametrize("depth", [0, 1, 3, 9])
-def test_batches_come_in_order_however_far_ahead_they_are_read(depth):
-    store = Streamed(read, CPU, ahead=depth)
-    for _ in range(2):
-        store.expect(BATCHES)
-        for place in BATCHES:
-            np.testing.assert_array_equal(store.take(place), PICTURES[place])
+@pytest.mark.parametrize("ahead", [0, 1, 3, 9])
+def test_batches_come_in_order_however_far_ahead_they_are_read(ahead):
+    for place, images in zip(BATCHES, streamed(read, BATCHES, CPU, ahead), strict=True):
+        np.testing.assert_array_equal(images, PICTURES[place])
 
 
-def test_a_batch_that_was_not_expected_is_read_all_the_same():
-    store = Streamed(read, CPU, ahead=2)
-    store.expect(BATCHES)
-    for place in (BATCHES[0], np.array([9, 9]), BATCHES[1]):
-        np.testing.assert_array_equal(store.take(place), PICTURES[place])
-
-
-def test_a_picture_that_cannot_be_read_stops_who_asks_for_it():
+def test_an_image_that_cannot_be_read_stops_who_asks_for_it():
     def failing(place):
         if 7 in place:
             raise BadInput("x.jpg cannot be read as a picture; replace it")
         return read(place)
 
-    store = Streamed(failing, CPU, ahead=3)
-    store.expect(BATCHES)
-    store.take(BATCHES[0])
+    images = streamed(failing, BATCHES, CPU, 3)
+    next(images)
     with pytest.raises(BadInput, match=r"x\.jpg"):
-        store.take(BATCHES[1])
+        next(images)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU to keep pictures on")
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU to keep images on")
 @pytest.mark.parametrize("share", [0.6, 0.0])
-def test_pictures_reach_a_gpu(monkeypatch, share):
+def test_images_reach_a_gpu(monkeypatch, share):
     monkeypatch.setattr(loading, "SHARE", share)
-    device = torch.device("cuda")
-    store = store_for(ImageInputs(PICTURES), np.arange(40), device)
-    store.expect(BATCHES)
-    for place in BATCHES:
-        found = store.take(place, torch.from_numpy(place).to(device))
-        assert found.device.type == "cuda"
-        np.testing.assert_array_equal(found.cpu(), PICTURES[place])
+    plain = ImageInputs(PICTURES, flip=False)
+    loader = ImageLoader(
+        plain, np.arange(40), 3, chance=Chance.seeded(0), device=torch.device("cuda")
+    )
+    for place, (images, _) in zip(BATCHES, loader.batches(BATCHES, 1), strict=True):
+        assert images.device.type == "cuda"
+        np.testing.assert_array_equal(images.cpu(), PICTURES[place])
