@@ -23,10 +23,6 @@ from simkit.learn.task import Task, check_aids
 from simkit.learn.validation import Validation
 
 Run = tuple[Task, Method]
-_WANTED = (
-    "a backbone has a whole number `width` (D), a method `prepare` from (b, 3, H, W) uint8 "
-    "pictures to what it takes, and gives maps (b, D, h, w) of floats"
-)
 
 
 def check_training(
@@ -38,23 +34,17 @@ def check_training(
     device: torch.device,
 ) -> None:
     """Raise BadInput for the first thing that does not fit."""
-    if not runs:
-        raise BadInput("there is nothing to train; give at least one (task, method)")
-    if len(rates) != len(runs) or not all(0 < lr < math.inf for lr in rates):
-        raise BadInput(f"lrs are {rates}; a number above 0 is expected for each of the runs")
+    if not runs or len(rates) != len(runs) or not all(0 < lr < math.inf for lr in rates):
+        raise BadInput(
+            f"there are {len(runs)} runs and their learning rates (lrs) are {rates}; give at least "
+            "one (task, method), and a number above 0 for each"
+        )
     _check_shared(runs)
     for task, method in runs:
-        _check_method(task, method, backbone is not None)
-    _check_backbone(runs, backbone, settings)
-    _check_files(runs, device)
+        _check_method(task, method, backbone is not None, device)
+    _check_backbone(len(runs), backbone, settings)
     _check_sizes(runs, settings.state_gb)
-    if settings.select == "best" and (validation is None or validation.labels is None):
-        raise BadInput(
-            "select is 'best', but there are no validation labels to choose by; give "
-            "validation=Validation(inputs, labels), or select='last'"
-        )
-    if validation is not None:
-        _check_validation(runs[0][0], validation)
+    _check_validation(runs[0][0], settings, validation)
     _warn(runs, settings)
 
 
@@ -81,28 +71,23 @@ def checked_backbone(
     return backbone, runs
 
 
-def _map_side(backbone: Any, pictures: Tensor) -> int:
-    """Height or width, whichever is larger, of its maps of pictures (b, 3, H, W) uint8."""
-    kind = type(backbone).__name__
-    width = getattr(backbone, "width", None)
-    if type(width) is not int or not callable(getattr(backbone, "prepare", None)):
-        lacking = "prepare" if type(width) is int else "width"
-        raise BadInput(f"{kind} has no `{lacking}`, and {_WANTED}; add what is missing")
-    device = next((p.device for p in backbone.parameters()), torch.device("cpu"))
-    with torch.no_grad(), evaluating(backbone), not_compiled(backbone):
-        maps = backbone(backbone.prepare(pictures.to(device)))
-    if not isinstance(maps, Tensor) or maps.ndim != 4 or not maps.is_floating_point():
-        gave = f"{tuple(maps.shape)}" if isinstance(maps, Tensor) else f"a {type(maps).__name__}"
+def _map_side(backbone: Any, images: Tensor) -> int:
+    """Height or width, whichever is larger, of its maps of images (b, 3, H, W) uint8."""
+    width, prepare = getattr(backbone, "width", None), getattr(backbone, "prepare", None)
+    maps: Any = None
+    if callable(prepare):
+        device = next((p.device for p in backbone.parameters()), torch.device("cpu"))
+        with torch.no_grad(), evaluating(backbone), not_compiled(backbone):
+            maps = backbone(prepare(images.to(device)))
+    shape = tuple(getattr(maps, "shape", ()))
+    if len(shape) != 4 or shape[1] != width or not maps.is_floating_point():
         raise BadInput(
-            f"{kind} gave {gave} for pictures {tuple(pictures.shape)}, and {_WANTED}; leave out "
-            "its pooling and its last layer"
+            f"{type(backbone).__name__} has width {width} and {'a' if prepare else 'no'} prepare, "
+            f"and gave a {type(maps).__name__} of shape {shape}; a backbone has a number `width` "
+            "(D), a method `prepare` from (b, 3, H, W) uint8 images to its input, and gives maps "
+            "(b, D, h, w) of floats; leave out its pooling and its last layer"
         )
-    if maps.shape[1] != width:
-        raise BadInput(
-            f"{kind} says width {width} and gave maps of {maps.shape[1]} channels; set its width "
-            "to what it gives"
-        )
-    return max(maps.shape[2:])
+    return max(shape[2:])
 
 
 def _check_shared(runs: Sequence[Run]) -> None:
@@ -116,25 +101,24 @@ def _check_shared(runs: Sequence[Run]) -> None:
     if not len(first.rows):
         raise BadInput("no image was asked about, so there is nothing to learn from; simulate more")
     for task, _ in runs[1:]:
-        shared = {
-            "inputs": getattr(task.inputs, "id", None) == first.inputs.id,
-            "classes": task.labels.classes == first.labels.classes,
-            "asked images": np.array_equal(task.labels.asked, first.labels.asked),
-        }
-        for what, same in shared.items():
-            if not same:
-                raise BadInput(
-                    f"the runs of a stack have different {what}; train them in separate stacks"
-                )
+        if not (
+            getattr(task.inputs, "id", None) == first.inputs.id
+            and task.labels.classes == first.labels.classes
+            and np.array_equal(task.labels.asked, first.labels.asked)
+        ):
+            raise BadInput(
+                "the runs of a stack have different inputs, classes or asked images; train them in "
+                "separate stacks"
+            )
 
 
-def _check_method(task: Task, method: Method, fine_tuned: bool) -> None:
+def _check_method(task: Task, method: Method, fine_tuned: bool, device: torch.device) -> None:
     needs = method.needs
     kind = task.inputs.kind
     if (kind == "images") != fine_tuned:
         raise BadInput(
-            "pictures (ImageInputs) are trained with a backbone and features without one; give "
-            "backbone=... for pictures, or FeatureInputs"
+            "images (ImageInputs) are trained with a backbone and features without one; give "
+            "backbone=... for images, or FeatureInputs"
         )
     if needs.features and fine_tuned:
         raise BadInput(
@@ -148,8 +132,13 @@ def _check_method(task: Task, method: Method, fine_tuned: bool) -> None:
         )
     if needs.views and getattr(task.inputs, "vertical", False):
         raise BadInput(
-            f"{spell(method)} compares views of a picture and is not told which were mirrored top "
+            f"{spell(method)} compares views of an image and does not know which were mirrored top "
             "to bottom; train it on ImageInputs(..., vertical=False)"
+        )
+    if device.type != "cpu" and any(getattr(part, "mapped", False) for part in _nested(method)):
+        raise BadInput(
+            f"{spell(method)} keeps its state in a file, where a GPU cannot reach it; train with "
+            "device='cpu', or with mapped=False"
         )
     check_aids(method.name, needs.aids, task.aids)
 
@@ -160,14 +149,13 @@ def _warn(runs: Sequence[Run], settings: Settings) -> None:
     how: Any = {"epochs": settings.epochs + going_on * settings.head_epochs}
     how |= {"optimiser": settings.optimiser}
     warned = [note for _, method in runs for note in method.notes(**how)]
-    if getattr(runs[0][0].inputs, "crop", None) is None:
-        wanting = [name for _, method in runs if (name := _wanting(method, "views"))]
-        warned += [
-            f"method {name!r} compares crops of a picture, and these inputs show every "
-            "picture whole, so each is compared with itself; train it on "
-            "ImageInputs(..., crop=(0.25, 1)) with a backbone"
-            for name in wanting[:1]
-        ]
+    wanting = [name for _, method in runs if (name := _wanting(method, "views"))]
+    if wanting and getattr(runs[0][0].inputs, "crop", None) is None:
+        warned.append(
+            f"method {wanting[0]!r} compares crops of an image, and these inputs show every image "
+            "whole, so each is compared with itself; train it on ImageInputs(..., crop=(0.25, 1)) "
+            "with a backbone"
+        )
     for note in dict.fromkeys(warned):
         warnings.warn(note, stacklevel=5)
 
@@ -178,32 +166,15 @@ def _wanting(method: Method, what: str) -> str:
     return names[-1] if names else ""
 
 
-def _check_backbone(runs: Sequence[Run], backbone: nn.Module | None, settings: Settings) -> None:
-    if backbone is not None and len(runs) > 1:
+def _check_backbone(runs: int, backbone: nn.Module | None, settings: Settings) -> None:
+    if backbone is not None and runs > 1:
+        raise BadInput(f"{runs} runs cannot share a backbone that learns; train them one at a time")
+    if backbone is None and (settings.head_epochs or settings.precision != "fp32"):
         raise BadInput(
-            f"{len(runs)} runs cannot share a backbone that learns; train them one at a time"
+            f"head_epochs is {settings.head_epochs} and precision {settings.precision!r}, which "
+            "are for backbones; give backbone=... and images (ImageInputs), or set them to 0 and "
+            "'fp32'"
         )
-    if backbone is not None:
-        return
-    if settings.head_epochs:
-        raise BadInput(
-            f"head_epochs is {settings.head_epochs}, and there is nothing but heads to train; give "
-            "backbone=... and pictures (ImageInputs), or set head_epochs to 0"
-        )
-    if settings.precision != "fp32":
-        raise BadInput(
-            f"precision is {settings.precision!r}, which is for backbones, and heads on features "
-            "are always trained in fp32; give backbone=..., or set precision to 'fp32'"
-        )
-
-
-def _check_files(runs: Sequence[Run], device: torch.device) -> None:
-    for _, method in runs:
-        if device.type != "cpu" and any(getattr(part, "mapped", False) for part in _nested(method)):
-            raise BadInput(
-                f"{spell(method)} keeps its state in a file, where a GPU cannot reach it; train "
-                "with device='cpu', or with mapped=False"
-            )
 
 
 def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
@@ -212,17 +183,12 @@ def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
         return
     method = runs[int(np.argmax(sizes))][1]
     largest, total = catalogue.in_units(max(sizes)), catalogue.in_units(sum(sizes))
-    what, fewer = f"the state of {catalogue.short(method)} takes {largest} in training", ""
-    if len(runs) > 1:
-        what = (
-            f"the states of all {len(runs)} runs take {total} in training "
-            f"({catalogue.short(method)} alone {largest})"
-        )
-        fewer = "train fewer runs at once, or "
     mapped = any(each.name == "scl" for each in _nested(method))
     raise BadInput(
-        f"{what} and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; {fewer}raise "
-        "state_gb" + (", or keep the heat maps in a file with scl(mapped=True)" if mapped else "")
+        f"the state of {catalogue.short(method)} takes {largest} in training and all {len(runs)} "
+        f"runs {total}, and the limit is {catalogue.in_units(round(limit_gb * 1e9))}; train fewer "
+        "runs at once, or raise state_gb"
+        + (", or keep the heat maps in a file with scl(mapped=True)" if mapped else "")
     )
 
 
@@ -232,20 +198,20 @@ def _nested(method: Method) -> list[Method]:
     return [method] if inner is None else [method, *_nested(inner)]
 
 
-def _check_validation(task: Task, validation: Validation) -> None:
-    if validation.labels is None:
+def _check_validation(task: Task, settings: Settings, validation: Validation | None) -> None:
+    if validation is None or validation.labels is None:
+        if settings.select == "best":
+            raise BadInput(
+                "select is 'best', but there are no validation labels to choose by; give "
+                "validation=Validation(inputs, labels), or select='last'"
+            )
         return
-    if len(validation.inputs) != validation.labels.shape[0]:
+    inputs, labels = validation.inputs, validation.labels
+    same = inputs.kind == task.inputs.kind and labels.classes == task.labels.classes
+    if not same or len(inputs) != labels.shape[0]:
         raise BadInput(
-            f"validation has {len(validation.inputs)} inputs and labels of "
-            f"{validation.labels.shape[0]} images; give one row for each"
-        )
-    if validation.labels.classes != task.labels.classes:
-        raise BadInput(
-            "the validation labels have other classes than the task; use the same data set"
-        )
-    if validation.inputs.kind != task.inputs.kind:
-        raise BadInput(
-            f"validation inputs are {validation.inputs.kind} and those of the task "
-            f"{task.inputs.kind}; bring the same kind"
+            f"validation has {len(inputs)} inputs ({inputs.kind}) and labels of "
+            f"{labels.shape[0]} images and {labels.shape[1]} classes, and the task is of "
+            f"{task.inputs.kind} and {task.labels.shape[1]} classes; give one row for each image, "
+            "and inputs and classes as those of the task"
         )

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from simkit.learn.stack import Stack
 
 T = TypeVar("T")
-_COMPILER: Any = "inductor"
 _PATIENCE = timedelta(days=1)  # torchrun ends all processes when one fails; validation may be long
-_TORCHRUN = ("RANK", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
@@ -60,11 +58,6 @@ def laid_out(backbone: nn.Module, device: torch.device) -> nn.Module:
     return backbone.to(device)
 
 
-def compiled(backbone: nn.Module) -> None:
-    """Let torch.compile work on a backbone, in place, at its first batch; for one batch size."""
-    backbone.compile(dynamic=False, backend=_COMPILER)
-
-
 def not_compiled(backbone: nn.Module | None) -> AbstractContextManager[Any]:
     """Inside the block a compiled backbone runs as it is written, so that nothing is compiled anew.
 
@@ -84,69 +77,28 @@ def on_device(values: Any, device: torch.device) -> torch.Tensor:
 
 
 class Team:
-    """A process that trains alone; `parallel.Processes` are several.
+    """The processes that train together, of which this is one; by default it trains alone.
 
     Every process has the same stack. It shows its own part of every batch to the backbone and the
-    heads; what these say is put together, so that each process computes the loss of the whole
+    heads; their outputs are put together, so that each process computes the loss of the whole
     batch, whatever a method selects in it, and learns from its own part.
-    """
-
-    first: bool = True  # whether it validates, writes files and reports progress
-    processes: int = 1
-
-    def check(self, methods: Sequence[Method]) -> None:
-        """Raise BadInput for a method that cannot be trained like this."""
-
-    def device(self, device: torch.device) -> torch.device:
-        """Where this process works, of the kind of `device`."""
-        return device
-
-    def begin(self, stack: Stack, done: int) -> None:
-        """Have all processes begin at the same numbers, after the same number of epochs."""
-
-    def part(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of a batch's places (b,) that this process works on: at least one."""
-        return place
-
-    def whole(self, out: Outputs, images: int, needs: Needs) -> Outputs:
-        """The outputs of all `images` of a batch from those of this part; gradients flow back.
-
-        needs: of the method that looks at them; features that it does not need may be left out.
-        """
-        return out
-
-    def gathered(self, values: Tensor | None, images: int) -> Tensor | None:
-        """The rows of all `images` of a batch from those of this part."""
-        return values
-
-    def sum_gradients(self, stack: Stack) -> None:
-        """Put the gradients of the whole batch where there are those of this part."""
-
-    def from_first(self, find: Callable[[], list[float]]) -> list[float]:
-        """What `find` returns in the first process, which alone calls it."""
-        return find()
-
-    def in_turn(self, make: Callable[[], T]) -> T:
-        """Call `make` in the first process and then in the others, which find its files."""
-        return make()
-
-
-class Processes(Team):
-    """One of several processes of torch.distributed.
 
     Numbers are those of one process to about 1e-5, for every method, with two exceptions: batch
     normalisation goes by the part that a process has, as everywhere in data-parallel training
     (running statistics are averaged), and dropout is drawn for it. Methods with a state for each
     image are refused. Weights and checkpoints lie where all processes can read them.
+
+    first: whether it validates, writes files and reports progress.
     """
 
-    def __init__(self, rank: int, processes: int, local: int) -> None:
+    def __init__(self, rank: int = 0, processes: int = 1, local: int = 0) -> None:
         self.rank, self.processes, self.local = rank, processes, local
         self.first = rank == 0
 
     def check(self, methods: Sequence[Method]) -> None:
+        """Raise BadInput for a method that cannot be trained like this."""
         for method in methods:
-            if method.per_image:
+            if self.processes > 1 and method.per_image:
                 raise BadInput(
                     f"{spell(method)} keeps a state for each image, which {self.processes} "
                     "processes would each have to hold; train it in one process, without torchrun"
@@ -154,7 +106,7 @@ class Processes(Team):
 
     def device(self, device: torch.device) -> torch.device:
         """The GPU of this process where any is meant. Raises BadInput where there are too few."""
-        if device.type != "cuda":
+        if self.processes == 1 or device.type != "cuda":
             return device
         if self.local >= torch.cuda.device_count():
             raise BadInput(
@@ -169,6 +121,8 @@ class Processes(Team):
 
         Raises BadInput where processes have read different checkpoints.
         """
+        if self.processes == 1:
+            return
         epochs = self._all(torch.tensor([done])).tolist()
         if len(set(epochs)) > 1:
             raise BadInput(
@@ -182,12 +136,21 @@ class Processes(Team):
             _broadcast(tensor.detach())
 
     def part(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Equally many for all; the last place comes again where there are too few."""
+        """Those of a batch's places (b,) that this process works on.
+
+        Equally many for all; the last place comes again where there are too few.
+        """
         each = -(-len(place) // self.processes)
         places = np.arange(self.rank * each, (self.rank + 1) * each)
         return place[np.minimum(places, len(place) - 1)]
 
     def whole(self, out: Outputs, images: int, needs: Needs) -> Outputs:
+        """The outputs of all `images` of a batch from those of this part; gradients flow back.
+
+        needs: of the method that looks at them; features that it does not need may be left out.
+        """
+        if self.processes == 1:
+            return out
         features = self.gathered(out.features, images) if needs.features else None
         if out.maps is None:
             return Outputs(_Gather.apply(out.logits, images, -2, self), None, features)
@@ -195,19 +158,23 @@ class Processes(Team):
         return Outputs(maps.mean((-2, -1)), maps, features)
 
     def gathered(self, values: Tensor | None, images: int) -> Tensor | None:
-        if values is None:
-            return None
+        """The rows of all `images` of a batch from those of this part."""
+        if values is None or self.processes == 1:
+            return values
         local = values.detach().contiguous()
         if local.dtype == torch.bool:  # no back end promises to send them
             return self._all(local.to(torch.uint8))[:images].bool()
         return self._all(local)[:images]
 
     def sum_gradients(self, stack: Stack) -> None:
-        """Of heads and backbone, in one message; states have those of the whole batch already.
+        """Put the gradients of the whole batch in place of those of this part.
 
+        Those of heads and backbone go in one message; states have those of the whole batch already.
         Along with them go the means of states' gradients and of batch normalisation's statistics,
         which keeps all processes at the same numbers.
         """
+        if self.processes == 1:
+            return
         summed = [x.grad for x in (stack.heads.weight, stack.heads.bias) if x.grad is not None]
         meant = [grad for part in stack.parts for grad in _gradients(part.state)]
         if stack.backbone is not None and not stack.frozen:
@@ -219,6 +186,9 @@ class Processes(Team):
             _sum([*summed, *meant])
 
     def from_first(self, find: Callable[[], list[float]]) -> list[float]:
+        """What `find` returns in the first process, which alone calls it."""
+        if self.processes == 1:
+            return find()
         numbers = torch.tensor(find() if self.first else [], dtype=torch.float64)
         count = torch.tensor([len(numbers)])
         _broadcast(count)
@@ -228,6 +198,7 @@ class Processes(Team):
         return [float(value) for value in numbers]
 
     def in_turn(self, make: Callable[[], T]) -> T:
+        """Call `make` in the first process and then in the others, which find its files."""
         if not self.first:
             self.from_first(list)
         made = make()
@@ -249,7 +220,7 @@ class _Gather(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, local: Tensor, images: int, dim: int, team: Processes) -> Tensor:
+    def forward(ctx: Any, local: Tensor, images: int, dim: int, team: Team) -> Tensor:
         ctx.dim, ctx.each = dim, local.shape[dim]
         ctx.start = team.rank * ctx.each
         gathered = team.gathered(local.movedim(dim, 0), images)
@@ -290,22 +261,13 @@ def _broadcast(tensor: Tensor) -> None:
 
 @contextmanager
 def together() -> Iterator[Team]:
-    """Inside the block the processes that torchrun started; without it a process alone.
-
-    Raises BadInput where the environment tells of other processes and not how to reach them.
-    """
+    """Inside the block the processes that torchrun started; without it a process alone."""
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield Team()
         return
-    lacking = [name for name in _TORCHRUN if name not in os.environ]
-    if lacking:
-        raise BadInput(
-            f"WORLD_SIZE is {os.environ['WORLD_SIZE']}, but {lacking[0]} is not set; start several "
-            "processes with torchrun, or unset WORLD_SIZE"
-        )
     gpu = torch.cuda.is_available()
     dist.init_process_group("cpu:gloo,cuda:nccl" if gpu else "gloo", timeout=_PATIENCE)
     try:
-        yield Processes(dist.get_rank(), dist.get_world_size(), int(os.environ["LOCAL_RANK"]))
+        yield Team(dist.get_rank(), dist.get_world_size(), int(os.environ["LOCAL_RANK"]))
     finally:
         dist.destroy_process_group()

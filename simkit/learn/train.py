@@ -18,13 +18,7 @@ from simkit.embed.networks import device_of
 from simkit.history import content_id
 from simkit.learn.checkpoint import Checkpoint
 from simkit.learn.checks import check_training, checked_backbone
-from simkit.learn.distributed import (
-    Team,
-    compiled,
-    laid_out,
-    not_compiled,
-    on_device,
-)
+from simkit.learn.distributed import Team, laid_out, not_compiled, on_device
 from simkit.learn.inputs import FeatureInputs, Views
 from simkit.learn.loading import FeatureLoader, ImageLoader, Loader
 from simkit.learn.method import Method, stack_states, state_of_run
@@ -38,6 +32,7 @@ from simkit.progress import Progress, notebook_bar, silent
 
 __all__ = ["Settings", "Trained", "Validation", "Watcher", "train", "train_stack"]
 
+_COMPILER: Any = "inductor"
 Places = NDArray[np.int64]
 Seen = list[tuple[Part, Batch, Outputs]]
 Data = Iterator[tuple[Tensor, Views]]
@@ -206,7 +201,7 @@ def train_stack(
     if network is not None:
         laid_out(network, device)
         if how.compile:
-            compiled(network)
+            network.compile(dynamic=False, backend=_COMPILER)
 
     key = content_id(*(history.to_json() for history in records))
     setup = Setup(settings, Chance.seeded(seed).of("train", draw), device, network)

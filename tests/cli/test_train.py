@@ -117,7 +117,7 @@ BAD = {  # words after --method an --labels full.parquet, and what the message n
     "--set ema": "--set is 'ema'; write a setting and its value",
     "--set emma=1": "did you mean 'ema'?",
     "--device gpu": "device is 'gpu'",
-    "--set head_epochs=2": "head_epochs is 2, and there is nothing but heads to train",
+    "--set head_epochs=2": "head_epochs is 2",
     "--data scenes:images=200": "are labels of another data set",
     f"--data {SMALL},seed=1": "the truth behind them differs",
     "--method lr-r": "did you mean 'll-r'?",

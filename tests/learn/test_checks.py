@@ -150,8 +150,8 @@ def test_validation_must_fit(task, present, maps):
     flat = FeatureInputs(maps.astype(np.float32).mean((2, 3)))
     assert "validation=" in refused((task, AN), settings=Settings(select="best"))
     for inputs, labels, what in (
-        (FeatureInputs(maps[:3]), truth, "one row for each"),
-        (flat, truth, "same kind"),
+        (FeatureInputs(maps[:3]), truth, "labels of 90 images"),
+        (flat, truth, "pooled"),
         (task.inputs, other, "classes"),
     ):
         assert what in refused((task, AN), validation=Validation(inputs, labels))
@@ -199,11 +199,11 @@ def pictured() -> Task:
 @pytest.mark.parametrize(
     ("made", "said"),
     [
-        (Nameless, "has no `width`"),
-        (Unprepared, "has no `prepare`"),
-        (Pooled, "leave out its pooling"),
+        (Nameless, "width None"),
+        (Unprepared, "no prepare"),
+        (Pooled, r"shape \(1, 3\); .* leave out its pooling"),
         (Several, "gave a list"),
-        (Wide, "set its width"),
+        (Wide, r"width 7 .* shape \(1, 3"),
     ],
 )
 def test_what_a_backbone_lacks_is_said(pictured, made, said):

@@ -13,7 +13,7 @@ from torch import multiprocessing, nn
 
 from simkit.errors import BadInput
 from simkit.labels.truth import Truth
-from simkit.learn.distributed import Processes, Team, together
+from simkit.learn.distributed import Team, together
 from simkit.learn.inputs import ImageInputs
 from simkit.learn.methods import Task, make, spell
 from simkit.learn.optim import Settings
@@ -201,30 +201,22 @@ def test_an_interrupted_training_goes_on_together_from_one_file(both):
 
 def test_parts_are_equal_and_cover_a_batch():
     place = np.array([7, 3, 5, 1, 9])
-    parts = [Processes(rank, 3, rank).part(place).tolist() for rank in range(3)]
+    parts = [Team(rank, 3, rank).part(place).tolist() for rank in range(3)]
     assert parts == [[7, 3], [5, 1], [9, 9]]
-    assert [Processes(rank, 2, rank).part(place[:1]).tolist() for rank in range(2)] == [[7], [7]]
+    assert [Team(rank, 2, rank).part(place[:1]).tolist() for rank in range(2)] == [[7], [7]]
 
 
 def test_a_process_without_torchrun_is_alone(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with together() as team:
-        assert type(team) is Team
-    monkeypatch.setenv("WORLD_SIZE", "2")
-    monkeypatch.delenv("RANK", raising=False)
-    with pytest.raises(BadInput) as error, together():
-        pass
-    assert str(error.value) == (
-        "WORLD_SIZE is 2, but RANK is not set; start several processes with torchrun, or unset "
-        "WORLD_SIZE"
-    )
+        assert team.first and team.processes == 1
 
 
 def test_there_is_a_gpu_for_each_process(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert Processes(3, 4, 3).device(torch.device("cpu")) == torch.device("cpu")
+    assert Team(3, 4, 3).device(torch.device("cpu")) == torch.device("cpu")
     with pytest.raises(BadInput, match=r"torchrun started more than.*start one for each GPU, or"):
-        Processes(3, 4, 3).device(torch.device("cuda"))
+        Team(3, 4, 3).device(torch.device("cuda"))
 
 
 def test_what_processes_cannot_do_is_said(both):

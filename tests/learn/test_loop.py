@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from simkit.labels.truth import Truth
-from simkit.learn import distributed
 from simkit.learn.distributed import Team
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
@@ -177,7 +176,7 @@ def test_nothing_is_compiled_for_a_smaller_batch_or_for_scores(pictured, present
         compiled.append([tuple(x.shape) for x in examples if x.ndim == 4])
         return graph.forward
 
-    monkeypatch.setattr(distributed, "_COMPILER", compiler)
+    monkeypatch.setattr("simkit.learn.train._COMPILER", compiler)
     check = Validation(pictured.inputs, Truth.of(pictured.labels.rows(np.arange(44)) == 1))
     settings = Settings(epochs=3, batch_size=16)
     given = {"settings": settings, "validation": check}
