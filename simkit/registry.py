@@ -32,7 +32,8 @@ class Registry(Generic[T]):
     """The parts of one kind, imported at first use.
 
     They are in `package` and its subpackages, and in modules that other packages name as entry
-    points of the group "simkit." plus the last part of `package`, such as "simkit.schemes".
+    points of the group "simkit." plus the last part of `package`, such as "simkit.schemes". A
+    `package` that is one module registers its parts itself.
     """
 
     def __init__(self, kind: str, package: str) -> None:
@@ -119,7 +120,8 @@ class Registry(Generic[T]):
     def _load(self) -> None:
         if not self._complete:
             package = importlib.import_module(self._package)
-            for module in pkgutil.walk_packages(package.__path__, f"{self._package}."):
+            folders = getattr(package, "__path__", [])  # a module has none
+            for module in pkgutil.walk_packages(folders, f"{self._package}."):
                 importlib.import_module(module.name)
             self._complete = True
             for plug_in in entry_points(group=f"simkit.{self._package.rpartition('.')[2]}"):

@@ -1,4 +1,4 @@
-"""A package of one's own adds schemes and methods: in the shell and in worker processes."""
+"""A package of one's own adds schemes, methods and backbones: in the shell and in workers."""
 
 import os
 import subprocess
@@ -9,13 +9,33 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-ENTRY_POINTS = "[simkit.schemes]\nmine = mine\n[simkit.methods]\nmine = mine\n"
+KINDS = ("schemes", "methods", "backbones")
+ENTRY_POINTS = "".join(f"[simkit.{kind}]\nmine = mine\n" for kind in KINDS)
+BACKBONE = """
+import torch
+from simkit.embed.backbones import BACKBONES
+from simkit.embed.networks import Backbone
+
+@BACKBONES.register
+class Means(Backbone):
+    \"""The mean colours of four by four tiles.\"""
+    name, width, size = "means", 3, 32
+
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(1))
+
+    def forward(self, images):
+        return torch.nn.functional.avg_pool2d(images, 8) * self.scale
+"""
 GRID = """
 data = "scenes:images=200,val=40,test=100"
 schemes = ["checklist"]
 methods = ["an", "capped"]
 budgets = [20]
 draws = 2
+backbone = "means"
+weights = "random"
 [train]
 epochs = 2
 """
@@ -30,7 +50,7 @@ def run(tmp_path: Path):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     module = info.parent / "mine.py"
-    module.write_text(code.split("runs = simkit.compare(")[0])
+    module.write_text(code.split("runs = simkit.compare(")[0] + BACKBONE)
     (tmp_path / "grid.toml").write_text(GRID)
     path = os.pathsep.join([str(info.parent), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": path, "SIMKIT_CACHE": str(tmp_path / "cache")}
@@ -46,6 +66,7 @@ def run(tmp_path: Path):
 def test_what_a_package_adds_is_listed_trained_and_compared(run, tmp_path: Path) -> None:
     assert "checklist" in run("list", "schemes").stdout
     assert "capped" in run("list", "methods").stdout
+    assert "mean colours of four by four tiles" in run("list", "backbones", "means").stdout
     labels = run("simulate", "--scheme", "checklist(length=3)", "--data", "scenes:images=200")
     assert labels.returncode == 0, labels.stderr
     compared = run("compare", "grid.toml", "--workers", "2", "--out", "runs")

@@ -14,19 +14,20 @@ from torch import Tensor, nn
 
 from simkit.embed.networks import (
     RESNETS,
-    SCENES_WEIGHTS,
     Backbone,
     ConvNeXtTiny,
     MobileNetV2,
-    ResNet,
     ScenesNet,
     ViTB16,
 )
 from simkit.errors import BadInput, unknown
 from simkit.files import readable
+from simkit.registry import Registry
 
 Padding = Literal["auto", "both", "right"]
-BACKBONES = (ScenesNet.name, MobileNetV2.name, *RESNETS, ConvNeXtTiny.name, ViTB16.name)
+BACKBONES: Registry[Backbone] = Registry("backbone", "simkit.embed.backbones")
+for _each in (ScenesNet, MobileNetV2, *RESNETS, ConvNeXtTiny, ViTB16):
+    BACKBONES.register(_each)
 _SEED = 0
 _LARGEST = 4096  # pixels of a side; one picture then takes gigabytes inside a network
 _PICTURES, _SIDE = 8, 96  # generated ones, for the batch norms of random weights
@@ -45,7 +46,7 @@ def backbone(
     Parameters
     ----------
     name
-        One of BACKBONES.
+        Of simkit's own or of a plug-in, as `simkit list backbones` shows them.
     weights
         A .safetensors or .pth file with torchvision's key names, in fp32 or fp16; "imagenet" for
         torchvision's best ones, or the name of a set of them (IMAGENET1K_V1), which are downloaded;
@@ -62,12 +63,11 @@ def backbone(
     BadInput
         For an unknown name and for weights that are missing or do not fit.
     """
-    name = name.lower()
-    if name not in BACKBONES:
-        raise unknown("backbone", name, BACKBONES)
+    kind = BACKBONES[name]
+    name = kind.name
     if size is not None and not 32 <= size <= _LARGEST:
         raise BadInput(f"backbone {name!r}: size is {size}; 32 to {_LARGEST:,} pixels are expected")
-    if weights is None and name != ScenesNet.name:
+    if weights is None and kind.own_weights is None:
         raise BadInput(
             f"backbone {name!r} has no built-in weights; give a weights file, .safetensors or .pth "
             "file with torchvision's key names, or `imagenet` to download torchvision's"
@@ -75,57 +75,40 @@ def backbone(
     if weights == "random":
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(_SEED)
-            net = built(name, size, right=padding == "right").eval()
+            net = kind.built(size, right_padding=padding == "right").eval()
         balance(net)
         net.weights = "random"
         return net
     notes: dict[str, str] = {}
-    if name != ScenesNet.name and (weights == "imagenet" or str(weights).startswith("IMAGENET")):
-        state, source = published(name, str(weights))
+    published = weights == "imagenet" or str(weights).startswith("IMAGENET")
+    if published and (sets := collection(name)):
+        state, source = downloaded(name, str(weights), sets)
         where = f"torchvision's {source}"
     else:
-        path = readable(SCENES_WEIGHTS if weights is None else weights, "the weights of a network")
+        path = readable(weights or kind.own_weights, "the weights of a network")  # type: ignore[arg-type]
         (state, notes), where = read_weights(path), str(path)
         source = "its own" if weights is None else path.name
     noted = notes.get("stride2_padding", "").startswith("right")
-    net = built(name, size, right=noted if padding == "auto" else padding == "right")
+    net = kind.built(size, right_padding=noted if padding == "auto" else padding == "right")
     fill(net, state, where)
     net.weights = source
     return net.eval()
-
-
-def built(name: str, size: int | None, *, right: bool) -> Backbone:
-    """The network without its weights; right: pads on the right, where it is mobilenet_v2."""
-    net: Backbone
-    if name == ViTB16.name:
-        net = ViTB16(size or ViTB16.size)
-    elif name == MobileNetV2.name:
-        net = MobileNetV2(right)
-    elif name in RESNETS:
-        net = ResNet(name)
-    else:
-        net = ScenesNet() if name == ScenesNet.name else ConvNeXtTiny()
-    net.size = size or net.size
-    return net
 
 
 def outlines() -> list[dict[str, Any]]:
     """A row for each backbone: name, what it is, features (D), px (the side it wants), parameters
     and the weights it takes. Nothing is filled in: the networks lie on torch's meta device.
     """
-    from torchvision.models import get_model_weights
-
     rows = []
-    for name in BACKBONES:
+    for kind in sorted(BACKBONES, key=lambda kind: kind.own_weights is None):
         with torch.device("meta"):
-            net = built(name, None, right=False)
-        about = inspect.cleandoc(net.__doc__ or "").split("\n\n")[0]
-        weights = ["its own", "FILE", "random"]
-        if name != ScenesNet.name:
-            weights = ["FILE", "imagenet", *(w.name for w in get_model_weights(name)), "random"]
+            net = kind.built()
+        about = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
+        weights = ["FILE", "random"] if kind.own_weights is None else ["its own", "FILE", "random"]
+        weights[1:1] = collection(kind.name)
         rows.append(
             {
-                "name": name,
+                "name": kind.name,
                 "features": net.width,
                 "px": net.size,
                 "parameters": sum(parameter.numel() for parameter in net.parameters()),
@@ -158,36 +141,34 @@ def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             content = content[outer]
     values = content if isinstance(content, dict) else {}
     state = {str(key): value for key, value in values.items() if isinstance(value, Tensor)}
-    if not state or not all(map(_plain, state.values())):
+    if not state:
         raise BadInput(
             f"{path} cannot be read as weights; a .safetensors file, or a .pth file that holds "
-            "nothing but ordinary tensors of numbers by name, is expected"
+            "tensors by name, is expected"
         )
     if all(key.startswith("module.") for key in state):
         state = {key.removeprefix("module."): value for key, value in state.items()}
     return state, notes
 
 
-def _plain(value: Tensor) -> bool:
-    """Whether a tensor is dense, real and filled."""
-    strange = value.is_quantized or value.is_meta or value.is_nested or value.is_complex()
-    return value.layout == torch.strided and not strange
+def collection(name: str) -> dict[str, Any]:
+    """torchvision's sets of weights of a network by name, "imagenet" for the best; {} for none."""
+    from torchvision.models import get_model_weights, list_models
 
-
-def published(name: str, which: str) -> tuple[dict[str, Tensor], str]:
-    """torchvision's own weights of network `name`: "imagenet" for its best, or IMAGENET1K_V1 ...
-
-    Also the name of these, which "imagenet" leaves open. They are downloaded once and kept where
-    torch keeps such files. Raises BadInput where there are none of that name, and where the
-    download fails.
-    """
-    from torchvision.models import get_model_weights
-
+    if name not in list_models():
+        return {}
     sets: Any = get_model_weights(name)
-    by_name = {"imagenet": sets.DEFAULT} | {each.name: each for each in sets}
-    if which not in by_name:
-        raise unknown(f"set of weights of {name!r}", which, by_name)
-    chosen = by_name[which]
+    return {"imagenet": sets.DEFAULT} | {each.name: each for each in sets}
+
+
+def downloaded(name: str, which: str, sets: Mapping[str, Any]) -> tuple[dict[str, Tensor], str]:
+    """One set of a `collection` and its own name, which "imagenet" leaves open.
+
+    torch keeps the file. Raises BadInput for another name, and where the download fails.
+    """
+    if which not in sets:
+        raise unknown(f"set of weights of {name!r}", which, sets)
+    chosen = sets[which]
     try:
         return dict(chosen.get_state_dict(progress=False, check_hash=True)), chosen.name
     except (OSError, RuntimeError) as error:

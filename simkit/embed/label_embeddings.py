@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from simkit.embed.unit import Rows, UnitRows, same_features, unit_rows
-from simkit.errors import BadInput
-from simkit.files import readable, whole
 from simkit.history import content_id
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import locked
@@ -44,7 +40,6 @@ class LabelEmbeddings:
     inputs: str = ""
 
     name: ClassVar[str]
-    key: ClassVar[str]  # what the array is called in a file
 
     @cached_property
     def id(self) -> str:
@@ -77,31 +72,6 @@ class LabelEmbeddings:
             return False
         return self.labels in ("", task.labels.id) and same_features(self.inputs, task)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an npz file of psi and the ids of what it is made of."""
-        arrays: dict[str, Any] = {self.key: self.psi}
-        arrays |= {"labels": np.array(self.labels), "inputs": np.array(self.inputs)}
-        with whole(path) as temporary, open(temporary, "wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote. Raises BadInput for another file."""
-        kind = cls.name.replace("-", " ")
-        checked = readable(path, f"{kind} (npz)")
-        try:
-            with np.load(checked, allow_pickle=False) as file:
-                psi = file[cls.key]
-                ids = [str(file[key]) if key in file else "" for key in ("labels", "inputs")]
-            if psi.ndim != 2 or psi.dtype != np.float64:
-                raise ValueError
-        except (OSError, ValueError, EOFError, KeyError, TypeError, IndexError, BadZipFile):
-            raise BadInput(
-                f"{checked} cannot be read as {kind}; a file that {cls.__name__}.save wrote is "
-                "expected"
-            ) from None
-        return cls(locked(psi), *ids)
-
 
 @dataclass(frozen=True, eq=False)
 class LabelMedians(LabelEmbeddings):
@@ -112,7 +82,6 @@ class LabelMedians(LabelEmbeddings):
     """
 
     name: ClassVar[str] = "label-medians"
-    key: ClassVar[str] = "psi"
 
     @staticmethod
     def of(features: Rows, present: Any) -> NDArray[np.float64]:
@@ -142,7 +111,6 @@ class LabelMeans(LabelEmbeddings):
     """
 
     name: ClassVar[str] = "label-means"
-    key: ClassVar[str] = "means"
 
     @staticmethod
     def of(features: Rows, present: Any) -> NDArray[np.float64]:

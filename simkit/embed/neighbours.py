@@ -11,14 +11,11 @@ import math
 import os
 import sys
 import warnings
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 import torch
@@ -27,7 +24,6 @@ from numpy.typing import NDArray
 from simkit.chance import Chance
 from simkit.embed.unit import Floats, Rows, same_features, unit_rows
 from simkit.errors import BadInput
-from simkit.files import readable, whole
 from simkit.history import content_id
 from simkit.labels.truth import locked
 
@@ -114,10 +110,15 @@ class Neighbours:
             result = cls._searched(unit_rows(task, "neighbours"), asked, k, in_lists)
             _recent[key] = replace(result, inputs=features or "")
             if in_lists:
-                warnings.warn(_in_part(int(asked.sum()), result.recall), stacklevel=2)
-        _recent.move_to_end(key)
+                warnings.warn(
+                    f"neighbours of {int(asked.sum()):,} images were searched in lists, which "
+                    f"finds {result.recall:.1%} of them by a sample; "
+                    "Neighbours.build(task, in_lists_above=None) finds all and takes longer",
+                    stacklevel=2,
+                )
+        _recent[key] = _recent.pop(key)  # the latest is the last
         while len(_recent) > _KEPT:
-            _recent.popitem(last=False)
+            del _recent[next(iter(_recent))]
         return _recent[key]
 
     @classmethod
@@ -143,44 +144,8 @@ class Neighbours:
             return False
         return same_features(self.inputs, task)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write an npz file of index, distance, cosine, recall and the id of the features."""
-        arrays: dict[str, Any] = {"index": self.index, "distance": self.distance}
-        arrays |= {"cosine": self.cosine, "recall": np.float64(self.recall)}
-        arrays["inputs"] = np.array(self.inputs)
-        with whole(path) as part, open(part, "wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Neighbours:
-        """Read what `save` wrote. Raises BadInput for another file."""
-        result = readable(path, "neighbours (npz)")
-        try:
-            with np.load(result, allow_pickle=False) as file:
-                index, distance, cosine = file["index"], file["distance"], file["cosine"]
-                recall = float(file["recall"]) if "recall" in file else 1.0
-                inputs = str(file["inputs"]) if "inputs" in file else ""
-            fits = index.ndim == 2 and index.shape == distance.shape == cosine.shape
-            fits &= index.dtype == np.int32 and distance.dtype == cosine.dtype == np.float64
-            fits &= bool(((index >= -1) & (index < len(index))).all())
-            if not fits:
-                raise ValueError
-        except (OSError, ValueError, EOFError, KeyError, TypeError, IndexError, BadZipFile):
-            raise BadInput(
-                f"{result} cannot be read as neighbours; a file that Neighbours.save wrote is "
-                "expected"
-            ) from None
-        return cls(locked(index), locked(distance), locked(cosine), recall, inputs)
-
-
-def _in_part(n: int, recall: float) -> str:
-    return (
-        f"neighbours of {n:,} images were searched in lists, which finds {recall:.1%} of them by "
-        "a sample; Neighbours.build(task, in_lists_above=None) finds all and takes longer"
-    )
-
-
-_recent: OrderedDict[str, Neighbours] = OrderedDict()
+_recent: dict[str, Neighbours] = {}  # the last searches
 
 
 class Nearest(NamedTuple):
@@ -228,30 +193,28 @@ def nearest(
     if k == 0 or not len(queries):
         return _nothing(len(queries), k)
     faiss = imported_faiss()
-    with _same_threads(faiss):
-        index, rounding = _on_device(faiss, faiss.IndexFlatL2(width), device)
-        # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one.
-        rounding = 4 * ((width + 8) * 2.0**-24 + rounding)
-        for start in range(0, n, _rows(batch, width)):
-            index.add(features[start : start + _rows(batch, width)])
-        place = np.empty((len(queries), k), np.int64)
-        distance = np.empty((len(queries), k))
-        unsure, candidates = np.arange(len(queries)), min(k + _SPARE, n - 1)
-        while len(unsure):
-            if candidates > _MOST:
-                candidates = n - 1
-            left = []
-            step = min(_rows(batch, width), _rows(batch, candidates))
-            for start in range(0, len(unsure), step):
-                block = unsure[start : start + step]
-                rows = queries[block]
-                squared, among = _candidates(index, features, rows, candidates)
-                far = squared[:, :-1] > squared[:, [k - 1]] + 2 * rounding  # surely not among the k
-                among = np.where(far, -1, among)
-                place[block], distance[block] = _ranked(features, rows, among, k)
-                left.append(block[distance[block, -1] ** 2 >= squared[:, -1] - rounding])
-            unsure = np.concatenate(left)
-            candidates = min(_TIMES * candidates, n - 1)
+    index, rounding = _on_device(faiss, faiss.IndexFlatL2(width), device)
+    # |x - y|^2 = |x|^2 + |y|^2 - 2 x y: four float32 sums of squares up to one.
+    rounding = 4 * ((width + 8) * 2.0**-24 + rounding)
+    for start in range(0, n, _rows(batch, width)):
+        index.add(features[start : start + _rows(batch, width)])
+    place = np.empty((len(queries), k), np.int64)
+    distance = np.empty((len(queries), k))
+    unsure, candidates = np.arange(len(queries)), min(k + _SPARE, n - 1)
+    while len(unsure):
+        if candidates > _MOST:
+            candidates = n - 1
+        left = []
+        step = min(_rows(batch, width), _rows(batch, candidates))
+        for start in range(0, len(unsure), step):
+            block = unsure[start : start + step]
+            squared, among = _candidates(index, features, queries[block], candidates)
+            far = squared[:, :-1] > squared[:, [k - 1]] + 2 * rounding  # surely not among the k
+            among = np.where(far, -1, among)
+            place[block], distance[block] = _ranked(features, queries[block], among, k)
+            left.append(block[distance[block, -1] ** 2 >= squared[:, -1] - rounding])
+        unsure = np.concatenate(left)
+        candidates = min(_TIMES * candidates, n - 1)
     return _with_cosines(features, queries, place, distance)
 
 
@@ -291,16 +254,15 @@ def nearest_in_lists(
     faiss = imported_faiss()
     chosen = np.sort(Chance.seeded(0).of("recall").permutation(n).at(np.arange(min(sample, n))))
     exact = nearest(features, k, queries=chosen, device=device)
-    with _same_threads(faiss):
-        index, lists = _filled(faiss, features, device)
-        probes = min(8, lists)
-        while True:
-            faiss.ParameterSpace().set_index_parameter(index, "nprobe", probes)
-            tried = _in_lists(index, features, k, chosen)
-            recall = float((tried.distance <= exact.distance[:, -1:]).mean())
-            if recall >= enough or probes == lists:
-                return _in_lists(index, features, k, np.arange(n)), recall
-            probes = min(2 * probes, lists)
+    index, lists = _filled(faiss, features, device)
+    probes = min(8, lists)
+    while True:
+        faiss.ParameterSpace().set_index_parameter(index, "nprobe", probes)
+        tried = _in_lists(index, features, k, chosen)
+        recall = float((tried.distance <= exact.distance[:, -1:]).mean())
+        if recall >= enough or probes == lists:
+            return _in_lists(index, features, k, np.arange(n)), recall
+        probes = min(2 * probes, lists)
 
 
 def _candidates(
@@ -314,18 +276,11 @@ def _candidates(
         squared[:, -1] = np.inf
         others = np.arange(n - 1)
         return squared, others + (others >= rows[:, None])
-    squared, place = _without_own(rows, *index.search(features[rows], count + 2))
-    return squared, place[:, :-1]
-
-
-def _without_own(
-    rows: Places, squared: NDArray[np.float32], place: Places
-) -> tuple[NDArray[np.float32], Places]:
-    """Both without each row itself, or without the last where it is not among them."""
+    squared, place = index.search(features[rows], count + 2)
     itself = place == rows[:, None]
-    itself[~itself.any(1), -1] = True
-    shape = len(rows), place.shape[1] - 1
-    return squared[~itself].reshape(shape), place[~itself].reshape(shape)
+    itself[~itself.any(1), -1] = True  # the last goes where the row itself is not among them
+    squared, place = (values[~itself].reshape(len(rows), -1) for values in (squared, place))
+    return squared, place[:, :-1]
 
 
 def _ranked(features: Rows, rows: Places, place: Places, k: int) -> tuple[Places, Floats]:
@@ -387,15 +342,12 @@ def _filled(faiss: Any, features: Rows, device: str) -> tuple[Any, int]:
 def _in_lists(index: Any, features: Rows, k: int, queries: Places) -> Nearest:
     n, width = features.shape
     place, distance = np.empty((len(queries), k), np.int64), np.empty((len(queries), k))
-    candidates, lacking = min(k + _SPARE, n - 1), []
-    step = _rows(BATCH, width)
-    for start in range(0, len(queries), step):
-        block = slice(start, start + step)
-        rows = queries[block]
-        _, among = _without_own(rows, *index.search(features[rows], candidates + 1))
-        place[block], distance[block] = _ranked(features, rows, among, k)
-        lacking.append(start + np.flatnonzero(place[block, -1] < 0))
-    short = np.concatenate(lacking)
+    candidates = min(k + _SPARE, n - 1)
+    for start in range(0, len(queries), _rows(BATCH, width)):
+        block = slice(start, start + _rows(BATCH, width))
+        _, among = _candidates(index, features, queries[block], candidates)
+        place[block], distance[block] = _ranked(features, queries[block], among, k)
+    short = np.flatnonzero(place[:, -1] < 0)
     if len(short):  # fewer than k others lie in the searched lists
         exact = nearest(features, k, queries=queries[short], device="cpu")
         place[short], distance[short] = exact.place, exact.distance
@@ -439,6 +391,7 @@ def imported_faiss() -> Any:
             "nearest neighbours need faiss, which cannot be imported; run pip install faiss-gpu, "
             "or faiss-cpu where there is no wheel of it"
         ) from None
+    faiss.omp_set_num_threads(torch.get_num_threads())  # it counts its own
     return faiss
 
 
@@ -449,14 +402,3 @@ def blas_core() -> str:
     except OSError:
         return ""
     return "SkylakeX" if "avx512f" in flags else "Haswell" if "avx2" in flags else ""
-
-
-@contextmanager
-def _same_threads(faiss: Any) -> Iterator[None]:
-    """As many threads as torch has; faiss counts its own."""
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(torch.get_num_threads())
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)

@@ -1,4 +1,4 @@
-"""Backbones: networks from pictures to feature maps, without their weights."""
+"""Backbones: networks from images to feature maps, without their weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from simkit.history import content_id
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
 SCENES_WEIGHTS = Path(__file__).with_name("scenes-net.safetensors")
-RESNETS = ("resnet18", "resnet34", "resnet50", "resnet101", "resnext101_32x8d")
 PATCH = 16  # pixels of a ViT-B/16's patch
 _RESNET_PARTS = ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3", "layer4")
 
@@ -43,11 +42,27 @@ def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
 
 
 class Backbone(nn.Module):
-    """Pictures in, feature maps out; a linear layer on them gives class maps.
+    """Images in, feature maps out; a linear layer on them gives class maps.
 
-    name; width: D, the channels of the maps; size: side in pixels of the square it wants;
-    mean, std: of the RGB values (0..1) it was trained on; classifier: how the keys of published
-    weights begin that a backbone has no use for; weights: where they come from, for the history.
+    A new one is a subclass with `forward`, `name` and `width`, registered by
+    `simkit.embed.backbones.BACKBONES.register`. Its `__init__` can be called without arguments.
+
+    Attributes
+    ----------
+    name
+        In lists, options and grids.
+    width
+        D, the channels of the maps.
+    size
+        Side in pixels of the square it expects.
+    mean, std
+        Of the RGB values (0..1) it was trained on.
+    classifier
+        How the keys of published weights begin that a backbone has no use for.
+    own_weights
+        A .safetensors file that comes with it; None where users bring the weights.
+    weights
+        Where the weights come from, for the history.
     """
 
     name: str
@@ -56,7 +71,18 @@ class Backbone(nn.Module):
     mean: tuple[float, float, float] = IMAGENET_MEAN
     std: tuple[float, float, float] = IMAGENET_STD
     classifier: tuple[str, ...] = ()
+    own_weights: Path | None = None
     weights: str = "own"
+
+    @classmethod
+    def built(cls, size: int | None = None, *, right_padding: bool = False) -> Backbone:
+        """The network without its weights, for images of this size.
+
+        right_padding: as weights from TensorFlow need it, in networks that can do it.
+        """
+        net = cls()
+        net.size = size or cls.size
+        return net
 
     def prepare(self, pictures: Tensor) -> Tensor:
         """(b, 3, size, size) uint8 RGB to normalised floats of the same shape."""
@@ -96,6 +122,7 @@ class ScenesNet(Backbone):
     size = 64
     mean = (0.5, 0.5, 0.5)
     std = (0.25, 0.25, 0.25)
+    own_weights = SCENES_WEIGHTS
 
     def __init__(self, norm: bool = False) -> None:
         super().__init__()
@@ -146,6 +173,12 @@ class MobileNetV2(Backbone):
                 layer.__class__ = _RightPadded
                 layer.padding = (0, 0)
 
+    @classmethod
+    def built(cls, size: int | None = None, *, right_padding: bool = False) -> Backbone:
+        net = cls(right_padding)
+        net.size = size or cls.size
+        return net
+
     def forward(self, images: Tensor) -> Tensor:
         """(b, 3, H, W) as `prepare` gives them to (b, 1280, H/32, W/32), at least 0."""
         return self.features(images)
@@ -168,13 +201,14 @@ class ResNet(Backbone):
     """
 
     classifier = ("fc.",)
+    name = "resnet50"
 
-    def __init__(self, name: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
         from torchvision.models import get_model
 
-        whole = get_model(name, weights=None)
-        self.name, self.width = name, whole.fc.in_features
+        whole = get_model(self.name, weights=None)
+        self.width = whole.fc.in_features
         for part in _RESNET_PARTS:
             self.add_module(part, getattr(whole, part))
 
@@ -184,6 +218,12 @@ class ResNet(Backbone):
         for part in _RESNET_PARTS:
             x = self.get_submodule(part)(x)
         return x
+
+
+RESNETS = tuple(
+    type(name, (ResNet,), {"name": name, "__doc__": ResNet.__doc__})
+    for name in ("resnet18", "resnet34", "resnet50", "resnet101", "resnext101_32x8d")
+)
 
 
 class ConvNeXtTiny(Backbone):
@@ -241,6 +281,10 @@ class ViTB16(Backbone):
         self.size = size
         self.conv_proj, self.encoder = whole.conv_proj, whole.encoder
         self.class_token = whole.class_token
+
+    @classmethod
+    def built(cls, size: int | None = None, *, right_padding: bool = False) -> Backbone:
+        return cls(size or cls.size)
 
     def forward(self, images: Tensor) -> Tensor:
         """(b, 3, size, size) as `prepare` gives them to (b, 768, size/16, size/16)."""

@@ -259,7 +259,7 @@ def backbone_of(settings: Mapping[str, Any]) -> Backbone:
     does not find them again, and a file may say how a network pads its images.
     """
     name, weights = settings.get("backbone"), str(settings.get("weights"))
-    if name not in BACKBONES or not (weights in _BY_NAME or weights.startswith("IMAGENET")):
+    if name not in BACKBONES.names() or not (weights in _BY_NAME or weights.startswith("IMAGENET")):
         raise BadInput(
             f"the model was trained with backbone {name!r} and weights {weights!r}, which are not "
             "found by name; give backbone=simkit.backbone(name, weights)"

@@ -72,16 +72,7 @@ def test_one_search_serves_the_same_inputs_and_asked_images(monkeypatch):
     assert Neighbours.build(task(F)) is not first  # only the last few are kept
 
 
-def test_saved_and_loaded(tmp_path):
-    found = Neighbours.build(task(np.random.default_rng(0).standard_normal((8, 3))), k=3)
-    found.save(tmp_path / "near.npz")
-    again = Neighbours.load(tmp_path / "near.npz")
-    assert again.id == found.id and again.index.dtype == np.int32
-    assert not again.index.flags.writeable and again.recall == 1
-    assert again.inputs == found.inputs != ""
-
-
-def test_very_many_images_are_searched_in_part_and_say_how_well(tmp_path):
+def test_very_many_images_are_searched_in_part_and_say_how_well():
     rng = np.random.default_rng(0)
     F, asked = unit(rng.standard_normal((900, 8))), np.arange(900) % 9 > 0
     exact = Neighbours.build(task(F, asked), k=3, in_lists_above=None)
@@ -92,32 +83,6 @@ def test_very_many_images_are_searched_in_part_and_say_how_well(tmp_path):
     assert 0.99 <= found.recall <= 1
     same = (found.index[asked] == exact.index[asked]).mean()
     assert same > 0.97 and (found.index[~asked] == -1).all()
-    found.save(tmp_path / "near.npz")
-    assert Neighbours.load(tmp_path / "near.npz").recall == found.recall
-
-
-def test_files_without_a_recall_are_of_an_exact_search(tmp_path):
-    good = Neighbours.build(task(np.eye(3)), k=2)
-    arrays = {"index": good.index, "distance": good.distance, "cosine": good.cosine}
-    np.savez(tmp_path / "near.npz", **arrays)
-    assert Neighbours.load(tmp_path / "near.npz").recall == 1
-
-
-def test_other_files_are_refused(tmp_path):
-    path = tmp_path / "near.npz"
-    good = Neighbours.build(task(np.eye(3)), k=2)
-    spoiled = [
-        {"index": good.index},
-        {"index": good.index + 5, "distance": good.distance, "cosine": good.cosine},
-        {"index": good.index, "distance": good.distance[:2], "cosine": good.cosine},
-        {"index": good.index.astype(float), "distance": good.distance, "cosine": good.cosine},
-    ]
-    for arrays in spoiled:
-        np.savez(path, **arrays)
-        with pytest.raises(
-            BadInput, match=r"cannot be read as neighbours.*a file that Neighbours\.save"
-        ):
-            Neighbours.load(path)
 
 
 def test_what_has_no_features_is_refused():

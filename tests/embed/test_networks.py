@@ -6,8 +6,8 @@ from torchvision.models import convnext_tiny, get_model, vit_b_16
 from torchvision.models.vision_transformer import interpolate_embeddings
 
 from simkit import data
-from simkit.embed.backbones import backbone, fill
-from simkit.embed.networks import RESNETS, ConvNeXtTiny, MobileNetV2, ResNet, ScenesNet, ViTB16
+from simkit.embed.backbones import BACKBONES, backbone, fill
+from simkit.embed.networks import RESNETS, ConvNeXtTiny, MobileNetV2, ScenesNet, ViTB16
 from simkit.errors import BadInput
 
 
@@ -63,7 +63,7 @@ def test_right_padding_is_padding_at_the_right() -> None:
 def test_pooled_maps_and_the_classifier_are_torchvisions_network(name: str) -> None:
     torch.manual_seed(0)
     whole = get_model(name).eval()
-    net = ResNet(name).eval()
+    net = BACKBONES[name]().eval()
     fill(net, whole.state_dict(), "torchvision's weights")
     images = torch.randn(2, 3, 64, 96)
     with torch.inference_mode():
@@ -74,7 +74,7 @@ def test_pooled_maps_and_the_classifier_are_torchvisions_network(name: str) -> N
 
 
 def test_widths() -> None:
-    widths = {name: ResNet(name).width for name in RESNETS}
+    widths = {net.name: net().width for net in RESNETS}
     assert widths == {
         "resnet18": 512,
         "resnet34": 512,
