@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
@@ -21,6 +22,15 @@ class BadInput(ValueError):
     def __init__(self, message: str) -> None:
         long = len(message) > LONGEST
         super().__init__(f"{message[:400]} ... {message[-300:]}" if long else message)
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Errors of the block begin with `where`, the file or field that they are about."""
+    try:
+        yield
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> BadInput:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,8 @@ class Best:
     Attributes
     ----------
     order
-        Names of the methods, the highest mean first.
+        Names of the methods, the highest mean first; any hashable values, such as pairs of scheme
+        and method.
     probability
         By name, the probability of being the best; methods with equal scores share one. Empty with
         fewer than three draws.
@@ -48,20 +50,20 @@ class Best:
         are separated already or no estimate is possible; `inf` if their effects seem equal.
     """
 
-    order: tuple[str, ...]
-    probability: Mapping[str, float]
-    rivals: tuple[str, ...]
+    order: tuple[Any, ...]
+    probability: Mapping[Any, float]
+    rivals: tuple[Any, ...]
     draws: int
-    equal: Mapping[str, int] = field(default_factory=dict)
+    equal: Mapping[Any, int] = field(default_factory=dict)
     extra_draws: float | None = None
 
     @property
-    def first(self) -> str:
+    def first(self) -> Any:
         """The name with the highest mean."""
         return self.order[0]
 
     @property
-    def ties(self) -> tuple[str, ...]:
+    def ties(self) -> tuple[Any, ...]:
         """Other names with the same scores as the first."""
         group = self.equal.get(self.first)
         if group is None:
@@ -73,19 +75,19 @@ class Best:
         """Whether the first (or its ties) is the best with a probability of 95 % or more."""
         return self.settled([self.first, *self.ties])
 
-    def settled(self, names: Iterable[str]) -> bool:
+    def settled(self, names: Iterable[Any]) -> bool:
         """Whether the best is among these names with a probability of 95 % or more, and none of the
         others is a rival."""
         names = set(names)
         others = {*self.ties, *self.rivals} - names
         return bool(self.probability) and self.of(names) >= SURE and not others
 
-    def of(self, names: Iterable[str]) -> float:
+    def of(self, names: Iterable[Any]) -> float:
         """Probability that the best method is among these names."""
         return sum({self.equal[n]: self.probability[n] for n in names if n in self.equal}.values())
 
 
-def best_of(scores: Mapping[str, Mapping[int, float]], *, smallest: float = 0.0) -> Best:
+def best_of(scores: Mapping[Any, Mapping[int, float]], *, smallest: float = 0.0) -> Best:
     """The probability of being the best, for methods compared draw by draw.
 
     Parameters

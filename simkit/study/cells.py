@@ -103,12 +103,9 @@ def lines(runs: Any, *, metric: str = "map") -> list[Line]:
 
 
 def best_pairs(schemes: Sequence[Line]) -> tuple[Best, dict[tuple[str, str], Cell]]:
-    """The comparison of all pairs of scheme and method at one budget, and the cell of each pair.
-
-    The name of a pair in `Best` is "scheme\\nmethod".
-    """
+    """The comparison of all pairs (scheme, method) at one budget, and the cell of each pair."""
     pairs = {(cell.scheme, cell.method): cell for line in schemes for cell in line.cells}
-    scores = {"\n".join(pair): cell.by_draw for pair, cell in pairs.items()}
+    scores = {pair: cell.by_draw for pair, cell in pairs.items()}
     return best_of(scores, smallest=SMALLEST), pairs
 
 

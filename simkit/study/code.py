@@ -17,8 +17,12 @@ from simkit.errors import BadInput
 from simkit.files import whole
 
 ROOT = Path(__file__).parents[1]
-# Where the imports of a run start; registries import every file of their package.
-_STARTS = ("study/worker.py", "annotate/schemes", "learn/methods", "learn/side_info.py", "data")
+# Everything that decides the result of a run; registries import every file of their package.
+_OF_RUNS = (
+    "*.py",
+    "labels/**/*.py", "data/**/*.py", "annotate/**/*.py", "embed/**/*.py", "learn/**/*.py",
+    "study/grid.py", "study/jobs.py", "study/sources.py", "study/worker.py",
+)  # fmt: skip
 
 
 def code_id(parts: Iterable[object] = ()) -> str:
@@ -54,47 +58,21 @@ def _code_id(outside: tuple[Path, ...]) -> str:
         if earlier["files"] == raw.hexdigest():
             return str(earlier["code"])
     digest = hashlib.sha256()
-    for path in [*sorted(_imported_files()), *outside]:
-        digest.update(f"{path.name}\n{_source(path)[0]}\n".encode())
+    for path in [*sorted(file for part in _OF_RUNS for file in ROOT.glob(part)), *outside]:
+        digest.update(f"{path.name}\n{_source(path)}\n".encode())
     code = digest.hexdigest()[:8]
     with contextlib.suppress(BadInput), whole(cached) as part:
         part.write_text(json.dumps({"files": raw.hexdigest(), "code": code}), "utf-8")
     return code
 
 
-def _imported_files() -> set[Path]:
-    """Files of simkit that the worker imports, inside functions too."""
-    waiting = [path for start in _STARTS for path in _files(ROOT / start)]
-    imported: set[Path] = set()
-    while waiting:
-        path = waiting.pop()
-        if path not in imported:
-            imported.add(path)
-            for name in _source(path)[1]:
-                base = ROOT.parent / name.replace(".", "/")
-                waiting += [
-                    p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()
-                ]
-    return imported
-
-
-def _files(place: Path) -> list[Path]:
-    return [place] if place.suffix else list(place.rglob("*.py"))
-
-
-@cache
-def _source(path: Path) -> tuple[str, frozenset[str]]:
-    """The code without docstrings and comments, and the modules of simkit that it imports."""
+def _source(path: Path) -> str:
+    """The code without docstrings and comments."""
     tree = ast.parse(path.read_bytes())
-    imports: set[str] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            imports |= {name.name for name in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            imports |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
-        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and node.body:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
                 if isinstance(first.value.value, str):
                     node.body[0] = ast.Pass()
-    return ast.unparse(tree), frozenset(name for name in imports if name.startswith("simkit."))
+    return ast.unparse(tree)

@@ -19,7 +19,7 @@ from simkit.annotate import schemes
 from simkit.annotate.annotators import Habits
 from simkit.annotate.simulate import how_many
 from simkit.chance import Chance
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput, located, unknown
 from simkit.files import readable
 from simkit.learn import methods
 from simkit.learn.methods import Around, Method
@@ -74,8 +74,13 @@ class Setting:
         """The complete name of the method with these settings. Raises BadInput."""
         method = methods.make(spec)
         for name, value in self.values:
-            if name != "lr":
-                method = _with_setting(method, spec, name, value)
+            if name == "lr":
+                _expect(convert(value, float, "lr") > 0, "lr", value, "a number above 0")
+                continue
+            if name in _TRAINING and name not in _names(method):
+                raise BadInput(f"{name!r} is a setting of [train], of which only lr can be tried")
+            _expect_known(f"setting of method {spec!r}", name, ["lr", *_names(method)])
+            method = _with_setting(method, name, value)
         return methods.spell(method)
 
 
@@ -107,18 +112,15 @@ class Tuning:
 
     def check(self, specs: Sequence[str]) -> None:
         """Raise BadInput if a space is of another method, invalid or too small."""
-        for spec in self.space:
-            if spec not in (ALL, *specs):
-                error = unknown("method of this grid", spec, [ALL, *specs])
-                raise BadInput(f"tuning.space: {error}")
-        for spec in specs:
-            values = self.values(spec)
-            try:
-                for name, choices in values.items():
+        with located("tuning.space"):
+            for spec in self.space:
+                _expect_known("method of this grid", spec, [ALL, *specs])
+            for spec in specs:
+                for name, choices in self.values(spec).items():
                     for value in choices:
                         Setting(((name, value),)).method(spec)
-            except BadInput as error:
-                raise BadInput(f"tuning.space: {error}") from None
+        for spec in specs:
+            values = self.values(spec)
             count = math.prod(map(len, values.values()))
             if values and count < self.runs:
                 fewer = f", or set runs to {count} at most" if count > 1 else ""
@@ -126,7 +128,6 @@ class Tuning:
                     f"tuning.runs is {self.runs}, but {spec!r} has only {count} to try; add values "
                     f"or settings to [tuning.space.{ALL}] or [tuning.space.{toml(spec)}]{fewer}"
                 )
-            _expect(count < 2**31, f"the space of {spec!r}", count, "fewer than 2**31 settings")
 
     def values(self, spec: str) -> dict[str, Sequence[Any]]:
         """The values to try for a method, by name of the setting."""
@@ -178,13 +179,10 @@ class Pictures:
 
     def __post_init__(self) -> None:
         settle(self, "pictures")
-        if self.crop is not None and not (
-            len(self.crop) == 2 and 0 < self.crop[0] <= self.crop[1] <= 1
-        ):
-            raise BadInput(
-                f"pictures: crop is {list(self.crop)}; the smallest and the largest share of the "
-                "area are expected, such as [0.25, 1]"
-            )
+        if self.crop is not None:
+            fine = len(self.crop) == 2 and 0 < self.crop[0] <= self.crop[1] <= 1
+            wanted = "the smallest and the largest share of the area, such as [0.25, 1],"
+            _expect(fine, "pictures: crop", list(self.crop), wanted)
         for name in ("protocols", "changed"):
             _expect_table(getattr(self, name), f"pictures.{name}")
         named = {f"protocols.{spec}": name for spec, name in self.protocols.items()}
@@ -195,25 +193,16 @@ class Pictures:
                 "named; put the settings into [train], or name a protocol"
             )
         for where, name in named.items():
-            try:
+            with located(f"pictures.{where}"):
                 protocol(name).changed(self.changed)
-            except (BadInput, TypeError) as error:
-                raise BadInput(f"pictures.{where}: {error}") from None
 
     def check(self, specs: Sequence[str], train: Settings, validation: str) -> None:
         """Raise BadInput if this does not fit the methods and other fields of the grid."""
         made = {methods.make(spec) for spec in specs}
-        for spec in self.protocols:
-            try:
-                listed = methods.make(spec) in made
-            except BadInput:
-                error = unknown("method of this grid", spec, specs)
-                raise BadInput(f"pictures.protocols: {error}") from None
-            if not listed:
-                raise BadInput(
-                    f"pictures.protocols names {spec!r}, which is not among the methods; leave it "
-                    "out, or add it to methods"
-                )
+        with located("pictures.protocols"):
+            for spec in self.protocols:
+                if methods.make(spec) not in made:
+                    raise unknown("method of this grid", spec, specs)
         if self.protocol and train != Settings():
             raise BadInput(
                 "train is set, but pictures.protocol has the settings of all methods; put those "
@@ -300,18 +289,12 @@ class Grid:
         _check_listed(self.methods, "methods", methods.make)
         for name in ("budgets", "hours"):
             values = getattr(self, name)
-            if len(set(values)) < len(values):
-                raise BadInput(f"{name} is {list(values)!r}, which names one twice; leave one out")
+            _expect(len(set(values)) == len(values), name, list(values), "each number once")
             object.__setattr__(self, name, tuple(sorted(values)))
-        if self.train is _UNSET:
-            select: Any = "best" if _chooses(self.validation, self.pictures) else "last"
-            object.__setattr__(self, "train", Settings(select=select))
         if self.fair and self.tuning is None:
             object.__setattr__(self, "tuning", Tuning())
         for name, kind in _TABLES.items():
-            value = getattr(self, name)
-            fine = isinstance(value, kind) or (value is None and name in ("tuning", "pictures"))
-            _expect(fine, name, value, f"{kind.__name__}(...)")
+            object.__setattr__(self, name, self._table(name, kind))
         object.__setattr__(self, "features", _files(self.features))
         how_many(self.images, sys.maxsize)  # the number of images is not known yet
         if isinstance(self.settings, str | os.PathLike):
@@ -319,25 +302,50 @@ class Grid:
             object.__setattr__(self, "settings", chosen)
         self._check_together()
 
+    def _table(self, name: str, kind: type) -> Any:
+        """A field as its dataclass, also from a table of its settings."""
+        value = getattr(self, name)
+        if name == "train":  # validation labels choose the epoch unless a protocol decides
+            chooses = self.validation != "none" and not (self.pictures and self.pictures.protocol)
+            select = {"select": "best" if chooses else "last"}
+            if value is _UNSET:
+                value = select
+            elif isinstance(value, Mapping):
+                value = select | dict(value)
+        if value is None and name in ("tuning", "pictures"):
+            return None
+        if isinstance(value, kind):
+            return value
+        _expect_table(value, name)
+        return build(kind, value, name)
+
     def _check_together(self) -> None:
-        if self.validation == "none" and self.train.select == "best":
-            raise BadInput(
-                "train.select is 'best', which needs validation labels; set validation to complete "
-                "or partial"
-            )
         if self.tuning is not None:
             self.tuning.check(self.trained)
         if self.pictures is not None:
             self.pictures.check(self.trained, self.train, self.validation)
         _check_chosen(self)
+        by_protocol = self.pictures is not None and self.pictures.protocol
+        field = "select in [pictures.changed]" if by_protocol else "train.select"
         selections = {self.training(spec).select for spec in self.methods}
-        if self.validation != "none" and selections == {"last"}:
-            by_protocol = self.pictures is not None and self.pictures.protocol
-            field = "select in [pictures.changed]" if by_protocol else "train.select"
-            raise BadInput(
+        for wrong, sentence in (
+            (
+                self.validation == "none" and self.train.select == "best",
+                "train.select is 'best', which needs validation labels; set validation to complete "
+                "or partial",
+            ),
+            (
+                self.validation != "none" and selections == {"last"},
                 f"validation is {self.validation!r}, but its labels would be paid for and not "
-                f"used, as {field} is 'last'; set {field} to best, or validation to none"
-            )
+                f"used, as {field} is 'last'; set {field} to best, or validation to none",
+            ),
+            (
+                bool(self.settings) and self.tuning is not None,
+                "settings are set, but tuning would choose new ones; leave out one of both",
+            ),
+        ):
+            if wrong:
+                raise BadInput(sentence)
 
     def training(self, spec: str) -> Settings:
         """Training settings of a method."""
@@ -369,35 +377,22 @@ class Grid:
         values = _toml_file(file, f"see the shipped {DEMO}")
         if isinstance(values.get("settings"), str):
             values["settings"] = file.parent / values["settings"]
-        try:
+        with located(str(file)):
             return Grid.of(values if seed is None else {**values, "seed": seed})
-        except BadInput as error:
-            raise BadInput(f"{file}: {error}") from None
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Grid:
         """A grid from plain values, as in a TOML file. Raises BadInput that names the field."""
-        fields = [f.name for f in dataclasses.fields(Grid)]
         for name in values:
-            if name in (f.name for f in dataclasses.fields(Settings)):
+            if name in _TRAINING:
                 raise BadInput(f"{name} is a setting of the training; write it below [train]")
-            if name not in fields:
-                raise unknown("field of a grid", name, fields)
-        for name in ("schemes", "methods"):
+            _expect_known("field of a grid", name, [f.name for f in dataclasses.fields(Grid)])
+        for name, example in _EXAMPLE.items():
             if name not in values:
                 raise BadInput(
-                    f"{name} is missing; list at least one, such as {name} = [{_EXAMPLE[name]}]"
+                    f"{name} is missing; list at least one, such as {name} = [{example}]"
                 )
-        arguments = dict(values)
-        for name in ("habits", "tuning", "pictures"):
-            if values.get(name) is not None:
-                arguments[name] = _table(_TABLES[name], values[name], name)
-        if isinstance(values.get("train"), Mapping):
-            chooses = _chooses(values.get("validation", "none"), arguments.get("pictures"))
-            arguments["train"] = {**({"select": "best"} if chooses else {}), **values["train"]}
-        if arguments.get("train") is not None:
-            arguments["train"] = _table(Settings, arguments["train"], "train")
-        return Grid(**arguments)
+        return Grid(**values)
 
     def to_toml(self) -> str:
         """The grid with every field; `Grid.load` reads an equal one."""
@@ -407,7 +402,8 @@ class Grid:
         return "\n".join(toml_lines(values | {"habits": self.habits.to_json()})) + "\n"
 
 
-_TABLES = {"train": Settings, "habits": Habits, "tuning": Tuning, "pictures": Pictures}
+_TABLES = {"habits": Habits, "tuning": Tuning, "pictures": Pictures, "train": Settings}
+_TRAINING = [f.name for f in dataclasses.fields(Settings)]
 
 
 def demo_grid(*, seed: int | None = None) -> Grid:
@@ -441,33 +437,20 @@ def _toml_file(path: Path, mend: str) -> dict[str, Any]:
         raise BadInput(f"{path} is not a TOML file ({error}); {mend}") from None
 
 
-def _chooses(validation: str, pictures: Pictures | None) -> bool:
-    """Whether validation labels choose the epoch by default: a protocol decides itself."""
-    return validation != "none" and not (pictures and pictures.protocol)
-
-
 def _check_chosen(grid: Grid) -> None:
     """Raise BadInput for invalid settings, and for schemes or methods that the grid lacks."""
     _expect_table(grid.settings, "settings")
     for scheme, table in grid.settings.items():
-        if scheme not in (*grid.schemes, REFERENCE):
-            raise BadInput(f"settings: {unknown('scheme of this grid', scheme, grid.schemes)}")
+        with located("settings"):
+            _expect_known("scheme of this grid", scheme, [*grid.schemes, REFERENCE])
         _expect_table(table, f"settings.{scheme}")
+        trained = grid.trained if scheme == REFERENCE else grid.methods
         for spec, values in table.items():
-            where = f"settings.{scheme}.{spec}"
-            _expect_table(values, where)
-            if spec not in grid.trained:
-                error = unknown("method of this grid", spec, grid.trained)
-                raise BadInput(f"settings.{scheme}: {error}")
-            try:
+            with located(f"settings.{scheme}"):
+                _expect_known("method of this grid", spec, trained)
+            _expect_table(values, f"settings.{scheme}.{spec}")
+            with located(f"settings.{scheme}.{spec}"):
                 Setting(tuple(values.items())).method(spec)
-            except BadInput as error:
-                raise BadInput(f"{where}: {error}") from None
-            if "lr" in values:
-                _expect(convert(values["lr"], float, f"{where}.lr") > 0, f"{where}.lr",
-                        values["lr"], "a number above 0")  # fmt: skip
-    if grid.settings and grid.tuning is not None:
-        raise BadInput("settings are set, but tuning would choose new ones; leave out one of both")
 
 
 def _check_listed(specs: tuple[str, ...], name: str, make: Callable[[str], Any]) -> None:
@@ -476,23 +459,20 @@ def _check_listed(specs: tuple[str, ...], name: str, make: Callable[[str], Any])
         raise BadInput(f"{name} is empty; list at least one, such as [{_EXAMPLE[name]}]")
     parts: dict[Any, str] = {}
     for spec in specs:
-        try:
-            part = make(spec)
-        except BadInput as error:
-            raise BadInput(f"{name}: {error}") from None
-        if part in parts:
+        with located(name):
+            other = parts.setdefault(make(spec), spec)
+        if other is not spec:
             raise BadInput(
-                f"{name} lists {spec!r} and {parts[part]!r}, which are the same; leave one out"
+                f"{name} lists {spec!r} and {other!r}, which are the same; leave one out"
             )
-        parts[part] = spec
 
 
 def _files(values: Any) -> dict[str, str]:
     """The file or folder of features of each split."""
     _expect_table(values, "features")
     for split, file in values.items():
-        if split not in SPLITS:
-            raise BadInput(f"features: {unknown('split', split, SPLITS)}")
+        with located("features"):
+            _expect_known("split", split, SPLITS)
         fine = isinstance(file, str | os.PathLike)
         _expect(fine, f"features.{split}", file, "the path of a file or folder")
     if values and "train" not in values:
@@ -500,40 +480,27 @@ def _files(values: Any) -> dict[str, str]:
     return {split: os.fspath(file) for split, file in values.items()}
 
 
-def _table(kind: type, values: Any, name: str) -> Any:
-    """A table of settings as a dataclass of this kind."""
-    _expect_table(values, name)
-    return build(kind, values, name)
-
-
 def _values(table: Any, where: str) -> dict[str, tuple[Any, ...]]:
-    """The values to try for each setting of a space."""
+    """The values to try for each setting of a space, in plain Python types."""
     _expect_table(table, where)
     space: dict[str, tuple[Any, ...]] = {}
     for name, values in table.items():
-        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
-            raise BadInput(f"{where}.{name} is {values!r}; a list of values to try is expected")
-        if name == "lr":
-            values = [convert(value, float, f"{where}.lr") for value in values]
-            for value in values:
-                _expect(value > 0, f"{where}.lr", value, "a number above 0")
-        choices = tuple(_value(value, f"{where}.{name}") for value in values)
-        if len(set(choices)) < len(choices):
-            raise BadInput(
-                f"{where}.{name} is {list(values)!r}, which names one twice; leave one out"
-            )
+        field = f"{where}.{name}"
+        listed = isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0
+        _expect(listed, field, values, "a list of values to try")
+        choices = tuple(
+            convert(value, float, field) if name == "lr" else _plain(value) for value in values
+        )
+        twice = any(value in choices[:place] for place, value in enumerate(choices))
+        _expect(not twice, field, list(values), "a list that names no value twice")
         space[name] = choices
     return space
 
 
-def _value(value: Any, where: str) -> Any:
-    """A value to try in plain Python types, which can be compared and written to files."""
+def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return tuple(_value(element, where) for element in value)
-    value = value.item() if isinstance(value, np.generic) else value
-    fine = isinstance(value, bool | int | float | str)
-    _expect(fine, where, value, "a list of numbers, strings or booleans")
-    return value
+        return tuple(map(_plain, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _alternative(spec: str, lr: float) -> list[tuple[tuple[str, Any], ...]]:
@@ -551,24 +518,11 @@ def _alternative(spec: str, lr: float) -> list[tuple[tuple[str, Any], ...]]:
     return []
 
 
-def _with_setting(method: Method, spec: str, name: str, value: Any) -> Method:
+def _with_setting(method: Method, name: str, value: Any) -> Method:
     """The method with one setting changed, that of the innermost part that has it."""
-    changed = _changed(method, name, value)
-    if changed is not None:
-        return changed
-    if name in {each.name for each in dataclasses.fields(Settings)}:
-        raise BadInput(f"{name!r} is a setting of [train], of which only lr can be tried")
-    raise unknown(f"setting of method {spec!r}", name, ["lr", *_names(method)])
-
-
-def _changed(method: Method, name: str, value: Any) -> Method | None:
-    if isinstance(method, Around):
-        inner = _changed(method.inner, name, value)
-        if inner is not None:
-            return dataclasses.replace(method, inner=inner)
+    if isinstance(method, Around) and name in _names(method.inner):
+        return dataclasses.replace(method, inner=_with_setting(method.inner, name, value))
     values = {each.name: getattr(method, each.name) for each in dataclasses.fields(method)}
-    if name == "inner" or name not in values:
-        return None
     return build(type(method), {**values, name: value}, "method")
 
 
@@ -585,3 +539,8 @@ def _expect(holds: bool, name: str, value: Any, wanted: str) -> None:
 
 def _expect_table(value: Any, name: str) -> None:
     _expect(isinstance(value, Mapping), name, value, f"a table such as [{name}]")
+
+
+def _expect_known(kind: str, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        raise unknown(kind, name, known)

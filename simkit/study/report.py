@@ -68,9 +68,10 @@ def _score(highest: Cell, cells: Sequence[Cell]) -> str:
     draws = {frozenset(cell.by_draw) for cell in cells}
     if len(draws) < 2 or not frozenset.intersection(*draws):
         return percent(highest.score)
-    number = highest.score.draws
+    number, fewest = highest.score.draws, min(cells, key=lambda cell: len(cell.by_draw))
     over = "one draw" if number == 1 else f"{number} draws"
-    return f"{percent(highest.score)} (over the {over} that all have)"
+    fewer = f"{fewest.method} under {fewest.scheme} has {len(fewest.by_draw)}"
+    return f"{percent(highest.score)} (over the {over} that all have; {fewer})"
 
 
 def _mean(cell: Cell) -> str:
@@ -93,16 +94,16 @@ def _verdicts(all_lines: Sequence[Line]) -> list[str]:
 
 def _verdict(schemes: list[Line]) -> str:
     best, pairs = best_pairs(schemes)
-    scheme, method = best.first.split("\n")
+    scheme, method = best.first
     cells = list(pairs.values())
-    score = _score(over_shared(pairs[scheme, method], cells), cells)
+    score = _score(over_shared(pairs[best.first], cells), cells)
     start = f"For {schemes[0].limit}"
     if not best.probability and len(pairs) > 1:
         return f"{start}, {scheme} with {method} is highest with {score}, but {too_few_text(best)}."
-    rivals = [name.split("\n") for name in (*best.ties, *best.rivals)]
+    rivals = [*best.ties, *best.rivals]
     other_schemes = list(dict.fromkeys(other for other, _ in rivals if other != scheme))
-    tied = dict.fromkeys(name.split("\n")[0] for name in (best.first, *best.ties))
-    of_scheme = [name for name in best.order if name.split("\n")[0] == scheme]
+    tied = dict.fromkeys(name for name, _ in (best.first, *best.ties))
+    of_scheme = [pair for pair in best.order if pair[0] == scheme]
     if best.settled(of_scheme) or len(pairs) == 1:
         train = listed([method, *(name for _, name in rivals)], last="or")
         return f"{start}, buy {scheme} and train {train}: {score}."

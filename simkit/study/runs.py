@@ -164,6 +164,8 @@ def open_runs(folder: str | PathLike[str]) -> Runs:
 
 def read(folder: str | PathLike[str], *, columns: Sequence[str] | None = None) -> pa.Table:
     """The runs of `open_runs` as an Arrow table, references included; `columns`: only these."""
+    if not isinstance(folder, str | PathLike):
+        raise BadInput(f"folder is {folder!r}; give the folder that `simkit compare` wrote to")
     folder = Path(folder)
     for name in columns or ():
         if name not in COLUMNS:

@@ -126,7 +126,9 @@ def under_way(folder: Path) -> dict[str, Any]:
     """Grid, keys, classes and leaves of the comparison under way, or empty values."""
     try:
         plan = json.loads((folder / PLAN).read_text(encoding="utf-8"))
-        return {name: plan[name] for name in _NOTHING}
+        lists = {"keys": str, "classes": str, "leaves": int}
+        values = {name: [*map(kind, plan[name])] for name, kind in lists.items()}
+        return {"grid": str(plan["grid"]), **values}
     except (OSError, ValueError, KeyError, TypeError):
         return dict(_NOTHING)
 

@@ -37,7 +37,7 @@ from simkit.learn.metrics import (
 )
 from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
-from simkit.learn.stack import RunWarning, scores_of_all
+from simkit.learn.stack import scores_of_all
 from simkit.learn.train import train_stack
 from simkit.learn.trained import Trained
 from simkit.learn.validation import Validation
@@ -392,9 +392,8 @@ def buy(purchase: Purchase, job: Job, data: StudyData) -> Bought:
     separately. Raises BadInput if validation labels would use up the budget.
     """
     validation, validation_cost = _validation(purchase, job, data)
-    with _naming_validation(purchase, validation_cost):
-        limit = _remaining(purchase, validation_cost)
-        labels, train_cost = _labelled(purchase, job, data, "train", limit)
+    limit = _remaining(purchase, validation_cost)
+    labels, train_cost = _labelled(purchase, job, data, "train", limit)
     times = [each.seconds for each in (train_cost, validation_cost) if each]
     known_times = [seconds for seconds in times if seconds is not None]
     seconds = sum(known_times) if len(known_times) == len(times) else None
@@ -402,53 +401,25 @@ def buy(purchase: Purchase, job: Job, data: StudyData) -> Bought:
     return Bought(labels, train_cost.dollars + dollars, seconds, validation, dollars)
 
 
-@contextmanager
-def _naming_validation(purchase: Purchase, bill: Cost | None) -> Iterator[None]:
-    """Adds the cost of validation labels to warnings about an unspent budget."""
-    if not purchase.limit or bill is None:
-        yield
-        return
-    limit = purchase.limit
-    share = (
-        f"{bill.dollars:,.2f} of {limit.dollars:,.2f} dollars"
-        if limit.dollars is not None
-        else f"{(bill.seconds or 0.0) / 3600:,.2f} of {limit.hours:g} hours"
-    )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for warning in caught:
-        text = str(warning.message)
-        if " can spend " in text:
-            text += f"; validation labels took {share} before"
-        warnings.warn(text, warning.category, stacklevel=3)
-
-
 def _remaining(purchase: Purchase, bill: Cost | None) -> tuple[float, str] | None:
     """The budget for training labels, with its unit; None if the amount is as written."""
     limit = purchase.limit
-    if not limit:
+    if limit.dollars is not None:
+        most, unit, scale, noun = limit.dollars, "dollars", 1, "dollars"
+    elif limit.hours is not None:
+        most, unit, scale, noun = 3600 * limit.hours, "seconds", 3600, "hours"
+    else:
         return None
-    most, unit = (
-        (limit.dollars, "dollars") if limit.hours is None else (3600 * limit.hours, "seconds")
-    )
-    assert most is not None
-    if bill is None:
-        return most, unit
-    spent = bill.dollars if unit == "dollars" else bill.seconds
+    spent = getattr(bill, unit) if bill else 0.0
     if spent is None:
         raise BadInput(
             "budgets are in hours, but the price list has no time for validation labels; give "
             "budgets in dollars, or name a price list with times"
         )
-    if most <= spent:
-        takes = (
-            f"costs {spent:.2f} dollars of a budget of {most:g}"
-            if unit == "dollars"
-            else f"takes {spent / 3600:.2f} hours of {most / 3600:g}"
-        )
+    if bill and most <= spent:
         raise BadInput(
-            f"labelling the validation split {takes}; raise the budget or set validation to none"
+            f"labelling the validation split takes {spent / scale:.2f} {noun} of {most / scale:g}; "
+            "raise the budget or set validation to none"
         )
     return most - spent, unit
 
@@ -598,11 +569,7 @@ def texts(notes: Sequence[warnings.WarningMessage]) -> list[str]:
 
 def _of_run(notes: Notes, run: int) -> list[str]:
     """The messages of warnings about one run of a stack, or about all of them."""
-    messages = (note.message for note in notes)
-    return texts([
-        note for note, message in zip(notes, messages, strict=True)
-        if not isinstance(message, RunWarning) or message.run == run
-    ])  # fmt: skip
+    return texts([note for note in notes if getattr(note.message, "run", run) == run])
 
 
 def _number(value: float | NDArray[Any]) -> float | None:

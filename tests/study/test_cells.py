@@ -144,7 +144,8 @@ def test_luckier_draws_make_nothing_the_highest():
     for text in (said(scores), bought(scores)):
         assert "ll-r" in text.partition(" 42.0")[0] and "over the 2 draws that all have" in text
         assert "59.7" not in text
-    assert "over the one draw that all have" in said({"an": [0.4, 0.5], "em": {0: 0.3}})
+    text = said({"an": [0.4, 0.5], "em": {0: 0.3}})
+    assert "over the one draw that all have; em under fpc has 1" in text
     apart = {"an": {0: 0.4, 1: 0.5}, "em": {2: 0.3}}
     assert "an is highest with 45.0" in said(apart) and "no draw has all" in said(apart)
 
@@ -168,6 +169,11 @@ def test_a_verdict_compares_all_pairs_and_sums_over_the_methods_of_a_scheme():
     assert "but one draw" in bought({("rpa", "an"): [0.5], ("fpc", "an"): [0.4]})
     clear = {("rpa", "an"): [0.5, 0.53], ("fpc", "an"): [0.1, 0.12]}
     assert "buy" not in bought(clear) and "two draws are too few" in bought(clear)
+    broken = {
+        ("rpa\n(keep=0.5)", "an"): 0.4 + LUCK + noise[0],
+        ("fpc", "an"): 0.5 + LUCK + noise[1],
+    }
+    assert bought(broken).startswith("For $100, buy fpc and train an")
     assert bought({("rpa", "an"): [0.5]}) == "For $100, buy rpa and train an: 50.0 mAP."
 
 

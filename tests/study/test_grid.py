@@ -78,7 +78,7 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
         ({"methods": "an"}, "methods 'an' list"),
         ({"schemes": ["rpa", "rpa(keep=0.1)"]}, "schemes 'rpa(keep=0.1)' same"),
         ({"budgets": "much"}, "budgets 'much' list"),
-        ({"budgets": [10, 10]}, "budgets twice"),
+        ({"budgets": [10, 10]}, "budgets [10.0, 10.0] once"),
         ({"draws": 1.5}, "draws 1.5 whole"),
         ({"seed": 10**20}, "seed"),
         ({"validation": "all"}, "validation 'all' complete"),
@@ -92,12 +92,13 @@ def test_numbers_of_numpy_and_paths_are_written_as_any_others(tmp_path):
         ({"features": {"train": "a.npz", "tset": "b.npz"}}, "features 'tset' 'test'"),
         ({"settings": {"fcp": {}}}, "settings 'fcp' 'fpc'"),
         ({"settings": {"fpc": {"an": {"dleta": 1}}}}, "settings.fpc.an 'dleta'"),
-        ({"settings": {"fpc": {"an": {"lr": 0}}}}, "settings.fpc.an.lr 0"),
+        ({"settings": {"fpc": {"an": {"lr": 0}}}}, "settings.fpc.an lr 0"),
+        ({"settings": {"fpc": {"full": {"lr": 1}}}}, "settings.fpc 'full' ll-r"),
         ({"settings": {"fpc": {"an": {"lr": 1}}}, "fair": True}, "settings tuning leave"),
         ({"pictures": {"sice": 3}}, "pictures 'sice' 'size'"),
         ({"pictures": {"size": 8}}, "pictures size 8 32"),
         ({"pictures": {"crop": [0.5]}}, "pictures crop [0.5] [0.25"),
-        ({"pictures": {"protocols": {"ll-r": "csl"}}}, "pictures.protocols 'll-r' methods"),
+        ({"pictures": {"protocols": {"ll-r": "csl"}}}, "pictures.protocols 'll-r' ll-r+boostlu"),
         ({"pictures": {"changed": {"epochs": 2}}}, "pictures.changed [train] protocol"),
         ({"pictures": {"protocols": {"an": "csl"}}}, "protocol 'an' validation [pictures.changed]"),
         ({"pictures": PAPERS, "train": {"epochs": 3}}, "pictures.protocol [pictures.changed]"),
@@ -126,9 +127,9 @@ def test_files_are_named_in_errors(tmp_path):
         Grid.load(tmp_path)
     with pytest.raises(BadInput, match="methods is missing"):
         Grid.of({"schemes": ["fpc"]})
-    for name in ("pictures", "tuning", "train", "habits"):  # tables are TOML's, in Python values
+    for name in ("pictures", "tuning", "train", "habits"):
         with pytest.raises(BadInput, match=rf"^{name} is"):
-            Grid(("fpc",), ("an",), **{name: {}})
+            Grid(("fpc",), ("an",), **{name: 3})
 
 
 @pytest.mark.parametrize("validation", ["complete", "partial"])

@@ -88,7 +88,12 @@ def test_of_an_unfinished_comparison_its_own_finished_runs_are_read(tmp_path):
 
 
 def test_folders_without_runs_are_refused_with_how_far_the_work_is(tmp_path):
-    for place, what in ((tmp_path, "no finished runs"), (tmp_path / "nowhere", "is not a folder")):
+    places = (
+        (tmp_path, "no finished"),
+        (tmp_path / "nowhere", "not a folder"),
+        (None, "folder is"),
+    )
+    for place, what in places:
         with pytest.raises(BadInput, match=what):
             runs.read(place)
     store.begin(tmp_path, grid="draws = 2", keys=[STEM, "b"], classes=[], leaves=[])
@@ -143,8 +148,9 @@ def test_what_is_under_way_is_noted_until_it_ended(tmp_path):
     noted = {"grid": "draws = 2", "keys": [STEM], "classes": ["köter"], "leaves": [0]}
     store.begin(tmp_path, **noted)
     assert store.under_way(tmp_path) == noted
-    (tmp_path / store.PLAN).write_text('{"keys": 3')
-    assert store.under_way(tmp_path)["keys"] == []
+    for text in ('{"keys": 3', json.dumps(noted | {"keys": 3}), "[]"):
+        (tmp_path / store.PLAN).write_text(text)
+        assert store.under_way(tmp_path)["keys"] == []
     for _ in range(2):  # another process may be first
         store.ended(tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -133,7 +133,7 @@ def _heading(limit: Limit, rows: list[Line]) -> str:
     if not limit:
         return "mAP of each training method by annotation scheme; amounts as written, costs differ"
     best, _ = best_pairs(rows)
-    names = (best.first, *best.ties, *best.rivals)
-    level = list(dict.fromkeys(name.partition("\n")[0] for name in names))
+    pairs = (best.first, *best.ties, *best.rivals)
+    level = list(dict.fromkeys(scheme for scheme, _ in pairs))
     many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
     return f"{limit} of labels: the best models come from {many}"
