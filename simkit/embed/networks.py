@@ -44,7 +44,7 @@ def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
 class Backbone(nn.Module):
     """Images in, feature maps out; a linear layer on them gives class maps.
 
-    A new one is a subclass with `forward`, `name` and `width`, registered by
+    A new one is a subclass with forward, name and width, registered by
     `simkit.embed.backbones.BACKBONES.register`. Its `__init__` can be called without arguments.
 
     Attributes
