@@ -45,7 +45,7 @@ class Backbone(nn.Module):
     """Images in, feature maps out; a linear layer on them gives class maps.
 
     A new one is a subclass with forward, name and width, registered by
-    `simkit.embed.backbones.BACKBONES.register`. Its `__init__` can be called without arguments.
+    `simkit.embed.backbones.BACKBONES.register`, and is made without arguments.
 
     Attributes
     ----------
