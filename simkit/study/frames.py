@@ -121,13 +121,6 @@ def failures(table: pd.DataFrame) -> tuple[str, ...]:
     return tuple(table.attrs.get("failures", ()))
 
 
-def with_attrs(table: pd.DataFrame, attrs: Mapping[str, Any]) -> pd.DataFrame:
-    """The same rows with these facts of their comparison."""
-    table = table.copy(deep=False)
-    table.attrs = dict(attrs)
-    return table
-
-
 def _column(values: pd.Series[Any], declared: Any) -> Any:
     """The column as an array. Raises ValueError with a message that lacks the mend."""
     kind = _without_none(declared)

@@ -17,7 +17,7 @@ from simkit.study.analysis.comparisons import gap_columns, mean_columns
 from simkit.study.analysis.learning import layers
 from simkit.study.analysis.selection import RUN, Methods, Table
 from simkit.study.cells import one_result
-from simkit.study.frames import class_names, failures, opened, with_attrs
+from simkit.study.frames import class_names, failures, opened
 from simkit.study.limit import Limit
 from simkit.study.runs import COLUMNS
 
@@ -95,7 +95,9 @@ def sweep(
             gaps = values - scores[usual] if usual not in (None, column) else values[:0]
             row = point | {"setting": setting, "missing": draws[column[0]] - values.count()}
             rows.append(row | mean_columns(values) | gap_columns(gaps))
-    return with_attrs(pd.DataFrame(rows), {"failures": failures(table)})
+    result = pd.DataFrame(rows)
+    result.attrs["failures"] = failures(table)
+    return result
 
 
 def _points(scores: pd.DataFrame, setting: str, kind: str, limit: Limit) -> pd.DataFrame:

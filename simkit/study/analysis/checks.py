@@ -37,13 +37,6 @@ def indices(values: Any, number: int, what: str) -> NDArray[np.int64]:
     return np.array(counts(values, what, least=0, most=number - 1), np.int64)
 
 
-def part(value: Any, what: str, *, most: float) -> float:
-    """A number above 0 and up to `most`. Raises BadInput that begins with `what` otherwise."""
-    if not 0 < value <= most:
-        raise BadInput(f"{what} is {value!r}; a number above 0 and up to {most:g} is expected")
-    return float(value)
-
-
 def listed(methods: Methods, what: str = "methods") -> list[str]:
     """Methods without repetitions. Raises BadInput that begins with `what` for other types."""
     if isinstance(methods, str):

@@ -25,7 +25,7 @@ from simkit.study.analysis import checks, selection
 from simkit.study.analysis.checks import Methods, listed
 from simkit.study.analysis.selection import RUN, Table
 from simkit.study.cells import SMALLEST, is_full, one_result
-from simkit.study.frames import failures, with_attrs
+from simkit.study.frames import failures
 from simkit.study.runs import COLUMNS
 from simkit.study.sources import StudyData
 from simkit.study.statistics import Interval, holm, interval, p_value, paired_interval
@@ -97,7 +97,9 @@ def ablation(
             row = {"scheme": scheme, "method": name, "base": name == base}
             row |= {"missing": draws[scheme] - values.count(), **mean_columns(values)}
             rows.append(row | tests[name])
-    return with_attrs(pd.DataFrame(rows), {"failures": failures(table)})
+    result = pd.DataFrame(rows)
+    result.attrs["failures"] = failures(table)
+    return result
 
 
 def _tests(scores: pd.DataFrame, base: str) -> dict[Any, dict[str, Any]]:
@@ -410,8 +412,8 @@ def both_scores(
         for spec, trained in zip(wanted, train_stack(pairs, **training), strict=True):
             rows.append(run | {"method": spec} | _scores(material, trained))
     table = pd.DataFrame(rows, columns=[*COLUMNS, "mf1", "val_map", "val_mf1"])
-    about = {"classes": material.data.classes, "leaves": material.data.leaves.tolist()}
-    return with_attrs(table, about)
+    table.attrs = {"classes": material.data.classes, "leaves": material.data.leaves.tolist()}
+    return table
 
 
 def _scores(material: StudyData, trained: Trained) -> dict[str, float]:

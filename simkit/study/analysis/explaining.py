@@ -229,7 +229,7 @@ def damage(
     Raises
     ------
     BadInput
-        For inputs or classes other than those of the truth, and for shares out of range.
+        For inputs or classes other than those of the truth.
 
     References
     ----------
@@ -238,8 +238,6 @@ def damage(
     """
     check_models({"full": full}, inputs, truth, "damage")
     check_models(partial, inputs, truth, "damage")
-    checks.part(share, "damage: share", most=0.5)
-    checks.part(spread, "damage: spread", most=0.5)
     classes, parts = np.array(truth.classes, object), []
     for model, trained in partial.items():
         first, second = (
@@ -303,7 +301,7 @@ class MapCourse:
     def __init__(self, method: Method, inputs: Any, truth: Truth, *, share: float = 0.05) -> None:
         checks.same_images(inputs, truth, "MapCourse")
         self.method, self.inputs, self.truth = method, inputs, truth
-        self.share = checks.part(share, "MapCourse: share", most=0.5)
+        self.share = share
         self.rows: list[tuple[Any, ...]] = []
 
     def __call__(self, *step: object) -> None:

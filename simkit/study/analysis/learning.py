@@ -336,8 +336,6 @@ def corrections(
     N = task.labels.shape[0]
     rows = checks.indices([] if images is None else images, N, "corrections: image").tolist()
     why = dict.fromkeys(rows, "asked for")
-    checks.count(best, "corrections: best", least=0)
-    checks.count(worst, "corrections: worst", least=0)
     unknown, present = unknown_labels(task, truth)
     (selected,) = selections(task, [method], **training).values()
     corrected, named = selected & unknown, task.labels.rows(np.arange(N)) == PRESENT

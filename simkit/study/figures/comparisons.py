@@ -367,10 +367,7 @@ class Convergence(AtBudget):
         return panels.finish(
             f"{what}, {options.paid(limit)}",
             over_draws(rows["draws"]),
-            "Bands end where a draw stopped." if rows["draws"].nunique() > 1 else "",
             "Large marker: the epoch whose weights are scored, larger where more draws chose it.",
-            "Nothing is chosen by the test split." if (rows["of"] == "test").any() else "",
-            "Losses of different methods have different scales." if losses else "",
             options.not_shown(len(drawn) - len(methods)),
         )
 

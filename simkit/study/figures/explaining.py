@@ -166,8 +166,7 @@ class HeatLocated(Figure):
 def _means(table: pd.DataFrame, by: list[str], column: str) -> pd.DataFrame:
     """Draws, mean and 95 % interval, in points, for each value of the columns `by`."""
     groups = table.groupby(by, sort=False)[column]
-    rows = [dict(zip(by, key, strict=True)) | mean_columns(100 * each) for key, each in groups]
-    return pd.DataFrame(rows, columns=[*by, "draws", "mean", *marks.BAND])
+    return groups.apply(lambda each: pd.Series(mean_columns(100 * each))).unstack().reset_index()
 
 
 @register

@@ -106,9 +106,9 @@ class Modification(Figure):
         beside.set_ylim(bottom=0)
         beside.yaxis.set_major_formatter("{x:,.0f}")
         panels.labels(x="epoch")
-        lasting = " and ".join(map(label, table.loc[table["lasting"], "method"].unique()))
-        note = f"Corrections so far, which last, are counted for {lasting}." if lasting else ""
-        return panels.finish("How many of the modified labels are false negatives?", note)
+        note = "Lasting corrections are counted over all epochs so far."
+        heading = "How many of the modified labels are false negatives?"
+        return panels.finish(heading, note if table["lasting"].any() else "")
 
 
 @register

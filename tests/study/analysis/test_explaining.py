@@ -226,8 +226,6 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
         (lambda s: models(dataclasses.replace(s, features={}), "an", "rpa"), 'kinds ."maps",.'),
         (lambda s: damage(FULL_MODEL, {}, INPUTS, TRUTH), "damage: the argument is empty"),
         (lambda s: damage(FULL_MODEL, FULL_MODEL, INPUTS, TRUTH), "argument is a Trained"),
-        (lambda s: damage(*PAIR, INPUTS, TRUTH, share=5), "damage: share is 5"),
-        (lambda s: damage(*PAIR, INPUTS, TRUTH, spread=0), "damage: spread is 0"),
         (
             lambda s: damage(*PAIR, INPUTS, TRUTH.select([0, 1])),
             "inputs has 6 rows, but the truth has 2",
@@ -237,7 +235,6 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
             lambda s: maps_of(FULL_MODEL, POOLED),
             "maps of features, and these are pooled",
         ),
-        (lambda s: MapCourse(make("an"), INPUTS, TRUTH, share=0), "MapCourse: share is 0"),
         (
             lambda s: MapCourse(make("an"), INPUTS, TRUTH.select([0])),
             "MapCourse: inputs has 6 rows",
