@@ -58,7 +58,11 @@ class Checkpoint:
         if self.path is None:
             return
         facts = {"form": _FORM, "key": self.key, "epoch": epoch, "record": record.to_json()}
-        facts["about"] = _about(stack)
+        facts["about"] = {
+            "method": ", ".join(dict.fromkeys(short(method) for _, method in stack.runs)),
+            "phase": "head" if stack.frozen else "all",
+            "settings": stack.settings.to_json(),
+        }
         tensors = {**_tensors(stack), **record.tensors()}
         tensors |= {f"optimiser.{name}": value for name, value in optimiser.tensors().items()}
         if averages is not None:
@@ -85,11 +89,9 @@ class Checkpoint:
             for name, tensor in current.items()
         )
         if facts["key"] != self.key or not fits:
-            differing = _differences(facts.get("about", {}), _about(stack))
             raise BadInput(
-                f"{self.path} belongs to a training with other "
-                + (f"settings ({differing})" if differing else "tasks, settings or initial weights")
-                + "; choose another file or delete it"
+                f"{self.path} belongs to a training with other tasks, settings or initial weights; "
+                "choose another file or delete it"
             )
         for name, tensor in current.items():
             tensor.copy_(tensors[name])
@@ -110,34 +112,16 @@ class Checkpoint:
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
     """What a training in progress is, for people and programs. Raises BadInput for other files."""
     facts, _ = _opened(Path(path))
-    record, about = facts["record"], facts.get("about", {})
+    record, about = facts["record"], facts["about"]
     return {
-        "unfinished training": about.get("method", ""),
-        "phase": about.get("phase", ""),
+        "unfinished training": about["method"],
+        "phase": about["phase"],
         "epoch": facts["epoch"],
-        "epochs": about.get("settings", {}).get("epochs"),
-        "loss": record["losses"][0][-1] if record["losses"][0] else None,
+        "epochs": about["settings"]["epochs"],
+        "loss": record["losses"][0][-1],
         "validation": record["validation"][0][-1] if record["validation"][0] else None,
-        "settings": about.get("settings", {}),
+        "settings": about["settings"],
     }
-
-
-def _about(stack: Stack) -> dict[str, Any]:
-    """What a training is, in words: the key alone could not say what differs."""
-    return {
-        "method": ", ".join(dict.fromkeys(short(method) for _, method in stack.runs)),
-        "phase": "head" if stack.frozen else "all",
-        "settings": stack.settings.to_json(),
-    }
-
-
-def _differences(saved: dict[str, Any], current: dict[str, Any]) -> str:
-    """In which settings two trainings differ, where they can be compared."""
-    if not saved or saved["phase"] != current["phase"]:
-        return ""
-    pairs = [("method", saved["method"], current["method"])]
-    pairs += [(key, saved["settings"].get(key), now) for key, now in current["settings"].items()]
-    return ", ".join(f"{key} {was} -> {now}" for key, was, now in pairs if was != now)
 
 
 def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -31,25 +30,6 @@ ASPECT = (3 / 4, 4 / 3)  # width by height of crops, as in RandomResizedCrop of 
 _MEMORY = 4 << 30  # bytes of decoded images that are kept in memory where no folder is named
 _ROWS = 1024  # images in a file, at least
 _FILES = 512  # at most: each stays open
-
-
-class Inputs(Protocol):
-    """N inputs, read in batches by row.
-
-    kind: "pooled" (b, D) float32, "maps" (b, D, h, w) float32, "images" (b, 3, H, W) uint8.
-    """
-
-    @property
-    def kind(self) -> Kind: ...
-
-    @property
-    def id(self) -> str: ...
-
-    def __len__(self) -> int: ...
-
-    def batch(self, index: Any) -> Tensor:
-        """The inputs at these rows."""
-        ...
 
 
 class FeatureInputs:
@@ -190,12 +170,11 @@ class ImageInputs:
         return torch.from_numpy(images)
 
 
-@dataclass(frozen=True, eq=False)
-class Views:
-    """How n pictures are shown; each is None where nothing is done.
+class Views(NamedTuple):
+    """How n images are shown; each is None where nothing is done.
 
-    boxes (n, 4) float64 shares y0, x0, y1, x1 of the picture;  flips (n,) bool, mirrored left to
-    right;  vertical (n,) bool, mirrored top to bottom. A picture is cropped before it is mirrored.
+    boxes (n, 4) float64 shares y0, x0, y1, x1 of the image;  flips (n,) bool, mirrored left to
+    right;  vertical (n,) bool, mirrored top to bottom. An image is cropped before it is mirrored.
     """
 
     boxes: Tensor | None = None
@@ -203,16 +182,12 @@ class Views:
     vertical: Tensor | None = None
 
     def at(self, index: Tensor) -> Views:
-        """Those of some pictures, by their places."""
-        return Views(*(None if x is None else x[index] for x in self._all))
+        """Those of some images, by their places."""
+        return Views(*(None if x is None else x[index] for x in self))
 
     def to(self, device: torch.device) -> Views:
         """The same on a device."""
-        return Views(*(None if x is None else x.to(device) for x in self._all))
-
-    @property
-    def _all(self) -> tuple[Tensor | None, ...]:
-        return self.boxes, self.flips, self.vertical
+        return Views(*(None if x is None else x.to(device) for x in self))
 
 
 def drawn_boxes(

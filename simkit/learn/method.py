@@ -263,31 +263,27 @@ def sizes_of(task: Task | Sizes) -> Sizes:
     return task if isinstance(task, Sizes) else task.sizes
 
 
+def _needed(tensor: Tensor | None, method: Method, mend: str) -> Tensor:
+    if tensor is None:
+        raise BadInput(f"method {method.name!r} {mend}")
+    return tensor
+
+
 def scores_of(method: Method, scores: Tensor | None) -> Tensor:
     """(..., N, L) scores at the end of an epoch. Raises BadInput where a loop gave none."""
-    if scores is None:
-        raise BadInput(
-            f"method {method.name!r} reads the scores of all images at the end of every epoch; "
-            "give epochs(count, method, state, scores), or after_epoch(epoch, scores, state)"
-        )
-    return scores
+    mend = "reads the scores of all images at the end of every epoch; give epochs(count, method, "
+    return _needed(scores, method, mend + "state, scores), or after_epoch(epoch, scores, state)")
 
 
 def features_of(method: Method, out: Outputs) -> Tensor:
     """(b, D) pooled features of the outputs. Raises BadInput where a loop gave none."""
-    if out.features is None:
-        raise BadInput(f"method {method.name!r} reads pooled features; give Outputs(features=...)")
-    return out.features
+    return _needed(out.features, method, "reads pooled features; give Outputs(features=...)")
 
 
 def maps_of(method: Method, out: Outputs) -> Tensor:
     """(..., b, L, h, w) class maps of the outputs. Raises BadInput where a loop gave none."""
-    if out.maps is None:
-        raise BadInput(
-            f"method {method.name!r} works on class maps; train it on features of kind 'maps', or "
-            "give Outputs(maps=...)"
-        )
-    return out.maps
+    mend = "reads class maps; train it on features of kind 'maps', or give Outputs(maps=...)"
+    return _needed(out.maps, method, mend)
 
 
 def epochs(
@@ -359,8 +355,8 @@ def state_of_run(state: nn.Module, run: int) -> nn.Module:
 
 
 def state_for_prediction(state: nn.Module) -> nn.Module:
-    """A copy of a state without what training alone needs."""
-    return _with(_without(state), lambda tensor: tensor.clone())
+    """A copy of a state without its tensors `for_training`."""
+    return _with(state, torch.clone, training=False)
 
 
 def state_size(state: nn.Module) -> int:
@@ -373,24 +369,22 @@ def state_size(state: nn.Module) -> int:
     )
 
 
-def _with(state: nn.Module, change: Callable[[Tensor], Tensor]) -> nn.Module:
-    """The same state with other tensors."""
+def _with(
+    state: nn.Module, change: Callable[[Tensor], Tensor], *, training: bool = True
+) -> nn.Module:
+    """The same state with other tensors, those `for_training` only where `training`."""
     other = copy.copy(state)
-    other._buffers = {key: change(buffer) for key, buffer in state._buffers.items()}
+    left_out = () if training else getattr(state, "for_training", ())
+    other._buffers = {
+        k: change(buffer) for k, buffer in state._buffers.items() if k not in left_out
+    }
     other._parameters = {
         key: nn.Parameter(change(parameter.detach()))
         for key, parameter in state._parameters.items()
     }
-    other._modules = {key: _with(module, change) for key, module in state._modules.items()}
-    return other
-
-
-def _without(state: nn.Module) -> nn.Module:
-    """The same state without its tensors `for_training`."""
-    other = copy.copy(state)
-    left_out = getattr(state, "for_training", ())
-    other._buffers = {k: buffer for k, buffer in state._buffers.items() if k not in left_out}
-    other._modules = {key: _without(module) for key, module in state._modules.items()}
+    other._modules = {
+        key: _with(module, change, training=training) for key, module in state._modules.items()
+    }
     return other
 
 

@@ -127,10 +127,12 @@ class Settings:
         """Raise BadInput for settings out of range, and for those that would do nothing."""
         settle(self)
         milestones = self.milestones or ()
-        if list(milestones) != sorted({*milestones} & {*range(1, self.epochs)}):
+        falling = list(milestones) == sorted({*milestones} & {*range(1, self.epochs)})
+        if not falling or (self.schedule == "step" and not milestones):
             raise BadInput(
-                f"training: milestones are {milestones}; rising numbers of epochs before the last "
-                f"one, {self.epochs}, are expected"
+                f"training: milestones are {milestones} and schedule is {self.schedule!r}; rising "
+                f"numbers of epochs before the last one, {self.epochs}, are expected, and at least "
+                "one where schedule is 'step'"
             )
         for key, (other, word) in _ONLY_WITH.items():
             if getattr(self, key) and getattr(self, other) != word:
@@ -138,15 +140,10 @@ class Settings:
                     f"training: {key} is set and does something only where {other} is {word!r}; "
                     f"set that too, or leave {key} out"
                 )
-        if self.schedule == "step" and not self.milestones:
-            raise BadInput(
-                "training: schedule is 'step', but there are no milestones; give the epochs after "
-                "which the rate falls"
-            )
         if self.ema is not None and self.keep == "better" and self.select != "best":
             raise BadInput(
-                "training: keep is 'better', which is told by validation labels; set select to "
-                "'best', or keep to 'average'"
+                "training: keep is 'better', which needs validation labels; set select to 'best', "
+                "or keep to 'average'"
             )
 
     def rate(self, *, backbone: bool) -> float:
@@ -305,16 +302,11 @@ def without_decay(groups: list[dict[str, Any]], vectors: set[int]) -> list[dict[
 
 def joined(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The same parameters in as few groups: an optimiser takes its time for each of them."""
-    merged: list[dict[str, Any]] = []
+    merged: dict[Any, dict[str, Any]] = {}
     for group in groups:
-        how = {key: value for key, value in group.items() if key != "params"}
-        for other in merged:
-            if how == {key: value for key, value in other.items() if key != "params"}:
-                other["params"] = [*other["params"], *group["params"]]
-                break
-        else:
-            merged.append({**group, "params": list(group["params"])})
-    return merged
+        how = tuple(sorted((key, value) for key, value in group.items() if key != "params"))
+        merged.setdefault(how, {**group, "params": []})["params"].extend(group["params"])
+    return list(merged.values())
 
 
 def factor(settings: Settings, step: int, steps: int) -> float:

@@ -43,7 +43,7 @@ class RunWarning(UserWarning):
 
 
 class Heads:
-    """The linear heads of R runs: weight (R, L, D), bias (R, L).
+    """The linear heads of R runs: weight (R, L, D), bias (R, L); one of each for all to begin at.
 
     shares: number of runs and whether they look at class maps, for each method; those with maps
     come last. The others are computed by one product, each with maps by its own.
@@ -51,8 +51,8 @@ class Heads:
 
     def __init__(self, weight: Tensor, bias: Tensor, shares: Sequence[tuple[int, bool]]) -> None:
         R = sum(runs for runs, _ in shares)
-        self.weight = nn.Parameter(weight.expand(R, *weight.shape).contiguous())
-        self.bias = nn.Parameter(bias.expand(R, *bias.shape).contiguous())
+        self.weight = nn.Parameter(weight.expand(R, *weight.shape[-2:]).contiguous())
+        self.bias = nn.Parameter(bias.expand(R, bias.shape[-1]).contiguous())
         self._pooled = [runs for runs, maps in shares if not maps]
         self._products = [sum(self._pooled)] if self._pooled else []
         self._products += [runs for runs, maps in shares if maps]
@@ -249,14 +249,6 @@ class Stack:
             part.head.weight.grad = self.heads.weight.grad[rows]
             part.head.bias.grad = self.heads.bias.grad[rows]
 
-    def gradients(self) -> Iterator[Tensor]:
-        """Those of the heads, of all states and of the backbone, to be changed in place."""
-        modules = [part.state for part in self.parts]
-        parameters = [self.heads.weight, self.heads.bias]
-        for module in modules if self.backbone is None else [*modules, self.backbone]:
-            parameters += module.parameters()
-        yield from (p.grad for p in parameters if p.grad is not None)
-
     def weights(self) -> dict[str, Tensor]:
         """Of heads and backbone, with its statistics, by name; not those of states."""
         weights = {"heads.weight": self.heads.weight.data, "heads.bias": self.heads.bias.data}
@@ -296,28 +288,17 @@ class Stack:
 
 @torch.no_grad()
 def scores_of_all(trained: Sequence[Trained], inputs: Any) -> Tensor:
-    """(R, N, L) float32 logits of heads that were trained on the same features.
+    """(R, N, L) float32 logits of heads that were trained together on features.
 
     Equal to each one's own `scores` to 1e-5; the inputs are read once and multiplied once. Raises
     BadInput for inputs of another kind or width.
     """
     first = trained[0].model
-    for one in trained:
-        check_inputs(one.model, inputs)
-    alike = all(
-        one.model.backbone is None
-        and torch.equal(one.model.shift, first.shift)
-        and torch.equal(one.model.scale, first.scale)
-        for one in trained
-    )
-    if not alike:
-        return torch.stack([torch.from_numpy(one.scores(inputs)) for one in trained])
+    check_inputs(first, inputs)
     order = sorted(range(len(trained)), key=lambda k: trained[k].method.needs.maps)  # maps last
+    weights, biases = zip(*(trained[k].model.head.parameters() for k in order), strict=True)
     shares = [(1, trained[k].method.needs.maps) for k in order]
-    heads = Heads(first.head.weight.detach(), first.head.bias.detach(), shares)
-    for place, k in enumerate(order):
-        heads.weight.data[place] = trained[k].model.head.weight.detach()
-        heads.bias.data[place] = trained[k].model.head.bias.detach()
+    heads = Heads(torch.stack(weights), torch.stack(biases), shares)
     logits = torch.empty(len(trained), len(inputs), first.head.bias.shape[0])
     for rows, outs in _outputs(heads, inputs, first.shift, first.scale):
         for out, k in zip(outs, order, strict=True):

@@ -99,9 +99,8 @@ def test_a_file_of_the_head_alone_belongs_to_its_training(task, tmp_path):
     train(task, make("an"), settings=settings, **given)
     assert describe(path)["epoch"] == describe(path)["epochs"] == 2
     assert describe(path)["unfinished training"] == "an" and describe(path)["phase"] == "all"
-    with pytest.raises(BadInput) as error:
+    with pytest.raises(BadInput, match="other tasks, settings or initial weights; choose"):
         train(task, make("an"), settings=replace(settings, epochs=3, head_epochs=0), **given)
-    assert "other settings (epochs 2 -> 3, head_epochs 2 -> 0); choose" in str(error.value)
 
 
 @pytest.mark.parametrize("head_epochs", [0, 2])

@@ -9,7 +9,6 @@ import torch
 from torch import nn
 
 from simkit.labels.truth import Truth
-from simkit.learn.distributed import Team
 from simkit.learn.inputs import FeatureInputs, ImageInputs
 from simkit.learn.methods import Task, make
 from simkit.learn.optim import Settings
@@ -188,14 +187,6 @@ def test_nothing_is_compiled_for_a_smaller_batch_or_for_scores(pictured, present
     )
     assert found.history.versions["device"] == "cpu compiled"
     assert "device" not in usual.history.versions
-
-
-class Twice(Team):
-    """As if a second process had found the same gradients."""
-
-    def sum_gradients(self, stack):
-        for gradient in stack.gradients():
-            gradient.mul_(2)
 
 
 def test_vectors_keep_clear_of_decay(pictured):

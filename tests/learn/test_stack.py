@@ -134,16 +134,6 @@ def test_stacked_scores_are_those_of_each_alone():
         np.testing.assert_allclose(scores, one.scores(unseen), atol=1e-5)
 
 
-def test_heads_on_other_scales_are_scored_one_by_one():
-    inputs, labels = material()
-    other = FeatureInputs(inputs.values * 3 + 1)
-    how = {"settings": Settings(epochs=1, standardise=True)}
-    trained = [train(Task(labels, x), make("an"), **how) for x in (inputs, other)]
-    assert not torch.equal(trained[0].model.scale, trained[1].model.scale)
-    for one, scores in zip(trained, scores_of_all(trained, inputs), strict=True):
-        np.testing.assert_array_equal(scores, one.scores(inputs))
-
-
 def test_validation_in_a_stack_says_what_it_says_alone():
     inputs, labels = material()
     held, answers = material(2)

@@ -33,5 +33,5 @@ def test_inputs_of_another_kind_are_refused(task, pooled):
     with pytest.raises(BadInput, match=r"the model was trained on.*use the same backbone"):
         found.scores(FeatureInputs(np.zeros((2, 9), np.float32)))
     boosted = train(task, make("an+boostlu"), settings=ONE)
-    with pytest.raises(BadInput, match="works on class maps"):
+    with pytest.raises(BadInput, match="reads class maps"):
         boosted.scores(pooled.inputs)
