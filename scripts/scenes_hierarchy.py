@@ -15,9 +15,22 @@ from typing import Any
 import networkx as nx
 
 import simkit.labels
-from simkit.data.scenes import SYNSETS
-from simkit.data.scenes_draw import COLOURS, LEAVES
+from simkit.data.scenes_draw import COLOURS, LEAVES, OBJECTS
 from simkit.labels.hierarchy import Hierarchy
+
+# The WordNet synset of each leaf class.
+SYNSETS = {
+    **{name: f"{name}.n.01" for name in OBJECTS},
+    **{"zero": "zero.n.02", "star": "star.n.05", "heart": "heart.n.07", "ring": "ring.n.02"},
+    **{"cross": "greek_cross.n.01", "check mark": "check_mark.n.01", "pentagon": "pentagon.n.03"},
+    **{
+        name: f"{name}.n.01"
+        for name in ("red", "blue", "yellow", "green", "black", "purple", "pink")
+    },
+    **{"white": "white.n.02", "orange": "orange.n.02", "stripes": "stripe.n.05"},
+    **{"checks": "check.n.10", "dots": "polka_dot.n.01", "grid": "grid.n.01"},
+    "herringbone": "herringbone.n.02",
+}
 
 
 def build() -> Hierarchy:

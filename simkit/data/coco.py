@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from simkit.data.dataset import CC_BY_4, SPLITS, Boxes, Dataset, Terms, register
-from simkit.data.images import FilePictures
-from simkit.data.splits import Part, assemble, published_order, spell
+from simkit.data.splits import Part, assemble, published_order, spell, with_pictures
 from simkit.files import expanded
 from simkit.labels.formats.coco import read_instances
 from simkit.labels.formats.coco_json import Instances
@@ -60,13 +56,8 @@ class AnnotationFiles:
         content = self.read(expanded(file))
         boxes = Boxes(content.box_images, content.box_classes, content.corners, content.sizes)
         part = Part(self.settled(content.truth, split), content.difficult, boxes)
-        names = np.array(content.file_names, dtype=object)
-        if folder := getattr(self, f"{split}_images", "") or self.images:
-            if self.drop_missing:
-                exist = [os.path.isfile(expanded(folder) / name) for name in names]
-                if any(exist):  # else it will be said that none is
-                    part, names = part.select(np.flatnonzero(exist)), names[exist]
-            part = replace(part, pictures=FilePictures.of(folder, tuple(names)))
+        folder = getattr(self, f"{split}_images", "") or self.images
+        part = with_pictures(part, folder, content.file_names, drop_missing=self.drop_missing)
         return part.select(published_order(part.truth.images)) if self.order else part
 
     def settled(self, truth: Truth, split: str) -> Truth:

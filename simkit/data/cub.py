@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from simkit.data.dataset import Dataset, Terms, register
@@ -137,37 +138,25 @@ def _answers(
         columns = (0, 1, 2, 3)
         with file.open(encoding="utf-8") as stream:
             table = np.loadtxt(stream, np.int32, comments=None, usecols=columns, ndmin=2)
-        image, attribute, seen, sure = table.T
-        for what, column, good in (
-            ("image", image, np.isin(image, images)),
-            ("attribute", attribute, np.isin(attribute, attributes)),
-            ("presence", seen, (seen == 0) | (seen == 1)),
-            ("certainty", sure, (sure >= 0) & (sure <= 4)),
-        ):
-            if not good.all():
-                line = int(np.argmin(good))
-                raise BadInput(
-                    f"{what} is {column[line]} in line {line + 1}, which is not expected there; "
-                    "fetch it again"
-                )
-        return _matrices(table, images, attributes, certain)
-
-
-def _matrices(
-    table: NDArray[np.int32],
-    images: NDArray[np.int64],
-    attributes: NDArray[np.int64],
-    certain: int,
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     image, attribute, seen, sure = table.T
-    by_image, by_attribute = np.argsort(images), np.argsort(attributes)
-    rows = by_image[np.searchsorted(images, image, sorter=by_image)]
-    columns = by_attribute[np.searchsorted(attributes, attribute, sorter=by_attribute)]
-    answered = np.zeros((len(images), len(attributes)), bool)
-    present, known = np.zeros_like(answered), np.zeros_like(answered)
-    answered[rows, columns] = True
-    if np.count_nonzero(answered) != len(rows):
-        raise BadInput("an image and an attribute occur together twice; keep one line")
+    rows = pd.Index(images).get_indexer(pd.Index(image))
+    columns = pd.Index(attributes).get_indexer(pd.Index(attribute))
+    for what, column, good in (
+        ("image", image, rows >= 0),
+        ("attribute", attribute, columns >= 0),
+        ("presence", seen, (seen == 0) | (seen == 1)),
+        ("certainty", sure, (sure >= 0) & (sure <= 4)),
+    ):
+        if not good.all():
+            line = int(np.argmin(good))
+            raise BadInput(
+                f"{path}: {what} is {column[line]} in line {line + 1}, which is not expected "
+                "there; fetch it again"
+            )
+    present, known = (np.zeros((len(images), len(attributes)), bool) for _ in range(2))
+    known[rows, columns] = True
+    if np.count_nonzero(known) != len(rows):
+        raise BadInput(f"{path}: an image and an attribute occur together twice; keep one line")
     present[rows, columns] = seen == 1
     # A certainty of 0 stands in no legend; it counts as the lowest.
     known[rows, columns] = np.maximum(sure, 1) >= certain

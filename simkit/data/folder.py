@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import LABELS, SPLITS, Dataset, read_spec, register
-from simkit.data.images import FilePictures
-from simkit.data.label_table import ENDINGS, Content, read_content
+from simkit.data.images import ENDINGS, FilePictures
+from simkit.data.label_table import Content, read_content
 from simkit.data.lists import folder
 from simkit.data.splits import Part, Unknown, assemble, published_split, settled, spell
 from simkit.errors import BadInput
@@ -76,7 +76,10 @@ class Folder:
             content = _there(place, content)
         if self.test:
             content = _tested(table, content, self.test)
-        whole = _part(place, content)
+        pictures = FilePictures.of(place, content.files)
+        ids = text_ids(content.files)
+        truth = Truth.of(content.present, ids, content.classes, content.known)
+        whole = Part(truth, pictures=pictures)
         parts = {}
         for split in SPLITS:
             rows = np.flatnonzero(content.splits == split)
@@ -178,20 +181,10 @@ def _tested(table: Path, content: Content, share: float) -> Content:
     return replace(content, splits=splits)
 
 
-def _part(place: Path, content: Content) -> Part:
-    _check_endings(place, content.files)
-    pictures = FilePictures.of(place, content.files)
-    return Part(
-        Truth.of(content.present, text_ids(content.files), content.classes, content.known),
-        pictures=pictures,
-    )
-
-
 def _there(place: Path, content: Content) -> Content:
     """The rows whose files are there; as they are where none is, which will be said."""
     rows = [row for row, name in enumerate(content.files) if os.path.isfile(place / name)]
-    if not rows:
-        return content
+    rows = rows or list(range(len(content.files)))
     return replace(
         content,
         files=[content.files[row] for row in rows],
@@ -199,15 +192,3 @@ def _there(place: Path, content: Content) -> Content:
         present=csr_array(content.present[rows]),
         known=None if content.known is None else csr_array(content.known[rows]),
     )
-
-
-def _check_endings(place: Path, files: list[str]) -> None:
-    """Say so where names lack the ending of their files, the commonest reason for none to be."""
-    first = files[0]
-    if os.path.isfile(place / first):
-        return
-    for ending in (*ENDINGS, *map(str.upper, ENDINGS)):
-        if os.path.isfile(place / f"{first}{ending}"):
-            raise BadInput(
-                f"{place / first} does not exist, but {first}{ending} does; add suffix={ending}"
-            )

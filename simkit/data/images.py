@@ -22,6 +22,7 @@ from simkit.errors import BadInput
 from simkit.files import expanded, readable
 from simkit.history import content_id
 
+ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 _END = 4096  # bytes at either end of a compressed picture that stand for all of it
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 
@@ -130,12 +131,15 @@ class FilePictures:
                 )
         missing = [name for name in files if not os.path.isfile(place / name)]
         if missing:
-            first = Path(missing[0])
-            other = first.with_suffix(first.suffix.swapcase())
-            if first.suffix and os.path.isfile(place / other):
+            first = missing[0]
+            ending = Path(first).suffix
+            near = [first.removesuffix(ending) + ending.swapcase()]
+            near += [f"{first}{added}" for added in (*ENDINGS, *map(str.upper, ENDINGS))]
+            other = next((name for name in near if os.path.isfile(place / name)), None)
+            if other is not None:
                 raise BadInput(
                     f"{place / first} does not exist, but {other} does; write the names as the "
-                    "files have them"
+                    f"files have them (folder: adds an ending by suffix={Path(other).suffix})"
                 )
             raise BadInput(
                 f"{place / _shown(missing[0])} does not exist ({len(missing)} of {len(files)} "

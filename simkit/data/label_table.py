@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
 from simkit.labels.formats.base import first_seen, reading
 
 FILE = ("file", "file_name", "filename", "image", "image_name", "image_id", "path", "picture")
 CLASS = ("class", "label", "labels", "category", "class_name", "tags")
-ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
 SPLIT = ("split", "set", "subset", "partition")
 _SPLITS = {
     "train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val",

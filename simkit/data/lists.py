@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from os import PathLike
 from pathlib import Path
@@ -14,12 +15,9 @@ from simkit.labels.formats.base import reading, text_ids
 def folder(path: str | PathLike[str], what: str) -> Path:
     """`path` as a Path, known to be a folder. Raises BadInput naming it and `what` it should be."""
     place = expanded(path)
-    try:
-        if place.is_dir():
-            return place
-    except OSError as error:  # such as a name that is too long
-        raise BadInput(f"{place} cannot be read ({error.strerror}); give {what}") from None
-    raise BadInput(f"{place} is {'a file' if place.is_file() else 'not there'}; give {what}")
+    if os.path.isdir(place):
+        return place
+    raise BadInput(f"{place} is {'a file' if os.path.isfile(place) else 'not there'}; give {what}")
 
 
 def lines(path: str | PathLike[str], what: str) -> list[str]:

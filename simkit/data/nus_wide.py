@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -12,9 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import Dataset, Terms, register
-from simkit.data.images import FilePictures
 from simkit.data.lists import different, folder, lines
-from simkit.data.splits import Part, assemble, spell
+from simkit.data.splits import Part, assemble, spell, with_pictures
 from simkit.errors import BadInput
 from simkit.labels.formats.base import reading, text_ids
 from simkit.labels.truth import Truth, image_ids, places
@@ -71,26 +69,21 @@ class NusWide:
         files = _files(place, f"{_SPLITS[split]}Imagelist.txt")
         present = _present(place, split, classes, files)
         pictures = self._pictures(place)
-        kept = np.ones(present.shape[0], bool)
+        rows = np.arange(present.shape[0])
         if self.unlabelled == "drop":
-            kept &= np.diff(present.indptr) > 0
-        if self.drop_missing:
-            if pictures is None or files is None:
-                raise BadInput(
-                    f"{place} holds no folder of pictures or no ImageList; leave drop_missing out "
-                    "or give images=DIR"
-                )
-            kept &= np.array([os.path.isfile(pictures / file) for file in files])
-        rows = np.flatnonzero(kept)
+            rows = rows[np.diff(present.indptr) > 0]
         if not len(rows):
             raise BadInput(f"{place} has no {split} image that is to be kept; keep more of them")
+        if self.drop_missing and (files is None or pictures is None):
+            raise BadInput(
+                f"{place} holds no folder of pictures or no ImageList; leave drop_missing out "
+                "or give images=DIR"
+            )
         if files is None:
             return Part(Truth.of(present[rows], rows, classes))
         chosen = [files[row] for row in rows]
-        return Part(
-            Truth.of(present[rows], text_ids(chosen), classes),
-            pictures=FilePictures.of(pictures, chosen) if pictures is not None else None,
-        )
+        part = Part(Truth.of(present[rows], text_ids(chosen), classes))
+        return with_pictures(part, pictures or "", chosen, drop_missing=self.drop_missing)
 
     def _pictures(self, place: Path) -> Path | None:
         if self.images:
@@ -163,12 +156,10 @@ def _columns(paths: list[Path], wanted: int | None) -> csr_array:
     return csr_array((np.ones(len(rows), bool), (rows, columns)), shape=shape)
 
 
-def _zeros_and_ones(path: Path) -> NDArray[np.bool_]:
-    """(n,) bool from a file with one 0 or 1 in each line. Raises BadInput for anything else."""
-    with reading(path, _LABELS) as file:
-        letters = np.frombuffer(file.read_bytes(), np.uint8)
-        blank = np.isin(letters, list(b" \t\n\v\f\r"))
-        digits = letters[~blank]
-        if not np.isin(digits, list(b"01")).all() or np.any(~blank[1:] & ~blank[:-1]):
+def _zeros_and_ones(path: Path) -> NDArray[np.int8]:
+    """(n,) from a file with one 0 or 1 in each line. Raises BadInput for anything else."""
+    with reading(path, _LABELS) as file, file.open(encoding="utf-8") as stream:
+        values = np.loadtxt(stream, np.int8, comments=None, ndmin=1)
+        if values.ndim > 1 or not np.isin(values, (0, 1)).all():
             raise BadInput("it holds more than one 0 or 1 in each line; fetch it again")
-        return digits == ord("1")
+        return values

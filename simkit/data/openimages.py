@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import CC_BY_4, SPLITS, Dataset, Terms, register
-from simkit.data.images import FilePictures
-from simkit.data.splits import Part, Unknown, assemble, settled, spell
+from simkit.data.splits import Part, Unknown, assemble, settled, spell, with_pictures
 from simkit.files import expanded
 from simkit.labels.formats.base import reading
 from simkit.labels.formats.openimages import WHAT, Rows, read_names, read_rows
@@ -86,18 +83,10 @@ class OpenImages:
             codes = rows.codes(classes, path, self.names)
             known = csr_array(codes.astype(bool))
             truth = Truth.of(codes > 0, rows.images, tuple(classes.values()), known)
-        return self._with_pictures(split, Part(settled(truth, self.unknown, split)))
-
-    def _with_pictures(self, split: str, part: Part) -> Part:
+        part = Part(settled(truth, self.unknown, split))
         folder = getattr(self, f"{split}_images", "") or self.images
-        if not folder:
-            return part
-        names = np.array([f"{image}.jpg" for image in part.truth.images.tolist()], dtype=object)
-        if self.drop_missing:
-            exist = [os.path.isfile(expanded(folder) / name) for name in names]
-            if any(exist):  # else it will be said that none is
-                part, names = part.select(np.flatnonzero(exist)), names[exist]
-        return replace(part, pictures=FilePictures.of(folder, tuple(names)))
+        names = [f"{image}.jpg" for image in truth.images.tolist()]
+        return with_pictures(part, folder, names, drop_missing=self.drop_missing)
 
 
 def _rows(file: str) -> Rows:

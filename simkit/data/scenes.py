@@ -21,7 +21,7 @@ from simkit.data.scenes_draw import (
     layout,
     leaf_matrix,
 )
-from simkit.errors import BadInput
+from simkit.data.splits import spell
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close, shipped
 from simkit.labels.truth import Truth
@@ -31,20 +31,6 @@ VERSION = 1  # of the pixels; a test compares them with a digest
 _CHUNK = 20_000
 # Pictures of a split; the labels of so many take about 12 s.
 Size = Annotated[int, Range(1, 2_000_000)]
-
-# The WordNet synset of each leaf class.
-SYNSETS = {
-    **{name: f"{name}.n.01" for name in OBJECTS},
-    **{"zero": "zero.n.02", "star": "star.n.05", "heart": "heart.n.07", "ring": "ring.n.02"},
-    **{"cross": "greek_cross.n.01", "check mark": "check_mark.n.01", "pentagon": "pentagon.n.03"},
-    **{
-        name: f"{name}.n.01"
-        for name in ("red", "blue", "yellow", "green", "black", "purple", "pink")
-    },
-    **{"white": "white.n.02", "orange": "orange.n.02", "stripes": "stripe.n.05"},
-    **{"checks": "check.n.10", "dots": "polka_dot.n.01", "grid": "grid.n.01"},
-    "herringbone": "herringbone.n.02",
-}
 
 
 @dataclass(frozen=True)
@@ -75,11 +61,6 @@ class ScenePictures:
     def read(self, index: Sequence[int] | NDArray[np.integer]) -> list[NDArray[np.uint8]]:
         """One (64, 64, 3) uint8 RGB array for each of `index` (0..images-1)."""
         wanted = np.asarray(index, np.int64).reshape(-1)
-        if len(wanted) and (wanted.min() < 0 or wanted.max() >= self.images):
-            raise BadInput(
-                f"picture {wanted.max() if wanted.min() >= 0 else wanted.min()} was asked for, but "
-                f"{self.split} has pictures 0 to {self.images - 1}; open scenes with more images"
-            )
         return list(draw(self.chance, self.split, self.layout(wanted), wanted))
 
 
@@ -115,16 +96,13 @@ class Scenes:
         pictures = {split: ScenePictures(self.seed, split, n) for split, n in sizes.items()}
         hierarchy = shipped("scenes")  # built by scripts/scenes_hierarchy.py
         contents = {split: _content(part, hierarchy) for split, part in pictures.items()}
-        settings = ",".join(
-            f"{key}={getattr(self, key)}" for key in ("images", "seed", "val", "test")
-        )
         return Dataset(
             name=self.name,
             truth={split: truth for split, (truth, _) in contents.items()},
             pictures=pictures,
             boxes={split: boxes for split, (_, boxes) in contents.items()},
             hierarchy=hierarchy,
-            spec=f"{self.name}:{settings}",
+            spec=spell(self),
         )
 
 

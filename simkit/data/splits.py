@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from simkit.data.dataset import SPLITS, WHOLE, Boxes, Dataset, Pictures
+from simkit.data.images import FilePictures
 from simkit.errors import BadInput
 from simkit.files import expanded
 from simkit.labels.hierarchy import Hierarchy, shipped
@@ -48,6 +50,23 @@ class Part:
         difficult = None if self.difficult is None else csr_array(self.difficult[index])
         pictures = None if self.pictures is None else self.pictures.select(index)
         return Part(self.truth.select(index), difficult, boxes, pictures)
+
+
+def with_pictures(
+    part: Part, folder: str | Path, names: Sequence[str], *, drop_missing: bool
+) -> Part:
+    """The part with its files in `folder`, one name for each image; "" for no pictures.
+
+    drop_missing: without the images whose file is not there. Where none is there, the error says
+    so: a wrong folder leaves nothing.
+    """
+    if not folder:
+        return part
+    place = expanded(folder)
+    exist = [row for row, name in enumerate(names) if os.path.isfile(place / name)]
+    if drop_missing and exist:
+        part, names = part.select(np.array(exist)), [names[row] for row in exist]
+    return replace(part, pictures=FilePictures.of(place, names))
 
 
 def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str) -> Dataset:

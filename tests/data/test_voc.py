@@ -239,15 +239,9 @@ def test_only_boxes_of_present_classes(tmp_path: Path) -> None:
     assert boxes.sizes.tolist() == [[20, 10], [20, 10]]
 
 
-BOMB = b"""<!DOCTYPE annotation [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;">]>
-<annotation><size><width>20</width><height>10</height></size><filename>&b;</filename></annotation>
-"""
-
-
 @pytest.mark.parametrize(
     ("content", "named"),
     [
-        (BOMB, "declares a document type"),
         (b"<annotation/>", "width is"),
         (GOOD.replace(b"<width>20", b"<width>x"), "cannot be read"),
         (GOOD.replace(b"<xmin>2<", b"<xmin>9<"), "bndbox goes from 9, 3 to 4.25, 5.5"),
@@ -256,9 +250,8 @@ BOMB = b"""<!DOCTYPE annotation [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a
         (GOOD.replace(b"<difficult>1", b"<difficult>2"), "difficult '2'"),
         (GOOD.replace(b"bndbox", b"box"), "xmin is"),
         (b"<annotation>", "cannot be read"),
-        (b" " * (4 << 20) + GOOD, "larger than 4 MB"),
     ],
-    ids=range(10),
+    ids=range(8),
 )
 def test_annotations_that_cannot_be(tmp_path: Path, content: bytes, named: str) -> None:
     path = tmp_path / "a.xml"
