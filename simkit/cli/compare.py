@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,6 @@ from simkit.cli.output import print_json, progress
 from simkit.errors import BadInput
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from simkit.study.compare import Comparison
     from simkit.study.estimate import Estimate
     from simkit.study.grid import Grid
@@ -99,11 +97,12 @@ def command(
 
 def _compare(grid: Grid, scheduler: str, as_json: bool, options: dict[str, Any]) -> Comparison:
     from simkit.study.compare import Hooks, compare
+    from simkit.study.scheduler import cluster
 
     _warn_of_another_grid(grid, options["out"])
     with (
         _interrupts_explained(options["out"]),
-        _executor(scheduler) as executor,
+        cluster(scheduler) if scheduler else nullcontext() as executor,
         progress("computing features", "comparing", quiet=as_json) as (preparing, advance),
     ):
         hooks = Hooks(advance, preparing, None if as_json else _show)
@@ -112,15 +111,10 @@ def _compare(grid: Grid, scheduler: str, as_json: bool, options: dict[str, Any])
 
 def _part_text(part: str, result: Comparison, out: Path) -> str:
     """The result of one part while others are unfinished."""
-    from simkit.study.scheduler import Part
-
-    text = f"part {part} has {len(result.every):,} runs in {out}"
-    if Part.read(part).number > result.parts:
-        jobs = f"{result.parts:,} job{'' if result.parts == 1 else 's'}"
-        text = f"part {part} has no work, as the grid has only {jobs}"
     return (
-        f"{text}; unfinished jobs of the grid: {result.left:,}; the part that finishes last writes "
-        "tables and figures, and so does the same command without --part, which runs the other jobs"
+        f"part {part} has {len(result.every):,} runs in {out}; unfinished jobs of the grid: "
+        f"{result.left:,}; the part that finishes last writes tables and figures, and so does the "
+        "same command without --part, which runs the other jobs"
     )
 
 
@@ -155,14 +149,6 @@ def _print_plan(grid: Grid, as_json: bool, options: dict[str, Any]) -> None:
 
 def _show(planned: Estimate) -> None:
     click.echo(planned.text(), err=True)
-
-
-def _executor(scheduler: str) -> AbstractContextManager[Executor | None]:
-    if not scheduler:
-        return nullcontext()
-    from simkit.study.scheduler import cluster
-
-    return cluster(scheduler)
 
 
 def _warn_of_another_grid(grid: Grid, out: Path) -> None:

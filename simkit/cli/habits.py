@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted
     from simkit.annotate.votes import Votes
 
-FAR_OFF = 0.05  # between rates by estimated truth and by experts', worth a word
-
 
 # fmt: off
 @click.command(
@@ -121,22 +119,12 @@ def _print(votes: Votes, fitted: Fitted, confused: pd.DataFrame) -> None:
         f"{len(votes.images):,} images and {len(votes.classes):,} classes; maybe counts as "
         + {"yes": "yes", "no": "no", "drop": "nothing"}[fitted.maybe]
     )
-    gold = _gold(votes, fitted)
-    rows = [
-        ["miss, of present classes", *_pair(0, fitted, gold)],
-        ["false alarm, of absent classes", *_pair(1, fitted, gold)],
-    ]
-    if gold is not None:
-        experts = f"by {(votes.gold >= 0).sum():,} expert answers"
-        table(["a vote errs", "by all votes", experts], rows)
-        off = [abs(ours - theirs) for ours, theirs in zip(fitted.rates, gold, strict=True)]
-        if max(off) > FAR_OFF:
-            click.echo(
-                "the experts say otherwise: rates written are those of all votes, whose truth is "
-                "estimated; another --maybe may come nearer"
-            )
-    else:
-        table(["a vote errs", "by all votes"], rows)
+    rates = {"by all votes": fitted.rates}
+    if gold := _gold(votes, fitted):
+        rates[f"by {(votes.gold >= 0).sum():,} expert answers"] = gold
+    errors = "miss, of present classes", "false alarm, of absent classes"
+    rows = [[word, *(f"{rate[i]:.2%}" for rate in rates.values())] for i, word in enumerate(errors)]
+    table(["a vote errs", *rates], rows)
     click.echo(_about_doubt(fitted))
     agreed = confused[confused["part"] == "agreement"].itertuples()
     table(
@@ -147,28 +135,18 @@ def _print(votes: Votes, fitted: Fitted, confused: pd.DataFrame) -> None:
         click.echo("the fit had not settled when it was stopped; its numbers are rough", err=True)
     click.echo(
         "rates by class go with the class's name, and classes of other names get their mean;\n"
-        "all rates are of questions like these: classes that nobody would suspect in an image are "
-        "falsely seen less often"
+        "all rates are of questions like these: annotators see a class falsely less often where "
+        "nobody would suspect it"
     )
 
 
 def _about_doubt(fitted: Fitted) -> str:
-    """One line: how many questions there are of which nobody is sure, and what speaks for it."""
-    habits = fitted.habits
+    """One line on questions of which nobody is sure, and their log-likelihood."""
     if fitted.compared is None:
         return "with fewer than 5 votes on a typical question, everybody is taken to be sure"
-    without, doubtful = (f"{number:,.0f}" for number in fitted.compared)
-    if not fitted.doubt:
-        return (
-            f"no sign of questions of which nobody is sure: log-likelihood {without} without "
-            f"and {doubtful} with them"
-        )
+    habits, (without, doubtful) = fitted.habits, fitted.compared
     return (
         f"nobody is sure of {habits.unsure_present:.1%} of present and {habits.unsure_absent:.1%} "
-        f"of absent classes, to {habits.unsure_yes:.1%} of which people say yes: "
-        f"log-likelihood {doubtful}, {without} without"
+        f"of absent classes, to {habits.unsure_yes:.1%} of which people say yes: log-likelihood "
+        f"{doubtful:,.0f} with such questions, {without:,.0f} without"
     )
-
-
-def _pair(which: int, fitted: Fitted, gold: tuple[float, float] | None) -> list[str]:
-    return [f"{rates[which]:.2%}" for rates in (fitted.rates, gold) if rates is not None]

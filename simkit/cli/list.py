@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -14,48 +13,31 @@ from simkit.cli.output import print_json, table
 from simkit.cli.settings import settings, spelled
 from simkit.errors import unknown
 
-
-@dataclass(frozen=True)
-class Listing:
-    """One list: what it is of, what one row is called, and what the table leaves to the details."""
-
-    of: str
-    row: str
-    package: str = ""  # of its registry
-    unseen: tuple[str, ...] = ()
-    after: str = ""  # what the details of a row have besides
-
-
 LISTS = {
-    "schemes": Listing(
-        "ways to ask people for labels", "scheme", "simkit.annotate.schemes", after="its settings"
-    ),
-    "methods": Listing(
-        "ways to train on what they said", "method", "simkit.learn.methods",
-        unseen=("what", "bytes", "wraps", "processes"), after="its settings",
-    ),
-    "data": Listing(
-        "data sets, and how to name your own", "data set", "simkit.data", after="its settings"
-    ),
-    "formats": Listing(
-        "label files that are read and written", "format", "simkit.labels.formats",
-        after="its settings",
-    ),
-    "figures": Listing(
-        "what can be drawn", "figure", "simkit.study.figures", unseen=("draws",),
-        after="its settings",
-    ),
-    "prices": Listing("what a question costs", "price list"),
-    "protocols": Listing(
-        "how the papers fine-tuned", "protocol", unseen=("training", "left out"),
-        after="all settings and what it leaves out of its paper",
-    ),
-    "backbones": Listing(
-        "networks that look at pictures", "backbone", unseen=("about",), after="its weights"
-    ),
-    "grid": Listing("fields of a grid for simkit compare", "field of a grid"),
-    "columns": Listing("columns of the table that simkit compare leaves", "column"),
-}  # fmt: skip
+    "schemes": "ways to ask people for labels",
+    "methods": "ways to train on what they said",
+    "data": "data sets, and how to name your own",
+    "formats": "label files that are read and written",
+    "figures": "what can be drawn",
+    "prices": "what a question costs",
+    "protocols": "how the papers fine-tuned",
+    "backbones": "networks that look at images",
+    "grid": "fields of a grid for simkit compare",
+    "columns": "columns of the table that simkit compare leaves",
+}
+REGISTRIES = {
+    "schemes": "simkit.annotate.schemes",
+    "methods": "simkit.learn.methods",
+    "data": "simkit.data",
+    "formats": "simkit.labels.formats",
+    "figures": "simkit.study.figures",
+}
+_UNSEEN = {  # columns that only the details of a row have
+    "methods": ("what", "bytes", "wraps", "processes"),
+    "figures": ("draws",),
+    "protocols": ("training", "left out"),
+    "backbones": ("about",),
+}
 _NUMBERS = ("epochs", "px", "features", "parameters")
 
 
@@ -71,11 +53,10 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
     with its default and meaning.
     """
     if what is None:
-        lists = {each: listing.of for each, listing in LISTS.items()}
         if as_json:
-            print_json({"lists": lists})
+            print_json({"lists": LISTS})
             return
-        table(["list", "of"], [list(row) for row in lists.items()], words=(0, 1))
+        table(["list", "of"], [list(row) for row in LISTS.items()], words=(0, 1))
         click.echo("\n`simkit list schemes` shows one, `simkit list schemes fpc` one of its rows")
         return
     what = what.lower()
@@ -92,7 +73,7 @@ def command(what: str | None, name: str | None, as_json: bool) -> None:
 
 
 def _rows(what: str) -> list[dict[str, Any]]:
-    if LISTS[what].package:
+    if what in REGISTRIES:
         return _parts(what)
     if what == "prices":
         from simkit.annotate.prices import presets, prices
@@ -119,10 +100,10 @@ def _detailed(what: str, name: str, rows: list[dict[str, Any]]) -> dict[str, Any
     name = name.lstrip("+").partition("(")[0].strip(" []")
     by_name = {row["name"].lower(): row for row in rows}
     if name.lower() not in by_name:
-        raise unknown(LISTS[what].row, name, [row["name"] for row in rows])
+        raise unknown(f"name in {what!r}", name, [row["name"] for row in rows])
     row = by_name[name.lower()]
-    if LISTS[what].package:
-        part = importlib.import_module(LISTS[what].package).get(row["name"])
+    if what in REGISTRIES:
+        part = importlib.import_module(REGISTRIES[what]).get(row["name"])
         return row | {"about": inspect.cleandoc(part.__doc__ or ""), "settings": _settings(part)}
     if what == "prices":
         return row | _rates(row["name"])
@@ -139,7 +120,7 @@ def _settings(part: type[Any]) -> list[dict[str, Any]]:
 
 
 def _print(what: str, rows: list[dict[str, Any]]) -> None:
-    columns = [column for column in rows[0] if column not in LISTS[what].unseen]
+    columns = [column for column in rows[0] if column not in _UNSEEN.get(what, ())]
     cells = [[_cell(row[column]) for column in columns] for row in rows]
     for line, row in zip(cells, rows, strict=True):
         line[0] = f"+{line[0]}" if row.get("wraps") else line[0]
@@ -159,8 +140,8 @@ def _print(what: str, rows: list[dict[str, Any]]) -> None:
         click.echo("\nepochs 25 + 10: the head learns alone at first")
     if what == "grid":
         click.echo(f"\n`simkit list grid train` shows [train]; also {', '.join(_tables())}")
-    elif LISTS[what].after:
-        click.echo(f"\n`simkit list {what} {rows[0]['name']}` shows one with {LISTS[what].after}")
+    else:
+        click.echo(f"\n`simkit list {what} {rows[0]['name']}` shows all of one")
 
 
 def _cell(value: Any) -> str:
@@ -192,7 +173,7 @@ def _print_detail(row: dict[str, Any]) -> None:
 
 
 def _parts(what: str) -> list[dict[str, Any]]:
-    package = importlib.import_module(LISTS[what].package)
+    package = importlib.import_module(REGISTRIES[what])
     rows = []
     for name in package.names():
         part = package.get(name)

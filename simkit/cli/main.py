@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 some runs of a comparison failed, 2 bad input, 130 interru
 
 from __future__ import annotations
 
-import errno
 import importlib
 import os
 import sys
@@ -117,11 +116,6 @@ def code(arguments: Sequence[str] | None = None) -> int:
             # The reader of a pipe went away; nothing is wrong, and nobody is left to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        except OSError as error:
-            if error.errno != errno.ENAMETOOLONG:
-                raise
-            name = str(error.filename)[:100]
-            return _bad_input(f"{name} ... is too long for a name; shorten it")
 
 
 def _bad_input(message: str) -> int:

@@ -6,16 +6,13 @@ import json
 import re
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from simkit.cli.options import FILE, PICTURE, json_option, pairs
 from simkit.cli.output import counts_line, print_json, write_figure
 from simkit.errors import BadInput
-
-if TYPE_CHECKING:
-    pass
 
 _COCO = rb'"(images|annotations)"\s*:\s*\['
 

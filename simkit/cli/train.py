@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from simkit.study.sources import ImageTransform, Source
     from simkit.study.trial import Trial
 
-_EVERY = 5.0  # seconds between two lines, where no bar is shown
 _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report")
 
 
@@ -226,14 +223,10 @@ def _transform(options: dict[str, Any], preset: Protocol | None) -> ImageTransfo
 
 
 class TrainingProgress:
-    """Moves a bar by steps; where there is none, says every few seconds how far training is.
+    """Moves the bar of a training; it is called with (done, total) while features are computed."""
 
-    It is called with (done, total), while features are computed as well, and `report` of training.
-    """
-
-    def __init__(self, advance: Advance, *, bar: bool, quiet: bool) -> None:
-        self._advance, self._bar, self._quiet = advance, bar, quiet
-        self._last: float | None = None  # when the last line was written
+    def __init__(self, advance: Advance, *, quiet: bool) -> None:
+        self._advance, self._quiet = advance, quiet
         self._now: Reached | None = None
         self._done = 0  # epochs that have ended
         self._result = ""  # of the last of them
@@ -243,23 +236,14 @@ class TrainingProgress:
 
     def report(self, now: Reached) -> None:
         """Take note of a step, of the end of an epoch, or of where a checkpoint goes on."""
-        clock = time.monotonic()
-        self._now, self._last = now, self._last or clock
+        self._now = now
         if now.loss is not None:
-            self._done = int(now.epochs)
-            self._result = f"loss {now.loss:.4g}"
+            self._done, self._result = int(now.epochs), f"loss {now.loss:.4g}"
             if now.validation is not None:
                 self._result += f", mAP {100 * now.validation:.2f} on val"
         self._advance(now.epochs, now.of, f"training {self._result}".strip())
-        if self._quiet:
-            return
-        if now.resumed and now.epochs < now.of:
-            click.echo(f"goes on from epoch {now.epochs + 1:.0f} of {now.of}", err=True)
-        elif now.resumed:
-            click.echo(f"all {now.of} epochs are done already", err=True)
-        elif now.loss is not None and not self._bar and clock - self._last >= _EVERY:
-            self._last = clock
-            click.echo(f"epoch {now.epochs:.0f} of {now.of}: {self._result}", err=True)
+        if now.resumed and not self._quiet:
+            click.echo(f"goes on after epoch {now.epochs:.0f} of {now.of}", err=True)
 
     def interrupted(self, checkpoint: Path | None) -> str:
         """What is kept after an interrupt."""
@@ -268,11 +252,13 @@ class TrainingProgress:
         done, of = self._done, self._now.of
         if checkpoint is not None and checkpoint.exists():
             return (
-                f"interrupted; {checkpoint} keeps what was learned in the finished epochs "
-                f"({done} of {of}), and the same command goes on from there"
+                f"interrupted; {checkpoint} keeps the finished epochs ({done} of {of}), and the "
+                "same command goes on from there"
             )
-        advice = "" if checkpoint else "; with --checkpoint FILE finished epochs would be kept"
-        return f"interrupted in epoch {min(done + 1, of)} of {of}, and nothing is kept{advice}"
+        return (
+            f"interrupted in epoch {min(done + 1, of)} of {of}, and nothing is kept; --checkpoint "
+            "FILE keeps finished epochs"
+        )
 
 
 @contextmanager
@@ -280,7 +266,7 @@ def _reporting(options: dict[str, Any], team: Team) -> Iterator[TrainingProgress
     """Progress, and what an interrupt says."""
     quiet = options["as_json"] or not team.first
     with progress("training", quiet=quiet) as (advance,):
-        reporter = TrainingProgress(advance, bar=sys.stderr.isatty(), quiet=quiet)
+        reporter = TrainingProgress(advance, quiet=quiet)
         try:
             yield reporter
         except KeyboardInterrupt:
@@ -307,18 +293,15 @@ def _means(done: Trial) -> str:
     """mAP over leaf classes and over all, or once where no class lies above another."""
 
     def over(mean: float, kind: str, classes: str) -> str:
-        scored, total = done.scored[f"{kind}_scored"], done.scored[kind]
-        part = "" if scored == total else f"{scored:,} of "
-        return f"{100 * mean:.2f} over {part}{total:,} {classes}"
+        return (
+            f"{100 * mean:.2f} over {done.scored[f'{kind}_scored']:,} of {done.scored[kind]:,} "
+            f"{classes}"
+        )
 
     if done.scored["leaves"] == done.scored["classes"]:
-        means = over(done.map, "leaves", "classes")
-    else:
-        leaves = over(done.map, "leaves", "leaf classes")
-        means = f"{leaves}, {over(done.map_all, 'classes', 'classes in all')}"
-    lacking = done.scored["classes"] - done.scored["classes_scored"]
-    have = "has" if lacking == 1 else "have"
-    return means + (f"; {lacking:,} {have} no positive in {done.split}" if lacking else "")
+        return over(done.map, "leaves", "classes")
+    leaves = over(done.map, "leaves", "leaf classes")
+    return f"{leaves}, {over(done.map_all, 'classes', 'classes in all')}"
 
 
 def _print(done: Trial) -> None:

@@ -140,17 +140,6 @@ def test_a_dry_run_prints_the_plan_and_stops(shell) -> None:
     )
 
 
-def test_a_part_beyond_the_jobs_says_that_it_has_no_work(shell) -> None:
-    Path("grid.toml").write_text(GRID)
-    done = shell("compare", "grid.toml", "--part", "7/16", "--workers", 1)
-    assert done.code == 0 and re.match(
-        r"part 7/16 has no work, as the grid has only (\d) jobs?; unfinished jobs .*: \1; ",
-        done.out,
-    )
-    done = shell("show", "runs")
-    assert re.search(r"no runs are finished yet \(0 of \d jobs ", done.err)
-
-
 def test_an_interrupted_comparison_says_what_is_kept(shell, monkeypatch) -> None:
     def interrupted(*of, **how):
         raise KeyboardInterrupt

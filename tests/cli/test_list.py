@@ -5,10 +5,8 @@ import re
 
 import pytest
 
-from simkit.cli.list import LISTS
+from simkit.cli.list import LISTS, REGISTRIES
 from simkit.cli.settings import settings
-
-REGISTRIES = {what: listing.package for what, listing in LISTS.items() if listing.package}
 
 
 @pytest.mark.parametrize("what", REGISTRIES)

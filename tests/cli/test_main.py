@@ -80,14 +80,6 @@ def test_words_that_click_refuses_are_named(shell, words: str, named: str) -> No
     assert (done.code, done.out) == (2, "") and named in done.err
 
 
-@pytest.mark.parametrize(
-    "words", [("show",), ("train", "--method", "an", "--labels", "x.npz", "--out")]
-)
-def test_a_name_of_thousands_of_letters_is_one_line(shell, words: tuple[str, ...]) -> None:
-    done = shell(*words, "x" * 3000)
-    assert done.code == 2 and len(done.err.splitlines()) == 1, done.err
-
-
 def test_version(shell) -> None:
     done = shell("--version")
     assert done.code == 0 and done.out.startswith("simkit 0.")

@@ -199,13 +199,10 @@ def test_an_interrupted_training_goes_on(shell, labels: str, monkeypatch) -> Non
     done = train(shell, labels)
     assert done.code == 130 and "interrupted in epoch 2 of 3, and nothing is kept; with" in done.err
     done = train(shell, labels, "--checkpoint", "ck")
-    assert (
-        done.code == 130
-        and "ck keeps what was learned in the finished epochs (1 of 3), and" in (done.err)
-    )
+    assert done.code == 130 and "ck keeps the finished epochs (1 of 3)" in done.err
     monkeypatch.setattr(TrainingProgress, "report", report)
     done = train(shell, labels, "--checkpoint", "ck", "--out", "model")
-    assert done.err == "goes on from epoch 2 of 3\n"
+    assert done.err == "goes on after epoch 1 of 3\n"
     assert shell("show", "model", "--json").json["id"] == whole
     shown = shell("show", "ck")
     assert shown.out.startswith("unfinished training: an\nphase: all\nepoch: 3\nepochs: 3\n")
@@ -222,7 +219,7 @@ def test_the_mean_says_over_how_many_classes_it_is(shell, labels: str) -> None:
     ).json
     leaves, own = counted["leaves_scored"], counted["classes_scored"]
     assert f"mAP {100 * counted['map']:.2f} over {leaves} of 41 leaf classes, " in done.out
-    assert f" over {own} of 52 classes in all; {52 - own} have no positive in test" in done.out
+    assert f" over {own} of 52 classes in all" in done.out
 
 
 @pytest.mark.parametrize("table", ["file,class", "file;cat;dog", "split"])
