@@ -8,12 +8,10 @@ from typing import Annotated, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import Epsilon, Reduction, bce, reduce, wide
-from simkit.learn.method import Method, register, sizes_of
-from simkit.learn.task import Batch, Outputs, Sizes, Task
+from simkit.learn.method import Method, register
+from simkit.learn.task import Batch, Outputs
 from simkit.registry import Positive, Range, setting
 
 
@@ -97,20 +95,11 @@ class WeakAssumeNegative(Method):
         "paper": {"weight_known_negatives": False, "epsilon": None},
     }
 
-    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        classes = sizes_of(task).classes
-        if classes < 2:
-            raise BadInput(
-                f"wan: its weight is 1 / (classes - 1), and there are {classes} classes; "
-                "give at least 2, or train 'an'"
-            )
-        return super().start(task, chance)
-
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         present = batch.labels == PRESENT
         weak = ~present if self.weight_known_negatives else batch.labels == UNKNOWN
         values = bce(out.logits, present, self.epsilon)
-        small = 1 / (out.logits.shape[-1] - 1)
+        small = 1 / max(out.logits.shape[-1] - 1, 1)
         return reduce(torch.where(weak, small * values, values), "mean_all")
 
 
@@ -124,7 +113,9 @@ class SmoothedAssumeNegative(Method):
     thing: `ls-constant`.
     """
 
-    epsilon: float = setting(0.1, "smoothing of targets; Verelst et al. choose from 0.1 and 0.2")
+    epsilon: Annotated[float, Range(0, below=0.5)] = setting(
+        0.1, "smoothing of targets; Verelst et al. choose from 0.1 and 0.2"
+    )
     eps_convention: Literal["whole", "half"] = setting("whole", "half: Cole et al.'s paper")
     smooth: Literal["all", "unknown_only"] = setting("all", "labels that are softened")
     log_epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
@@ -139,14 +130,6 @@ class SmoothedAssumeNegative(Method):
         "spml": {"eps_convention": "whole", "smooth": "all", "log_epsilon": "spml"},
         "paper": {"eps_convention": "whole", "smooth": "all", "log_epsilon": None},
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        end = 1 if self.eps_convention == "half" else 0.5  # where present and absent meet
-        if not 0 <= self.epsilon < end:
-            raise BadInput(
-                f"lsan: epsilon is {self.epsilon}; a smoothing from 0 to below {end} is expected"
-            )
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         epsilon = self.epsilon / 2 if self.eps_convention == "half" else self.epsilon

@@ -21,8 +21,8 @@ from simkit.chance import Chance
 from simkit.embed.features import cache_folder
 from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT
-from simkit.learn.method import Around, Method, maps_of, register
-from simkit.learn.methods.expected import SCORE_BYTES, Expecting, Mu, start_scores, update_scores
+from simkit.learn.method import Around, maps_of, register
+from simkit.learn.methods.expected import SCORE_BYTES, Mu, start_scores, update_scores
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Range, setting
 
@@ -50,7 +50,7 @@ class Consistency(Around):
 
     @property
     def per_image(self) -> bool:
-        """Earlier predictions are kept, be it in a file or in the scores of EN and EP."""
+        """Earlier predictions are kept, be it in memory or in a file."""
         return True
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
@@ -89,8 +89,7 @@ class ConsistencyLoss(Consistency):
     """Hold what the model says of an image close to what it said of it in earlier epochs.
 
     Works around any method. Probabilities (..., b, L) are compared with scores (N, L), their moving
-    averages, which start at the known positives. Around EN and EP with the same mu they are the
-    scores that these keep; otherwise CL has its own table.
+    averages, which start at the known positives.
     """
 
     name: ClassVar[str] = "cl"
@@ -101,42 +100,24 @@ class ConsistencyLoss(Consistency):
 
     own_needs: ClassVar[Needs] = Needs(labels=True)
 
-    @property
-    def _shares(self) -> bool:
-        """Whether the scores are those of a method that consistency losses stand around."""
-        keeper: Method = self.inner
-        while isinstance(keeper, Consistency):
-            keeper = keeper.inner
-        return isinstance(keeper, Expecting) and keeper.mu == self.mu
-
     def state_bytes(self, sizes: Sizes) -> int:
-        table = 0 if self._shares else SCORE_BYTES * sizes.images * sizes.classes
-        return super().state_bytes(sizes) + table
+        return super().state_bytes(sizes) + SCORE_BYTES * sizes.images * sizes.classes
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
-        if not self._shares:
-            assert isinstance(task, Task)
-            start_scores(state, task)
-            state.for_training = ("scores",)
+        assert isinstance(task, Task)
+        start_scores(state, task)
+        state.for_training = ("scores",)
         return state
 
     def extra(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         logits = out.logits if out.logits.dtype.itemsize > 2 else out.logits.float()
-        before = self._keeper(state).scores.index_select(-2, batch.index)
+        before = state.scores.index_select(-2, batch.index)
         return self.term(logits, before.to(logits.dtype), state)
 
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
         super().after_batch(batch, out, state)
-        if not self._shares:
-            update_scores(state, batch, out, self.mu)
-
-    def _keeper(self, state: nn.Module) -> nn.Module:
-        """The state that holds the scores."""
-        method: Method = self
-        while self._shares and isinstance(method, Consistency):
-            method, state = method.inner, state.inner
-        return state
+        update_scores(state, batch, out, self.mu)
 
 
 def distances(logits: Tensor, before: Tensor, distance: Distance) -> Tensor:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from simkit.chance import Chance
-from simkit.errors import BadInput
 from simkit.labels.partial import PRESENT, UNKNOWN
 from simkit.learn.losses import reduce, wide
 from simkit.learn.method import Method, features_of, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
-from simkit.registry import Positive, setting
+from simkit.registry import Positive, Range, setting
+
+_Open = Annotated[float, Range(above=0, below=1)]
 
 
 @register
@@ -39,8 +40,8 @@ class LatentNoise(Method):
     """
 
     unknown: Literal["absent", "ignore"] = setting("absent", "absent: as in the source")
-    reported: float = setting(0.9, "share of visible classes reported at the start")
-    invented: float = setting(1e-4, "share of invisible classes reported at the start")
+    reported: _Open = setting(0.9, "share of visible classes reported at the start")
+    invented: _Open = setting(1e-4, "share of invisible classes reported at the start")
     ratio: Positive = setting(0.1, "learning rate of reports over that of the classifier")
 
     name: ClassVar[str] = "latent-noise"
@@ -48,14 +49,6 @@ class LatentNoise(Method):
     gist: ClassVar[str] = "model wrong labels"
     alternative: ClassVar = {"reported": 0.7}
     source: ClassVar[str] = "Misra et al. CVPR 2016, eq. 1, visual part"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.invented < self.reported < 1:
-            raise BadInput(
-                f"latent-noise: invented is {self.invented} and reported is {self.reported}; "
-                "probabilities are expected, the first below the second"
-            )
 
     @property
     def needs(self) -> Needs:

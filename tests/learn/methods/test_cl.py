@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from simkit.learn.method import state_size
-from simkit.learn.methods import Outputs, Task, make
+from simkit.learn.methods import Outputs, make
 from simkit.learn.methods.consistency import distances
 from tests.learn.methods.steps import batch_of, started
 from tests.reference import consistency as slow
@@ -38,39 +37,6 @@ def test_the_term_joins_after_the_warm_up_and_scores_are_kept_all_along(distance
         for i in range(3):
             twin.see(i, x[i])
         method.after_epoch(epoch, None, state)
-
-
-def test_scores_are_kept_once():
-    sizes = Task(Z).sizes
-    for inner, shared in (
-        ("en(expected=2)", True),
-        ("ep(expected=2)", True),
-        ("en(expected=2)+scl(side=2)", True),
-        ("en(expected=2, mu=0.5)", False),
-        ("en(expected=2)+boostlu", False),  # whose EN sees other outputs
-        ("an", False),
-    ):
-        alone, around = make(inner), make(f"{inner}+cl")
-        more = 8 if shared else 8 + 9 * 8  # its epoch, and nine scores
-        assert around.state_bytes(sizes) - alone.state_bytes(sizes) == more
-        state = around.start(Task(Z))
-        assert state_size(state) == around.state_bytes(sizes)
-        assert hasattr(state, "scores") != shared
-
-
-def test_shared_scores_act_as_own_ones():
-    rng = np.random.default_rng(1)
-    logits = rng.standard_normal((4, 3, 3))
-    codes = [Z, np.abs(Z)]
-    for Z_ in codes:
-        en = "en(expected=2)"
-        runs = [started(spec, Z_) for spec in (f"{en}+cl(warmup=0)", "an+cl(warmup=0)", en, "an")]
-        for e, x in enumerate(logits):
-            both, own, en, an = (m.loss(batch_of(Z_), plain(x), s).item() for m, s in runs)
-            np.testing.assert_allclose(both - en, own - an, rtol=1e-9)
-            for method, state in runs:
-                method.after_batch(batch_of(Z_), plain(x), state)
-                method.after_epoch(e + 1, None, state)
 
 
 @pytest.mark.parametrize("inner", ["an", "en(expected=2.9, expected_counts=literal)"])

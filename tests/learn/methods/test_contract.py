@@ -259,7 +259,7 @@ IMPOSSIBLE = """
     curriculum(every=0) curriculum(share=2) curriculum(theta=-1) em(alpha=-1) em-apl(alpha=-1)
     em-apl(beta=-1) em-apl(epochs=1) em-apl(share=1.5) em-apl(warmup=10) en(expected=0) ep(mu=1)
     epr(expected=much) fe(pos_weight=-1) focal(alpha=1) focal(gamma=-1) focal(gamma=1000)
-    imcl(atoms=0) imcl(c=0) imcl(threshold=-1) latent-noise(invented=0.95) latent-noise(ratio=0)
+    imcl(atoms=0) imcl(c=0) imcl(threshold=-1) latent-noise(invented=1) latent-noise(ratio=0)
     ll-ct(delta=100.5) ll-cp(k_of=all) ll-r(delta=-1) ll-r-abs(delta=-1)
     ll-r-abs(min_threshold=-1) ll-r-abs(r0=-1) ls-constant(pos_weight=0)
     ls-constant(temperature=0) lsan(epsilon=0.5) p-asl(alpha_neg=2e6) p-asl(clip=1)
