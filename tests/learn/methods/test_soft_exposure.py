@@ -1,6 +1,7 @@
 """Soft Exposure: temperatures and losses of se, se-l and se-i."""
 
 import itertools
+import math
 import warnings
 
 import numpy as np
@@ -285,3 +286,75 @@ def test_images_that_know_one_side_each_are_enough_for_neighbours():
     both = single()
     both[:3] = np.where(both[:3] == 0, -1, 1)  # 3 of 200 are more than one in a hundred
     assert not warned("se", both)[1] and not warned("se-l", both)[1]
+
+
+def test_se_by_hand():
+    # Medians: class 0 (1, 0), class 1 (0, 1), class 2 (0.8, 0.4); so class 0 and 2 are sqrt(0.2)
+    # apart, 1 and 2 are 1, 0 and 1 sqrt(2). Images 0 and 3 are alike, 1 and 2 sqrt(0.4) apart.
+    F = np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0]], np.float32)
+    Z = np.array([[1, 0, 1], [0, 1, -1], [0, 0, 1], [1, -1, 0]], np.int8)
+    method = make("se(k=1, maxima=joint)")
+    T = method.start(prepare(Task(Z, FeatureInputs(F)), method)).temperature
+    wanted = [
+        [0, -math.exp(5), 0],  # absent in the same picture again
+        [-math.exp(5 * (1 - math.sqrt(0.2))), 0, 0],  # like class 2, absent; d+ is 1: no neighbour
+        [math.exp(5 * (1 - math.sqrt(0.2))), math.exp(5 * (1 - math.sqrt(0.4))), 0],
+        [0, 0, math.exp(5)],
+    ]
+    np.testing.assert_allclose(T, wanted, rtol=1e-6)
+
+
+def test_se_l_by_hand():
+    # Medians: class 0 (1, 0), class 1 (0, 1), class 2 (0.6, 0.8). In the last image class 2 lies
+    # sqrt(0.8) from class 0, which is present, and sqrt(0.4) from class 1, which is absent.
+    F = np.array([[1, 0], [0, 1], [0.6, 0.8], [1, 0]], np.float32)
+    Z = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -1, 0]], np.int8)
+    method = make("se-l(maxima=joint)")
+    T = method.start(prepare(Task(Z, FeatureInputs(F)), method)).temperature.numpy()
+    assert T[3, 2] == pytest.approx(-math.exp(5 * (1 - math.sqrt(0.5))), rel=1e-6)
+    T[3, 2] = 0
+    assert (T == 0).all()  # the other images say of nothing that it is absent
+
+
+def test_without_negatives_se_l_is_ignore():
+    rng = np.random.default_rng(0)
+    Z, F = (rng.random((30, 5)) < 0.2).astype(np.int8), rng.standard_normal((30, 4))
+    method = make("se-l")
+    task = prepare(Task(Z, FeatureInputs(F)), method)
+    with pytest.warns(UserWarning, match="say of nothing that it is absent"):
+        state = method.start(task)
+    X = rng.standard_normal(Z.shape)
+    ours = loss_and_gradient(method, state, Z, X)
+    ignore = make("ignore", reduction="sum_classes")
+    theirs = loss_and_gradient(ignore, ignore.start(Sizes(*Z.shape)), Z, X)
+    for mine, wanted in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-12)
+
+
+# Images 0 and 1 are neighbours, and 2 and 3: cosines 0.96, distances sqrt(0.08).
+F_PAIRS = np.array([[1, 0], [0.96, 0.28], [-0.96, 0.28], [-1, 0]], np.float32)
+Z_PAIRS = np.array([[1, -1, 0], [0, 0, 1], [0, 1, 1], [-1, 0, 0]], np.int8)
+
+
+def temperatures(spec, labels=Z_PAIRS):
+    method = make(spec)
+    return method.start(prepare(Task(labels, FeatureInputs(F_PAIRS)), method)).temperature.numpy()
+
+
+def test_se_i_by_hand():
+    hot = math.exp(5 * (1 - math.sqrt(0.08)))
+    wanted = [[0, 0, hot], [hot, -hot, 0], [-hot, 0, 0], [0, hot, hot]]
+    np.testing.assert_allclose(temperatures("se-i(k=1, maxima=joint)"), wanted, rtol=1e-6)
+    # Each over its own maximum: where all d+ are alike they are 1, as d- is, and ties are negative.
+    wanted = [[0, 0, -1], [hot, -hot, 0], [-1, 0, 0], [0, -1, -1]]
+    np.testing.assert_allclose(temperatures("se-i(k=1)"), wanted, rtol=1e-6)
+
+
+def test_what_no_neighbour_covers_is_ignored_or_a_hard_negative():
+    less = Z_PAIRS.copy()
+    less[3] = [0, 1, -1]  # nothing about class 0 in image 3, nor in image 2
+    ignored, hard = (
+        temperatures(f"se-i(k=1, uncovered={how})", less) for how in ("ignore", "negative")
+    )
+    assert ignored[2:, 0].tolist() == [0, 0] and hard[2:, 0].tolist() == [-1, -1]
+    assert np.array_equal(ignored[:, 1:], hard[:, 1:])

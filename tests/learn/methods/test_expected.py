@@ -1,3 +1,5 @@
+"""Expected negatives and positives (EN, EP)."""
+
 import warnings
 
 import numpy as np
@@ -147,3 +149,14 @@ def test_counts_that_say_nothing_of_frequency_are_warned_about():
         warnings.simplefilter("error")
         started("en(expected=2)", labels(0))
         started("en(expected=2, expected_counts=literal)", Z)
+
+
+def test_what_is_expected_is_pulled_up():
+    codes = np.array([[1, 0], [0, 0], [0, 1]])
+    method, state = started("ep(expected=2)", codes)  # two images for each class
+    first = loss_and_gradient(method, state, codes, np.zeros((3, 2)))[1]
+    np.testing.assert_allclose(first * 12, [[-1, 1], [1, 1], [1, -1]])  # as AN
+    method.after_batch(batch_of(codes), Outputs(torch.tensor([[0.0, 9], [9, 0], [-9, 0]])), state)
+    method.after_epoch(1, None, state)
+    gradient = loss_and_gradient(method, state, codes, np.zeros((3, 2)))[1]
+    np.testing.assert_allclose(gradient * 12, [[-1, -1], [-1, 1], [1, -1]])
