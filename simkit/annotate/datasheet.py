@@ -69,7 +69,6 @@ _ENCODINGS = {
 # A backslash before any of these is none of the text; "_" inside a word is a plain letter, and "#"
 # means something at the end of a heading.
 _MARKS = re.compile(r"[\\`*<&|~$]|(?<![^\W_])_|_(?![^\W_])|(?<=\])[(\[]|(?<![^ ])#(?=#*$)")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _CARD = Template("""\
 ---
 license: $licence
@@ -482,11 +481,6 @@ def line(text: str) -> str:
 def prose(text: str) -> str:
     """Markdown inside a line: of a sentence, a heading behind its #, a list item, a cell."""
     return _MARKS.sub(lambda mark: "\\" + mark.group(), line(text))
-
-
-def read(prose: str) -> str:
-    """The line of text that `prose` spelled so."""
-    return _ESCAPED.sub(r"\1", prose)
 
 
 def code(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`simkit features`: what a frozen network sees in pictures, computed once."""
+"""`simkit features`: what a frozen network sees in images, computed once."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _KINDS = {"pooled": ("pooled",), "maps": ("maps",), "both": ("pooled", "maps")}
 # fmt: off
 @click.command(epilog="\b\nExample: simkit features --data voc:VOC2012 --backbone resnet50 "
                       "--weights imagenet --out features")
-@data_option("A data set with pictures.")
+@data_option("A data set with images.")
 @click.option("--split", "splits", multiple=True,
               help="Such as train; may be repeated. [default: all]")
 @backbone_options
-@click.option("--size", type=int, help="Side of the pictures in pixels. [default: the network's]")
+@click.option("--size", type=int, help="Side of the images in pixels. [default: the network's]")
 @click.option("--kind", type=click.Choice(list(_KINDS)), default="pooled", show_default=True,
-              help="One vector for each picture, maps of vectors, or both in one pass.")
+              help="One vector for each image, maps of vectors, or both in one pass.")
 @click.option("--out", type=FOLDER,
               help="Folder for SPLIT/KIND. [default: in the cache, where training finds them]")
-@click.option("--batch", type=POSITIVE, default=32, show_default=True, help="Pictures at a time.")
+@click.option("--batch", type=POSITIVE, default=32, show_default=True, help="Images at a time.")
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
-              help="What to do at a picture that cannot be read, also where only its last byte is "
+              help="What to do at an image that cannot be read, also where only its last byte is "
               "missing; skipped ones take no part in training. Files that are not there at all are "
               "left out by drop_missing=yes in --data.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
 @json_option
 def command(**options: Any) -> None:
-    """Extract features of pictures under a frozen network, into fp16 files.
+    """Extract features of images under a frozen network, into fp16 files.
 
     The same command again goes on where it was stopped; what is there is not computed again. Use a
-    folder with simkit train --features OUT. Pictures without labels: --data folder:DIR,labels=none.
+    folder with simkit train --features OUT. Images without labels: --data folder:DIR,labels=none.
     """
     from simkit.data import open as open_data
     from simkit.embed.backbones import backbone
@@ -76,7 +76,7 @@ def _splits(wanted: tuple[str, ...], data: Dataset) -> list[str]:
     if lacking or not data.pictures:
         which = f" for split {lacking[0]!r}" if data.pictures else ""
         raise BadInput(
-            f"data set {data.name!r} has no pictures{which}, only for: "
+            f"data set {data.name!r} has no images{which}, only for: "
             f"{', '.join(data.pictures) or 'none'}; open it with its image folder (simkit list "
             "data shows how)"
         )
@@ -131,14 +131,14 @@ def _facts(split: str, features: Features) -> dict[str, Any]:
 
 
 def _print(facts: dict[str, Any]) -> None:
-    """The features of one split, and every picture that was skipped."""
+    """The features of one split, and every image that was skipped."""
     N, *row = facts["shape"]
     pace = ", already there"
     if facts["computed"]:
         rate = facts["computed"] / facts["seconds"]
         pace = f", {facts['computed']:,} computed at {rate:,.1f} a second"
     click.echo(
-        f"{facts['split']}: {N:,} pictures{pace}; {facts['kind']} features "
+        f"{facts['split']}: {N:,} images{pace}; {facts['kind']} features "
         f"({' x '.join(map(str, row))}, {facts['mb']:,.1f} MB) in {facts['folder']}/"
     )
     if facts["skipped"]:

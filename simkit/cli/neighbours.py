@@ -1,4 +1,4 @@
-"""`simkit neighbours`: one picture, its nearest pictures, and what is known of them."""
+"""`simkit neighbours`: one image, its nearest images, and what is known of them."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _NAMES = 4  # of absent classes that the table writes out
               help="A folder from simkit features, or an npz file, instead of a backbone.")
 @click.option("--labels", "labels_file", type=FILE,
               help="A label file: show what it knows. [default: the truth]")
-@click.option("--figure", type=PICTURE, help="Draw the pictures: .png, .pdf or .svg.")
+@click.option("--figure", type=PICTURE, help="Draw the images: .png, .pdf or .svg.")
 @json_option
 def command(**options: Any) -> None:
-    """Show the pictures nearest to one picture, and their labels.
+    """Show the images nearest to one image, and their labels.
 
     Distances are Euclidean, between pooled features of unit length.
     """

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 # fmt: off
 @click.command(epilog="Example: simkit predict model --data folder:photos --out scores.csv")
 @click.argument("model", type=FILE)
-@click.option("--data", "spec", required=True, help="A data set with pictures, such as folder:DIR.")
-@click.option("--split", help="Such as test. [default: all pictures]")
+@click.option("--data", "spec", required=True, help="A data set with images, such as folder:DIR.")
+@click.option("--split", help="Such as test. [default: all images]")
 @click.option("--backbone", help="Gives the features. [default: that of the training]")
 @click.option("--weights", metavar="FILE",
               help="With --backbone: a weights file, `imagenet` to download, or `random`.")
 @click.option("--unreadable", type=click.Choice(["stop", "skip"]), default="stop",
               show_default=True,
-              help="What to do at a picture that cannot be read; scores of skipped ones are empty.")
+              help="What to do at an image that cannot be read; scores of skipped ones are empty.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or cuda:1.")
 @click.option("--out", type=FILE, default=Path("scores.csv"), show_default=True,
               help="The table, .csv or .parquet.")
@@ -34,9 +34,9 @@ def command(
     model: Path, spec: str, split: str | None, backbone: str | None, weights: str | None,
     out: Path, as_json: bool, **options: str,
 ) -> None:
-    """Score pictures by a model that `simkit train --out` wrote.
+    """Score images by a model that `simkit train --out` wrote.
 
-    The table has a row for each picture and a column for each class. Scores are logits, the higher
+    The table has a row for each image and a column for each class. Scores are logits, the higher
     the likelier the class is present: 1 / (1 + exp(-score)) lies between 0 and 1.
     """
     from simkit.data.dataset import originals

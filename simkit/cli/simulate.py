@@ -138,7 +138,7 @@ def command(**arguments: Any) -> None:
     wrong = labels.wrong(data.truth[split])
     bill = cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = out.is_file()
-    _remove_cards(form, out, labels, data.truth[split].id, no_card=arguments["no_card"])
+    _remove_cards(_files(form, out)[0], labels, no_card=arguments["no_card"])
     form.write(labels, out)
     for part in form.loses(labels):
         warnings.warn(f"{out} does not hold {part}", stacklevel=1)
@@ -289,27 +289,16 @@ def _check_places(out: Path, arguments: dict[str, Any]) -> None:
         may_write(path)
 
 
-def _remove_cards(
-    form: Format, out: Path, labels: PartialLabels, truth: str, *, no_card: bool
-) -> None:
+def _remove_cards(file: Path, labels: PartialLabels, *, no_card: bool) -> None:
     """Remove the cards of labels that are replaced next, so that none stays beside other labels.
 
-    Warns if those labels are of other truth than that with the id `truth`. Raises BadInput where
-    something else is in the place of a card.
+    Raises BadInput where something else is in the place of a card.
     """
     from simkit.annotate import datasheet
 
-    file = _files(form, out)[0]
     if not no_card:
         datasheet.check_free(file, labels.id)
-    for card, text in datasheet.own(file).items():
-        data = re.search(r"^- Data set: (.+), split `", text, re.MULTILINE)  # in one of the two
-        if file.is_file() and data and f"truth: `{truth}`" not in text:
-            warnings.warn(
-                f"{file} holds labels of {datasheet.read(data[1])} and is replaced; --out writes "
-                "to another file",
-                stacklevel=1,
-            )
+    for card in datasheet.own(file):
         card.unlink()
 
 

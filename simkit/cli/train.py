@@ -38,7 +38,7 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 @click.command(epilog="Example: simkit train --method ll-r+boostlu --labels fpc.parquet")
 @click.option("--method", required=True, help="For instance an, ll-r(delta=0.5) or ll-r+boostlu.")
 @click.option("--labels", "labels_file", type=FILE, required=True,
-              help="A label file of the training pictures: from `simkit simulate`, or the table "
+              help="A label file of the training images: from `simkit simulate`, or the table "
               "labels.csv of a folder.")
 @data_option("The data set that the labels are of.")
 @click.option("--backbone", help="Gives the features; by default scenes-net, or the protocol's.")
@@ -47,19 +47,19 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
               "random.")
 @click.option("--features", multiple=True, metavar="SPLIT=FILE",
               help="Instead of a backbone: an npz file with an array `features`, one row per "
-              "picture, or a folder of features; or, without SPLIT=, the folder that simkit "
+              "image, or a folder of features; or, without SPLIT=, the folder that simkit "
               "features --out wrote.")
 @click.option("--fine-tune", is_flag=True, help="Train the backbone too, from pixels.")
 @click.option("--protocol",
               help="Fine-tune as a paper did: `simkit list protocols`; what you set wins.")
-@click.option("--epochs", type=POSITIVE, help="Passes over the asked pictures.")
-@click.option("--batch-size", type=POSITIVE, help="Pictures in a batch.")
+@click.option("--epochs", type=POSITIVE, help="Passes over the asked images.")
+@click.option("--batch-size", type=POSITIVE, help="Images in a batch.")
 @click.option("--lr", type=float, help="Learning rate.")
 @click.option("--set", "other_settings", multiple=True, metavar="KEY=VALUE",
               help="Any other setting of the training, such as precision=bf16, accumulate=4, "
               "ema=0.999, schedule=cosine, or both schedule=step and milestones=5,8.")
 @click.option("--size", type=click.IntRange(min=32),
-              help="Fine-tuning: side of pictures, pixels.")
+              help="Fine-tuning: side of images, pixels.")
 @click.option("--crop", type=click.FloatRange(min=0, max=1, min_open=True),
               help="Fine-tuning: show at least this share of the area.")
 @click.option("--device", default="auto", show_default=True,
@@ -76,12 +76,12 @@ _PASSED = ("seed", "draw", "device", "compile", "checkpoint", "unasked", "report
 @click.option("--out", type=FILE, help="Folder for the trained model.")
 @click.option("--report", is_flag=True,
               help="Also F1 (thresholds from the val split), mAP by groups of classes and by "
-              "labels per picture, top-1, and the pointing game where there are boxes.")
+              "labels per image, top-1, and the pointing game where there are boxes.")
 @json_option
 def command(**options: Any) -> None:
     """Train one method on partial labels and score it on the test split (mAP, masked).
 
-    Masked: labels of the test split that are not known, difficult objects and pictures that could
+    Masked: labels of the test split that are not known, difficult objects and images that could
     not be read are left out, class by class; a class without a positive there has no part in mAP.
 
     Several GPUs: torchrun --nproc-per-node 4 --no-python simkit train ... with a method that keeps
@@ -119,7 +119,7 @@ def command(**options: Any) -> None:
         print_json(facts | {"processes": team.processes})
         return
     others = " and the others" if options["unasked"] == "absent" else ""
-    click.echo(f"{methods.spell(method)} on {file}: {done.asked:,} asked pictures{others}, "
+    click.echo(f"{methods.spell(method)} on {file}: {done.asked:,} asked images{others}, "
                f"{settings.epochs} epochs")
     _print(done)
     if team.processes > 1:
@@ -305,15 +305,15 @@ def _means(done: Trial) -> str:
 
 
 def _print(done: Trial) -> None:
-    click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} pictures)")
+    click.echo(f"mAP {_means(done)} ({done.split} split, {done.images:,} images)")
     if done.chosen_by:
         click.echo(
-            f"complete labels of {done.chosen_by:,} further pictures (split val) chose epoch "
+            f"complete labels of {done.chosen_by:,} further images (split val) chose epoch "
             f"{done.trained.epoch}; they cost money too"
         )
     for line in done.detailed.lines() if done.detailed else ():
         click.echo(line)
     if done.held_out:
         click.echo(
-            f"{done.held_out:,} further asked pictures are held out for validation (split val)"
+            f"{done.held_out:,} further asked images are held out for validation (split val)"
         )

@@ -89,28 +89,16 @@ def test_labels_of_another_form_keep_their_cards(shell) -> None:
     assert shell(*words, "a.csv").code == 0  # the same labels: the cards are now of this file
 
 
-def test_labels_of_other_data_are_replaced_with_a_note(shell) -> None:
-    truth_file(Path("t.npz"))
-    words = ("simulate", "--scheme", "rpa", "--data")
-    assert "is replaced" not in shell(*words, "npz:t.npz").err
-    assert "is replaced" not in shell(*words, "npz:t.npz", "--seed", 1).err
-    told = "rpa.parquet holds labels of t and is replaced; --out writes to another file"
-    assert told in shell(*words, SMALL, "--json").err
-    assert "rpa.parquet holds labels of scenes and is replaced" in shell(*words, "npz:t.npz").err
-
-
 @pytest.mark.skipif(os.name == "nt", reason="such names are of other systems")
 @pytest.mark.parametrize("name", ["a 'b' \"c\"", "a\\b", "`a`", "a|b", "<a>"])
 def test_odd_names_of_files_and_data(shell, name: str) -> None:
-    """Labels are replaced with their cards, the note names the data, the command makes them."""
+    """Labels are replaced with their cards, and the command makes them again."""
     truth_file(Path(f"{name}.npz"))
     words = ("simulate", "--scheme", "rpa", "--data", f"npz:{name}.npz", "--out")
     assert shell(*words, f"{name}.parquet").code == 0
     done = shell(*words, f"{name}.parquet", "--seed", 1, "--json")
     assert done.code == 0, done.err
     assert shell(*command(f"{name}.card.md"), "--json").json["id"] == done.json["id"]
-    told = shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", f"{name}.parquet")
-    assert f"{name}.parquet holds labels of {name} and is replaced" in told.err
 
 
 @pytest.mark.parametrize("no_card", [True, False])

@@ -87,7 +87,7 @@ def test_pictures_without_labels(shell) -> None:
     photographs()
     spec = ("--data", "folder:pictures,labels=none")
     done = shell("features", *spec, "--out", "f")
-    assert done.code == 0 and done.out.startswith("train: 20 pictures, 20 computed at ")
+    assert done.code == 0 and done.out.startswith("train: 20 images, 20 computed at ")
     assert done.err.startswith("simkit: note: features of pictures come from scenes-net, ")
     assert "for photographs name backbone mobilenet_v2" in done.err
     near = shell("neighbours", *spec, "--features", "f", "--query", "3.png", "--k", 2, "--json")
@@ -136,7 +136,7 @@ def test_skipped_pictures_are_listed_and_take_no_part(shell) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--split", "tset"), "no pictures for split 'tset', only for: train, val, test"),
+        (("--split", "tset"), "no images for split 'tset', only for: train, val, test"),
         (("--backbone", "resnet5"), "no backbone is called 'resnet5'; did you mean 'resnet50'?"),
         (("--weights", "w.pth"), "w.pth does not exist; give the path of a file with the weights"),
         (("--size", "8"), "backbone 'scenes-net': size is 8; 32 to 4,096 pixels are expected"),

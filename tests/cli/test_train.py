@@ -76,7 +76,7 @@ def test_a_protocol_is_followed_but_for_what_is_set(shell, labels: str) -> None:
     options = ("--protocol", "spatial-consistency", "--fine-tune", *small, "--out", "model")
     done = train(shell, labels, *options, "--checkpoint", "training.safetensors")
     assert done.code == 0, done.err
-    assert "complete labels of 20 further pictures (split val) chose epoch" in done.out
+    assert "complete labels of 20 further images (split val) chose epoch" in done.out
     shown = shell("show", "model", "--json").json
     settings = shown["settings"]["training"]
     assert (settings["epochs"], settings["batch_size"], settings["head_epochs"]) == (3, 8, 1)
@@ -174,8 +174,8 @@ def test_pictures_of_many_sizes_are_fine_tuned_on(shell) -> None:
     # A fifth of the file, two of twelve pictures, is held out: labelled, and not trained on.
     assert (done.json["asked"], done.json["held_out"], done.json["split"]) == (10, 2, "val")
     done = shell("train", "--method", "an", *options)
-    assert "10 asked pictures" in done.out
-    assert "2 further asked pictures are held out for validation" in done.out
+    assert "10 asked images" in done.out
+    assert "2 further asked images are held out for validation" in done.out
 
 
 def test_a_file_without_its_kind_is_told_how_to_be_written(shell, labels: str) -> None:
