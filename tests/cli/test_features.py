@@ -39,12 +39,12 @@ def test_all_splits_go_to_the_cache_where_training_finds_them(shell, cache: Path
     assert done.code == 0, done.err
     lines = done.out.splitlines()
     assert [line.partition(":")[0] for line in lines[:3]] == ["train", "val", "test"]
-    assert lines[0].startswith("train: 60 pictures, 60 computed at ")
+    assert lines[0].startswith("train: 60 images, 60 computed at ")
     assert "; pooled features (128, 0.0 MB) in " in lines[0]
     assert lines[3].startswith("peak memory ") and lines[3].endswith(" MB")
     again = shell("features", "--data", SMALL)
     assert again.out.startswith(
-        "train: 60 pictures, already there; pooled features (128, 0.0 MB) in "
+        "train: 60 images, already there; pooled features (128, 0.0 MB) in "
     )
     before = {path: path.stat().st_mtime_ns for path in cache.rglob("*") if path.is_file()}
     shell("simulate", "--scheme", "full-subset", "--data", SMALL, "--out", "full.parquet")
