@@ -117,9 +117,7 @@ def _spend(plan: Plan) -> Iterator[str]:
             f"{dollars(plan.chosen.dollars)} on {described(plan.chosen)}."
         )
     yield (_machine(plan.chosen) + _people(plan)).strip()
-    hours = [line.hours for line in plan.bill if line.when == "now"]
-    if hours and all(one is not None for one in hours):
-        total = math.fsum(one for one in hours if one is not None)
+    if (total := plan.hours) is not None:
         weeks = ""
         if plan.weeks is not None:
             weeks = f", {plan.weeks:.1f} weeks" if plan.weeks >= 0.1 else ", less than 0.1 weeks"
@@ -238,20 +236,15 @@ def _runners_up(plan: Plan) -> Table:
     return Table("Runners-up", columns, tuple(rows), (2, 3, 4, 5))
 
 
-def _cents(value: float) -> str:
-    return f"${value:,.2f}"
-
-
 def _bill(plan: Plan) -> Table:
-    lines = [*plan.bill]
     rows = [
         (line.what + (" (before)" if line.when == "before" else ""), _hours([line.hours]),
-         _cents(line.dollars))
-        for line in lines
+         f"${line.dollars:,.2f}")
+        for line in plan.bill
     ]  # fmt: skip
-    whole = math.fsum(line.dollars for line in lines)
-    rows.append(("total", _hours([line.hours for line in lines]), _cents(whole)))
-    if all(row[1] == "" for row in rows):
+    whole = math.fsum(line.dollars for line in plan.bill)
+    rows.append(("total", _hours([line.hours for line in plan.bill]), f"${whole:,.2f}"))
+    if not any(hours for _, hours, _ in rows):
         return Table("Bill", ("item", "$"), tuple((row[0], row[2]) for row in rows), (1,))
     return Table("Bill", ("item", "hours", "$"), tuple(rows), (1, 2))
 

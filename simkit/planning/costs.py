@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +22,7 @@ from simkit.planning.evidence import COMPLETE, LabelOption, Pool
 
 Array = NDArray[np.float64]
 
-COUNTED = (
-    2_000_000  # (image, class) places that are simulated; the rest is extrapolated in proportion
-)
+COUNTED = 2_000_000  # (image, class) places that are simulated; the rest is in proportion
 NOTHING = 1e-6  # dollars
 STEPS = 16  # amounts per label option
 
@@ -68,18 +67,6 @@ class Staff:
 
 
 @dataclass(frozen=True, eq=False)
-class Bought:
-    """(M, ...) columns of `Purchases` between its amounts."""
-
-    dollars: Array
-    amounts: Array
-    seconds: Array
-    asked: Array
-    present: Array
-    absent: Array
-
-
-@dataclass(frozen=True, eq=False)
 class Purchases:
     """Cost and labels of growing amounts of a label option in the pilot's pool.
 
@@ -109,7 +96,7 @@ class Purchases:
     absent: Array
     complete: tuple[Array, Array]
 
-    def at(self, dollars: Array) -> Bought:
+    def at(self, dollars: Array) -> Purchases:
         """Interpolated purchases in the pool at these costs (M,), up to the largest amount."""
         place = np.interp(dollars, self.dollars, np.arange(len(self.dollars)))
         low = np.minimum(place.astype(int), max(len(self.dollars) - 2, 0))
@@ -120,7 +107,8 @@ class Purchases:
             return values[low] * (1 - share) + values[high] * share
 
         names = ("dollars", "amounts", "seconds", "asked", "present", "absent")
-        return Bought(*(between(getattr(self, name)) for name in names))
+        values: dict[str, Any] = {name: between(getattr(self, name)) for name in names}
+        return replace(self, **values)
 
     @property
     def ends_present(self) -> bool:

@@ -93,11 +93,16 @@ class Plan(Readable):
         return self.choice.chosen
 
     @property
+    def hours(self) -> float | None:
+        """Working time of the order; None if the price list has no times."""
+        known = [line.hours for line in self.bill if line.when == "now" and line.hours is not None]
+        complete = len(known) == sum(line.when == "now" for line in self.bill)
+        return math.fsum(known) if complete else None
+
+    @property
     def weeks(self) -> float | None:
-        hours = [line.hours for line in self.bill if line.when == "now"]
-        if self.week_hours is None or any(one is None for one in hours):
-            return None
-        return math.fsum(one for one in hours if one is not None) / self.week_hours
+        hours, week = self.hours, self.week_hours
+        return None if hours is None or week is None else hours / week
 
     @cached_property
     def page(self) -> Page:

@@ -67,7 +67,6 @@ class Mark:
 
     dollars: float
     map: float
-    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,14 +89,17 @@ class Chart:
     lines: tuple[Line, ...]
     chosen: Mark
     budget: float
+    alt: str
     target: float | None = None
-    alt: str = ""
     note: str = ""
 
 
 @dataclass(frozen=True)
 class Page:
-    """A whole plan; answers are pairs such as ("Spend", "$928 on complete labels")."""
+    """A whole plan; answers are pairs such as ("Spend", "$928 on complete labels").
+
+    That about trust begins with the grade `trust`.
+    """
 
     title: str
     answers: tuple[tuple[str, str], ...]
@@ -167,7 +169,7 @@ def terminal(page: Page, *, width: int = 100, details: bool = False) -> str:
     """
     width = max(width, 20)
     wide = width if width >= PIPE else min(width, WIDEST)
-    parts = [_folded(page.title, wide), _columns(_answers(page), wide)]
+    parts = [_folded(page.title, wide), _columns(page.answers, wide)]
     tables = (table for table in page.tables if table.rows)
     parts += [_titled(table.title, _drawn(table, width), wide) for table in tables]
     if not details:
@@ -254,16 +256,6 @@ def _sound(text: str) -> str:
     return "\n".join("".join(filter(str.isprintable, line)) for line in text.splitlines())
 
 
-def _answers(page: Page) -> list[tuple[str, str]]:
-    """The answers; that about trust begins with the grade."""
-    return [
-        (name, f"{page.trust}: {text}")
-        if name.lower() == "trust" and not text.lower().startswith(page.trust)
-        else (name, text)
-        for name, text in page.answers
-    ]
-
-
 # ----------------------------------------------------------------------------------- in a browser
 
 
@@ -288,7 +280,7 @@ def _headed(page: Page) -> list[tuple[str, str, str, str]]:
     """Name, class, head and rest of each answer: the head is the grade of trust, or the text of the
     first two answers up to the first full stop."""
     headed = []
-    for place, (name, text) in enumerate(_answers(page)):
+    for place, (name, text) in enumerate(page.answers):
         kind, split = "", None
         if name.lower() == "trust" and page.trust:
             kind = f"trust {page.trust}"
@@ -325,10 +317,8 @@ def _inline(chart: Chart, *, narrow: bool = False) -> Any:
     from markupsafe import Markup, escape
 
     body, box = _svg(chart, narrow=narrow)
-    kind = "narrow" if narrow else "wide"
-    return Markup(
-        f'<svg class="{kind}" viewBox="{box}" role="img" aria-label="{escape(_alt(chart))}">{body}'
-    )
+    kind, alt = "narrow" if narrow else "wide", escape(_clean(chart.alt))
+    return Markup(f'<svg class="{kind}" viewBox="{box}" role="img" aria-label="{alt}">{body}')
 
 
 def _picture(chart: Chart) -> Any:
@@ -340,11 +330,7 @@ def _picture(chart: Chart) -> Any:
     drawing = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="{box}">{body}'
     data = b64encode(drawing.encode()).decode()
     source = f"data:image/svg+xml;base64,{data}"
-    return Markup(f'<img {size} alt="{escape(_alt(chart))}" src="{source}">')
-
-
-def _alt(chart: Chart) -> str:
-    return _clean(chart.alt) or f"Expected mAP over dollars; chosen: {_choice(chart)}"
+    return Markup(f'<img {size} alt="{escape(_clean(chart.alt))}" src="{source}">')
 
 
 # -------------------------------------------------------------------------------------- in Markdown
@@ -353,7 +339,7 @@ def _alt(chart: Chart) -> str:
 def markdown(page: Page) -> str:
     """The page as Markdown, with tables in the pipe form."""
     parts = [f"# {_marked(page.title)}"]
-    parts.append("\n".join(f"- **{_marked(n)}:** {_marked(text)}" for n, text in _answers(page)))
+    parts.append("\n".join(f"- **{_marked(n)}:** {_marked(text)}" for n, text in page.answers))
     for table in page.tables:
         parts += [f"**{_marked(table.title)}**", _piped(table)] if table.rows else []
     for section in page.details:
@@ -531,19 +517,12 @@ def _short(dollars: float) -> str:
     return f"${dollars:.3g}"
 
 
-def _choice(chart: Chart) -> str:
-    mark = chart.chosen
-    return _clean(mark.label) or f"${mark.dollars:,.0f}: {100 * mark.map:.1f} mAP"
-
-
 def _name_choice(axes: Axes, chart: Chart) -> None:
     """The label of the chosen purchase, above its line where there is room."""
-    from simkit.study.figures.style import fold
-
     point = chart.chosen.dollars, 100 * chart.chosen.map
     x, y = _place(axes, *point)
     left, above = x > 0.5, y < 0.8
-    text = fold(_choice(chart), 2.2, size=_LETTERS, weight="bold")
+    text = f"${chart.chosen.dollars:,.0f}: {point[1]:.1f} mAP"
     axes.annotate(text, point, xytext=(-10 if left else 10, 10 if above else -10), zorder=7,
                   textcoords="offset points", weight="bold", color=_STYLES[0][0], bbox=_PAPER,
                   ha="right" if left else "left", va="bottom" if above else "top")  # fmt: skip

@@ -41,7 +41,6 @@ Value = TypeVar("Value")
 
 # The libraries read these when they are loaded, so they must be set before a process starts.
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-_STARTS = 3  # attempts to start a pool; it fails if it ends before any process works
 _PATIENCE = 20  # seconds to wait for the scheduler of a cluster
 _lock = threading.Lock()
 
@@ -221,7 +220,6 @@ def _in_processes(
     work: Callable[[Task], Value], tasks: Sequence[Task], count: int
 ) -> Iterator[tuple[Task, Value | Exception]]:
     waiting, again = deque(tasks), deque[Task]()
-    failed_starts = 0  # consecutive pools that ended before any process started
     while waiting or again:
         # A task whose process died runs alone: memory may have been short.
         tasks_left, size = (waiting, count) if waiting else (deque([again.popleft()]), 1)
@@ -229,17 +227,13 @@ def _in_processes(
         with _Pool(min(size, len(tasks_left))) as pool:
             yield from pool.outcomes(work, tasks_left)
             lost = pool.lost
-        failed_starts = 0 if pool.started else failed_starts + 1
-        if lost and not pool.started and failed_starts < _STARTS:
-            (waiting if first_try else again).extendleft(reversed(lost))
-        elif lost and first_try and pool.started:
+        if lost and not pool.started:
+            yield from ((task, NoWorker()) for task in [*lost, *waiting, *again])
+            return
+        if first_try:
             again.extend(lost)
-        elif lost:
-            error = BrokenProcessPool() if pool.started else NoWorker()
-            failed = lost if pool.started else [*lost, *waiting, *again]
-            yield from ((task, error) for task in failed)
-            if not pool.started:
-                return
+        else:
+            yield from ((task, BrokenProcessPool()) for task in lost)
 
 
 class _Pool:
@@ -386,7 +380,7 @@ def _reason(error: Exception, *, local: bool) -> str:
     """The error as a sentence; `local`: with local processes, not those of an executor."""
     if isinstance(error, NoWorker):
         return (
-            "no worker process started in three attempts; they were killed, or a script calls "
+            "no worker process started; they were killed, or a script calls "
             'compare outside `if __name__ == "__main__":`, where the call belongs'
         )
     if isinstance(error, BrokenExecutor) and not local:
@@ -435,12 +429,6 @@ def cluster(address: str) -> Iterator[Executor]:
             warnings.warn(
                 f"the scheduler at {address} has no worker yet; start one "
                 f"(`dask worker {address} --nthreads 1`)",
-                stacklevel=3,
-            )
-        if any(worker["nthreads"] > 1 for worker in workers):
-            warnings.warn(
-                f"workers at {address} have several threads, of which simkit uses one; start one "
-                "worker for each core (`dask worker --nworkers N --nthreads 1`)",
                 stacklevel=3,
             )
         yield _OneAtATime(client.get_executor(pure=False), len(workers))
