@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -10,13 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from zipfile import ZipFile
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from simkit.annotate.annotators import Bools, Ints, limits, under
 from simkit.chance import Chance
 from simkit.errors import BadInput
-from simkit.labels.formats.base import reading
+from simkit.labels.formats.base import encoded, read_columns, reading
 from simkit.labels.formats.npz import Arrays
+from simkit.labels.formats.parquet import read_table
 
 if TYPE_CHECKING:
     from simkit.annotate.dawid_skene import Fitted
@@ -55,16 +59,25 @@ class Votes:
         Q, V = len(self.question_image), len(self.vote_question)
         if not V:
             raise BadInput("there are no votes; give at least one answer of one worker")
-        _inside("question_image", self.question_image, Q, len(self.images))
-        _inside("question_class", self.question_class, Q, len(self.classes))
-        _inside("vote_question", self.vote_question, V, Q)
-        _inside("vote_worker", self.vote_worker, V, len(self.workers))
-        _inside("vote_answer", self.vote_answer, V, 3)
-        _inside("gold", self.gold, Q, 2, lowest=-1)
-        pair = repeated(self.question_image * len(self.classes) + self.question_class)
+        for name, length, lowest, stop in (
+            ("question_image", Q, 0, len(self.images)),
+            ("question_class", Q, 0, len(self.classes)),
+            ("vote_question", V, 0, Q),
+            ("vote_worker", V, 0, len(self.workers)),
+            ("vote_answer", V, 0, 3),
+            ("gold", Q, -1, 2),
+        ):
+            values = getattr(self, name)
+            if values.shape != (length,) or ((values < lowest) | (values >= stop)).any():
+                raise BadInput(
+                    f"{name} has the shape {values.shape} and goes from {values.min(initial=0)} to "
+                    f"{values.max(initial=0)}; {length} whole numbers from {lowest} to {stop - 1} "
+                    "are expected"
+                )
+        pair = _first_repeated(self.question_image * len(self.classes) + self.question_class)
         if pair is not None:
             raise BadInput(f"{self.about(pair)} are asked about in two questions; join them to one")
-        place = repeated(self.vote_question * len(self.workers) + self.vote_worker)
+        place = _first_repeated(self.vote_question * len(self.workers) + self.vote_worker)
         if place is not None:
             who, question = self.workers[self.vote_worker[place]], int(self.vote_question[place])
             raise BadInput(f"worker {who!r} votes twice on {self.about(question)}; keep one vote")
@@ -183,23 +196,10 @@ def agreement(votes: Votes, *, maybe: Maybe = "yes") -> Agreement:
     )
 
 
-def repeated(keys: Ints) -> int | None:
-    """The place of a key that has stood before; None: all differ."""
-    first = np.unique(keys, return_index=True)[1]
-    again = np.delete(np.arange(len(keys)), first)
+def _first_repeated(keys: Ints) -> int | None:
+    """The place of a key that occurs before; None: all differ."""
+    again = np.delete(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
     return int(again[0]) if len(again) else None
-
-
-def _inside(name: str, values: NDArray[Any], length: int, stop: int, lowest: int = 0) -> None:
-    if values.dtype.kind not in "iu" or values.shape != (length,):
-        strange = f"{values.dtype} of shape {values.shape}"
-    elif length and not lowest <= values.min() <= values.max() < stop:
-        strange = f"{values.min()} to {values.max()}"
-    else:
-        return
-    raise BadInput(
-        f"{name} is {strange}; {length} whole numbers from {lowest} to {stop - 1} are expected"
-    )
 
 
 def confusion(votes: Votes, present: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -269,7 +269,7 @@ def read_votes(path: str | PathLike[str]) -> Votes:
         if ending == ".npz":
             with ZipFile(file) as archive:
                 return _from_arrays(Arrays(archive, file))
-        return _from_columns(_csv(file) if ending == ".csv" else _parquet(file))
+        return _from_columns(_columns(file))
 
 
 def _from_arrays(arrays: Arrays) -> Votes:
@@ -328,59 +328,38 @@ def _pairs(arrays: Arrays, kind: str) -> Iterator[tuple[int, int]]:
 Column = tuple[list[str], Ints]  # different texts, and the place among them by row
 
 
-def _csv(path: Path) -> dict[str, Column]:
-    import pandas as pd
-
-    table = pd.read_csv(
-        path, header=None, dtype="category", keep_default_na=False, encoding="utf-8-sig"
-    )
-    wanted = _wanted([str(name) for name in table.iloc[0]])
-    return {name: _coded(table[place][1:]) for name, (place, _) in wanted.items()}
-
-
-def _parquet(path: Path) -> dict[str, Column]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            wanted = _wanted(file.schema_arrow.names)
-            if file.metadata.num_rows > 1_000_000 + 500 * path.stat().st_size:
-                raise ValueError(f"it says it has {file.metadata.num_rows} rows")
-        # Texts stay in their dictionary: spelled out in each row they could fill the memory.
-        spelled = [name for _, name in wanted.values()]
-        table = pq.read_table(path, columns=spelled, read_dictionary=spelled)
-        columns = {}
-        for name, (_, spelling) in wanted.items():
-            column = table[spelling]
-            if not pa.types.is_dictionary(column.type):
-                column = column.cast(pa.string()).dictionary_encode()
-            columns[name] = _coded(column.to_pandas())
-        return columns
-    except pa.ArrowException as error:  # some kinds are no OSError or ValueError
-        raise ValueError(str(error)) from None
-
-
-def _wanted(names: list[str]) -> dict[str, tuple[int, str]]:
-    """The columns that are read, with their places and spellings in the file."""
-    bare = [name.strip() for name in names]
-    wanted = [*COLUMNS, *(["gold"] if "gold" in bare else [])]
-    for name in wanted:
+def _columns(path: Path) -> dict[str, Column]:
+    """The columns of a table that are read, by name. Raises BadInput."""
+    if path.suffix.lower() == ".csv":
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            names = next(csv.reader(stream), [])
+    else:
+        names = pq.read_schema(path).names
+    wanted = [name for name in names if name.strip() in (*COLUMNS, "gold")]
+    bare = [name.strip() for name in wanted]
+    for name in (*COLUMNS, *bare):
         if bare.count(name) != 1:
-            has = ", ".join(other[:40] for other in bare[:12])
             raise BadInput(
-                f"there are {bare.count(name)} columns {name!r}; the file has {has}, and one row "
-                f"for each vote with {', '.join(COLUMNS)} is expected"
+                f"there are {bare.count(name)} columns {name!r}; the file has "
+                f"{', '.join(names)[:200]}, and one row for each vote with {', '.join(COLUMNS)} is "
+                "expected"
             )
-    return {name: (bare.index(name), names[bare.index(name)]) for name in wanted}
+    if path.suffix.lower() == ".csv":
+        return dict(zip(bare, map(_bare, read_columns(path, wanted)), strict=True))
+    table = read_table(path, wanted)
+    coded = [
+        column if pa.types.is_dictionary(column.type) else column.cast(pa.string())
+        for column in (table[name] for name in wanted)
+    ]
+    return dict(zip(bare, map(_bare, map(encoded, coded)), strict=True))
 
 
-def _coded(column: Any) -> Column:
-    """From a pandas column of categories, blanks around texts left out; nothing is ""."""
+def _bare(column: tuple[list[Any], NDArray[np.int32]]) -> Column:
+    """Texts in the order of their first rows, without blanks around them; nothing is ""."""
     import pandas as pd
 
-    texts = np.array(["", *(str(text).strip() for text in column.cat.categories)], object)
-    rows, names = pd.factorize(texts[column.cat.codes.to_numpy() + 1])
+    texts = ["" if text is None else str(text).strip() for text in column[0]]
+    rows, names = pd.factorize(np.array([*texts, ""], object)[column[1]])
     return names.tolist(), rows.astype(np.int64)
 
 

@@ -143,16 +143,11 @@ def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> PartialLabels:
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
+    with pq.ParquetFile(path) as file:
         _check_columns(file.schema_arrow)
-        rows = file.metadata.num_rows
-        if not 0 <= rows <= 1_000_000 + 500 * path.stat().st_size:
-            raise ValueError(f"it says it has {rows} rows")
         metadata = (file.metadata.metadata or {}).get(b"simkit")
         stored = file.schema_arrow.field("class").type
-        coded = _dictionaries(path, file)
-    with pq.ParquetFile(path, read_dictionary=coded, page_checksum_verification=True) as file:
-        table = file.read(columns=COLUMNS)
+    table = read_table(path, COLUMNS)
     for name in COLUMNS:
         if table[name].null_count:
             raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
@@ -180,21 +175,27 @@ def _is_text(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
-def _dictionaries(path: Path, file: pq.ParquetFile) -> list[str]:
-    """The columns of text that are read as dictionaries, each text kept once.
+def read_table(path: Path, columns: list[str]) -> pa.Table:
+    """Columns of a table, each different text kept once.
 
-    Raises BadInput where a small file would take very much memory: a name of twenty thousand
-    letters may be there once and stand in a million rows.
+    Raises ValueError, and BadInput where a small file would take very much memory: a name of twenty
+    thousand letters may be there once and stand in a million rows.
     """
-    groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
-    chunks = [group.column(c) for group in groups for c in range(group.num_columns)]
-    used = [chunk for chunk in chunks if chunk.path_in_schema in COLUMNS]
-    base.check_memory(
-        sum(max(0, chunk.total_uncompressed_size) for chunk in used), path, "the table"
-    )
+    with pq.ParquetFile(path) as file:
+        rows = file.metadata.num_rows
+        if not 0 <= rows <= 1_000_000 + 500 * path.stat().st_size:
+            raise ValueError(f"it says it has {rows} rows")
+        groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
+        chunks = [group.column(c) for group in groups for c in range(group.num_columns)]
+        texts = [name for name in columns if _is_text(file.schema_arrow.field(name).type)]
+    used = [chunk for chunk in chunks if chunk.path_in_schema in columns]
+    size = sum(max(0, chunk.total_uncompressed_size) for chunk in used)
+    base.check_memory(size, path, "the table")
+    # Arrow reads no dictionary out of DELTA encodings.
     delta = {chunk.path_in_schema for chunk in used if "DELTA" in "".join(chunk.encodings)}
-    texts = [name for name in COLUMNS if _is_text(file.schema_arrow.field(name).type)]
-    return [name for name in texts if name not in delta]  # Arrow reads no dictionary out of these
+    coded = [name for name in texts if name not in delta]
+    with pq.ParquetFile(path, read_dictionary=coded, page_checksum_verification=True) as file:
+        return file.read(columns=columns)
 
 
 def _own(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
