@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -14,11 +12,8 @@ from simkit.errors import BadInput
 from simkit.labels.effort import Effort, histogram
 from simkit.labels.partial import ABSENT, PRESENT
 
-LIMIT = 400_000_000  # answers; they take 13 bytes each while they are sorted into labels
+LIMIT = 400_000_000  # answers; they take 16 bytes each while they are sorted into labels
 SLICE = 1 << 15  # answers decoded at a time: temporaries stay in the cache
-# Answers kept in one piece. Pieces of 64 MB are given back to the system when they are let go;
-# many small ones leave holes, and the answers would be held twice while they are gathered.
-BLOCK = 1 << 23
 
 
 class TooManyAnswers(BadInput):
@@ -45,8 +40,6 @@ class Ledger:
         self.shape = (images, classes)
         self._shift = np.uint64(classes.bit_length() + 1)
         self._answers: list[NDArray[np.uint64]] = []
-        self._loose: list[NDArray[np.uint64]] = []  # those not yet joined into a block
-        self._joined = 0
         self._written = 0
         self._questions: dict[str, NDArray[np.int32]] = {}
         self._looks = np.zeros(classes, np.int64)
@@ -67,12 +60,8 @@ class Ledger:
         low <<= np.uint64(1)
         low |= np.asarray(yes, np.uint64)
         keys |= low
-        self._loose.append(keys)
+        self._answers.append(keys)
         self._written += len(keys)
-        if self._written - self._joined >= BLOCK:
-            self._answers.append(np.concatenate(self._loose))
-            self._loose.clear()
-            self._joined = self._written
 
     def bill(self, kind: str, images: Ints, questions: Ints | None = None) -> None:
         """One question of this `kind` about each of `images`, or (n,) `questions`."""
@@ -144,33 +133,14 @@ class Ledger:
 
     def _sorted(self) -> NDArray[np.uint64]:
         """All answers in order, one for each place."""
-        keys = self._gathered()
+        keys = np.concatenate([np.zeros(0, np.uint64), *self._answers])
+        self._answers = [keys]
         one = np.uint64(1)
-        pieces = (keys[a:b] >> one for a, b in _overlapping(len(keys)))
-        if all((places[1:] > places[:-1]).all() for places in pieces):
+        # Most schemes ask in this order, once about each place: nothing is to be sorted then.
+        if (keys[1:] >> one > keys[:-1] >> one).all():
             return keys
         keys.sort()
         # Of equal places the last stays: it is a yes if there is one.
-        last = np.ones(len(keys), bool)
-        for a, b in _overlapping(len(keys)):
-            np.greater(keys[a + 1 : b] ^ keys[a : b - 1], one, out=last[a : b - 1])
+        last = np.append(keys[1:] ^ keys[:-1] > one, True)
+        last = last[: len(keys)]
         return keys if last.all() else keys[last]
-
-    def _gathered(self) -> NDArray[np.uint64]:
-        self._answers += self._loose
-        self._loose.clear()
-        if len(self._answers) == 1:
-            return self._answers[0]
-        keys = np.empty(self._written, np.uint64)
-        stop = self._written
-        while self._answers:  # each piece is let go as soon as it is copied
-            piece = self._answers.pop()
-            keys[stop - len(piece) : stop] = piece
-            stop -= len(piece)
-        self._answers.append(keys)
-        return keys
-
-
-def _overlapping(size: int) -> Iterator[tuple[int, int]]:
-    """Slices of range(size) that share their ends, for comparing neighbours piece by piece."""
-    return ((start, min(start + SLICE, size)) for start in range(0, size, SLICE - 1))
