@@ -25,20 +25,6 @@ def test_labels_are_the_answers_and_a_yes_outweighs_a_no(pieces):
     assert np.array_equal(ledger.codes().toarray(), expected)  # asking again changes nothing
 
 
-def test_small_slices_give_the_same_labels(monkeypatch):
-    rng = np.random.default_rng(0)
-    rows, columns, yes = rng.integers(0, 40, 500), rng.integers(0, 9, 500), rng.random(500) < 0.5
-    made = []
-    for size in (1 << 15, 7):
-        monkeypatch.setattr(module, "SLICE", size)
-        ledger = Ledger(40, 9)
-        ledger.record(rows, columns, yes)
-        made.append(ledger.codes())
-    assert np.array_equal(made[0].indptr, made[1].indptr)
-    assert np.array_equal(made[0].indices, made[1].indices)
-    assert np.array_equal(made[0].data, made[1].data)
-
-
 def test_the_bill_counts_questions_by_image():
     ledger = Ledger(6, 3)
     ledger.bill("verify", np.array([1, 1, 4]))

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from string import Formatter
 from tokenize import TokenError
 from typing import Any, ClassVar, Protocol, runtime_checkable
 from zipfile import BadZipFile
@@ -361,15 +360,10 @@ def file_names(images: NDArray[Any], pattern: str) -> list[str]:
         For a pattern that does not take ids, gives two of them one name, or makes names of more
         than 1,024 letters.
     """
-    names: list[str] = []
     try:
-        specs = "".join(spec or "" for _, _, spec, _ in Formatter().parse(pattern))
-        # "{:99999999999d}" would fill the memory, and so could a width inside a width.
-        widths = [int(digits[:9]) for digits in re.findall(r"[0-9]+", specs)]
-        if max([len(pattern), *widths]) <= LONGEST_ID and "{" not in specs:
-            names = [pattern.format(image) for image in images.tolist()]
+        names = [pattern.format(image) for image in images.tolist()]
     except (ValueError, IndexError, KeyError, AttributeError, TypeError):
-        pass  # a pattern that takes no ids
+        names = []  # a pattern that takes no ids
     if len(set(names)) < len(images) or max(map(len, names)) > LONGEST_ID:
         raise BadInput(
             f"file names {pattern[:60]!r} cannot be made of image ids, are the same for several "

@@ -95,7 +95,6 @@ class Arrays:
 
     def __init__(self, archive: ZipFile, path: Path) -> None:
         self._archive, self.path = archive, path
-        self._spent: dict[str, int] = {}  # bytes of each array that was asked for
         self._names = {name.removesuffix(".npy") for name in archive.namelist()}
 
     def __contains__(self, name: str) -> bool:
@@ -122,7 +121,7 @@ class Arrays:
             has = ", ".join(sorted(map(ascii, self._names))[:12]) or "nothing"
             raise BadInput(f"the array {name!r} is missing; the file holds {has}")
         entry = self._archive.getinfo(f"{name}.npy")
-        self.spend(entry.file_size, name)
+        check_memory(entry.file_size, self.path, name)
         with self._archive.open(entry) as stream:
             array = _parse(stream, name)
         if array.dtype.kind not in kinds or array.ndim != dimensions:
@@ -134,24 +133,11 @@ class Arrays:
 
     def whole(self, name: str) -> NDArray[np.int64]:
         """(n,) whole numbers. Raises BadInput for anything else."""
-        return self.numbers(name, 8).astype(np.int64)
-
-    def numbers(self, name: str, width: int) -> NDArray[np.integer]:
-        """(n,) whole numbers as they are, which will take `width` bytes each. Raises BadInput."""
-        array = self.get(name, "iu")
-        self.spend(max(width, array.itemsize) * array.size, name)
-        return array
+        return self.get(name, "iu").astype(np.int64)
 
     def names(self) -> tuple[str, ...]:
         """The class names, repeated ones numbered. Raises BadInput."""
         return distinct(self.get("class_names", "U").tolist(), self.path)
-
-    def spend(self, needed: int, name: str) -> None:
-        """Raise BadInput where the array `name`, in so many bytes, is with all others too much for
-        a file of this size: a few bytes may be packed zeros without end, each eight bytes later on.
-        """
-        self._spent[name] = needed
-        check_memory(sum(self._spent.values()), self.path, name)
 
 
 _KINDS = {"iu": "whole numbers", "U": "text", "b": "bool", "iuU": "whole numbers or text"}
@@ -205,7 +191,7 @@ def _truth(arrays: Arrays) -> Truth:
 
 
 def _partial(arrays: Arrays) -> PartialLabels:
-    codes = _matrix(arrays, data=arrays.numbers("data", 1))
+    codes = _matrix(arrays, data=arrays.get("data", "iu"))
     asked = arrays.get("asked", "b") if "asked" in arrays else None
     history = effort = None
     if "history" in arrays:
@@ -223,7 +209,7 @@ def _optional(arrays: Arrays, prefix: str) -> csr_array | None:
 
 def _matrix(arrays: Arrays, prefix: str = "", data: NDArray[np.integer] | None = None) -> csr_array:
     """The matrix of the arrays that start with `prefix`, bool unless `data` are given."""
-    pointers, columns = arrays.numbers(f"{prefix}indptr", 4), arrays.numbers(f"{prefix}indices", 4)
+    pointers, columns = (arrays.get(f"{prefix}{name}", "iu") for name in ("indptr", "indices"))
     N, L = arrays.whole("shape").tolist()
     if (
         len(pointers) != N + 1
@@ -251,7 +237,4 @@ def _matrix(arrays: Arrays, prefix: str = "", data: NDArray[np.integer] | None =
 
 def _ids(arrays: Arrays) -> NDArray[Any]:
     ids = arrays.get("image_ids", "iuU")
-    if ids.dtype.kind == "U":
-        return text_ids(ids)
-    arrays.spend(8 * ids.size, "image_ids")
-    return image_ids(ids)
+    return text_ids(ids) if ids.dtype.kind == "U" else image_ids(ids)

@@ -47,8 +47,8 @@ def test_file_names_come_from_a_pattern_and_go_back() -> None:
 
 @pytest.mark.parametrize(
     "pattern",
-    ["same.jpg", "{:04d}", "{0}{1}", "{x}", "{", "{.real}", "{:99999999999d}",
-     "{:{}}", "{:2000}", "x" * 1100 + "{}"],
+    ["same.jpg", "{:04d}", "{0}{1}", "{x}", "{", "{.real}", "{:{}}", "{:2000}",
+     "x" * 1100 + "{}"],
 )  # fmt: skip
 def test_patterns_that_name_no_files_are_refused(pattern: str) -> None:
     with pytest.raises(BadInput, match=r"write \{\} where the id belongs"):
