@@ -47,8 +47,8 @@ def command(
     writer = formats.make(target) if target else formats.for_path(out, writing=True)
     _check_ending(writer, out)
     named = [getattr(part, key, "") for part in (reader, writer) for key in ("like", "names")]
-    read = [*_files(reader, file), *originals(spec or ""), *named]
-    for path in _files(writer, out):
+    read = [*files_of(reader, file), *originals(spec or ""), *named]
+    for path in files_of(writer, out):
         spare(path, *read)
     labels = reader.read(file)
     replaced = out.is_file()
@@ -79,7 +79,8 @@ def command(
 # fmt: on
 
 
-def _files(form: Format, path: Path) -> tuple[Path, ...]:
+def files_of(form: Format, path: Path) -> tuple[Path, ...]:
+    """The files of labels at `path`; the first one is what cards are named after."""
     from simkit.labels.formats.base import SeveralFiles
 
     return form.files(path) if isinstance(form, SeveralFiles) else (path,)

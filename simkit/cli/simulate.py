@@ -11,6 +11,7 @@ import click
 
 from simkit import quantities
 from simkit.annotate import schemes
+from simkit.cli.convert import files_of
 from simkit.cli.options import (
     DOLLARS,
     FILE,
@@ -138,7 +139,7 @@ def command(**arguments: Any) -> None:
     wrong = labels.wrong(data.truth[split])
     bill = cost(labels, price_list)  # before a file is written: the list may lack a price
     replaced = out.is_file()
-    _remove_cards(_files(form, out)[0], labels, no_card=arguments["no_card"])
+    _remove_cards(files_of(form, out)[0], labels, no_card=arguments["no_card"])
     form.write(labels, out)
     for part in form.loses(labels):
         warnings.warn(f"{out} does not hold {part}", stacklevel=1)
@@ -271,13 +272,6 @@ def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> Habits:
     return loaded(arguments["habits_file"], classes)
 
 
-def _files(form: Format, out: Path) -> tuple[Path, ...]:
-    """The files of labels; the first one is what cards are named after."""
-    from simkit.labels.formats.base import SeveralFiles
-
-    return tuple(form.files(out)) if isinstance(form, SeveralFiles) else (out,)
-
-
 def _check_places(out: Path, arguments: dict[str, Any]) -> None:
     """Raise BadInput where labels or cards cannot be written or would replace what is read."""
     from simkit.annotate import datasheet
@@ -312,7 +306,7 @@ def _describe(
 
     sheet = DataSheet(
         labels=labels,
-        files=tuple(path for path in _files(form, out) if path.is_file()),
+        files=tuple(path for path in files_of(form, out) if path.is_file()),
         form=form.name,
         lost=form.loses(labels),
         data=data.name,

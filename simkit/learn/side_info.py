@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import or_
@@ -22,7 +22,7 @@ from simkit.errors import BadInput, unknown
 from simkit.files import readable, whole
 from simkit.history import History, content_id
 from simkit.labels.partial import ABSENT, PartialLabels
-from simkit.labels.truth import locked, sealed
+from simkit.labels.truth import locked
 from simkit.learn.method import Method, make
 from simkit.learn.model import evaluating
 from simkit.learn.task import Batch, Needs, Outputs, Task, missing_aids
@@ -256,12 +256,6 @@ class ClassPrior:
             raise BadInput(
                 f"{file} cannot be read as a class prior ({error}); write it with ClassPrior.save"
             ) from None
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-        sealed(self.values)
-        if self.running is not None:
-            sealed(self.running)
 
 
 def _from_json(path: Path) -> ClassPrior:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 
 from simkit.learn import catalogue
-from simkit.learn.methods import Method, Needs, Sizes, get, make, names
+from simkit.learn.methods import Method, Needs, Sizes, get, make
 
 
 class Prior:
@@ -53,12 +53,6 @@ def test_a_wrapper_is_told_without_what_it_wraps() -> None:
 )
 def test_memory_in_words(size: int, told: str) -> None:
     assert catalogue.memory(Hungry(size)) == told
-
-
-@pytest.mark.parametrize("name", names())
-def test_every_method_can_be_told(name: str) -> None:
-    method = catalogue.plain(get(name))
-    assert catalogue.memory(method) and isinstance(catalogue.needs(method), list)
 
 
 def test_what_is_learned_takes_four_times_its_place() -> None:

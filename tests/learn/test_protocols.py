@@ -87,11 +87,6 @@ def test_what_the_user_gives_wins():
         protocol("csl").changed({"epoch": 3})
 
 
-def test_an_unknown_protocol_comes_with_the_nearest():
-    with pytest.raises(BadInput, match=r"did you mean 'large-loss'\?"):
-        protocol("largeloss")
-
-
 def test_a_summary_says_what_is_not_usual_as_it_can_be_set():
     assert summary(protocol("boostlu")) == (
         "resnet50, 448 px, flip, batch_size=16 lr=1e-05 select=best"

@@ -67,7 +67,7 @@ class AsymmetricLoss(Method):
     gamma_pos: Gamma = setting(1.0, "focus on present labels; 0 in the published script for COCO")
     gamma_neg: Gamma = setting(4.0, "focus on absent labels: the larger, the less easy ones count")
     clip: Clip = setting(0.05, "subtracted from probabilities of absent labels; no loss at 0")
-    # the published class; its optimised twin differentiates the weight
+    # The published class; its optimised twin differentiates the weight.
     detach_focus: bool = setting(True, "no gradient through the focusing weight")
     reduction: Reduction = setting("sum", "what the loss is a mean or a sum over")
     epsilon: Literal["csl"] | None = setting(None, "finite logs as in this code; none: exact")
@@ -106,7 +106,7 @@ class Asymmetric(Method):
     as in the published code, from which alphas and clip are.
     """
 
-    # these three from the published code; meant to rise in this order
+    # Gammas, alphas and clip from the published code.
     gamma_pos: Gamma = setting(0.0, "focus on known positives")
     gamma_neg: Gamma = setting(1.0, "focus on known negatives: if large, easy ones count less")
     gamma_unknown: Gamma = setting(2.0, "focus on unknown labels, meant to be the largest")

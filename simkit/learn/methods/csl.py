@@ -51,13 +51,12 @@ class ClassAwareSelective(Asymmetric):
     has no prior.
     """
 
-    # the published code; the paper has 200 of the 9,600 classes of OpenImages
+    # The published code; the paper has 200 of the 9,600 classes of OpenImages.
     top_k: Annotated[int, Range(0)] = setting(5, "likeliest unknown labels to ignore")
     # "batch": the top_k * b highest of the whole batch, as the published code does.
     top_k_scope: Literal["image", "batch"] = setting("image", "where top_k counts")
     # "soft": unknown labels that likelihood leaves weigh exp(-a * prior) instead (appendix B).
     prior: Literal["threshold", "soft", "none"] = setting("threshold", "use of the class prior")
-    # Unknown labels of classes with a larger prior are left out. auto: 5 times its mean.
     eta: Share | Literal["auto"] = setting("auto", "limit of the prior; auto: 5 times its mean")
     a: NonNegative = setting(10.0, "how fast weights fall with the prior; for soft")
 

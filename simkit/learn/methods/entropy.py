@@ -28,7 +28,6 @@ class EntropyMaximisation(Method):
     negatives, which the published code cannot take, are learned from.
     """
 
-    # COCO and NUS in the published code; VOC has 0.2, CUB 0.01
     alpha: NonNegative = setting(0.1, "weight of the entropy; published: VOC 0.2, CUB 0.01")
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
     # em: logs as in Cole et al.'s code, whence it comes; paper: exact logs
@@ -74,7 +73,6 @@ class AsymmetricPseudoLabels(Method):
     share: Share = setting(0.9, "share of the unknown labels of every class that is settled")
     epochs: Annotated[int, Range(2)] = setting(10, "epochs over which pseudo-labels are spread")
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
-    # logs as in Cole et al.'s code, whence it comes
     reproduce: Literal["em"] | None = setting(None, "logs as in the published code")
 
     name: ClassVar[str] = "em-apl"

@@ -47,14 +47,11 @@ class InteractiveLearning(Method):
     Where only positives are known everything becomes present; `start` warns.
     """
 
-    # COCO; OpenImages: 2
     c: Positive = setting(1.0, "completed labels lie from -1/c to 1; OpenImages: 2")
-    # COCO; OpenImages: 1
     alpha: Positive = setting(0.5, "weight of unexplained labels; OpenImages: 1")
-    # their say in the choice, beside alpha: COCO; OpenImages: 0.5
     alpha_features: NonNegative = setting(0.25, "weight of features in the choice; OpenImages: 0.5")
     atoms: Count = setting(3, "images in a mixture at most")
-    # a score below this ends the mixture; published: 1e-3 to 1e-20
+    # Published: 1e-3 to 1e-20.
     threshold: NonNegative = setting(1e-3, "a score below this ends the mixture")
     memory: Count = setting(1000, "places in the dictionary; 10,000 in the source for COCO")
     # The graph's rate over the classifier's: Adam's steps do not shrink with the gradient.

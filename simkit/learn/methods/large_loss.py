@@ -139,7 +139,6 @@ class Relative(LargeLoss):
     """
 
     delta: Percent
-    # what the percentage is of: the published code; the paper says "unknown"
     k_of: KOf = setting("batch", "what the percentage is of; the paper says unknown")
     # paper: k_of unknown; the others: rates as their floats, one more at some exact multiples.
     reproduce: Reproduce | None = setting(None, "published floats or exact rates")
@@ -214,7 +213,7 @@ class Absolute(LargeLoss):
     r0: NonNegative = setting(1.5, "threshold of the loss before the first epoch")
     delta: NonNegative = setting(0.1, "fall of the threshold in every epoch")
     min_threshold: NonNegative = setting(0.0, "lowest threshold")
-    # the supplement says nothing of it
+    # The supplement says nothing of it.
     skip_first_epoch: bool = setting(False, "modify nothing in the first epoch")
 
     alternative: ClassVar = {"delta": 0.02}

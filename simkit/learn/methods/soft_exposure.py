@@ -46,12 +46,12 @@ class Exposure(Method):
 
     beta: NonNegative = setting(5.0, "T is exp(beta) beside something known, 1 farthest from it")
     gamma: NonNegative = setting(0.0, "added to every T")
-    # the paper names none
+    # The paper names none.
     distance: soft.Distance = setting("euclidean", "distance of classes or images")
     nearest: soft.Nearest = setting("min", "median5: of the five smallest")
     temperature: soft.Form = setting("printed", "inverse: the nearer the harder")
     maxima: soft.Maxima = setting("separate", "separate maxima of d+ and d-, or joint")
-    # of known positives; 5 in the paper's FE, unsaid for SE
+    # 5 in the paper's FE, unsaid for SE.
     pos_weight: Positive = setting(1.0, "weight of known positives")
     # float16 takes a quarter of the memory; beta above 11 goes beyond it (a loss without slope).
     # none: nothing of size N x L is kept; each step then costs b x L x L more (SE and SE-L).
