@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
-from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
 from simkit.data import Dataset
 from simkit.data import get as get_source
@@ -353,21 +353,21 @@ def labels_of_train(labels: PartialLabels, data: Dataset, where: str) -> Partial
 
 def _over(labels: PartialLabels, truth: Truth, where: str) -> PartialLabels:
     """The labels extended to all images and classes of the truth."""
-    index: dict[str, dict[str, int]] = {}
+    indices = []
     for noun, names, labelled in (
         ("image", truth.images, labels.images),
         ("class", truth.classes, labels.classes),
     ):
-        index[noun] = {name: place for place, name in enumerate(np.asarray(names).tolist())}
-        missing = [name for name in np.asarray(labelled).tolist() if name not in index[noun]]
-        if missing:
+        index = {name: place for place, name in enumerate(np.asarray(names).tolist())}
+        wanted = np.asarray(labelled).tolist()
+        if missing := [name for name in wanted if name not in index]:
             raise BadInput(
                 f"{where} is about {noun} {missing[0]!r}, which the data set does not have; name "
                 "the data set of the labels, or if they use other names (Open Images ids), "
                 "translate them with simkit convert --from \"openimages(names='FILE')\""
             )
-    rows = np.array([index["image"][name] for name in np.asarray(labels.images).tolist()])
-    columns = np.array([index["class"][name] for name in labels.classes])
+        indices.append(np.array([index[name] for name in wanted]))
+    rows, columns = indices
     stored = labels.codes.tocoo()
     codes = coo_array((stored.data, (rows[stored.row], columns[stored.col])), shape=truth.shape)
     asked = np.zeros(truth.shape[0], bool)
@@ -481,23 +481,11 @@ def _pixels(
 
 
 def _operations(net: Backbone) -> int:
-    """Multiplications and additions of convolutions and linear layers, nearly all of a network but
-    for the attention of a ViT."""
-    count = 0
-
-    def add(layer: Any, inputs: Any, out: Tensor) -> None:
-        nonlocal count
-        count += 2 * out.numel() * layer.weight[0].numel()
-
-    layers = [layer for layer in net.modules() if isinstance(layer, nn.Conv2d | nn.Linear)]
-    hooks = [layer.register_forward_hook(add) for layer in layers]
-    try:
-        with torch.no_grad():
-            net(net.prepare(torch.zeros(1, 3, net.size, net.size, dtype=torch.uint8)))
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return count
+    """Multiplications and additions of the network for one image."""
+    image = torch.zeros(1, 3, net.size, net.size, dtype=torch.uint8)
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        net(net.prepare(image))
+    return int(counter.get_total_flops())
 
 
 def _way_to_a_split(spec: str, split: str) -> str:

@@ -250,41 +250,33 @@ class _Draw:
 
     def __init__(self, job: Job, data: StudyData) -> None:
         self.job, self.data = job, data
-        self.outcomes: dict[Place, Row | Exception] = {}
+        self.rows: dict[Place, Row] = {}
+        self.failures: dict[str, Exception] = {}
         self.labels: dict[Purchase, tuple[Bought, PartialLabels, Notes]] = {}
 
     def run(self) -> Done:
-        """Rows and failures in the order of the purchases."""
+        """Rows in the order of the purchases, and the failures."""
         runs = [run for purchase in self.job.purchases for run in self._runs(purchase)]
         alone = [[run] for run in runs]  # every method trains its own backbone
         for stack in alone if self.job.pictures else self._stacks(runs):
-            self.outcomes |= self._each(stack)
-        places = [(bought, spec) for bought in self.job.purchases for spec in bought.methods]
-        errors = {p: error for p in places if isinstance(error := self.outcomes[p], Exception)}
-        rows = [row for place in places if isinstance(row := self.outcomes[place], dict)]
-        lasting = all(isinstance(error, BadInput) for error in errors.values())
-        return Done(rows, self._failures(errors), lasting)
+            self._train(stack)
+        places = ((bought, spec) for bought in self.job.purchases for spec in bought.methods)
+        rows = [self.rows[place] for place in places if place in self.rows]
+        lasting = all(isinstance(error, BadInput) for error in self.failures.values())
+        return Done(rows, {name: sentence(e) for name, e in self.failures.items()}, lasting)
 
     @cached_property
     def complete(self) -> PartialLabels:
         """Complete labels of the validation split, for tuning and thresholds."""
         return tuning_labels(self.job, self.data)
 
-    def _failures(self, errors: Mapping[Place, Exception]) -> dict[str, str]:
-        """A sentence for each failed method, or one for all methods of a failed purchase."""
-        failures: dict[str, str] = {}
-        for (purchase, spec), error in errors.items():
-            of_purchase = [other for (bought, _), other in errors.items() if bought == purchase]
-            all_methods = len(of_purchase) == len(purchase.methods)
-            same_error = all_methods and all(other is error for other in of_purchase)
-            name = f"{purchase}, {draw_name(self.job.draw)}"
-            if not same_error or self.job.pictures:  # then every method has its own purchase
-                name += f", {spec}"
-            failures[name] = sentence(error)
-        return failures
+    def _fail(self, error: Exception, purchase: Purchase, spec: str = "") -> None:
+        """Note the error of a method, or of the purchase for all its methods."""
+        names = [str(purchase), draw_name(self.job.draw), spec]
+        self.failures[", ".join(filter(None, names))] = error
 
     def _runs(self, purchase: Purchase) -> list[_Run]:
-        """The runs on the labels of a purchase; `outcomes` gets the errors."""
+        """The runs on the labels of a purchase; `failures` gets the errors."""
         try:
             if purchase.labels not in self.labels:  # a sweep uses the same labels several times
                 with warnings_of() as notes:
@@ -292,7 +284,8 @@ class _Draw:
                     labels = self.data.readable(_trained_on(bought.train, self.job), "train")
                 self.labels[purchase.labels] = bought, labels, notes
         except Exception as error:
-            self.outcomes |= {(purchase, spec): error for spec in purchase.methods}
+            # With backbones, every method has its own purchase.
+            self._fail(error, purchase, purchase.methods[0] if self.job.pictures else "")
             return []
         bought, labels, notes = self.labels[purchase.labels]
         runs: list[_Run] = []
@@ -304,7 +297,7 @@ class _Draw:
                     run = replace(run, task=Task(labels=labels, inputs=run.inputs("train")))
                     run = run.prepared(shared)
                 except Exception as error:
-                    self.outcomes[purchase, spec] = error
+                    self._fail(error, purchase, spec)
                     continue
             runs.append(replace(run, notes=texts([*notes, *of_preparation])))
         return runs
@@ -328,15 +321,17 @@ class _Draw:
                 stack_bytes += needed
             yield stack
 
-    def _each(self, runs: list[_Run]) -> dict[Place, Row | Exception]:
-        """A row or an error for each run; a stack that fails is halved, down to single runs."""
+    def _train(self, runs: list[_Run]) -> None:
+        """Train a stack; one that fails is halved, down to single runs."""
         try:
-            return dict(self._stack(runs))
+            self.rows |= self._stack(runs)
         except Exception as error:
             if len(runs) == 1:
-                return {(runs[0].purchase, runs[0].spec): error}
-        half = len(runs) // 2
-        return self._each(runs[:half]) | self._each(runs[half:])
+                self._fail(error, runs[0].purchase, runs[0].spec)
+                return
+            half = len(runs) // 2
+            self._train(runs[:half])
+            self._train(runs[half:])
 
     def _stack(self, runs: list[_Run]) -> dict[Place, Row]:
         start = time.perf_counter()
