@@ -11,7 +11,6 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import BufferedReader
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -176,17 +175,13 @@ def _shown(name: str) -> str:
 
 def _digest(path: Path) -> bytes:
     size = readable(path, "a picture").stat().st_size  # it may have gone since it was listed
-    with _opened(path) as stream:
-        if size <= 2 * _END or path.suffix.lower() not in _COMPRESSED:
-            return hashlib.file_digest(stream, "sha256").digest()
-        head = stream.read(_END)
-        stream.seek(size - _END)
-        return hashlib.sha256(head + stream.read() + str(size).encode()).digest()
-
-
-def _opened(path: Path) -> BufferedReader:
     try:
-        return path.open("rb")
+        with path.open("rb") as stream:
+            if size <= 2 * _END or path.suffix.lower() not in _COMPRESSED:
+                return hashlib.file_digest(stream, "sha256").digest()
+            head = stream.read(_END)
+            stream.seek(size - _END)
+            return hashlib.sha256(head + stream.read() + str(size).encode()).digest()
     except OSError as error:
         raise BadInput(
             f"{path} cannot be read ({error.strerror}); see to it that you may read it, or take it "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 import PIL
+import platformdirs
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -47,11 +47,11 @@ _LARGEST = float(np.finfo(np.float16).max)
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features of N pictures, read-only, fp16: (N, D) when pooled, (N, D, h, w) as maps.
+    """Features of N images, read-only, fp16: (N, D) when pooled, (N, D, h, w) as maps.
 
     values: an array, or rows that stay on disk until they are asked for.
-    id: depends on the pictures, the backbone's weights, its size and the kind, or on the values
-    themselves where they were brought along.  skipped: pictures that could not be read; their rows
+    id: depends on the images, the backbone's weights, its size and the kind, or on the values
+    themselves where they were brought along.  skipped: images that could not be read; their rows
     are zero.
     """
 
@@ -84,7 +84,7 @@ class Features:
         return Features(half, content_id("features", half), kind, History("features-of"))
 
     def select(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Features:
-        """Features of these pictures, in this order; rows: integers, also repeated, or a mask."""
+        """Features of these images, in this order; rows: integers, also repeated, or a mask."""
         chosen = np.arange(len(self.values))[rows]
         lost = {each.row: each for each in self.skipped}
         skipped = tuple(
@@ -145,7 +145,7 @@ def _read(folder: Path, index: Index) -> Features:
 def features(
     dataset: Dataset, split: str, backbone: Backbone, *, kind: Kind = "pooled", **how: Any
 ) -> Features:
-    """Features of one kind of the pictures of one split; `how` as in `extract`."""
+    """Features of one kind of the images of one split; `how` as in `extract`."""
     return extract(dataset, split, backbone, kinds=(kind,), **how)[kind]
 
 
@@ -246,15 +246,7 @@ def cache_folder() -> Path:
     """`$SIMKIT_CACHE`, else the folder for caches that the platform wants programs to use."""
     if os.environ.get("SIMKIT_CACHE"):
         return Path(os.environ["SIMKIT_CACHE"])
-    if sys.platform == "win32":
-        return (
-            Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-            / "simkit"
-            / "Cache"
-        )
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "simkit"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simkit"
+    return Path(platformdirs.user_cache_dir("simkit", appauthor=False))
 
 
 def _pictures_of(dataset: Dataset, split: str) -> Pictures:
@@ -309,15 +301,14 @@ def _stop_at(faults: Iterable[str]) -> None:
 
 
 class NetworkPass:
-    """Features of pictures under a frozen network.
+    """Features of images under a frozen network.
 
     Everything is computed in full fp32 (TF32 and autocast are off), so that fp16 features are the
-    same on every device but for their last bit. Raises BadInput for a network in another precision,
-    for devices that are not there, and where features do not fit into fp16.
+    same on every device but for their last bit. Raises BadInput for devices that are not there, and
+    where features do not fit into fp16.
     """
 
     def __init__(self, backbone: Backbone, device: str) -> None:
-        _check(backbone)
         self.backbone = backbone
         home = next(backbone.parameters()).device
         self.device = home if device == "auto" and home.type == "cuda" else device_of(device)
@@ -338,7 +329,7 @@ class NetworkPass:
             self.backbone.to(home, memory_format=torch.contiguous_format).train(was_training)
 
     def shape(self, kind: Kind) -> tuple[int, ...]:
-        """Of one picture's features: (D,) or (D, h, w)."""
+        """Of one image's features: (D,) or (D, h, w)."""
         if kind == "pooled":
             return (self.backbone.width,)
         empty = torch.zeros(3, self.backbone.size, self.backbone.size, dtype=torch.uint8)
@@ -366,16 +357,6 @@ class NetworkPass:
         pictures = torch.stack(list(images)).to(self.device)
         prepared = self.backbone.prepare(pictures).contiguous(memory_format=torch.channels_last)
         return self.backbone(prepared).float()
-
-
-def _check(backbone: Backbone) -> None:
-    for name, values in backbone.named_parameters():
-        if values.is_meta or values.dtype != torch.float32:
-            state = "without values" if values.is_meta else f"in {values.dtype}"
-            raise BadInput(
-                f"backbone {backbone.name!r} has {name} {state}; bring its weights to float32, as "
-                "backbone.float() does, since features are computed in full precision"
-            )
 
 
 @contextmanager

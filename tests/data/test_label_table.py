@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from simkit.data.label_table import Column, Content, read_content
-from simkit.errors import BadInput
+from simkit.data.label_table import Content, read_content
 from tests.reference.tables import long_labels, wide_labels
 
 FILES = st.sampled_from(["a.jpg", "b/c.jpg", "d e.png", "ü.jpg"])
@@ -96,33 +95,3 @@ def test_cells_may_hold_line_ends_and_any_text(tmp_path: Path) -> None:
     assert _read(tmp_path, 'file,class\na.jpg,"x\ny"\nb.jpg,NULL\nc.jpg,٣\n').classes == [
         "x\ny", "NULL", "٣",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("file,b,\n1,1,3\n", "column 3 has no name"),
-        ("file,a,a\n1,1,0\n", "different names"),
-        ("file\nx.jpg\n", "different names"),
-        ("file,a\n", "no rows"),
-        ("file,a\nx.jpg,1,0\n", "columns"),
-        ("a," * (1 << 18) + "\n1,1\n", "different names"),
-    ],
-    ids=range(6),
-)
-def test_tables_that_cannot_be(tmp_path: Path, text: str, named: str) -> None:
-    with pytest.raises(BadInput, match=f"t.csv.*{named}"):
-        _read(tmp_path, text)
-
-
-@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
-def test_other_encodings_are_refused(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "t.csv").write_bytes("file,class\na.jpg,Müll\n".encode(encoding))
-    with pytest.raises(BadInput, match=r"t\.csv.*UTF"):
-        read_content(tmp_path / "t.csv")
-
-
-def test_texts_that_become_the_same_are_one() -> None:
-    column = Column("x", ["b ", "A", "a"], np.array([2, 0, 1, 2])).cleaned(str.lower)
-    assert column.texts == ["a", "b "] and column.codes.tolist() == [0, 1, 0, 0]
-    assert Column("File-Name", [], column.codes).one_of(("file_name",))

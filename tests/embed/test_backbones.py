@@ -80,12 +80,6 @@ def test_weights_are_named_after_where_they_come_from(
     assert backbone("scenes-net").weights == "its own"
 
 
-@pytest.mark.parametrize("size", [16, 10**9])
-def test_a_size_must_leave_something_to_see_and_to_hold(size: int) -> None:
-    with pytest.raises(BadInput, match=f"size is {size}; 32 to 4,096 pixels"):
-        backbone("resnet18", "random", size=size)
-
-
 def test_mobilenet_reads_half_precision_and_both_kinds_of_files(tmp_path: Path) -> None:
     mobile_state = MobileNetV2().state_dict()
     half = {k: v.half() if v.is_floating_point() else v for k, v in mobile_state.items()}

