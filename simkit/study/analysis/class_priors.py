@@ -18,7 +18,7 @@ from simkit.labels.truth import Truth
 from simkit.learn.methods import Batch, Method, Outputs, Task, make
 from simkit.learn.side_info import ClassPrior, mean_probability, prepare
 from simkit.learn.train import train
-from simkit.study.analysis.checks import by_name, count, counts, indices, listed
+from simkit.study.analysis.checks import by_name, counts, indices, listed
 from simkit.study.analysis.learning import kinds, recorded, selections, unknown_labels
 
 COUNTED = "labels"  # the estimate without training
@@ -233,7 +233,6 @@ def likelihood(
     ----------
     Ben-Baruch et al., CVPR 2022, Eqs 4, 5 and Fig. 4.
     """
-    count(ranks, "likelihood: ranks")
     unknown, present = unknown_labels(task, truth)
     chance = (unknown & present).sum() / max(unknown.sum(), 1)
     parts = []
@@ -288,7 +287,6 @@ def likely_labels(
     ----------
     Ben-Baruch et al., CVPR 2022, Fig. 4.
     """
-    count(top, "likely labels: top")
     chosen = indices(images, task.labels.shape[0], "likely labels: image").tolist()
     for row in {*chosen} - {*task.rows.tolist()}:
         raise BadInput(f"likely labels: image {row} was not asked about; choose from task.rows")

@@ -116,7 +116,6 @@ def temperature_curves(methods: Methods, *, points: int = 101) -> pd.DataFrame:
     ----------
     "Soft Exposure", Fig. 2.
     """
-    checks.count(points, "temperature_curves: points")
     distance = torch.linspace(0, 1, points, dtype=torch.float64)
     far = torch.full_like(distance, torch.inf)
     parts = []

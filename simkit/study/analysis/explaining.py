@@ -363,10 +363,10 @@ def top_scores(
     parts = {}
     for model, trained in models.items():
         chosen = checks.indices(classes, len(trained.classes), "top_scores: a class")
-        checks.count(ranks, "top_scores: ranks", most=len(chosen))
         scores = trained.scores(inputs)[:, chosen].astype(np.float64)
         highest = expit(-np.sort(-scores, axis=1)[:, :ranks])
-        parts[model] = pd.DataFrame(highest, columns=pd.RangeIndex(1, ranks + 1, name="rank"))
+        columns = pd.RangeIndex(1, highest.shape[1] + 1, name="rank")
+        parts[model] = pd.DataFrame(highest, columns=columns)
     table = pd.concat(parts, names=["model", "image"])
     return table.stack().rename("probability").reset_index()
 

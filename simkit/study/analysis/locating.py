@@ -272,7 +272,6 @@ def object_size(
     ----------
     "Spatial Consistency Loss" (WACV 2023), section 4.2 on its appendix D.
     """
-    checks.count(groups, "object_size: groups")
     chosen = checks.indices(classes, truth.shape[1], "object_size: a class")
     sides = np.maximum(boxes.corners[:, 2:] - boxes.corners[:, :2], 0).astype(np.float64)
     areas = sides.prod(1) / _sizes(boxes, truth)[boxes.images].prod(1)

@@ -51,12 +51,12 @@ class NeighboursFigure(Figure):
     """The query on the left and its neighbours, nearest first, each with its known labels.
 
     Names after + are known to be present, after − to be absent; a class the query is known to have
-    too is bold. Classes that are in a picture without being known are named in grey.
+    too is bold. Classes that are in an image without being known are named in grey.
     pictures: the query's first, in the order of the table; their middles are shown.
     """
 
     name = "neighbours"
-    title = "A picture, its nearest pictures, and their labels"
+    title = "An image, its nearest neighbours, and their labels"
     made_by = "simkit.analysis.neighbours"
     reads: ClassVar = {
         "rank": int, "image": str, "distance": float, "unknown": int,
@@ -90,8 +90,8 @@ class NeighboursFigure(Figure):
             _write(axes, notes[n] if n >= 0 else [], below=bool(self.pictures))
         partly = (table["unknown"] > 0).any()
         return panels.finish(
-            "What lies nearest",
-            "Distance between features of unit length above each picture; bold: also of the query."
+            "Nearest neighbours of an image",
+            "Above each image: distance between features of unit length. Bold: also of the query."
             + (" + present, − absent, ? unknown, grey: truth." if partly else ""),
         )
 
@@ -172,7 +172,7 @@ class TemperatureCurve(Figure):
     }  # fmt: skip
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        panels = Panels(["How soft a label is", "What training feels"], height=3.0,
+        panels = Panels(["Temperature", "Gradient"], height=3.0,
                         sharey=False)  # fmt: skip
         left, right = panels
         dashes = {"present": "-", "absent": (0, (4, 2))}
@@ -220,7 +220,7 @@ class Temperatures(Figure):
     """
 
     name = "temperatures"
-    title = "Temperatures of one picture's unknown labels"
+    title = "Temperatures of one image's unknown labels"
     made_by = "simkit.analysis.temperatures"
     reads: ClassVar = {
         "method": str, "class": str, "state": int, "temperature": Endless, "present": bool | None,

@@ -20,7 +20,7 @@ _MAPS = {"map": list[list[float]], "boxes": list[list[float]]}
 
 @dataclass(frozen=True, eq=False)
 class MapRows(Figure):
-    """A row of tiles for each picked image and class: the picture, then maps of it.
+    """A row of tiles for each picked image and class: the image, then maps of it.
 
     pictures: one for each image and class, in the order of the table; without them maps stand
     alone. Frames are the objects of the class.
@@ -65,14 +65,14 @@ class MapRows(Figure):
 
 @register
 class ActivationMaps(MapRows):
-    """A row for each picked picture and class: the picture, then each model's map of the class.
+    """A row for each picked image and class: the image, then each model's map of the class.
 
     Source: BoostLU (Kim et al., CVPR 2023), Figs 1 and 4; Large Loss (Kim et al., CVPR 2022),
     suppl. Fig. 1.
     """
 
     name = "activation-maps"
-    title = "Pictures, and where models see a class in them"
+    title = "Images, and where models see a class in them"
     made_by = "simkit.analysis.activation"
     reads: ClassVar = {"model": str, "image": int, "class": str, "probability": float, **_MAPS}
     unique = (("image", "class"), ("model",))
@@ -102,14 +102,14 @@ class ActivationMaps(MapRows):
 
 @register
 class HeatMaps(MapRows):
-    """A row for each picked picture and class: the picture, then its heat maps.
+    """A row for each picked image and class: the image, then its heat maps.
 
     Columns are the models and epochs of the table. Below each class stands what was known of it.
     Source: "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4.
     """
 
     name = "heat-maps"
-    title = "Heat maps of training pictures, and how they come about"
+    title = "Heat maps of training images over the epochs"
     made_by = "simkit.analysis.heat_maps"
     reads: ClassVar = {
         "model": str, "epoch": int, "image": int, "class": str, "kind": str, **_MAPS,
@@ -126,7 +126,7 @@ class HeatMaps(MapRows):
         table["top"] = 1
         panels, _ = self.tiles(table, by, titles, ["class", "kind"], below=0.1, cmap="inferno")
         return panels.finish(
-            "What the method keeps of training pictures",
+            "Heat maps of training images",
             "Black: a probability of 0; white: 1. Frames: objects of the class.",
         )
 
@@ -158,7 +158,7 @@ class HeatLocated(Figure):
         axes.set_ylim(bottom=0)
         panels.labels("epoch", "mean probability in heat maps")
         return panels.finish(
-            "Do heat maps tell objects from what is around them?",
+            "Do heat maps tell objects from their surroundings?",
             "With markers: inside of objects (negatives: whole maps); thin and dotted: outside.",
         )
 
@@ -319,7 +319,7 @@ class MapDamage(Figure):
         return panels.finish(
             "What missing labels do to class maps",
             "Boxes, in the order of the legend: half of the maps; whiskers: 90 %. Control: the "
-            "full model's maps and a Gaussian in the middle of the picture.",
+            "full model's maps and a Gaussian in the middle of the image.",
         )
 
 

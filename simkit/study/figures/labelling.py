@@ -272,7 +272,7 @@ class Revealed(Figure):
     """
 
     name = "revealed"
-    title = "What each scheme reveals of one picture"
+    title = "What each scheme reveals of one image"
     made_by = "simkit.analysis.revealed"
     reads: ClassVar = {"scheme": str, "class": str, "present": bool, "state": int, "dollars": float}
     unique = (("scheme",), ("class",))
@@ -289,7 +289,7 @@ class Revealed(Figure):
         hidden = states.loc[rest[self.absent :]]
         first = 0 if self.picture is None else 1
         panels = Panels(
-            ["The picture", ""][1 - first :], height=0.27 * (len(shown) + 4),
+            ["The image", ""][1 - first :], height=0.27 * (len(shown) + 4),
             widths=[1, 2.6][1 - first :], sharex=False, sharey=False,
         )  # fmt: skip
         *left, axes = panels

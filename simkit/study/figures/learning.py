@@ -113,14 +113,14 @@ class Modification(Figure):
 
 @register
 class Corrections(Figure):
-    """For each picture a row of cells for each class, a column for each epoch, two side by side.
+    """For each image a row of cells for each class, a column for each epoch, two side by side.
 
     Names in grey are of classes that are absent. pictures: in the order of the table.
     Raises BadInput for another number of pictures than images.
     """
 
     name = "corrections"
-    title = "Which labels of a picture are corrected, epoch by epoch"
+    title = "Which labels of an image are corrected, epoch by epoch"
     made_by = "simkit.analysis.corrections"
     reads: ClassVar = {
         "method": str, "row": int, "why": str, "class": str, "epoch": int,
@@ -128,7 +128,7 @@ class Corrections(Figure):
     }  # fmt: skip
 
     pictures: Pictures | None = setting(None, "in the order of the table")
-    classes: int = option(14, "most classes shown of a picture")
+    classes: int = option(14, "most classes shown of an image")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         state = [table["given"], ~table["corrected"], table["present"]]

@@ -80,14 +80,14 @@ class Likelihood(Figure):
 
 @register
 class LikelyLabels(Figure):
-    """Pictures, and below each the likeliest of its unknown labels with their probabilities.
+    """Images, and below each the likeliest of its unknown labels with their probabilities.
 
     pictures: one for each image of the table.
     Source: Ben-Baruch et al., CVPR 2022, figure 4.
     """
 
     name = "likely-labels"
-    title = "The likeliest unknown labels of a few pictures"
+    title = "The likeliest unknown labels of a few images"
     made_by = "simkit.analysis.likely_labels"
     reads: ClassVar = {"row": int, "class": str, "rank": int, "probability": float, "present": bool}
 

@@ -162,7 +162,6 @@ def test_similar_classes_stand_side_by_side():
     [
         (lambda: temperature_curves("an"), "'an' has no temperatures; use se"),
         (lambda: temperature_curves([]), "methods is empty"),
-        (lambda: temperature_curves(["se"], points=0), "temperature_curves: points is 0"),
         (lambda: temperatures(TASK, ["se"], 4), "image 4 was not asked about"),
         (lambda: temperatures(TASK, ["se"], 5), "image is 5; "),
         (lambda: temperatures(TASK, ["se"], 0, truth=Truth.of(TRUE)), "another data set"),

@@ -239,7 +239,6 @@ POOLED = FeatureInputs(np.asarray(INPUTS.values).mean((2, 3)))
             lambda s: MapCourse(make("an"), INPUTS, TRUTH.select([0])),
             "MapCourse: inputs has 6 rows",
         ),
-        (lambda s: top_scores(PARTIAL, INPUTS, ranks=4), "ranks is 4; a whole number from 1 to 3"),
         (lambda s: top_scores(PARTIAL, INPUTS, classes=[3]), "class is 3; .* from 0 to 2"),
     ],
 )

@@ -250,7 +250,6 @@ FAR = dataclasses.replace(BOXES, images=BOXES.images + 1)
             "unknown to the truth",
         ),
         (lambda: located(KEPT, labels=LABELS, truth=TRUTH, boxes=FAR), "images or classes other"),
-        (lambda: object_size(MODEL, [0, 1], TRUTH, BOXES, groups=2.5), "groups is 2.5"),
         (lambda: positives(MODEL, [0, 1], TRUTH, classes=[0, 3]), "class is 3; .* from 0 to 2"),
         (
             lambda: positives(MODEL[0], [0, 1], TRUTH),

@@ -20,7 +20,6 @@ from simkit.study.figures.style import (
     house_style,
     label,
     looks,
-    over_draws,
     palette,
     power,
     spread,
@@ -162,11 +161,6 @@ def test_counts_are_zero_only_where_nothing_was_counted(mean, text) -> None:
     assert count(mean) == text
 
 
-def test_captions_say_what_intervals_are_over() -> None:
-    assert over_draws(pd.Series([1, 3])) == "Bands: 95 % over 3 draws."
-    assert over_draws(pd.Series([1, 1]), "Lines") == "One draw: no lines."
-
-
 # --- panels ---------------------------------------------------------------------------------------
 
 
@@ -300,11 +294,6 @@ def test_cells_and_names_of_rows_stand_at_the_same_places() -> None:
     assert axes.patches[2].get_center().tolist() == [0, 1]
 
 
-def test_marks_that_share_a_place_stand_around_it() -> None:
-    assert [marks.dodge(k, 3, 0.6) for k in range(3)] == pytest.approx([-0.2, 0, 0.2])
-    assert marks.dodge(0, 1) == 0
-
-
 @pytest.mark.parametrize("low, high", [(0.2, 0.9), (1, 50), (3, 4e4), (1e-30, 1e30), (1e-300, 1)])
 def test_a_log_axis_has_a_few_plain_ticks(low: float, high: float) -> None:
     panels = Panels(height=2)
@@ -325,16 +314,6 @@ def test_ticks_stand_at_the_values_that_have_room() -> None:
     check_picture(panels.finish("x"))
     ticks = axes.get_xticks()
     assert {1, 30, 1000} <= set(ticks) and len(ticks) < 8
-
-
-def test_pictures_and_choices_are_checked() -> None:
-    figure = figures.make("corrections")
-    figure.check_pictures(None, 3)
-    with pytest.raises(BadInput, match="corrections: pictures has 2 items for 3 images"):
-        figure.check_pictures((1, 2), 3)
-    assert figure.chosen("scheme", "", ["fpc", "rpa"]) == "fpc"
-    with pytest.raises(BadInput, match=r"corrections.*'fp'; did you mean 'fpc'"):
-        figure.chosen("scheme", "fp", ["fpc", "rpa"])
 
 
 def test_pictures_have_frames_around_their_objects_and_colours_a_scale() -> None:
