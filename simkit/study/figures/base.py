@@ -213,16 +213,9 @@ class Panels:
         for axes in titles:  # long ones would push the panels apart
             axes.set_title("")
         layout.execute(self.drawing)
-        width = self.drawing.get_figwidth()
-        for row in self.grid:
-            right = width
-            for axes in row[::-1]:  # a title has room up to the next one
-                left = width * axes.get_position().x0
-                room = right - left - 0.15
-                axes.set_title(fold(titles[axes], room, size=11, lines=3, weight="bold"))
-                right = left if titles[axes] else right
-        for axes in self._used:
+        for axes, title in titles.items():
             wide, tall = axes.get_position().size * self.drawing.get_size_inches()
+            axes.set_title(fold(title, wide, size=11, lines=3, weight="bold"))
             axes.set_xlabel(fold(axes.get_xlabel(), wide, lines=3))
             axes.set_ylabel(fold(axes.get_ylabel(), 1.1 * tall, lines=3))
         layout.execute(self.drawing)

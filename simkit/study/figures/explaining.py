@@ -298,7 +298,7 @@ class MapDamage(Figure):
         full = next(iter(models.values())).assign(model="full")  # the same for all models
         full = full.assign(top=full["full_top"], bottom=full["full_bottom"])
         drawn = style.looks(["full", *models])
-        titles = ["order of places, present classes", "highest 5 % of a map", "lowest 5 % of a map"]
+        titles = ["order of places, present", "highest 5 % of a map", "lowest 5 % of a map"]
         panels = Panels(titles, height=3.1, widths=(1.25, 1, 1), sharex=False, sharey=False)
         order, *ends = panels
         name = drawn["full"].name  # a box in the legend

@@ -44,7 +44,7 @@ class Confusion(Figure):
         votes = len(yes) and matrix["votes"].sum() and workers["votes"].sum()
         self.require(votes, "the table has no votes; pass the result of simkit.analysis.confusion")
         panels = Panels(
-            ["What people say, by estimated truth", "Each worker", "How many agree"],
+            ["Answers by estimated truth", "Each worker", "How many agree"],
             height=2.9, widths=[1.5, 1, 1], sharex=False, sharey=False,
         )  # fmt: skip
         left, middle, right = panels
