@@ -81,7 +81,7 @@ class Checkpoint:
         if self.path is None or not self.path.exists():
             return 0
         facts, tensors = _opened(self.path)
-        if facts["key"] == self.earlier is not None:
+        if facts["key"] == self.earlier:
             return 0
         current = _tensors(stack)
         fits = all(

@@ -106,7 +106,7 @@ class ImageInputs:
             pictures.ndim != 4 or pictures.shape[1] != 3 or pictures.dtype != np.uint8
         ):
             raise BadInput(
-                f"pictures have shape {pictures.shape} of {pictures.dtype}; uint8 of shape "
+                f"images have shape {pictures.shape} of {pictures.dtype}; uint8 of shape "
                 "(N, 3, H, W) is expected"
             )
         limits = np.asarray((1, 1) if crop is None else crop)
@@ -129,7 +129,7 @@ class ImageInputs:
 
     @property
     def augmentation(self) -> dict[str, Any]:
-        """What is done to pictures in training, where it is not the usual: mirrored, but whole."""
+        """What is done to images in training, where it is not the usual: mirrored, but whole."""
         shown: dict[str, Any] = {} if self.flip else {"flip": False}
         if self.vertical:
             shown["vertical"] = True
@@ -163,7 +163,7 @@ class ImageInputs:
             shapes = {image.shape for image in read}
             if len(shapes) > 1:
                 raise BadInput(
-                    f"pictures come in several sizes ({', '.join(map(str, sorted(shapes)))}); "
+                    f"images come in several sizes ({', '.join(map(str, sorted(shapes)))}); "
                     "bring them to one size first, with simkit.learn.inputs.sized"
                 )
             images = np.ascontiguousarray(np.stack(read).transpose(0, 3, 1, 2))
@@ -209,13 +209,13 @@ def drawn_boxes(
 
 
 def shown(pictures: Tensor, views: Views) -> Tensor:
-    """(b, 3, H, W) uint8: what views of b pictures show, brought to the pictures' own size.
+    """(b, 3, H, W) uint8: what views of b images show, brought to the images' own size.
 
     Crops are resampled once, bilinear with pixels' values in their middles; a box need not end at
-    pixels, and beyond the outermost middles inside it a part goes on even: nothing of the picture
-    around it is seen, as where parts are cut out first. A part is never larger than the
-    picture and so never made smaller, which is why nothing is smoothed (antialias of torchvision
-    changes nothing either). Nothing waits for the device.
+    pixels, and beyond the outermost middles inside it a part goes on even: nothing of the image
+    around it is seen, as where parts are cut out first. A part is never larger than the image and
+    so never made smaller, which is why nothing is smoothed (antialias of torchvision changes
+    nothing either). Nothing waits for the device.
     """
     flips, vertical = views.flips, views.vertical
     if views.boxes is None:
@@ -234,7 +234,7 @@ def shown(pictures: Tensor, views: Views) -> Tensor:
 
 
 def _places(first: Tensor, last: Tensor, size: int, flip: Tensor | None) -> Tensor:
-    """(b, size) float32: where pixels come from, -1 and 1 being the edges of the picture."""
+    """(b, size) float32: where pixels come from, -1 and 1 being the edges of the image."""
     middles = (torch.arange(size, device=first.device, dtype=first.dtype) + 0.5) / size
     if flip is not None:
         first, last = torch.where(flip, last, first), torch.where(flip, first, last)
@@ -251,9 +251,9 @@ def _shares(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
 
 
 class SizedPictures:
-    """N pictures (N, 3, size, size) uint8, in one array or in several files of equal length.
+    """N images (N, 3, size, size) uint8, in one array or in several files of equal length.
 
-    `pictures[[5, 1]]` gives an array of these rows. id names the pictures and how they were sized.
+    `pictures[[5, 1]]` gives an array of these rows. id names the images and how they were sized.
     """
 
     def __init__(self, parts: Sequence[NDArray[np.uint8]], id: str) -> None:

@@ -144,7 +144,7 @@ def check_inputs(model: Model, inputs: Any) -> None:
     """Raise BadInput for inputs of another kind or width than the model was trained on."""
     width = model.head.weight.shape[-1]
     if (inputs.kind == "images") != (model.backbone is not None):
-        wanted = "pictures (ImageInputs)" if model.backbone else "features (FeatureInputs)"
+        wanted = "images (ImageInputs)" if model.backbone else "features (FeatureInputs)"
         raise BadInput(
             f"the model was trained on {wanted}, but {inputs.kind} came; bring the same kind"
         )

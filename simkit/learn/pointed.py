@@ -26,7 +26,7 @@ def pointed(
 ) -> float:
     """Mean over classes of the share of hits, in [0, 1]; nan without any box.
 
-    inputs: maps of features or pictures, of the images that `boxes` is about, in their order.
+    inputs: maps of features or images, of the images that `boxes` is about, in their order.
     regions (N, 4): what of each image the inputs show, x0, y0, x1, y1 in its pixels; None is the
     whole of it. Boxes are cut off there, and a class of which nothing is left in an image has no
     turn in it. batch, device, precision: as in `Trained.maps`. Raises BadInput for boxes without
@@ -63,7 +63,7 @@ def pointed(
 def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
     """(N, 4) what features are made of, of images of these widths and heights (N, 2).
 
-    size: of the backbone's pictures. A picture of just this size is taken whole; of others the
+    size: of the backbone's images. An image of just this size is taken whole; of others the
     middle square, 7/8 of the shorter side, is shown (`simkit.embed.decoding.fit`).
     """
     shorter = sizes.min(1)

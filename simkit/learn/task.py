@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -68,7 +68,7 @@ class Task:
         if self.inputs is not None and not hasattr(type(self.inputs), "batch"):
             raise BadInput(
                 f"the inputs are a {type(self.inputs).__name__}, and batches are read by row; give "
-                "FeatureInputs(features), or ImageInputs(pictures) for a backbone"
+                "FeatureInputs(features), or ImageInputs(images) for a backbone"
             )
         if self.inputs is not None and len(self.inputs) != N:
             raise BadInput(
@@ -114,7 +114,7 @@ class Batch:
     labels
         (..., b, L) int8.
     boxes
-        (b, 4) float crops as shares of the picture (y0, x0, y1, x1), or None.
+        (b, 4) float crops as shares of the image (y0, x0, y1, x1), or None.
     flips
         (b,) bool, mirrored left to right, or None.
     share
@@ -178,15 +178,13 @@ class Needs:
     neighbours: int = 0
 
     def __or__(self, other: Needs) -> Needs:
-        return Needs(
-            self.maps or other.maps,
-            self.views or other.views,
-            self.features or other.features,
-            self.epoch_scores or other.epoch_scores,
-            self.labels or other.labels,
-            (*self.aids, *(kind for kind in other.aids if kind not in self.aids)),
-            max(self.neighbours, other.neighbours),
-        )
+        joined = {
+            field.name: getattr(self, field.name) or getattr(other, field.name)
+            for field in fields(self)
+        }
+        joined["aids"] = tuple(dict.fromkeys((*self.aids, *other.aids)))
+        joined["neighbours"] = max(self.neighbours, other.neighbours)
+        return Needs(**joined)
 
 
 def missing_aids(needed: Iterable[type[Any]], aids: Iterable[Any]) -> list[type[Any]]:

@@ -246,7 +246,7 @@ def fit(
     done = team.in_turn(lambda: phase.checkpoint.resume(*training))
     team.begin(stack, done)
     if done:
-        phase.report.epoch(done, record, resumed=True)
+        phase.report(done, record, resumed=True)
 
     for epoch in range(done + 1, settings.epochs + 1):
         if record.over:
@@ -274,14 +274,14 @@ def fit(
                 with torch.no_grad():
                     for part, batch_seen, out in seen:
                         part.method.after_batch(batch_seen, out, part.state)
-                phase.report.step(epoch - 1 + (k + 1) / len(steps))
+                phase.report(epoch - 1 + (k + 1) / len(steps))
         _after_epoch(count, stack)
         record.note_losses(epoch, sums, stack)
         record.validate(epoch, stack, phase.validation, averages, team)
         _watch_epoch(phase.watch, epoch, stack)
         if team.first:
             phase.checkpoint.save(epoch, *training)
-        phase.report.epoch(epoch, record)
+        phase.report(epoch, record)
     return record, averages
 
 

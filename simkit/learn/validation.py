@@ -268,20 +268,16 @@ class Reporter:
     before: int
     of: int
 
-    def step(self, epochs: float) -> None:
-        """In the midst of an epoch."""
-        self._tell(Reached(self.before + epochs, self.of))
-
-    def epoch(self, epoch: int, record: Record, *, resumed: bool = False) -> None:
-        """At the end of an epoch."""
-        done = self.before + epoch
-        if not resumed:
-            self.progress(done, self.of)
-        first = record.curves[0]
-        score = first.validation[-1] if first.validation else None
-        self._tell(Reached(done, self.of, first.losses[-1], score, resumed))
-
-    def _tell(self, reached: Reached) -> None:
+    def __call__(
+        self, epochs: float, record: Record | None = None, *, resumed: bool = False
+    ) -> None:
+        """After so many epochs of this phase; record: where one has just ended, or is resumed."""
+        done = self.before + epochs
+        if record is not None and not resumed:
+            self.progress(int(done), self.of)
         report: Callable[[Reached], None] | None = getattr(self.progress, "report", None)
         if report is not None:
-            report(reached)
+            curve = None if record is None else record.curves[0]
+            loss = curve.losses[-1] if curve else None
+            score = curve.validation[-1] if curve and curve.validation else None
+            report(Reached(done, self.of, loss, score, resumed))

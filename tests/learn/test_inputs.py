@@ -46,11 +46,9 @@ def test_pictures_of_a_data_set():
 
 
 def test_pictures_of_several_sizes_are_refused():
-    with pytest.raises(BadInput, match=r"pictures come in several.*bring them to one size first,"):
+    with pytest.raises(BadInput, match=r"images come in several.*bring them to one size first,"):
         ImageInputs(Album([(2, 5), (3, 5)])).batch([0, 1])
-    with pytest.raises(
-        BadInput, match=r"pictures have shape \(4, 2,.*uint8 of shape \(N, 3, H, W\)"
-    ):
+    with pytest.raises(BadInput, match=r"images have shape \(4, 2,.*uint8 of shape \(N, 3, H, W\)"):
         ImageInputs(np.zeros((4, 2, 2, 3), np.uint8))
 
 

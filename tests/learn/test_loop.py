@@ -212,8 +212,4 @@ def test_a_loss_that_is_no_number_is_told_once_for_each_run(pooled, tmp_path):
     assert not np.isfinite(found[0].losses[-1]) and np.isfinite(found[1].losses).all()
     (one,) = caught
     assert one.message.run == 0
-    assert re.fullmatch(
-        r"an: the training loss of epoch \d is (nan|inf) at a learning rate of 3e\+38, and what is "
-        "learned from it is of no use; set lr lower",
-        str(one.message),
-    )
+    assert re.search(r"loss of epoch \d is (nan|inf) .*; set lr lower", str(one.message))

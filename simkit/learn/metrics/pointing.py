@@ -66,8 +66,7 @@ def pointing_game(hits: Any, classes: Any) -> float:
 def _highest(values: NDArray[Any], height: int, width: int) -> tuple[int, int]:
     """Row and column of the highest pixel of the enlarged map."""
     values = values.astype(np.float64)
-    if not np.isfinite(values).all():
-        refuse_diverged("maps hold nan or infinity")
+    refuse_diverged(not np.isfinite(values).all(), "maps hold nan or infinity")
     down, across = _weights(values.shape[0], height), _weights(values.shape[1], width)
     grid = (down @ values @ across.T).ravel()
     # A plateau of equal cells is equal up to the rounding of the weights.

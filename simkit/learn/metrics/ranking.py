@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,9 +102,10 @@ def _check_marks(labels: Any, name: str) -> None:
             )
 
 
-def refuse_diverged(what: str = "scores hold nan") -> NoReturn:
-    """Raise BadInput for what a model gave that has diverged."""
-    raise BadInput(f"the {what}; the model that gave them has diverged, lower its lr")
+def refuse_diverged(diverged: Any, what: str = "scores hold nan") -> None:
+    """Raise BadInput for what a model gave, where it has `diverged`."""
+    if diverged:
+        raise BadInput(f"the {what}; the model that gave them has diverged, lower its lr")
 
 
 def columns(values: Any, classes: slice) -> NDArray[Any]:
@@ -235,8 +236,7 @@ def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
             of_present[its].sort()
             images[its] = len(ranking) - np.searchsorted(ranking, of_present[its], side="left")
             top[c] = ranking[-1]
-    if np.isnan(top).any():  # sorting puts nan last
-        refuse_diverged()
+    refuse_diverged(np.isnan(top).any())  # sorting puts nan last
     return Ranks(pointers, of_present, _hits(of_present, pointers), images, sizes, top)
 
 

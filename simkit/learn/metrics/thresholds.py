@@ -90,8 +90,7 @@ def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[n
     for images in row_blocks(scores.shape):
         values, shown = scores[images], marked(present, images)
         counted = np.ones_like(shown) if known is None else marked(known, images)
-        if (np.isnan(values) & counted).any():
-            refuse_diverged()
+        refuse_diverged((np.isnan(values) & counted).any())
         above, shown = (values >= limits) & counted, shown & counted
         for place, some in enumerate((above & shown, above, shown, counted)):
             counts[place] += some.sum(0)
@@ -124,7 +123,8 @@ def top1(scores: Any, truth: Any) -> float:
     hits = images = 0
     for block in row_blocks(scores.shape):
         labels = marked(right, block)
-        highest = _without_nan(scores[block]).argmax(1)
+        refuse_diverged(np.isnan(scores[block]).any())
+        highest = scores[block].argmax(1)
         hits += int(labels[np.arange(len(labels)), highest].sum())
         images += int(labels.any(1).sum())
     return hits / images if images else float("nan")
@@ -157,7 +157,8 @@ def at_k(scores: Any, present: Any, k: int) -> AtK:
         raise BadInput(f"k is {k}; with {L} classes it must be a whole number from 1 to {L}")
     sums = np.zeros(3)
     for block in row_blocks((N, L)):
-        values, labels = _without_nan(scores[block]), marked(present, block)
+        values, labels = scores[block], marked(present, block)
+        refuse_diverged(np.isnan(values).any())
         hits = (_first(values, k) & labels).sum(1)
         recall = hits / np.maximum(labels.sum(1), 1)
         sums += hits.sum() / k, recall.sum(), (hits > 0).sum()
@@ -170,9 +171,3 @@ def _first(scores: NDArray[Any], k: int) -> NDArray[np.bool_]:
     above, ties = scores > limit, scores == limit
     left = k - above.sum(1, keepdims=True)
     return above | (ties & (ties.cumsum(1, dtype=np.int32) <= left))
-
-
-def _without_nan(scores: Any) -> Any:
-    if np.isnan(scores).any():
-        refuse_diverged()
-    return scores
