@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -339,12 +340,11 @@ def _frontier(plan: Plan, pair: Pair) -> list[Candidate]:
         return []
     least, most = (limit(one.dollars for one in purchases) for limit in (min, max))
     levels = np.geomspace(least, most, STEPS) * (1 + 1e-9)
-    best = [max((c for c in purchases if c.dollars <= level), key=_median) for level in levels]
+    best = [
+        max((c for c in purchases if c.dollars <= level), key=attrgetter("median"))
+        for level in levels
+    ]
     return list({one.dollars: one for one in best}.values())
-
-
-def _median(one: Candidate) -> float:
-    return one.median
 
 
 def _chart(plan: Plan) -> Chart:

@@ -36,7 +36,7 @@ from simkit.study.runs import Runs, write, writers
 from simkit.study.scheduler import Finished, Part, Workers, finish, gpus, stem, stored, usable_cores
 from simkit.study.sources import StudyData, open_source
 from simkit.study.sweep import choose
-from simkit.study.toml import toml, toml_key
+from simkit.study.toml import toml_lines
 from simkit.study.worker import tuning_labels
 
 PICTURES = {"heat_map.png": "heat-map", "cost_curve.png": "cost-curve"}
@@ -359,12 +359,13 @@ def _texts(result: Comparison) -> dict[str, str]:
 
 def _settings_toml(chosen: list[dict[str, Any]], grid: Grid) -> str:
     """The chosen settings, as `settings = "settings.toml"` in a grid reads them."""
+    settings: dict[str, dict[str, Any]] = {}
+    for row in chosen:
+        scheme = REFERENCE if row["reference"] else row["scheme"]
+        settings.setdefault(scheme, {})[row["method"]] = json.loads(row["tuned"])
     lines = [
         f"# Chosen on complete validation labels of {grid.data}, seed {grid.seed}.",
         '# A grid with settings = "settings.toml" uses them again.',
+        *toml_lines(settings),
     ]
-    for row in chosen:
-        scheme = REFERENCE if row["reference"] else row["scheme"]
-        lines += ["", f"[{toml_key(scheme)}.{toml_key(row['method'])}]"]
-        lines += [f"{toml_key(n)} = {toml(v)}" for n, v in json.loads(row["tuned"]).items()]
     return "\n".join(lines) + "\n"

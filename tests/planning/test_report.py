@@ -437,10 +437,6 @@ def test_what_does_not_fit_together_is_refused_in_a_sentence_before_any_work(
     assert not asked and not list(Path().iterdir())
 
 
-def test_help_has_an_example() -> None:
-    assert "simkit plan runs/ --budget" in shell("--help").output
-
-
 if __name__ == "__main__":
     Path(sys.argv[1]).write_text(report.html(example()), encoding="utf-8")
     print(report.terminal(example()))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simkit.study.best import MOST_DRAWS, SURE, best_of, more_draws_text
+from simkit.study.best import MOST_DRAWS, best_of
 
 
 def named(Y):
@@ -149,10 +149,3 @@ def test_the_draws_that_would_tell_grow_as_the_gap_falls():
     assert needs == sorted(needs)
     assert best_of(of_means([0.6, 0.5, *spread])).extra_draws is None
     assert best_of(of_means([0.5, 0.5, 0.48])).extra_draws > MOST_DRAWS
-
-
-def test_draws_in_words():
-    assert more_draws_text(None) == "" and "1 more draw would" in more_draws_text(1)
-    assert "8 more draws" in more_draws_text(8)
-    assert "more than 100" in more_draws_text(math.inf)
-    assert 0.5 < SURE < 1

@@ -8,28 +8,12 @@ from simkit.errors import BadInput
 from simkit.study import compare as module
 from simkit.study import estimate as file
 from simkit.study.compare import Hooks, compare
-from simkit.study.estimate import Estimate, estimate
-
-PLAN = Estimate(
-    schemes=2, limits=2, methods=3, draws=3, runs=36, references=6, tuning=0, part="",
-    parts=13, jobs=13, finished=0, hours=0.5, minutes=15.4, workers=2, memory_mb=1101.3,
-)  # fmt: skip
+from simkit.study.estimate import estimate
 
 
 @pytest.fixture(autouse=True)
 def without_pictures(monkeypatch):
     monkeypatch.setattr(module, "PICTURES", {})
-
-
-def test_a_plan_has_a_few_lines():
-    more = {"tuning": 42, "part": "2/3", "finished": 13, "limits": 0, "schemes": 1}
-    for plan, words in (
-        (PLAN, ["2 schemes x 2 budgets x 3 methods x 3 draws: 36 trainings, and 6 with", "13 jobs",
-                "0:15:24 of work with 2 workers", "1,101 MB"]),
-        (dataclasses.replace(PLAN, **more), ["1 scheme x 3 methods", "42 to choose settings",
-                                             "part 2/3: 13 jobs, of which 13", "nothing is left"]),
-    ):  # fmt: skip
-        assert [one for one in words if one not in plan.text()] == []
 
 
 def test_what_is_finished_is_not_planned_again_and_nothing_is_written(tiny, tmp_path):
@@ -45,7 +29,7 @@ def test_what_is_finished_is_not_planned_again_and_nothing_is_written(tiny, tmp_
     assert (half.jobs, half.finished) == (2, 1)
     assert half.minutes == pytest.approx(60 * half.hours)  # one job cannot be shared
     done = estimate(dataclasses.replace(grid, draws=1), out=tmp_path / "runs")
-    assert (done.finished, done.hours, done.minutes) == (1, 0, 0)
+    assert (done.finished, done.hours, done.minutes) == (1, 0, 0) and "nothing" in done.text()
 
 
 def test_a_sweep_is_planned_too(tiny, tmp_path):
@@ -61,7 +45,7 @@ def test_a_sweep_is_planned_too(tiny, tmp_path):
 
 def test_a_part_has_its_share(tiny, tmp_path):
     parts = [estimate(tiny(), out=tmp_path, workers=1, part=f"{n}/2") for n in (1, 2)]
-    assert [(one.jobs, one.parts) for one in parts] == [(2, 3), (1, 3)] and parts[1].part == "2/2"
+    assert [(one.jobs, one.parts) for one in parts] == [(2, 3), (1, 3)] and "2/2" in parts[1].text()
     with pytest.raises(BadInput, match="part is '3/2'"):
         estimate(tiny(), out=tmp_path, part="3/2")
 

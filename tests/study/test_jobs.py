@@ -60,14 +60,6 @@ def test_where_files_lie_changes_no_key_and_code_the_name_of_the_file_alone():
     assert other.key == JOB.key and other.stem == f"{JOB.key}-abcd" != JOB.stem
 
 
-def test_jobs_and_purchases_name_themselves():
-    assert [str(one) for one in JOB.purchases] == ["fpc, budget 10", "rpa, 2 hours"]
-    several = dataclasses.replace(JOB, draws=(0, 1, 2))
-    assert str(JOB) == "fpc, budget 10 and 1 more, draw 1" and "draws 0 to 2" in str(several)
-    assert [one.draw for one in several.each_draw()] == [0, 1, 2] and several.runs == 3 * JOB.runs
-    assert JOB.runs == 3 and str(dataclasses.replace(FPC, limit=Limit())) == "fpc"
-
-
 def test_purchases_come_by_scheme_and_limit_and_references_last(small):
     grid = small(methods=["an", "an+boostlu"], hours=[2])
     bought = [(one.scheme, one.limit) for one in purchases(grid)]
