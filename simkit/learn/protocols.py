@@ -22,7 +22,6 @@ class Protocol:
     """
 
     name: str
-    title: str
     source: str
     backbone: str
     size: int
@@ -59,7 +58,6 @@ _CLEAN = "the epoch is chosen on a fully labelled fifth of the training set, whi
 _BASE = Settings(epochs=10, batch_size=16, lr=1e-5, select="best")
 _OF_COLE = Protocol(
     name="single-positive",
-    title="Single positive labels",
     source="Cole et al., CVPR 2021",
     backbone="resnet50",
     size=448,
@@ -70,14 +68,12 @@ _OF_COLE = Protocol(
 _OF_KIM = replace(
     _OF_COLE,
     name="large-loss",
-    title="Large loss",
     source="Kim et al., CVPR 2022",
     settings=replace(_BASE, max_drop=0.03),
     left_out=f"{_SEARCHED}; rates between the decades are tried in quarters in the paper; {_CLEAN}",
 )
 _OF_VERELST = Protocol(
     name="spatial-consistency",
-    title="Spatial consistency",
     source="Verelst et al., WACV 2023",
     backbone="resnet50",
     size=448,
@@ -91,7 +87,6 @@ _OF_VERELST = Protocol(
 )  # fmt: skip
 _OF_EXPOSURE = Protocol(
     name="soft-exposure",
-    title="Soft exposure",
     source='"Soft Exposure" (knowledge-graph labels), on COCO 2017',
     backbone="resnext101_32x8d",
     size=224,
@@ -108,7 +103,6 @@ _ALL = (
     replace(
         _OF_COLE,
         name="single-positive-linear-init",
-        title="Single positive labels, head first",
         settings=replace(_OF_COLE.settings, head_epochs=25, head_lr=1e-4),
         left_out="the head's rate and batch size are searched in the paper: 1e-4 is its choice for "
         f"LSAN (ROLE: 1e-3); {_OF_COLE.left_out}",
@@ -117,14 +111,12 @@ _ALL = (
     replace(
         _OF_KIM,
         name="large-loss-linear-init",
-        title="Large loss, head first",
         settings=replace(_OF_KIM.settings, head_epochs=25, head_lr=1e-3),
         left_out=f"the head's rate is not stated: 1e-3 here; {_OF_KIM.left_out}",
     ),
     replace(
         _OF_KIM,
         name="large-loss-openimages",
-        title="Large loss, OpenImages V3",
         source="Kim et al., CVPR 2022 and CVPR 2023",
         backbone="resnet101",
         size=224,
@@ -134,7 +126,6 @@ _ALL = (
     replace(
         _OF_KIM,
         name="boostlu",
-        title="BoostLU",
         source="Kim et al., CVPR 2023",
         settings=_BASE,
         left_out=f"{_SEARCHED}; {_CLEAN}",
@@ -142,7 +133,6 @@ _ALL = (
     replace(
         _OF_COLE,
         name="em-apl",
-        title="EM and EM+APL",
         source="Zhou et al., ECCV 2022",
         settings=replace(_BASE, head_ratio=1.0, patience=1),
         left_out="settings of COCO and NUS-WIDE; VOC takes batches of 8, CUB 8 and a rate of 1e-4; "
@@ -150,7 +140,6 @@ _ALL = (
     ),
     Protocol(
         name="csl",
-        title="Class-aware selective loss",
         source="Ben-Baruch et al., CVPR 2022, and its code",
         backbone="resnet50",
         size=448,
@@ -174,7 +163,6 @@ _ALL = (
     replace(
         _OF_EXPOSURE,
         name="soft-exposure-openimages",
-        title="Soft exposure, OpenImages V5",
         source='"Soft Exposure" (knowledge-graph labels), on OpenImages V5',
         backbone="resnet101",
         settings=Settings(
@@ -189,7 +177,6 @@ _ALL = (
     replace(
         _OF_VERELST,
         name="spatial-consistency-scratch",
-        title="Spatial consistency, from scratch",
         weights="random",
         settings=Settings(epochs=100, batch_size=8, lr=1e-4, schedule="cosine", select="best",
                           head_ratio=1.0),
@@ -197,7 +184,6 @@ _ALL = (
     replace(
         _OF_VERELST,
         name="spatial-consistency-imagenet",
-        title="Spatial consistency, ImageNet",
         size=224,
         crop=(0.22, 0.77),
         settings=replace(_OF_VERELST.settings, weight_decay=1e-4, head_lr=1e-4, select="last"),

@@ -9,7 +9,7 @@ def test_every_protocol_names_what_there_is_and_what_it_leaves_out():
     assert len(names()) == 13 and names() == sorted(names())
     for name in names():
         one = protocol(name)
-        assert one.name == name and one.backbone in BACKBONES.names() and one.title and one.source
+        assert one.name == name and one.backbone in BACKBONES.names() and one.source
         assert len(one.left_out) > 20 and not one.left_out.endswith(".")
 
 
