@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from scipy.sparse import csr_array
 
 from simkit.data.images import ENDINGS
 from simkit.errors import BadInput
-from simkit.labels.formats.base import first_seen, reading
+from simkit.labels.formats.base import encoded, first_seen, reading
 
 FILE = ("file", "file_name", "filename", "image", "image_name", "image_id", "path", "picture")
 CLASS = ("class", "label", "labels", "category", "class_name", "tags")
@@ -147,19 +146,16 @@ def _columns(path: Path) -> list[Column]:
     )
     if not len(table):
         raise BadInput("it has no rows below the first; name pictures in it")
-    columns = [_column(name, table[key]) for name, key in zip(header, keys, strict=True)]
+    columns = [
+        Column(name, *encoded(table[key])).cleaned(str.strip)
+        for name, key in zip(header, keys, strict=True)
+    ]
     for place, column in enumerate(columns):
         if not column.name and column.texts != [""]:
             raise BadInput(
                 f"column {place + 1} has no name in the first row; give it one or take it out"
             )
     return [column for column in columns if column.name]
-
-
-def _column(name: str, values: Any) -> Column:
-    array: Any = values.unify_dictionaries().combine_chunks()
-    codes = array.indices.to_numpy().astype(np.int32)
-    return Column(name, array.dictionary.to_pylist(), codes).cleaned(str.strip)
 
 
 def _header(path: Path) -> tuple[list[str], str]:

@@ -35,28 +35,6 @@ def _write(folder: Path, name: str, count: int, start: int = 0, **changed: Any) 
     return folder / name
 
 
-def test_truth_boxes_and_pictures_go_together(tmp_path: Path) -> None:
-    train, test = _write(tmp_path, "train.json", 20), _write(tmp_path, "test.json", 6, 50)
-    opened = data.open(f"coco:{train},test={test},images={tmp_path / 'pictures'}")
-    assert {split: truth.shape for split, truth in opened.truth.items()} == {
-        "train": (16, 3),
-        "val": (4, 3),
-        "test": (6, 3),
-        WHOLE: (20, 3),
-    }
-    assert opened.name == "train" and opened.hierarchy is None
-    for split, truth in opened.truth.items():
-        shades = [
-            picture[0, 0, 0] for picture in opened.pictures[split].read(range(truth.shape[0]))
-        ]
-        assert shades == truth.images.tolist()
-        boxes = opened.boxes[split]
-        assert np.array_equal(
-            np.flatnonzero(truth.present.toarray()), boxes.images * 3 + boxes.classes
-        )
-        assert (boxes.corners == [1, 1, 3, 4]).all()
-
-
 def test_pictures_are_optional_and_may_lie_in_several_folders(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     train = _write(tmp_path, "train.json", 10)
@@ -122,11 +100,6 @@ def test_missing_pictures_are_named_when_the_set_is_opened(tmp_path: Path) -> No
         picture.unlink()
     with pytest.raises(BadInput, match=r"0\.png does not exist \(10 of 10 pictures are missing\)"):
         data.open(f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes")
-
-
-def test_a_file_is_needed() -> None:
-    with pytest.raises(BadInput, match="'coco' needs train"):
-        data.open("coco")
 
 
 def test_the_order_of_the_published_matrices(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from tests.reference.tables import long_labels, wide_labels
 
 FILES = st.sampled_from(["a.jpg", "b/c.jpg", "d e.png", "ü.jpg"])
 CLASSES = st.sampled_from(["cat", "dog, big", "Vogel", ""])
-ONCE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+ONCE = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+)
 
 
 def _write(folder: Path, rows: list[list[str]]) -> Path:

@@ -70,11 +70,6 @@ def test_classes_must_agree(tmp_path: Path) -> None:
             data.open(f"npz:{train},test={other}")
 
 
-def test_a_file_is_needed() -> None:
-    with pytest.raises(BadInput, match="'npz' needs train"):
-        data.open("npz")
-
-
 def test_a_file_of_partial_labels_is_no_truth(tmp_path: Path) -> None:
     from simkit.labels.formats import make
     from simkit.labels.partial import PartialLabels

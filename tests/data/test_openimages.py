@@ -83,11 +83,6 @@ def test_images_without_a_picture_may_be_dropped(folder: Path) -> None:
         data.open(f"{spec},drop_missing=yes")
 
 
-def test_a_file_is_needed() -> None:
-    with pytest.raises(BadInput, match="'openimages' needs train"):
-        data.open("openimages")
-
-
 def test_settings_may_stand_in_a_file(folder: Path) -> None:
     lines = 'source = "openimages"\ntrain = "train.csv"\nnames = "names.csv"\nunknown = "absent"\n'
     (folder / "data.toml").write_text(lines)
