@@ -301,16 +301,17 @@ def paths(file: str | PathLike[str]) -> tuple[Path, Path]:
 
 def about(file: str | PathLike[str], content_id: str) -> tuple[Path, ...]:
     """The existing cards beside `file` that name these labels by their content id."""
-    return tuple(path for path in paths(file) if content_id in _text(path))
+    cards = (path for path in paths(file) if path.is_file())
+    return tuple(path for path in cards if content_id in path.read_text("utf-8", "replace"))
 
 
-def own(file: str | PathLike[str]) -> dict[Path, str]:
-    """The cards beside `file` that name it, with their texts: about labels that it holds, or held.
+def own(file: str | PathLike[str]) -> tuple[Path, ...]:
+    """The existing cards beside `file` that name it: about labels that it holds, or held.
 
     Both cards write the name as a JSON string.
     """
-    texts = {path: _text(path) for path in paths(file)}
-    return {path: text for path, text in texts.items() if _name(file) in text}
+    name = json.dumps(Path(file).name, ensure_ascii=False)
+    return about(file, name.encode("utf-8", "backslashreplace").decode())  # may be no UTF-8
 
 
 def check_free(file: str | PathLike[str], content_id: str) -> None:
@@ -323,19 +324,6 @@ def check_free(file: str | PathLike[str], content_id: str) -> None:
                 f"{path} is there and is no card of {Path(file).name}; move it away, give --out "
                 "another name, or leave cards away with --no-card"
             )
-
-
-def _name(file: str | PathLike[str]) -> str:
-    name = json.dumps(Path(file).name, ensure_ascii=False)
-    return name.encode("utf-8", "backslashreplace").decode()  # names may be no UTF-8
-
-
-def _text(path: Path) -> str:
-    """Empty where no file can be read."""
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
 
 
 # -- Markdown -------------------------------------------------------------------------------------

@@ -345,7 +345,7 @@ def _is_number(text: str) -> bool:
 
 
 def file_names(images: NDArray[Any], pattern: str) -> list[str]:
-    """Names of picture files.
+    """Names of image files.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ class Content:
         images = self.coco.dataset["images"]
         names = tuple(image.get("file_name", "") for image in images)
         if not all(isinstance(name, str) for name in names):
-            raise BadInput("a file_name in 'images' is no text; write the name of the picture file")
+            raise BadInput("a file_name in 'images' is no text; write the name of the image file")
         sizes = [(image.get("width"), image.get("height")) for image in images]
         sized = all(type(v) is int and 0 < v <= LARGEST for size in sizes for v in size)
         boxed = [each for each in self.coco.dataset["annotations"] if "bbox" in each]
@@ -280,7 +280,7 @@ def write_json(path: str | PathLike[str], parts: Iterable[tuple[str, Any]]) -> N
 
 
 def plain_images(labels: PartialLabels) -> Iterator[Row]:
-    """An image for each id; one that is a file's name, as in a folder of pictures, names it too."""
+    """An image for each id; one that is a file's name, as in a folder of images, names it too."""
     for identity in labels.images.tolist():
         named = isinstance(identity, str) and PurePosixPath(identity).suffix
         yield {"id": identity} | ({"file_name": identity} if named else {})

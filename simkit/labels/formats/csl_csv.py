@@ -34,7 +34,7 @@ class CslCsv:
     repository reads COCO's JSON and simulates in memory; it ships no reader for a table of labels,
     so that the layout is ours: the matrix behind the first column is the array of targets.
 
-    file: the picture file of an image, with {} in place of its id.
+    file: the image file of an image, with {} in place of its id.
     """
 
     name: ClassVar[str] = "csl-csv"

@@ -97,7 +97,7 @@ def read_lvis(path: str | PathLike[str], *, drop_empty: bool = False) -> Instanc
     """Read an LVIS file, whose truth is known in part.
 
     A class that is both annotated and in the negative list counts as present; a warning says how
-    many there are. Pictures are called by `file_name`, or as in LVIS v1 by the last two parts of
+    many there are. Images are called by `file_name`, or as in LVIS v1 by the last two parts of
     `coco_url`: train2017/000000391895.jpg.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Multi-label annotation files of mmpretrain: for every picture the classes in it."""
+"""Multi-label annotation files of mmpretrain: for every image the classes in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Mmpretrain:
     listed are absent to it. Where they are unknown here, metainfo also says `"unlisted_classes":
     "unknown"`, so that such a file comes back as labels of which only the present ones are known.
 
-    file: the picture file of an image, with {} in place of its id.
+    file: the image file of an image, with {} in place of its id.
     """
 
     name: ClassVar[str] = "mmpretrain"
@@ -75,9 +75,9 @@ class Mmpretrain:
         Raises BadInput, also for complete labels of more than 2**27 entries.
         """
         with base.reading(path, _WHAT) as file:
-            metainfo, pictures = _content(file)
-            classes, ids = base.distinct(metainfo["classes"], file), base.ids_of(pictures.names)
-            present = pictures.matrix(len(classes))
+            metainfo, images = _content(file)
+            classes, ids = base.distinct(metainfo["classes"], file), base.ids_of(images.names)
+            present = images.matrix(len(classes))
             if metainfo.get(_UNLISTED) != "unknown":
                 return base.complete(Truth.of(present, ids, classes))
             asked = np.ones(len(ids), bool)
@@ -99,17 +99,17 @@ def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
 
 
 @dataclass(eq=False)
-class _Pictures:
-    """Picture names, how many classes each shows, and which, end to end."""
+class _Images:
+    """Image names, how many classes each shows, and which, end to end."""
 
     names: list[str] = field(default_factory=list)
     lengths: array[int] = field(default_factory=lambda: array("q"))
     columns: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, entry: Any) -> None:
-        """One picture of 'data_list'. Raises BadInput."""
-        picture: dict[str, Any] = entry if isinstance(entry, dict) else {}
-        name, listed = picture.get("img_path"), picture.get("gt_label")
+        """One image of 'data_list'. Raises BadInput."""
+        image: dict[str, Any] = entry if isinstance(entry, dict) else {}
+        name, listed = image.get("img_path"), image.get("gt_label")
         numbers = isinstance(listed, list) and all(type(c) is int and c >= 0 for c in listed)
         if not isinstance(name, str) or not isinstance(listed, list) or not numbers:
             raise BadInput(
@@ -130,22 +130,22 @@ class _Pictures:
         return csr_array((values, columns, pointers), shape=(len(lengths), L))
 
 
-def _content(path: Path) -> tuple[dict[str, Any], _Pictures]:
-    """The metainfo, with class names that are text, and the pictures. Raises BadInput."""
+def _content(path: Path) -> tuple[dict[str, Any], _Images]:
+    """The metainfo, with class names that are text, and the images. Raises BadInput."""
     metainfo: Any = None
-    pictures = None
+    images = None
     for key, value in members(path):
         if key == "metainfo":
             metainfo = value
         elif key == "data_list" and isinstance(value, Iterator):
-            pictures = _Pictures()
+            images = _Images()
             for entry in value:
-                pictures.add(entry)
+                images.add(entry)
     classes = metainfo.get("classes") if isinstance(metainfo, dict) else None
     named = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
-    if not named or pictures is None:
+    if not named or images is None:
         raise BadInput(
-            "'metainfo' needs a list 'classes' of texts, and 'data_list' is a list of pictures; "
+            "'metainfo' needs a list 'classes' of texts, and 'data_list' is a list of images; "
             "give mmpretrain's annotations"
         )
-    return metainfo, pictures
+    return metainfo, images

@@ -41,7 +41,7 @@ class NpyTriple:
     present, 0 unknown, -1 absent; but all their losses except `iu` assert that no -1 is there.
 
     negatives: write absent labels as -1, for `iu`; otherwise they are left out.
-    file: the picture file of an image, with {} in place of its id.
+    file: the image file of an image, with {} in place of its id.
     """
 
     name: ClassVar[str] = "npy-triple"
