@@ -30,7 +30,7 @@ def test_settings_come_from_the_name_or_beside_it(shell, folder: str) -> None:
         "--out", "a.svg",
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert "CSL instead of AN: rpa at $10" in Path("a.svg").read_text()
+    assert "CSL instead of AN: rpa for up to $10" in Path("a.svg").read_text()
 
 
 def test_the_file_has_the_figures_name_unless_another_is_given(shell, folder: str) -> None:
