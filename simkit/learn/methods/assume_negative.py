@@ -34,7 +34,7 @@ class AssumedNegatives(Method):
 @register
 @dataclass(frozen=True)
 class AssumeNegative(AssumedNegatives):
-    """Take every unknown label for absent.
+    """Assume negative: every unknown label counts as absent.
 
     The loss is the mean over all labels (..., b, L) of -log p where a label is present and of
     -log(1 - p) elsewhere. Kim et al. CVPR 2022 print a weight of 0 for assumed negatives, a
@@ -56,7 +56,7 @@ class AssumeNegative(AssumedNegatives):
 @register
 @dataclass(frozen=True)
 class FullExposure(AssumedNegatives):
-    """Take every unknown label for absent, and count every present one five times (eq. 2).
+    """Unknown labels count as absent, present ones five times (eq. 2).
 
     The loss is summed over classes: at the same learning rate it moves L times as far as AN.
     """
@@ -74,7 +74,7 @@ class FullExposure(AssumedNegatives):
 @register
 @dataclass(frozen=True)
 class WeakAssumeNegative(Method):
-    """Take every unknown label for absent, at a weight of 1 / (L - 1).
+    """Weak assume negative: unknown labels count as absent, with weight 1 / (L - 1).
 
     All assumed negatives of an image with one known positive weigh as much as that positive. The
     loss is the mean over all labels (..., b, L).
@@ -106,7 +106,7 @@ class WeakAssumeNegative(Method):
 @register
 @dataclass(frozen=True)
 class SmoothedAssumeNegative(Method):
-    """Take every unknown label for absent, and no label for quite sure.
+    """Assume negative with label smoothing.
 
     Mean cross-entropy against targets (..., b, L) of 1 - epsilon for present and epsilon for all
     else. On complete labels this is plain label smoothing. What Soft Exposure calls LS is another
@@ -123,7 +123,7 @@ class SmoothedAssumeNegative(Method):
 
     name: ClassVar[str] = "lsan"
     title: ClassVar[str] = "LSAN"
-    gist: ClassVar[str] = "unknown = absent, softened"
+    gist: ClassVar[str] = "unknown = absent, smoothed"
     alternative: ClassVar = {"epsilon": 0.2}
     source: ClassVar[str] = "Cole et al. CVPR 2021, assume negative loss with label smoothing"
     presets: ClassVar = {
@@ -144,7 +144,7 @@ class SmoothedAssumeNegative(Method):
 @register
 @dataclass(frozen=True)
 class ConstantTemperature(Method):
-    """Take every unknown label for absent, the more softly the lower the temperature.
+    """Soft targets for unknown labels, with one temperature for all of them.
 
     Soft Exposure calls this LS, but no target is smoothed (that is `lsan`): an unknown label adds
     -log sigmoid(x / temperature) (eq. 3), which at -1 is assume negative.
@@ -156,7 +156,7 @@ class ConstantTemperature(Method):
 
     name: ClassVar[str] = "ls-constant"
     title: ClassVar[str] = "LS (constant temperature)"
-    gist: ClassVar[str] = "unknown = half absent"
+    gist: ClassVar[str] = "unknown = softly absent"
     alternative: ClassVar = {"temperature": -1.0}
     source: ClassVar[str] = "Soft Exposure, baseline LS"
 

@@ -21,7 +21,7 @@ from simkit.registry import Range, setting
 @register
 @dataclass(frozen=True)
 class Focal(Method):
-    """Take every unknown label for absent, and look away from what is well answered.
+    """Focal loss: unknown labels count as absent, and easy labels are down-weighted.
 
     A label (..., b, L) to whose target the model gives q adds -(1 - q)^gamma log q. The loss is a
     sum: a learning rate that suits it is far below that of a mean.
@@ -57,7 +57,7 @@ class Focal(Method):
 @register
 @dataclass(frozen=True)
 class AsymmetricLoss(Method):
-    """Take every unknown label for absent, and look away from easy absent ones above all.
+    """Asymmetric loss: unknown labels count as absent, and easy negatives are down-weighted.
 
     A present label (..., b, L) adds -(1 - p)^gamma_pos log p, an absent one
     -q^gamma_neg log(1 - q) with q = max(p - clip, 0): below the probability `clip` it has no loss
@@ -175,7 +175,7 @@ def _focus(base: Tensor, kind: Tensor, alpha: float, gamma: float) -> Tensor:
 @register
 @dataclass(frozen=True)
 class PartialAsymmetric(Asymmetric):
-    """Take unknown labels for absent, but focus harder on those the model disagrees with.
+    """Partial asymmetric loss: known and unknown labels have their own focus.
 
     mode "ignore" leaves unknown labels out. "ignore_normalize_classes", the weighted Ignore of the
     published code, also weighs known labels by 1 + 1 / (1 + known labels of their image). Trap:

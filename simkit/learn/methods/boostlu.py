@@ -18,7 +18,7 @@ from simkit.registry import Range, setting
 @register
 @dataclass(frozen=True)
 class BoostLU(Around):
-    """Pass every class map through f(m) = m below beta, alpha m + (1 - alpha) beta above it.
+    """Boost the positive scores of class maps: m above beta becomes alpha m + (1 - alpha) beta.
 
     Maps are (..., b, L, h, w); logits are means of the boosted ones. Works around any method; the
     paper's own uses are train=False around AN (boost at inference only), around AN, and around
@@ -37,7 +37,7 @@ class BoostLU(Around):
 
     name: ClassVar[str] = "boostlu"
     title: ClassVar[str] = "BoostLU"
-    gist: ClassVar[str] = "stronger highlights"
+    gist: ClassVar[str] = "positive scores amplified"
     alternative: ClassVar = {"alpha": 2.0}
     source: ClassVar[str] = "Kim et al., CVPR 2023, eq. 6-8"
 

@@ -21,7 +21,7 @@ from simkit.registry import Count, setting
 @register
 @dataclass(frozen=True)
 class CNNRNN(Method):
-    """Name the present classes one by one, the most frequent first, as a caption would.
+    """A recurrent head predicts the present classes one by one, the most frequent first.
 
     An LSTM reads the classes named so far; its output o_t, brought into the space of label
     embeddings E by U, adds to what the picture says: scores at step t are logits + E U o_t, one

@@ -86,7 +86,7 @@ class Consistency(Around):
 @register
 @dataclass(frozen=True)
 class ConsistencyLoss(Consistency):
-    """Hold what the model says of an image close to what it said of it in earlier epochs.
+    """Consistency loss: predictions stay close to a running average over earlier epochs.
 
     Works around any method. Probabilities (..., b, L) are compared with scores (N, L), their moving
     averages, which start at the known positives.
@@ -94,7 +94,7 @@ class ConsistencyLoss(Consistency):
 
     name: ClassVar[str] = "cl"
     title: ClassVar[str] = "CL"
-    gist: ClassVar[str] = "crops must agree"
+    gist: ClassVar[str] = "predictions consistent over epochs"
     alternative: ClassVar = {"weight": 0.1}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 
@@ -144,7 +144,7 @@ _SIDE = 28  # of heat maps where that of the class maps is not known: twice 14, 
 @register
 @dataclass(frozen=True)
 class SpatialConsistencyLoss(Consistency):
-    """Hold what the model says of each place of a picture close to what it said of it before.
+    """Spatial consistency loss: class maps stay close to a running average over earlier epochs.
 
     Works around any method. Class maps (..., b, L, h, w), as probabilities, are compared with heat
     maps H (N, L, side, side) uint8, by default of twice their side: H = mu H + (1 - mu) p in the
@@ -159,7 +159,7 @@ class SpatialConsistencyLoss(Consistency):
 
     name: ClassVar[str] = "scl"
     title: ClassVar[str] = "SCL"
-    gist: ClassVar[str] = "crops must agree in place"
+    gist: ClassVar[str] = "class maps consistent over epochs"
     alternative: ClassVar = {"weight": 0.1}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 

@@ -32,7 +32,7 @@ _DEGENERATE = (
 @register
 @dataclass(frozen=True)
 class ClassAwareSelective(Asymmetric):
-    """P-ASL that ignores those unknown labels which are most likely present.
+    """P-ASL that ignores the unknown labels most likely to be present.
 
     By likelihood: in every step the top_k highest scores among the unknown labels of each image;
     of equal scores the class that comes first. By prior: classes with an estimated prior above
@@ -62,7 +62,7 @@ class ClassAwareSelective(Asymmetric):
 
     name: ClassVar[str] = "csl"
     title: ClassVar[str] = "CSL"
-    gist: ClassVar[str] = "unknown ignored where likely"
+    gist: ClassVar[str] = "likely ones ignored"
     alternative: ClassVar = {"eta": 0.01}
     source: ClassVar[str] = "Ben-Baruch et al., CVPR 2022, eq. 4-9"
     presets: ClassVar = {"csl": {"top_k_scope": "batch"}, "paper": {"top_k_scope": "image"}}

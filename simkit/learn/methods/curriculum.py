@@ -23,7 +23,7 @@ _CLOSED = 2  # no pseudo-label ever: known, or of an image that was not asked ab
 @register
 @dataclass(frozen=True)
 class Curriculum(Method):
-    """Partial BCE; every few epochs the model labels what it finds easy, and learns from that too.
+    """Partial BCE with pseudo-labels: every few epochs the model adds the labels it is sure of.
 
     Pseudo-labels (N, L) are chosen anew each time, known labels are never changed, and the weight
     of an image goes by its known and pseudo-labels together.
@@ -50,7 +50,7 @@ class Curriculum(Method):
 
     name: ClassVar[str] = "curriculum"
     title: ClassVar[str] = "Curriculum"
-    gist: ClassVar[str] = "add confident guesses"
+    gist: ClassVar[str] = "confident predictions added"
     alternative: ClassVar = {"theta": 1.0}
     source: ClassVar[str] = "Durand et al. CVPR 2019, section 3.3"
 

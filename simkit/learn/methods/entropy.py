@@ -21,7 +21,7 @@ from simkit.registry import NonNegative, Range, Share, setting
 @register
 @dataclass(frozen=True)
 class EntropyMaximisation(Method):
-    """Learn from known labels, and stay undecided about unknown ones.
+    """Cross-entropy on known labels, entropy maximisation on unknown ones.
 
     The loss is the mean over all labels (..., b, L) of the cross-entropy of the known ones and of
     -alpha H(p) of the others, with the entropy H(p) = -p log p - (1 - p) log(1 - p). Known
@@ -35,7 +35,7 @@ class EntropyMaximisation(Method):
 
     name: ClassVar[str] = "em"
     title: ClassVar[str] = "EM"
-    gist: ClassVar[str] = "stay undecided on unknown"
+    gist: ClassVar[str] = "entropy of unknown maximised"
     alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022, entropy-maximisation loss"
     presets: ClassVar = {"em": {"epsilon": "spml"}, "paper": {"epsilon": None}}
@@ -52,7 +52,7 @@ _OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; none ever: known, or of an i
 @register
 @dataclass(frozen=True)
 class AsymmetricPseudoLabels(Method):
-    """Stay undecided about unknown labels, and settle the least likely ones epoch by epoch.
+    """EM, with soft pseudo-labels for the least likely unknown labels, epoch by epoch.
 
     The loss of EM, and beta times the cross-entropy against soft pseudo-labels (N, L).
     From the end of epoch `warmup` on, every class gives the same number of its unknown labels, the
@@ -77,7 +77,7 @@ class AsymmetricPseudoLabels(Method):
 
     name: ClassVar[str] = "em-apl"
     title: ClassVar[str] = "EM+APL"
-    gist: ClassVar[str] = "undecided, then pseudo-labels"
+    gist: ClassVar[str] = "EM and pseudo-labels"
     alternative: ClassVar = {"alpha": 0.01}
     source: ClassVar[str] = "Zhou et al. ECCV 2022"
     presets: ClassVar = {"em": {"epsilon": "spml"}}

@@ -98,7 +98,7 @@ def positives_per_image(labels: PartialLabels) -> float | None:
 @register
 @dataclass(frozen=True)
 class ExpectedPositives(ExpectedCount):
-    """Learn from known labels, while an image shall have `expected` positives on average.
+    """Cross-entropy on known positives; the number of positives per image is regularised.
 
     To the mean cross-entropy of known labels (..., b, L) it adds ((mean of an image's sum of p,
     less `expected`) / L)^2. The average is over the batch, and squared afterwards: a small batch is
@@ -111,7 +111,7 @@ class ExpectedPositives(ExpectedCount):
 
     name: ClassVar[str] = "epr"
     title: ClassVar[str] = "EPR"
-    gist: ClassVar[str] = "match classes per image"
+    gist: ClassVar[str] = "positives per image regularised"
     source: ClassVar[str] = "Cole et al. CVPR 2021, expected positive regularisation"
     presets: ClassVar = {"spml": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
@@ -211,7 +211,7 @@ class Expecting(ExpectedCount):
 @register
 @dataclass(frozen=True)
 class ExpectedNegative(Expecting):
-    """Assume negative, but leave out the unknown labels that are expected to be present.
+    """Assume negative, but ignore the unknown labels expected to be present.
 
     The loss is the mean over all labels (..., b, L), with 0 for those left out. The paper counts
     the number of positives per image (`expected`) on complete validation labels.
@@ -219,7 +219,7 @@ class ExpectedNegative(Expecting):
 
     name: ClassVar[str] = "en"
     title: ClassVar[str] = "EN"
-    gist: ClassVar[str] = "likely ones are not absent"
+    gist: ClassVar[str] = "likely ones ignored, others absent"
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 
@@ -274,7 +274,7 @@ def _dense(task: Task) -> NDArray[np.int8]:
 @register
 @dataclass(frozen=True)
 class ExpectedPositive(Expecting):
-    """Take the unknown labels that are expected to be present for present, the others for absent.
+    """The unknown labels expected to be present count as present, the others as absent.
 
     The loss is the mean cross-entropy over all labels (..., b, L). An ablation in the paper, which
     finds EN better: labels expected by mistake confirm themselves.
@@ -282,7 +282,7 @@ class ExpectedPositive(Expecting):
 
     name: ClassVar[str] = "ep"
     title: ClassVar[str] = "EP"
-    gist: ClassVar[str] = "likely ones are present"
+    gist: ClassVar[str] = "likely ones present, others absent"
     alternative: ClassVar = {"mu": 0.5}
     source: ClassVar[str] = "Verelst et al., WACV 2023"
 

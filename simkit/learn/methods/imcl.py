@@ -26,7 +26,7 @@ Views = tuple[Tensor, Tensor]
 @register
 @dataclass(frozen=True)
 class InteractiveLearning(Method):
-    """Learn from known labels, and complete the labels of an image as similar images have them.
+    """Cross-entropy on known labels; missing labels are completed from similar images.
 
     Labels are completed by the classifier: known ones are 1 and -1/c, others a(x) between them.
     Each image is written as a mixture of at most `atoms` images of a dictionary, whose predictions
@@ -59,7 +59,7 @@ class InteractiveLearning(Method):
 
     name: ClassVar[str] = "imcl"
     title: ClassVar[str] = "IMCL"
-    gist: ClassVar[str] = "model the missing labels"
+    gist: ClassVar[str] = "missing labels completed"
     alternative: ClassVar = {"alpha": 0.1}
     source: ClassVar[str] = "Huynh & Elhamifar CVPR 2020"
 

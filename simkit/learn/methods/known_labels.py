@@ -21,7 +21,7 @@ from simkit.registry import setting
 @register
 @dataclass(frozen=True)
 class Full(Method):
-    """Learn from labels of which every entry of every asked image is known.
+    """Cross-entropy on complete labels of the asked images.
 
     The loss is the mean binary cross-entropy over all labels (..., b, L). Raises BadInput at the
     start when an entry is unknown. In a loop of your own an unknown entry that still comes along
@@ -61,7 +61,7 @@ class Full(Method):
 @register
 @dataclass(frozen=True)
 class Ignore(Method):
-    """Learn from what is known and from nothing else.
+    """Cross-entropy on known labels alone.
 
     Binary cross-entropy of the known labels (..., b, L), reduced over all or over these. Trap:
     where only positives are known the best answer is "everything is present"; `start` warns of it.
@@ -78,7 +78,7 @@ class Ignore(Method):
 
     name: ClassVar[str] = "ignore"
     title: ClassVar[str] = "Ignore"
-    gist: ClassVar[str] = "unknown left out"
+    gist: ClassVar[str] = "unknown ignored"
     source: ClassVar[str] = "IU of Cole et al. CVPR 2021; Ignore of Ben-Baruch et al., CVPR 2022"
     presets: ClassVar = {
         "spml": {"reduction": "mean_all", "epsilon": "spml"},
@@ -116,7 +116,7 @@ _REDUCTION = {"durand": "mean_all", "csl": "sum"}
 @register
 @dataclass(frozen=True)
 class PartialBCE(Method):
-    """Learn from known labels alone; an image with few of them gives each a larger weight.
+    """Cross-entropy on known labels, weighted by the share of known labels of an image.
 
     Cross-entropy of the known labels (..., b, L) times a weight of their image. durand: alpha *
     share ** gamma + beta, of the share of classes that are known; mean over all entries. Far below

@@ -63,7 +63,7 @@ def _mean(logits: Tensor, present: Tensor, weight: Tensor | None = None) -> Tens
 class Rejecting(LargeLoss):
     """LL-R: large losses count 0 and keep their place in the denominator (eq. 4)."""
 
-    gist: ClassVar[str] = "suspicious absents left out"
+    gist: ClassVar[str] = "large losses rejected"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         kept = ~self.selected(batch, out, state)
@@ -77,7 +77,7 @@ class Correcting(LargeLoss):
     The paper writes a weight, the ratio of the two losses; differentiated through it is the same.
     """
 
-    gist: ClassVar[str] = "suspicious absents corrected"
+    gist: ClassVar[str] = "large losses corrected"
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         corrected = self.selected(batch, out, state)
@@ -93,7 +93,7 @@ class Remembering(LargeLoss):
     batch more than once every copy's corrections stay.
     """
 
-    gist: ClassVar[str] = "suspicious absents corrected for good"
+    gist: ClassVar[str] = "large losses corrected for good"
 
     @property
     def needs(self) -> Needs:
@@ -293,7 +293,7 @@ def _places(like: Tensor) -> Tensor:
 @register
 @dataclass(frozen=True)
 class LargeLossRejection(Rejecting, Relative):
-    """Assume negative, but leave out the unknown labels with the largest losses of the batch.
+    """Large-loss rejection: unknown labels count as absent, except those with the largest losses.
 
     In epoch t these are (t - 1) * delta percent of the labels (..., b, L); what is left out keeps
     its place in the denominator. Known labels are never left out. The selection depends on the
@@ -313,7 +313,7 @@ class LargeLossRejection(Rejecting, Relative):
 @register
 @dataclass(frozen=True)
 class LargeLossCorrection(Correcting, Relative):
-    """Assume negative, but take the unknown labels with the largest losses for present.
+    """Large-loss correction, temporary: unknown labels with the largest losses count as present.
 
     In epoch t these are (t - 1) * delta percent of the labels (..., b, L) of the batch, and a
     correction holds for its step alone. Known labels are never corrected.
@@ -332,7 +332,7 @@ class LargeLossCorrection(Correcting, Relative):
 @register
 @dataclass(frozen=True)
 class LargeLossPermanentCorrection(Remembering, Relative):
-    """Assume negative, and turn the unknown labels with the largest losses present for good.
+    """Large-loss correction, permanent: unknown labels with the largest losses become present.
 
     delta percent of the batch in every step from the second epoch on; the printed rate, read
     literally, would start in the first. Known labels are never corrected, and what was corrected is
@@ -371,7 +371,7 @@ class LargeLossPermanentCorrection(Remembering, Relative):
 @register
 @dataclass(frozen=True)
 class AbsoluteRejection(Rejecting, Absolute):
-    """Assume negative, but leave out unknown labels whose loss is above a falling threshold.
+    """LL-R with an absolute threshold on the loss, which falls with every epoch.
 
     The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
     rejected; a note says so before training. There is no published code.
@@ -384,7 +384,7 @@ class AbsoluteRejection(Rejecting, Absolute):
 @register
 @dataclass(frozen=True)
 class AbsoluteCorrection(Correcting, Absolute):
-    """Assume negative, but take unknown labels whose loss is above a falling threshold for present.
+    """LL-Ct with an absolute threshold on the loss, which falls with every epoch.
 
     The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
     corrected; a note says so before training. There is no published code.
@@ -397,7 +397,7 @@ class AbsoluteCorrection(Correcting, Absolute):
 @register
 @dataclass(frozen=True)
 class AbsolutePermanentCorrection(Remembering, Absolute):
-    """Assume negative, and keep unknown labels whose loss is above a falling threshold as present.
+    """LL-Cp with an absolute threshold on the loss, which falls with every epoch.
 
     The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
     corrected; a note says so before training. There is no published code.

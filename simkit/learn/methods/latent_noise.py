@@ -22,7 +22,7 @@ _Open = Annotated[float, Range(above=0, below=1)]
 @register
 @dataclass(frozen=True)
 class LatentNoise(Method):
-    """Explain labels as reports: of what is present some is left out, of what is absent some added.
+    """Labels are modelled as noisy reports: present classes are omitted, absent ones invented.
 
     The classifier says whether a class is visible, p(v | image). A second linear layer on the same
     features says how likely a visible class is reported, r(1 | v = 1, image), and one that is not,
@@ -46,7 +46,7 @@ class LatentNoise(Method):
 
     name: ClassVar[str] = "latent-noise"
     title: ClassVar[str] = "Latent noise"
-    gist: ClassVar[str] = "model wrong labels"
+    gist: ClassVar[str] = "label noise modelled"
     alternative: ClassVar = {"reported": 0.7}
     source: ClassVar[str] = "Misra et al. CVPR 2016, eq. 1, visual part"
 

@@ -26,7 +26,7 @@ _ROWS = 4096
 @register
 @dataclass(frozen=True)
 class LabelEstimation(ExpectedCount):
-    """Estimate every label of every training image along with the classifier.
+    """Regularised online label estimation: training labels are estimated along with the model.
 
     Each of the two is taught by the other's prediction, by the known positives, and by the expected
     number of positives in an image (as in epr: the mean over the batch is squared). The estimator
@@ -44,7 +44,7 @@ class LabelEstimation(ExpectedCount):
 
     name: ClassVar[str] = "role"
     title: ClassVar[str] = "ROLE"
-    gist: ClassVar[str] = "guess the unknown alongside"
+    gist: ClassVar[str] = "labels estimated online"
     alternative: ClassVar = {"ratio": 1.0}
     source: ClassVar[str] = "Cole et al. CVPR 2021, regularised online label estimation"
 

@@ -244,7 +244,7 @@ def _lack(labels: PartialLabels, images: bool) -> str:
 @register
 @dataclass(frozen=True)
 class SoftExposure(Exposure):
-    """Take unknown labels for what the nearest known label is; the nearer, the less they count.
+    """Soft exposure: unknown labels take the sign of the nearest known label, softened by distance.
 
     Near are similar classes in the same image, and the same class in similar images: d+ and d-
     (..., b, L) are the smaller of the two distances (eq. 6-7). As printed, the nearer a label is to
@@ -258,7 +258,7 @@ class SoftExposure(Exposure):
 
     name: ClassVar[str] = "se"
     title: ClassVar[str] = "SE"
-    gist: ClassVar[str] = "near known labels count more"
+    gist: ClassVar[str] = "nearest known labels"
     alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3-8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours, LabelMedians)
@@ -273,7 +273,7 @@ class SoftExposure(Exposure):
 @register
 @dataclass(frozen=True)
 class SoftExposureByLabels(Exposure):
-    """SE by the known classes of the image alone: as the nearest class; the nearer, the less.
+    """SE by the known classes of an image alone: the nearest one decides, softened by distance.
 
     d+ and d- (..., b, L) are the distances of eq. 4. Ignored are all unknown labels of an image in
     which nothing is known to be present, or nothing to be absent, and classes that are known to be
@@ -284,7 +284,7 @@ class SoftExposureByLabels(Exposure):
 
     name: ClassVar[str] = "se-l"
     title: ClassVar[str] = "SE-L"
-    gist: ClassVar[str] = "near known classes count more"
+    gist: ClassVar[str] = "nearest known classes"
     alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3, 4, 8"
     aids: ClassVar[tuple[type, ...]] = (LabelMedians,)
@@ -298,7 +298,7 @@ class SoftExposureByLabels(Exposure):
 @register
 @dataclass(frozen=True)
 class SoftExposureByImages(Exposure):
-    """SE by similar images alone: as the class is in the nearest image; the nearer, the less.
+    """SE by similar images alone: the nearest image decides, softened by its distance.
 
     d+ and d- (..., b, L) are the distances of eq. 5; one is 1 where no neighbour says anything.
     Trap: where hardly any label says
@@ -312,7 +312,7 @@ class SoftExposureByImages(Exposure):
 
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"
-    gist: ClassVar[str] = "near known images count more"
+    gist: ClassVar[str] = "nearest images"
     alternative: ClassVar = {"beta": 1.0}
     source: ClassVar[str] = "Soft Exposure, eq. 3, 5, 8"
     aids: ClassVar[tuple[type, ...]] = (Neighbours,)
