@@ -38,6 +38,7 @@ class HeatMap(AtBudget):
     title = "mAP by scheme x method at equal cost, and the best of each row"
     reads: ClassVar = PRICED
 
+    against: str = option("", "show differences to this method, in points, in place of mAP")
     metric: Metric = option("map", "what is averaged over draws")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -54,10 +55,17 @@ class HeatMap(AtBudget):
         panels = Panels(height=head + 0.6 * len(rows))
         panels.drawing.set_figwidth(width)
         (axes,) = panels
-        shades = mpl.colormaps["viridis"].with_extremes(bad="white")  # readable in grey
-        norm = Normalize(np.nanmin(values), np.nanmax(values))
-        texts = [["no run" if np.isnan(v) else f"{v:.1f}" for v in row] for row in values]
-        colors = shades(np.ma.masked_invalid(norm(values)))[..., :3].tolist()
+        if self.against:
+            self.chosen("method", self.against, methods)
+            values = values - values[:, [methods.index(self.against)]]
+            shades, norm, form = mpl.colormaps["PuOr"], Normalize(-10, 10), "+.1f"
+        else:
+            norm, form = Normalize(np.nanmin(values), np.nanmax(values)), ".1f"
+            shades = mpl.colormaps["viridis"]  # readable in grey
+        texts = [["no run" if np.isnan(v) else format(v, form) for v in row] for row in values]
+        colors = shades.with_extremes(bad="white")(np.ma.masked_invalid(norm(values)))[
+            ..., :3
+        ].tolist()
         marks.cells(axes, colors, texts, size=13 if level else 10, weight="normal")
         axes.set_xlim(-0.52, len(methods) - 0.48)
         for place, row in enumerate(rows):
@@ -74,15 +82,19 @@ class HeatMap(AtBudget):
     def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
         draws = sorted({row.best.draws for row in rows})
         over = " to ".join(dict.fromkeys(map(str, (draws[0], draws[-1]))))
+        shown = f", less that of {label(self.against)}" if self.against else ""
         yield (
             f"Rows: how labels are bought, {paid(limit)}. Columns: how a model is trained on them. "
-            f"Numbers: mean average precision (mAP) on the test split in points; draws: {over}. "
+            f"Numbers: mean average precision (mAP) on the test split in points{shown}; "
+            f"draws: {over}. "
             "Frame: highest mean of the row, solid where it is the best with a probability of "
             f"{SURE:.0%} or more."
         )
-        for cell in references(table, metric=self.metric):
-            cost = f"{cell.hours:,.3g} hours" if limit.hours and cell.hours else money(cell.dollars)
-            yield f"All labels of all images, {cost}: {label(cell.method)} {percent(cell.score)}."
+        if full := references(table, metric=self.metric):
+            hours = full[0].hours if limit.hours else None
+            cost = money(full[0].dollars) if hours is None else f"{hours:,.3g} hours"
+            reached = ", ".join(f"{label(cell.method)} {percent(cell.score)}" for cell in full)
+            yield f"All labels of all images, {cost}: {reached}."
 
 
 def _frame_best(axes: Axes, place: int, row: Line, methods: list[str]) -> None:
@@ -133,7 +145,10 @@ def _heading(limit: Limit, rows: list[Line]) -> str:
     if not limit:
         return "mAP of each training method by annotation scheme; amounts as written, costs differ"
     best, _ = best_pairs(rows)
-    pairs = (best.first, *best.ties, *best.rivals)
-    level = list(dict.fromkeys(scheme for scheme, _ in pairs))
+    level = list(dict.fromkeys(scheme for scheme, _ in (best.first, *best.ties, *best.rivals)))
+    of_first = [pair for pair in best.order if pair[0] == level[0]]
+    if best.settled(of_first):
+        reached = next(row.highest.score.mean for row in rows if row.scheme == level[0])
+        return f"{limit} of labels: {level[0]} is best (up to {100 * reached:.0f} mAP)"
     many = " or ".join(level) if len(level) < 4 else f"{len(level)} of {len(rows)} schemes"
-    return f"{limit} of labels: the best models come from {many}"
+    return f"{limit} of labels: the best models may come from {many}"
