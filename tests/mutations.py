@@ -208,5 +208,5 @@ def _parquet(good: bytes, rng: np.random.Generator) -> bytes:
 
 _DAMAGES: dict[str, list[Callable[[bytes, np.random.Generator], bytes]]] = {
     ".json": [_text, _json, _json], ".npz": [_npz, _npz], ".npy": [_npy], ".parquet": [_parquet],
-    **dict.fromkeys([".csv", ".tsv", ".txt", ".xml", ".toml"], [_text, _text]),
+    **{suffix: [_text, _text] for suffix in [".csv", ".tsv", ".txt", ".xml", ".toml"]},
 }  # fmt: skip
