@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from simkit import quantities
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput, located, unknown
 from simkit.files import readable
 from simkit.labels.effort import QUESTIONS, Effort
 from simkit.labels.partial import PartialLabels
@@ -258,7 +258,7 @@ def _shipped() -> dict[str, dict[str, Any]]:
 
 def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
     """A list from the tables of a file called `where`."""
-    try:
+    with located(where):
         if "like" in values:
             values = _completed(values)
         fields = [key for key in Prices.__dataclass_fields__ if key not in ("name", "rates")]
@@ -276,8 +276,6 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
             "image": rates.pop("image", None),
         }
         return build(Prices, {**head, "rates": rates}, "price list")
-    except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
 
 
 def _completed(values: dict[str, Any]) -> dict[str, Any]:
@@ -301,10 +299,8 @@ def _rate(kind: str, table: Any) -> Rate:
             f"{kind} is {table!r}; a table [{kind}] with per (question, page or image) and seconds "
             "or dollars is expected"
         )
-    try:
+    with located(kind):
         return build(Rate, table, "price")
-    except BadInput as error:
-        raise BadInput(f"{kind}: {error}") from None
 
 
 def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost:

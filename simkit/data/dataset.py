@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from simkit.errors import BadInput, unknown
+from simkit.errors import BadInput, located, unknown
 from simkit.files import expanded, readable
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy, close, shipped
@@ -304,10 +304,8 @@ def _read_toml(path: Path) -> tuple[type[Source], dict[str, Any], Path]:
     name = settings.pop("source", None)
     if not isinstance(name, str):
         raise BadInput(f'{file} names no data set; add a line such as source = "coco"')
-    try:
+    with located(str(file)):
         source = sources[name]
-    except BadInput as error:
-        raise BadInput(f"{file}: {error}") from None
     for key in getattr(source, "paths", ()):
         value = settings.get(key)
         if isinstance(value, str) and value and os.path.exists(file.parent / value):

@@ -33,7 +33,7 @@ from simkit.embed.feature_files import (
     stored,
 )
 from simkit.embed.networks import Backbone, device_of
-from simkit.errors import BadInput
+from simkit.errors import BadInput, located
 from simkit.files import readable
 from simkit.history import History, content_id, versions
 from simkit.progress import Progress, silent
@@ -132,10 +132,8 @@ def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Featur
         raise BadInput(
             f"{file} cannot be read; an npz file with an array `features` is expected"
         ) from None
-    try:
+    with located(str(file)):
         return Features.of(values)
-    except BadInput as error:
-        raise BadInput(f"{file}: {error}") from None
 
 
 def _read(folder: Path, index: Index) -> Features:

@@ -22,7 +22,7 @@ from simkit.annotate.annotators import Habits
 from simkit.annotate.schemes import Scheme
 from simkit.chance import Chance
 from simkit.data.dataset import Boxes, Dataset
-from simkit.errors import BadInput
+from simkit.errors import BadInput, located
 from simkit.history import content_id
 from simkit.labels.hierarchy import Hierarchy
 from simkit.labels.truth import Truth
@@ -415,10 +415,8 @@ def _amount(option: LabelOption, images: int, spec: str) -> float:
 
 
 def _option(spec: str, habits: Habits, folder: str) -> LabelOption:
-    try:
+    with located(f"the table in {folder}"):
         return LabelOption.of(spec, habits)
-    except BadInput as error:
-        raise BadInput(f"the table in {folder}: {error}") from None
 
 
 def _habits(grid: Mapping[str, Any], where: str) -> Habits:
