@@ -19,7 +19,6 @@ import pytest
 from simkit import methods
 from simkit.cli.main import VERBS, code, main
 from simkit.cli.simulate import SchemeOption, chosen
-from simkit.errors import BadInput
 
 ROOT = Path(__file__).parents[1]
 PAGES = ["*.md", "docs/*.md", "data_cards/*.md", "notebooks/*.md", "benchmarks/results/*.md"]
@@ -108,28 +107,3 @@ def test_what_is_listed_is_there(where: str, line: str, capsys: pytest.CaptureFi
 def test_every_command_is_shown_in_the_readme_or_docs() -> None:
     shown = {words(line)[0] for where, line in COMPLETE if where.endswith(".md")}
     assert shown >= set(VERBS)
-
-
-def test_commands_are_found_wherever_they_stand() -> None:
-    text = "```sh\nsimkit a\nls\n```\n\n    simkit b\nsimkit c\n    Example: simkit d"
-    assert complete(text) == ["simkit a", "simkit b", "simkit d"]
-    assert inside("`simkit a\nb` and `simkit` `simkit.c`\n```sh\nsimkit d\n```\n") == ["simkit a b"]
-    for page in ("README.md", "docs/", "data_cards/", "simkit/cli/", "simkit/annotate/schemes/"):
-        assert any(where.startswith(page) for where, _ in COMPLETE), page
-    assert len(COMPLETE) > 50 and len(INSIDE) > 50
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "simkit nothing",
-        "simkit train --method an --no-such",
-        "simkit simulate --images many",
-        "simkit simulate --scheme fpc --per-class few",
-        "simkit simulate --scheme fpc --keep 0.5",
-        "simkit simulate --scheme nothing",
-    ],
-)
-def test_what_is_wrong_would_be_seen(line: str) -> None:
-    with pytest.raises((click.UsageError, BadInput)):
-        options(*words(line))

@@ -15,8 +15,6 @@ import numpy as np
 import pandas
 import pytest
 import yaml
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from simkit.annotate import datasheet
@@ -27,14 +25,9 @@ from simkit.annotate.datasheet import (
     about,
     card,
     check_free,
-    code,
     croissant,
-    fenced,
-    line,
     own,
     paths,
-    prose,
-    quoted,
     size_category,
 )
 from simkit.annotate.prices import cost
@@ -84,19 +77,6 @@ def subject(folder: Path, file: str = "zoo.parquet", **given: Any) -> DataSheet:
     return DataSheet(**(values | given))
 
 
-def tables(markdown: str) -> list[list[list[str]]]:
-    """The text of each cell of each row of each table, as a reader of Markdown has it."""
-    found: list[list[list[str]]] = []
-    for token, inside in _tokens(markdown):
-        if token.type == "table_open":
-            found.append([])
-        elif token.type == "tr_open":
-            found[-1].append([])
-        elif token.type == "inline" and inside in ("th", "td"):
-            found[-1][-1].append(_words(token))
-    return found
-
-
 def shown(markdown: str, place: str) -> list[str]:
     """The texts of all paragraphs ("p"), headings ("h2") or blocks of code ("fence")."""
     pairs = _tokens(markdown)
@@ -134,45 +114,6 @@ def test_the_summary_counts_the_labels(tmp_path: Path) -> None:
     assert f"({known / 720:.2%})" in one.summary()
     assert one.title == "Partial labels of zoo, simulated: RPA"
     assert replace(one, terms=OWNED).title == "Partial labels of Zoo, simulated: RPA"
-
-
-def test_people_who_never_err_and_people_who_do(tmp_path: Path) -> None:
-    one = subject(tmp_path)
-    assert "never err" in one.people() and "8 people" in one.people()
-    erring = Habits(miss=0.4, false_alarm=tuple([0.1] * 11 + [0.2]), workers=3, vote="union")
-    two = subject(tmp_path, habits=erring)
-    assert "miss 0.4, false_alarm 0.1 to 0.2 by class" in two.people()
-    assert f"{two.wrong['present']} present and {two.wrong['absent']} absent" in two.people()
-    assert sum(two.wrong.values()) > 0 and len(two.biases()) == len(one.biases()) + 1
-    assert two.limits() != one.limits() and two.people() in card(two)
-
-
-@pytest.mark.parametrize("scheme", ["fpc(per_class=1000)", "full-subset", "rpa(keep=1)"])
-def test_where_everything_is_known_nothing_is_said_of_missing_labels(
-    tmp_path: Path, scheme: str
-) -> None:
-    one = subject(tmp_path, scheme=scheme)
-    assert one.labels.counts()["unknown"] == 0
-    assert one.biases()[0].startswith("Every label is known")
-    assert one.scheme.caution not in one.biases()
-    markdown, machine = card(one), json.loads(croissant(one, "zoo.card.md"))
-    assert "artial" not in markdown and "none is unknown." in one.summary()
-    assert "partial labels" not in machine["keywords"]
-    assert machine["rai:dataCollectionMissingData"] == "No label is missing."
-
-
-def test_a_caution_is_said_of_what_is_partly_known(tmp_path: Path) -> None:
-    one = subject(tmp_path, scheme="fpc(per_class=5)")
-    assert one.biases()[0] == one.scheme.caution and "As far as there are so many" in card(one)
-    assert "partial-labels" in card(one)
-    assert "partial labels" in json.loads(croissant(one, "zoo.card.md"))["keywords"]
-
-
-def test_what_a_file_does_not_hold_is_among_the_limits(tmp_path: Path) -> None:
-    assert len(subject(tmp_path).limits()) == 1
-    told = subject(tmp_path, "zoo.csv").limits()
-    assert any("what people were asked" in text for text in told)
-    assert any("the history" in text for text in told)
 
 
 def front(text: str) -> dict[str, Any]:
@@ -237,23 +178,6 @@ def test_names_of_files_break_nothing(
     assert any(f"For machines: {' '.join(machine.split())} (" in each for each in shown(text, "p"))
 
 
-@pytest.mark.parametrize(
-    "scheme, spans",
-    [
-        ("single-positive", ("`negatives`", "`bias`")),
-        ("proposals", ("`skew`",)),
-        ("mixed(rest='proposals(skew=0.5)')", ("`skew`",)),
-    ],
-)
-def test_our_own_sentences_have_code_spans_and_names_have_none(
-    tmp_path: Path, scheme: str, spans: tuple[str, ...]
-) -> None:
-    text = card(subject(tmp_path, scheme=scheme, data="`zoo` <i>"))
-    own, of_data, *_ = text.partition("## Known biases\n\n")[2].splitlines()
-    assert all(f" {span} " in own for span in spans) and "\\" not in own
-    assert "\\`zoo\\` \\<i>" in of_data
-
-
 def test_the_counts_are_those_of_the_labels(tmp_path: Path) -> None:
     one = subject(tmp_path)
     rows = {row[0]: row[1:] for row in cells(card(one), "Counts")}
@@ -267,12 +191,6 @@ def test_the_counts_are_those_of_the_labels(tmp_path: Path) -> None:
         c = int(name.split()[1])
         left = 60 - present[c] - absent[c]
         assert rows[name] == [str(present[c]), str(absent[c]), str(left)]
-
-
-def test_few_classes_are_all_shown(tmp_path: Path) -> None:
-    text = card(subject(tmp_path, classes=list("abc"), scheme="single-positive"))
-    assert {row[0] for row in cells(text, "Counts")} >= set("abc")
-    assert "with most" not in text
 
 
 def test_every_setting_of_the_scheme_is_told(tmp_path: Path) -> None:
@@ -462,52 +380,6 @@ def test_fields_are_the_columns_of_the_file(tmp_path: Path, file: str, text: boo
     assert not table.duplicated(["image_id", "class"]).any()  # the key
 
 
-# Marks of Markdown, HTML and YAML, white space, and letters with and without two bytes.
-MARKS = st.text("|\\`*_<>&;#~$[]()!-+=:'\"{}%@, \t\n\x85\u2028aä1.😀", max_size=12)
-
-
-@settings(max_examples=300)
-@given(MARKS)
-@example("# a")
-@example("a #")
-@example("a ###")
-@example("#")
-@example("a\\|b\\")
-@example("`a|b`")
-@example("[a](b) ![a][b] <http://a.b> &amp; &#35;")
-@example("_a_ a_b __init__ *a* **b** ~~c~~ $x$ \\*")
-@example("<!-- a --> <script>")
-def test_prose_is_shown_as_it_was_in_every_place(name: str) -> None:
-    spelled = prose(name)
-    assert "\n" not in spelled
-    assert shown(f"Of {spelled}.", "p") == [f"Of {line(name)}." if line(name) else "Of ."]
-    if line(name):
-        assert shown(f"# Of {spelled}, read", "h1") == [f"Of {line(name)}, read"]
-        assert shown(f"# {spelled}", "h1") == [line(name)]
-    table = f"| class | n |\n| --- | ---: |\n| {spelled} | 1 |"
-    assert tables(table) == [[["class", "n"], [line(name), "1"]]]
-
-
-@settings(max_examples=200)
-@given(MARKS.filter(str.strip))
-@example("`")
-@example("a``b")
-@example("` a `")
-def test_code_is_shown_as_it_was(name: str) -> None:
-    assert shown(f"- split {code(name)}, and", "p") == [f"split {line(name)}, and"]
-    assert shown(fenced("sh", name.replace("\n", " ")), "fence") == [name.replace("\n", " ") + "\n"]
-
-
-@settings(max_examples=300)
-@given(st.text(max_size=12))
-@example("\u2028\ufeff\x7f\x85\ud800")
-@example("yes")
-@example("- a: {b} #c")
-@example("!!python/object:a")
-def test_yaml_gives_quoted_back(name: str) -> None:
-    assert yaml.safe_load(f"name: {quoted(name)}\nof: 1") == {"name": name, "of": 1}
-
-
 def test_both_are_written(tmp_path: Path) -> None:
     one = subject(tmp_path)
     assert about(one.files[0], one.labels.id) == ()
@@ -536,11 +408,6 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
         assert written.is_file() and b"zoo" in written.read_bytes()
 
 
-def test_names_follow_the_file() -> None:
-    assert paths("runs/a.b.parquet") == (Path("runs/a.b.card.md"), Path("runs/a.b.croissant.json"))
-    assert all(path != Path("a.json") for path in paths("a.json"))
-
-
 def test_cards_of_other_labels_are_not_taken(tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     card, machine = paths(file)
@@ -562,18 +429,3 @@ def test_own_cards_name_their_file_and_others_are_refused(tmp_path) -> None:
     check_free(file, "id 1")  # the same labels, in another form
     with pytest.raises(BadInput, match=r"a\.croissant\.json is there and is no card of a\.parquet"):
         check_free(file, "id 2")
-
-
-@pytest.mark.parametrize("name", ['a"b', "a\\b", "a'b", "ä", "a\nb", os.fsdecode(b"a\xff")])
-def test_odd_names_are_found_as_cards_write_them(tmp_path, name: str) -> None:
-    file = tmp_path / f"{name}.parquet"
-    try:
-        paths(file)[0].touch()
-    except OSError:
-        pytest.skip("this system has no such names")
-    text = f"read({json.dumps(file.name, ensure_ascii=False)})"
-    paths(file)[0].write_bytes(text.encode("utf-8", "backslashreplace"))
-    assert own(file) == paths(file)[:1]
-    check_free(file, "id 1")
-    paths(file)[0].write_text(f'read("c{name}.parquet")', "utf-8", "replace")
-    assert not own(file)

@@ -127,9 +127,6 @@ def test_the_year_is_found(tmp_path: Path) -> None:
     assert opened.name == "voc2007" and opened.truth["test"].shape == (4, 20)
 
 
-WHAT = "VOCdevkit or the folder VOC2012 or VOC2007 in it"
-
-
 def test_a_wrong_folder_or_year_is_named(tmp_path: Path) -> None:
     layouts.refused("voc", "needs root", "voc:VOCdevkit/VOC2012")
     layouts.refused(f"voc:{tmp_path}/x", f"{tmp_path}/x is not there")

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import least_squares
 from scipy.special import expit
 
 
@@ -36,16 +35,3 @@ FORMS: dict[str, tuple[Callable, list[float], list[float]]] = {
     "log": (hyperbola, [-50, 0], [200, 30]),
     "mmf4": (mmf4, [0, 0, 0.2, -6], [1, 1, 1, 4]),
 }
-
-
-def best_loss(name: str, t: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> float:
-    """The smallest weighted mean of squared residuals that 20 starts come to."""
-    function, low, high = FORMS[name]
-    rng, root = np.random.default_rng(0), np.sqrt(weights / weights.sum())
-    inner = [(max(a, -3), min(b, 3)) for a, b in zip(low, high, strict=True)]
-    found = []
-    for _ in range(20):
-        start = [rng.uniform(a + 0.01 * (b - a), b - 0.01 * (b - a)) for a, b in inner]
-        fit = least_squares(lambda p: root * (function(p, t) - scores), start, bounds=(low, high))
-        found.append(2 * fit.cost)
-    return min(found)

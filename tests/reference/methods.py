@@ -1,7 +1,6 @@
 """Losses entry by entry, in plain Python numbers."""
 
 import math
-from fractions import Fraction
 
 
 def positive_term(x):
@@ -78,23 +77,6 @@ def slope(function, x, step=1e-4):
     """Derivative by four points: the error is of order step ** 4."""
     f = [function(x + k * step) for k in (-2, -1, 1, 2)]
     return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * step)
-
-
-def rejected(logits, Z, epoch, percent, k_of):
-    """Places (i, c) whose unknown label has one of the k largest losses, ties with the last too."""
-    unknown = [
-        (negative_term(x), i, c)
-        for i, (row, codes) in enumerate(zip(logits, Z, strict=True))
-        for c, (x, z) in enumerate(zip(row, codes, strict=True))
-        if z == 0
-    ]
-    count = len(unknown) if k_of == "unknown" else len(logits) * len(logits[0])
-    k = math.ceil(Fraction(str(percent)) / 100 * (epoch - 1) * count)
-    k = min(k, len(unknown))
-    if k == 0:
-        return set()
-    limit = sorted((loss for loss, _, _ in unknown), reverse=True)[k - 1]
-    return {(i, c) for loss, i, c in unknown if loss >= limit}
 
 
 def boosted(value, alpha, beta):

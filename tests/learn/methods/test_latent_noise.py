@@ -41,15 +41,6 @@ def test_equal_to_the_slow_loop(unknown, scale):
     assert loss.item() == pytest.approx(total / 12, rel=1e-9)
 
 
-def test_reports_start_alike_for_every_image():
-    method = make("latent-noise(reported=0.8, invented=0.2)")
-    state = method.start(Sizes(4, 3, width=2))
-    out = Outputs(torch.tensor([[90.0, -90.0, 0.0]]), None, FEATURES[:1].float())
-    reported, left_out = method._reports(out, state)
-    torch.testing.assert_close(reported.exp(), torch.tensor([[0.8, 0.2, 0.5]]))
-    torch.testing.assert_close(reported.exp() + left_out.exp(), torch.ones(1, 3))
-
-
 def test_learns_which_class_goes_unreported():
     """Half of what is visible is never reported: the visible stays visible, the report learns."""
     torch.manual_seed(0)

@@ -15,14 +15,9 @@ from simkit.study.figures import marks
 from simkit.study.figures.base import Facets, Panels
 from simkit.study.figures.style import (
     Look,
-    count,
-    fold,
     house_style,
     label,
     looks,
-    palette,
-    power,
-    spread,
     text_width,
 )
 from tests.study.figures.made import legend
@@ -30,12 +25,6 @@ from tests.study.figures.test_every_table import check_picture, texts_of
 
 KNOWN = ["an", "ignore", "ll-r", "csl", "se", "role", "en", "full"]
 RESTS = ["", "(delta=1)", "+boostlu", "+cl", "+scl", "+boostlu(alpha=3)"]
-
-
-@pytest.fixture(autouse=True)
-def styled():
-    with house_style():
-        yield
 
 
 def test_figures_are_found_by_name() -> None:
@@ -102,40 +91,7 @@ def test_wrappers_and_settings_tell_apart_without_colour(inner: str) -> None:
     assert wrapped.line()["markerfacecolor"] == "white"
 
 
-def test_many_values_of_a_setting_look_different() -> None:
-    drawn = looks(f"ll-r(delta={k})" for k in range(15))
-    assert len({(look.color, *grey(look)) for look in drawn.values()}) == 15
-
-
-def test_a_palette_goes_by_place() -> None:
-    drawn = palette(["fpc", "rpa", "fpc", *map(str, range(20))])
-    assert len({(look.color, *grey(look)) for look in drawn.values()}) == len(drawn) == 22
-    assert drawn["rpa"] == palette(["x", "rpa"])["rpa"]
-
-
 # --- texts ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "name, lines, folded",
-    [
-        ("AN", 2, "AN"),
-        ("LL-R(delta=1) + BoostLU", 2, "LL-R(delta=1)\n+ BoostLU"),
-        ("csl(gamma_pos=1,k=5)", 3, "csl(\ngamma_pos=1,\nk=5)"),
-        ("csl(gamma_pos=1,k=5)", 2, "csl(\ngamma_pos…"),
-        ("at $12,345 each", 2, "at $12,345\neach"),
-        ("two\nlines", 2, "two\nlines"),
-        ("", 2, ""),
-    ],
-)
-def test_names_are_folded_where_a_reader_expects_it(name, lines, folded) -> None:
-    assert fold(name, text_width("gamma_pos=1,"), lines=lines) == folded
-
-
-def test_a_word_without_a_place_to_break_is_broken_and_cut() -> None:
-    lines = fold("x" * 25, 10.9 * text_width("x")).split("\n")
-    assert lines == ["x" * 10, "x" * 9 + "…"]
-    assert fold("wide", 0.01, lines=1)  # something, whatever the room
 
 
 def test_measured_texts_are_as_wide_as_drawn_ones() -> None:
@@ -144,21 +100,6 @@ def test_measured_texts_are_as_wide_as_drawn_ones() -> None:
     for text, size in (("CSL(gamma_pos=1,gamma_neg=3)", 10), ("a part of a caption", 9)):
         drawn = Figure().text(0, 0, text, fontsize=size).get_window_extent().width / 100
         assert drawn <= text_width(text, size) <= 1.12 * drawn
-
-
-@pytest.mark.parametrize(
-    "value, text",
-    [(0, "0"), (0.01, "0.01"), (1.5, "1.5"), (10000, "10,000"), (1e-5, "10⁻⁵"), (2e8, "2·10⁸")],
-)
-def test_powers_are_written_short(value, text) -> None:
-    assert power(value) == text
-
-
-@pytest.mark.parametrize(
-    "mean, text", [(0, "0"), (1 / 3, "0.33"), (17 / 3, "5.7"), (52.4, "52"), (1234.0, "1,234")]
-)
-def test_counts_are_zero_only_where_nothing_was_counted(mean, text) -> None:
-    assert count(mean) == text
 
 
 # --- panels ---------------------------------------------------------------------------------------
@@ -202,15 +143,6 @@ def test_every_mark_is_named_once_in_a_legend_that_covers_nothing(names: int, pa
         assert not any(box.overlaps(axes.get_tightbbox()) for axes in made)
 
 
-def test_long_texts_of_a_page_are_folded() -> None:
-    panels = Panels(["a title of many words " * 5] * 3, height=3)
-    panels.labels("an axis of many words " * 4, "another axis of many words " * 4)
-    drawing = panels.finish("A heading of many words " * 9, "A caption. " * 30, "", "The end.")
-    assert drawing.get_suptitle().count("\n") == 2
-    assert drawing.get_supxlabel().endswith(" The end.")
-    check_picture(drawing)
-
-
 def test_names_are_no_formulas() -> None:
     panels = Panels(["$\\frac$ and $5 to $10"], height=2)
     (axes,) = panels
@@ -218,17 +150,6 @@ def test_names_are_no_formulas() -> None:
     axes.set_ylim(1e-7, 1e9)
     shown = [text.get_text() for text, _ in texts_of(panels.finish("x"))]
     assert "$\\frac$ and $5 to $10" in shown and "10⁶" in shown
-
-
-def test_places_that_are_too_near_share_their_middle() -> None:
-    assert spread([0, 5, 10], 1).tolist() == [0, 5, 10]
-    assert spread([4, 4], 1).tolist() == [3.5, 4.5]
-    # 4 and 4 would reach 5: all three stand about their mean 4.4
-    assert spread([4, 4, 5.2], 1) == pytest.approx([3.4, 4.4, 5.4])
-    # about (4 + 4 - 1 + 4.5 - 3) / 3 = 17 / 6, with gaps of their own
-    assert spread([4, 4, 4.5], [1, 2]) == pytest.approx([17 / 6, 23 / 6, 35 / 6])
-    assert spread([9, 9.5], 2, 0, 10).tolist() == [8, 10]
-    assert spread([1, 1, 1], 2, 0, 2).tolist() == [-1, 1, 3]  # over both ends alike
 
 
 # --- marks and axes -------------------------------------------------------------------------------
