@@ -27,6 +27,12 @@ KNOWN = ["an", "ignore", "ll-r", "csl", "se", "role", "en", "full"]
 RESTS = ["", "(delta=1)", "+boostlu", "+cl", "+scl", "+boostlu(alpha=3)"]
 
 
+@pytest.fixture(autouse=True)
+def styled():
+    with house_style():
+        yield
+
+
 def test_figures_are_found_by_name() -> None:
     assert {"heat-map", "cost-curve"} <= set(figures.names())
     assert figures.make("heat-map", budget=100).budget == 100.0
