@@ -244,7 +244,6 @@ def test_pictures_are_chosen_by_right_and_wrong_corrections(best, worst) -> None
             lambda: corrections(TASK, TRUTH, images=[N], **HOW),
             f"corrections: image is {N};",
         ),
-        (lambda: corrections(TASK, TRUTH, best=-1, **HOW), "corrections: best is -1"),
         (lambda: corrections(TASK, TRUTH, "an, ll-ct", **HOW), "is not a method"),
         (lambda: modification(TASK, Truth.of(PRESENT), "ll-r", **HOW), "another data set"),
     ],
