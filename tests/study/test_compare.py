@@ -128,7 +128,7 @@ def test_one_method_that_fails_is_said_again_and_not_run_again(tiny, tmp_path, u
 @pytest.mark.parametrize("reference", [True, False])
 def test_when_all_fail_there_is_no_table(small, tmp_path, reference):
     grid = small(schemes=["rpa"], methods=["full"], budgets=[10], draws=1, reference=reference)
-    with pytest.raises(BadInput, match="^every run failed; .*draw 0, full: method"):
+    with pytest.raises(BadInput, match=r"^every run failed; .*draw 0, full: method"):
         compare(grid, out=tmp_path, workers=1)
     assert names(tmp_path) == ["bundles"] and len(names(tmp_path / "bundles")) == 1
 
