@@ -1,4 +1,4 @@
-"""How often each question was asked, and how often people were made to look."""
+"""Annotation effort: the number of questions of each kind, and of looks in searches."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ QUESTIONS = {
 }
 
 
-_MOST = 1 << 48  # of anything that is counted
-_LONGEST = 1 << 22  # questions about one image, or classes
+_MOST = 1 << 48  # largest count in a file
+_LONGEST = 1 << 22  # most questions about one image, and most classes, in a file
 
 
 @dataclass(frozen=True, eq=False)
 class Effort:
-    """What people were asked; kilobytes, whatever the number of images.
+    """The questions that annotators were asked; a few kilobytes for any number of images.
 
-    questions  for each kind of question a histogram over images, int64: h[q] images were asked q
+    questions  a histogram over images for each kind of question, int64: h[q] images have q
                questions of this kind (h[0] is not counted and stays 0). A `sweep` question is one
                class of a page. Prices by the page or by the image need the histogram, not its sum.
     looks      (L,) int64: images looked at in search of each class (kind `search`).
-    workers    how many people answered each question; None: not stated, the price list has its own.
+    workers    annotators per question; None: not stated, the price list decides.
     dropped    by kind of question: answers (of the crowd, not of each worker) that were paid for
                and are not among the labels.
     The arrays are read-only copies, also after pickling and copying.
@@ -55,14 +55,14 @@ class Effort:
         self.__post_init__()
 
     def count(self, kind: str) -> int:
-        """How many questions of this kind were asked."""
+        """The number of questions of this kind."""
         if kind == "search":
             return int(self.looks.sum())
         histogram = self.questions.get(kind)
         return 0 if histogram is None else int(histogram @ np.arange(len(histogram)))
 
     def images(self, kind: str) -> int:
-        """How many images had at least one question of this kind (not known for `search`)."""
+        """The number of images with at least one question of this kind (0 for `search`)."""
         histogram = self.questions.get(kind)
         return 0 if histogram is None else int(histogram[1:].sum())
 
@@ -71,7 +71,7 @@ class Effort:
         return [kind for kind in QUESTIONS if self.count(kind)]
 
     def counts(self) -> dict[str, int | None]:
-        """Questions by kind, with `workers` and `dropped`: what a person wants to read."""
+        """Numbers of questions by kind, with `workers` and `dropped`, for display."""
         asked: dict[str, int | None] = {kind: self.count(kind) for kind in self.kinds()}
         return asked | {"workers": self.workers, "dropped": sum(self.dropped.values())}
 
@@ -92,7 +92,7 @@ class Effort:
 
     @staticmethod
     def from_json(values: Mapping[str, Any]) -> Effort:
-        """Read back what `to_json` wrote. Raises BadInput for anything else."""
+        """Read the values of `to_json`. Raises BadInput for anything else."""
         try:
             questions = {str(k): _counts(pairs) for k, pairs in values["questions"].items()}
             looks = _counts(values["looks"], _whole(values["classes"]))
@@ -113,11 +113,11 @@ def histogram(questions_per_image: NDArray[np.integer]) -> NDArray[np.int64]:
 
 
 def _counts(pairs: list[list[int]], size: int | None = None) -> NDArray[np.int64]:
-    """An array from pairs (place, count); as long as the largest place asks for, or `size`."""
+    """An array from pairs (index, count), of length `size` or as the largest index requires."""
     places = [_whole(place) for place, _ in pairs]
     length = 1 + max(places, default=0) if size is None else size
     if length > _LONGEST:
-        raise ValueError(f"{length} places")
+        raise ValueError(f"{length} entries")
     out = np.zeros(length, np.int64)
     for place, (_, count) in zip(places, pairs, strict=True):
         out[place] = _whole(count)
@@ -125,7 +125,7 @@ def _counts(pairs: list[list[int]], size: int | None = None) -> NDArray[np.int64
 
 
 def _whole(value: Any) -> int:
-    """A count as it stands in a file."""
+    """A count from a file, checked."""
     if type(value) is not int or not 0 <= value < _MOST:
-        raise ValueError(f"{value!r} is no count")
+        raise ValueError(f"{value!r} is not a count")
     return value

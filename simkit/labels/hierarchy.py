@@ -1,8 +1,8 @@
-"""Class hierarchies: directed acyclic graphs in which present implies present parents.
+"""Class hierarchies: directed acyclic graphs in which a present class implies present parents.
 
-Those that come with simkit are facts: class names as their data sets publish them, WordNet 3.0's
-hypernyms (through `simkit.labels.wordnet`), and the hierarchies that CIFAR-100 and Open Images
-publish themselves. `scripts/hierarchies.py` builds all of them again.
+The shipped hierarchies use published facts only: the class names of their data sets, the hypernyms
+of WordNet 3.0 (through `simkit.labels.wordnet`), and the hierarchies published with CIFAR-100 and
+Open Images. `scripts/hierarchies.py` rebuilds all of them.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# What each one is, for `simkit hierarchy`.
+# Descriptions for `simkit hierarchy`.
 NOTES = {
     "cifar-100": (
-        "the 20 coarse classes that CIFAR-100 publishes, without WordNet above them: classes such "
-        "as large_omnivores_and_herbivores have no synset"
+        "CIFAR-100's classes under its 20 published coarse classes, without WordNet above them: "
+        "classes such as large_omnivores_and_herbivores have no synset"
     ),
     "coco-80": "COCO's 80 kinds of things and their ancestors in WordNet",
     "coco-panoptic-133": (
         "COCO's 80 kinds of things and 53 kinds of stuff with their 65 ancestors in WordNet, 198 "
-        "classes; Soft Exposure (section 4.1.2) merges the same 133 with WordNet into 163 by a "
-        "graph that is not published, here every ancestor that joins two or more classes is one"
+        "classes; Soft Exposure (section 4.1.2) merges the same 133 with WordNet into 163 by an "
+        "unpublished graph; here every ancestor of two or more classes is a class"
     ),
     "lvis-1203": (
-        "LVIS v1 with the synsets it names and their ancestors in WordNet; one of them, "
-        "stop_sign.n.01, is not in WordNet 3.0, and the class became a kind of street sign"
+        "LVIS v1 with its published synsets and their ancestors in WordNet; one synset, "
+        "stop_sign.n.01, is not in WordNet 3.0, so the class is a kind of street sign"
     ),
     "openimages-600": (
-        "the published is-a tree of Open Images' boxed classes, 601 names below a root that is "
-        "left out; so are its part-of edges: laptops are part of buildings there, and show none"
+        "the published is-a tree of Open Images' boxed classes, 601 names without their root; its "
+        "part-of edges are left out, since an image of a part need not show the whole"
     ),
     "scenes": "the classes of the built-in data set and their ancestors in WordNet",
     "voc-20": "PASCAL VOC's 20 classes and their ancestors in WordNet",
@@ -58,9 +58,9 @@ NOTES = {
 class Hierarchy:
     """Classes and their parents.
 
-    classes  L names, all different.
-    parents  for each class the indices of its parents, ascending; several are allowed.
-    synsets  for each class its WordNet synset such as "dog.n.01", or "" where there is none.
+    classes  L unique names.
+    parents  the indices of each class's parents, ascending; several are allowed.
+    synsets  the WordNet synset of each class, such as "dog.n.01", or "" for none.
     """
 
     classes: tuple[str, ...]
@@ -73,16 +73,20 @@ class Hierarchy:
         edges: Iterable[tuple[str, str]],
         synsets: Mapping[str, str] | None = None,
     ) -> Hierarchy:
-        """From names and (child, parent) pairs.
+        """A hierarchy from names and (child, parent) pairs.
 
         Parameters
         ----------
-        classes
-            L names, all different.
-        edges
-            Pairs of names.
-        synsets
+        classes : sequence of str
+            L unique names.
+        edges : iterable of (str, str)
+            Pairs of names, (child, parent).
+        synsets : mapping of str to str, optional
             The WordNet synset of some names.
+
+        Returns
+        -------
+        Hierarchy
 
         Raises
         ------
@@ -110,9 +114,7 @@ class Hierarchy:
         )
         if not nx.is_directed_acyclic_graph(hierarchy.graph):
             cycle = " -> ".join(classes[c] for c, _ in nx.find_cycle(hierarchy.graph))
-            raise BadInput(
-                f"the hierarchy goes round in a circle: {cycle}; remove one of these edges"
-            )
+            raise BadInput(f"the hierarchy has a cycle: {cycle}; remove one of these edges")
         return hierarchy
 
     @cached_property
@@ -127,7 +129,7 @@ class Hierarchy:
 
     @cached_property
     def above(self) -> NDArray[np.bool_]:
-        """(L, L): above[c, a] says that a is c itself or an ancestor of c."""
+        """(L, L) bool: above[c, a] is true where a is c itself or an ancestor of c."""
         L = len(self.classes)
         above = np.eye(L, dtype=bool)
         import networkx as nx
@@ -144,7 +146,7 @@ class Hierarchy:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        """For each class its children, ascending."""
+        """The children of each class, ascending."""
         below: list[list[int]] = [[] for _ in self.classes]
         for c, above in enumerate(self.parents):
             for parent in above:
@@ -162,7 +164,10 @@ class Hierarchy:
         return np.array([c for c, below in enumerate(self.children) if not below], np.int64)
 
     def over(self, classes: Iterable[str]) -> Hierarchy:
-        """The part about these classes and their ancestors, in this order. Raises BadInput."""
+        """The part with these classes and their ancestors, in the order of this hierarchy.
+
+        Raises BadInput for an unknown class.
+        """
         kept = np.flatnonzero(self.above[_columns(tuple(classes), self)].any(0))
         place = {int(c): i for i, c in enumerate(kept)}
         return Hierarchy(
@@ -177,7 +182,7 @@ class Hierarchy:
         return content_id("hierarchy", self.to_json())
 
     def table(self) -> pa.Table:
-        """A row for each class: class, parents (their names), synset. Figures draw it."""
+        """One row per class, for figures: class, parents (names), synset."""
         import pyarrow as pa
 
         parents = [[self.classes[p] for p in above] for above in self.parents]
@@ -185,7 +190,7 @@ class Hierarchy:
         return pa.table(columns, names=["class", "parents", "synset"])
 
     def to_json(self) -> str:
-        """As JSON text: classes in order, each with its parents' names and its synset."""
+        """JSON text: classes in order, each with its parents' names and its synset."""
         rows = [
             {"name": name, "parents": [self.classes[p] for p in above], "synset": synset}
             for name, above, synset in zip(self.classes, self.parents, self.synsets, strict=True)
@@ -194,12 +199,12 @@ class Hierarchy:
 
     @staticmethod
     def from_json(text: str | bytes, where: str = "the hierarchy") -> Hierarchy:
-        """Read back what `to_json` wrote. Raises BadInput that names `where`."""
+        """Read the text of `to_json`. Raises BadInput, whose message names `where`."""
         try:
             rows: list[dict[str, Any]] = json.loads(text)["classes"]
             texts = [[row["name"], row.get("synset", ""), *row["parents"]] for row in rows]
             if not all(isinstance(each, str) for listed in texts for each in listed):
-                raise TypeError("a name, parent or synset is no text")
+                raise TypeError("a name, parent or synset is not text")
             edges = [(name, parent) for name, _, *parents in texts for parent in parents]
             names = [name for name, *_ in texts]
             return Hierarchy.of(names, edges, {name: synset for name, synset, *_ in texts})
@@ -210,7 +215,7 @@ class Hierarchy:
             ) from None
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write JSON, one line for each class."""
+        """Write JSON, one line per class."""
         rows = [
             json.dumps(row, ensure_ascii=False) for row in json.loads(self.to_json())["classes"]
         ]
@@ -220,7 +225,7 @@ class Hierarchy:
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Hierarchy:
-        """Read what `save` wrote. Raises BadInput."""
+        """Read a file of `save`. Raises BadInput."""
         file = readable(path, "a class hierarchy (JSON)")
         return Hierarchy.from_json(file.read_bytes(), str(file))
 
@@ -240,10 +245,7 @@ def shipped(name: str) -> Hierarchy:
 
 
 def shipped_for(classes: Collection[str]) -> str | None:
-    """The name of the shipped hierarchy that is about exactly these classes, or None.
-
-    About them it is when it has all of them and nothing but their ancestors beside them.
-    """
+    """The name of the shipped hierarchy over exactly these classes and their ancestors, or None."""
     named = set(classes)
     for name in shipped_names():
         tree = shipped(name)
@@ -259,23 +261,28 @@ def _folder() -> Any:
 def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
     """The truth over all classes of the hierarchy, every ancestor present with its descendants.
 
-    A truth that is known in part stays so. Known to be present is what is present and its
-    ancestors, whatever else was said of them; known to be absent are then the classes that are, all
-    below them, and an ancestor that the truth has no column for where all classes of the truth
-    below it are.
+    A partially known truth stays partially known. A class is known to be present if it or a
+    descendant is present, even where the truth calls it absent. It is known to be absent if it or
+    an ancestor is absent; and, if the truth has no column for it, if all of its descendants that
+    have columns are absent.
 
     Parameters
     ----------
-    truth
-        (N, l), about classes of the hierarchy.
-    hierarchy
-        Of L classes, in whose order the columns come.
+    truth : Truth
+        (N, l), over classes of the hierarchy.
+    hierarchy : Hierarchy
+        Over L classes.
+
+    Returns
+    -------
+    Truth
+        (N, L), columns in the order of the hierarchy.
 
     Raises
     ------
     BadInput
-        If a class of the truth is not in the hierarchy; and if a complete truth says nothing of a
-        class of the hierarchy, being about no class at or below it.
+        If a class of the truth is not in the hierarchy, or if a complete truth has no column for a
+        class of the hierarchy nor for any of its descendants.
     """
     columns = _columns(truth.classes, hierarchy)
     L = len(hierarchy.classes)
@@ -286,7 +293,7 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
         silent = np.flatnonzero(~hierarchy.above[columns].any(0))
         if len(silent):
             raise BadInput(
-                f"the truth says nothing of class {hierarchy.classes[silent[0]]!r} of the "
+                f"the truth says nothing about class {hierarchy.classes[silent[0]]!r} of the "
                 "hierarchy; close it under hierarchy.over(truth.classes)"
             )
     else:
@@ -297,7 +304,7 @@ def close(truth: Truth, hierarchy: Hierarchy) -> Truth:
 
 
 def _columns(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64]:
-    """(l,) the place of each class in the hierarchy. Raises BadInput for one that is not in it."""
+    """(l,) the index of each class in the hierarchy. Raises BadInput for an unknown class."""
     index = {name: c for c, name in enumerate(hierarchy.classes)}
     missing = [name for name in classes if name not in index]
     if missing:
@@ -309,7 +316,7 @@ def _columns(classes: tuple[str, ...], hierarchy: Hierarchy) -> NDArray[np.int64
 
 
 def _widened(matrix: csr_array, columns: NDArray[np.int64], L: int) -> csr_array:
-    """The entries of (N, l), in these columns of (N, L)."""
+    """(N, L) with the columns of a matrix (N, l) moved to `columns` (l,)."""
     indices = columns[matrix.indices].astype(matrix.indices.dtype)
     shape = matrix.shape[0], L
     wide = csr_array((matrix.data, indices, matrix.indptr), shape=shape, copy=True)
@@ -320,12 +327,12 @@ def _widened(matrix: csr_array, columns: NDArray[np.int64], L: int) -> csr_array
 def _absences(
     absent: csr_array, present: csr_array, columns: NDArray[np.int64], lineage: csr_array
 ) -> csr_array:
-    """(N, L) bool: what is absent when the entries of `absent` (N, L) bool are.
+    """(N, L) bool: all entries that follow from `absent` (N, L) bool.
 
-    Everything below an absent class is absent. A class outside `columns`, those that the truth is
-    about, is nothing but what stands below it: it is absent where all classes of `columns` below it
-    are, if there are any and none is `present`. One of `columns` may be present by itself, as an
-    animal that is neither dog nor cat.
+    All descendants of an absent class are absent. A class outside `columns`, the classes of the
+    truth, has no instances beyond its descendants: it is absent where all its descendants in
+    `columns` are, if there are any and none is `present`. A class in `columns` may be present
+    without them: an animal may be neither dog nor cat.
     """
     below = csr_array(lineage.T)
     implied = csr_array(absent @ below)
@@ -337,7 +344,7 @@ def _absences(
     counts.eliminate_zeros()
     joint = _widened(csr_array(counts.astype(bool)), added, lineage.shape[0])
     absences = csr_array(implied + joint)
-    if (needed == 0).any():  # below an ancestor that is now absent, where the truth says nothing
+    if (needed == 0).any():  # classes without columns below an ancestor that is now absent
         absences = csr_array(absences @ below)
     absences.sort_indices()
     return absences

@@ -1,4 +1,4 @@
-"""A hierarchy as indented lines: every class once, or the upper levels and how many are below."""
+"""A hierarchy as indented lines: each class once, or upper levels with counts of hidden classes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from simkit.labels.hierarchy import Hierarchy
 class Line:
     """One line of an outline.
 
-    depth   how far it is indented: lines above it with smaller depths are its ancestors.
+    depth   indentation: preceding lines with smaller depths are its ancestors.
     names   the class of this line; or several classes without children that share a line.
     inner   whether the class has children, here or elsewhere.
-    hidden  how many classes below it have no line, when the outline is cut here.
-    also    its other parents: a class stands below the one that is farthest from the top.
+    hidden  the number of descendants without a line, where the outline is cut here.
+    also    its other parents: a class is listed below the parent farthest from the top.
     """
 
     depth: int
@@ -27,18 +27,18 @@ class Line:
 
     @property
     def note(self) -> str:
-        """What is beside the name, in words; "" for nothing."""
+        """The remark beside the name; "" for none."""
         below = f"{self.hidden} {'class' if self.hidden == 1 else 'classes'} below"
         parts = [below] if self.hidden else []
         return "; ".join([*parts, "also " + ", ".join(self.also)] if self.also else parts)
 
 
 def outline(hierarchy: Hierarchy, most: int | None = None) -> list[Line]:
-    """Lines of the whole hierarchy, or at most `most`.
+    """The lines of a hierarchy, all or about `most`.
 
-    A hierarchy of more classes is cut: classes without children share a line with those beside
-    them, and what has most below it is opened first, as long as there is room. There is a line for
-    every top class with children, even where these are more than `most`.
+    In a shortened outline classes without children share a line with their siblings, and classes
+    with the most descendants are expanded first, while lines are left. Every top class with
+    children has a line, even if these are more than `most`.
     """
     tree = _Tree.of(hierarchy)
     if most is None or len(hierarchy.classes) <= most:
@@ -48,12 +48,12 @@ def outline(hierarchy: Hierarchy, most: int | None = None) -> list[Line]:
 
 @dataclass(frozen=True)
 class _Tree:
-    """Every class below one parent alone; -1 is above them all."""
+    """Each class below one parent only; -1 is the common root."""
 
     hierarchy: Hierarchy
     parent: list[int]
     children: dict[int, list[int]]
-    size: list[int]  # classes below
+    size: list[int]  # number of descendants
 
     @staticmethod
     def of(hierarchy: Hierarchy) -> _Tree:
@@ -85,7 +85,7 @@ def _whole(tree: _Tree, c: int, depth: int) -> list[Line]:
 
 
 def _opened(tree: _Tree, most: int) -> set[int]:
-    """Classes whose children are shown, those with most below them first."""
+    """Classes whose children are shown, those with the most descendants first."""
 
     def cost(c: int) -> int:
         inner = sum(1 for child in tree.children[c] if tree.size[child])

@@ -1,4 +1,4 @@
-"""Partial labels: the only form in which labels travel."""
+"""Partial labels: the one representation of labels in all of simkit."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ formats: Registry[Any] = Registry("format", "simkit.labels.formats")  # imported
 
 @dataclass(frozen=True, eq=False)
 class PartialLabels:
-    """What is known of every image: +1 present, -1 absent, 0 unknown.
+    """Labels of every image and class: +1 present, -1 absent, 0 unknown.
 
-    codes (N, L) int8 CSR, sorted: +1 and -1 are stored, what is not stored is unknown.
-    asked (N,) bool: images about which at least one question was asked; only they enter training.
+    codes (N, L) int8 CSR, sorted: +1 and -1 are stored, entries not stored are unknown.
+    asked (N,) bool: images with at least one question; only they are trained on.
     images (N,) ids, int64 or text;  classes: L names;
-    effort: what was asked;  history: how it came about.
+    effort: the questions asked;  history: how the labels were made.
     All arrays are read-only, also after pickling and copying.
     """
 
@@ -73,20 +73,24 @@ class PartialLabels:
         effort: Effort | None = None,
         history: History | None = None,
     ) -> PartialLabels:
-        """From a matrix of +1, -1 and 0, checked.
+        """Partial labels from a matrix of +1, -1 and 0, checked.
 
         Parameters
         ----------
-        codes
-            (N, L) dense array or any scipy sparse matrix.
-        images
-            (N,) ids; 0 to N - 1 unless they are given.
-        classes
-            L names; class-0, class-1 ... unless they are given.
-        asked
-            (N,) bool; those with a label are asked images in any case.
-        effort, history
-            What was asked, and how the labels came about.
+        codes : (N, L) array or scipy sparse matrix
+            +1 present, -1 absent, 0 or not stored unknown.
+        images : (N,) int or str, optional
+            Ids; 0 to N - 1 by default.
+        classes : sequence of str, optional
+            L names; class-0, class-1 ... by default.
+        asked : (N,) bool, optional
+            Images with at least one question; images with a label always count as asked.
+        effort, history : Effort, History, optional
+            The questions asked, and how the labels were made.
+
+        Returns
+        -------
+        PartialLabels
 
         Raises
         ------
@@ -95,7 +99,7 @@ class PartialLabels:
         """
         numbers = matrix_of(codes)
         if not np.isin(numbers.data, (-1, 0, 1)).all():
-            raise BadInput("labels hold other values than +1, -1 and 0; translate them first")
+            raise BadInput("labels hold values other than +1, -1 and 0; translate them first")
         matrix = csr_array(numbers.astype(np.int8))
         matrix.sum_duplicates()
         if matrix.nnz != numbers.nnz:
@@ -120,25 +124,29 @@ class PartialLabels:
 
     @staticmethod
     def from_pandas(frame: pd.DataFrame, classes: Any = None, images: Any = None) -> PartialLabels:
-        """From a long table with one row for each label.
+        """Partial labels from a long table with one row per label.
 
         Parameters
         ----------
-        frame
-            Columns image (or image_id), class and state (+1 present, -1 absent); others are left
-            alone.
-        classes
-            L names in order; unless they are given, the categories of the column, or else the
-            names in the order of their first rows.
-        images
-            (N,) ids of all asked images, those without a label among them; unless they are given,
-            the ids in the order of their first rows.
+        frame : pandas.DataFrame
+            Columns image (or image_id), class and state (+1 present, -1 absent); others are
+            ignored.
+        classes : sequence of str, optional
+            L names in order; by default the categories of the column, or else the names in the
+            order of their first rows.
+        images : (N,) int or str, optional
+            Ids of all asked images, including those without a label; by default the ids in the
+            order of their first rows.
+
+        Returns
+        -------
+        PartialLabels
 
         Raises
         ------
         BadInput
-            If a column is missing, a row names another image or class, or an image and a class
-            occur together twice.
+            If a column is missing, a row names another image or class, or two rows have the same
+            image and class.
         """
         import pandas as pd
 
@@ -161,8 +169,8 @@ class PartialLabels:
         if len(odd):
             image, name = (table[key].iloc[odd[0]] for key in ("image", "class"))
             raise BadInput(
-                f"row {odd[0]} is about image {image!s} and class {name!r}, of which one is not "
-                "among the images and classes that were given; add it or leave the row out"
+                f"row {odd[0]} is about image {image!s} and class {name!r}, and one of them is not "
+                "among the given images and classes; add it or remove the row"
             )
         states = np.asarray(table["state"])
         if states.dtype.kind not in "iuf":
@@ -172,11 +180,11 @@ class PartialLabels:
         return PartialLabels.of(codes, ids, names, asked)
 
     def to_arrow(self) -> pa.Table:
-        """A long table with one row for each label.
+        """A long table with one row per label.
 
         Returns
         -------
-        Table
+        pyarrow.Table
             image (int64 or text), class (dictionary of all classes) and state (int8, +1 or -1), in
             the order of images and classes. Asked images without a label have no row.
         """
@@ -188,11 +196,11 @@ class PartialLabels:
         return pa.table({"image": images, "class": named, "state": self.codes.data})
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table of `to_arrow` as a data frame, its classes as categories."""
+        """The table of `to_arrow` as a data frame; the class column is categorical."""
         return self.to_arrow().to_pandas()
 
     def _repr_html_(self) -> str:
-        """What a notebook shows."""
+        """A summary for notebooks."""
         counts, settings = self.counts(), self.history.settings
         asked = ", ".join(f"{self.effort.count(kind):,} {kind}" for kind in self.effort.kinds())
         rows = {
@@ -233,29 +241,29 @@ class PartialLabels:
         return self.codes[np.asarray(index)].toarray()
 
     def counts(self) -> dict[str, int]:
-        """How many entries are present, absent and unknown."""
+        """The number of present, absent and unknown entries."""
         present = int(np.count_nonzero(self.codes.data == PRESENT))
         absent = int(self.codes.nnz) - present
         N, L = self.shape
         return {"present": present, "absent": absent, "unknown": N * L - present - absent}
 
     def wrong(self, truth: Truth) -> dict[str, int]:
-        """How many labels contradict a complete `truth`: called present, called absent."""
+        """The number of wrong labels, given a complete `truth`: false present, false absent."""
         self.check_about(truth)
-        labels = csr_array(self.codes.multiply(truth.present)).data  # of what is present
+        labels = csr_array(self.codes.multiply(truth.present)).data  # of present entries
         right = int(np.count_nonzero(labels == PRESENT))
         denied = int(np.count_nonzero(labels == ABSENT))
         return {"present": self.counts()["present"] - right, "absent": denied}
 
     def per_class(self, code: int) -> NDArray[np.int64]:
-        """(L,) in how many images each class carries this code (+1 or -1)."""
+        """(L,) the number of images in which each class has this code (+1 or -1)."""
         return np.bincount(self.codes.indices[self.codes.data == code], minlength=self.shape[1])
 
     def check_about(self, truth: Truth, where: str = "these labels") -> None:
-        """Raise BadInput, naming the labels `where`, unless they are about this truth.
+        """Raise BadInput, naming the labels `where`, unless they belong to this truth.
 
-        Images and classes must be the same, in the same order; and where the history says from
-        which truth they were simulated, it must be this one.
+        Images and classes must be the same, in the same order, and simulated labels must have been
+        made from this truth.
         """
         if self.classes != truth.classes:
             odd = set(self.classes) ^ set(truth.classes)
@@ -269,11 +277,11 @@ class PartialLabels:
         here, expected = (f"{N} images x {L} classes" for N, L in (self.shape, truth.shape))
         raise BadInput(
             f"{where} ({here}) are labels of another data set than the one given ({expected}): "
-            f"{detail}; name the data set they were made from"
+            f"{detail}; give the data set they were made from"
         )
 
     def of_images(self, images: NDArray[Any]) -> PartialLabels:
-        """The labels of these image ids, all of them among `self.images`, in their order."""
+        """The labels of `images`, a subset of `self.images`, in the order of `images`."""
         index = places(self.images, images)
         assert np.array_equal(self.images[index], images)
         return replace(
@@ -284,16 +292,16 @@ class PartialLabels:
         )
 
     def over_all_images(self) -> PartialLabels:
-        """The same labels where every image takes part; those not asked about are unknown."""
+        """The same labels with every image marked as asked; added images have unknown labels."""
         return replace(self, asked=locked(np.ones(len(self.asked), bool)))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write parquet: a long table image_id, class, state; the rest in its metadata."""
+        """Write parquet: a long table image_id, class, state; all else is in its metadata."""
         formats.make("parquet").write(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> PartialLabels:
-        """Read what `save` wrote, or any long table with these three columns. Raises BadInput."""
+        """Read a file of `save`, or any long table with its three columns. Raises BadInput."""
         labels: PartialLabels = formats.make("parquet").read(path)
         return labels
 

@@ -1,4 +1,4 @@
-"""Complete reference labels: held by the crowd and by evaluation, by nothing else."""
+"""Ground truth: reference labels, used only by the simulated crowd and by evaluation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from simkit.history import content_id
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What is in every image.
+    """The classes present in every image.
 
     present (N, L) bool CSR, sorted, without duplicates: the classes present.
-    known   (N, L) bool CSR, or None: where even the reference is partial (OpenImages, LVIS); None
-            says that every entry is known.
-    images  (N,) ids, int64 or text, all different;  classes: L names, all different.
+    known   (N, L) bool CSR: the known entries of a partial reference (OpenImages, LVIS); None:
+            every entry is known.
+    images  (N,) unique ids, int64 or text;  classes: L unique names.
     All arrays are read-only, also after pickling and copying.
     """
 
@@ -47,29 +47,33 @@ class Truth:
         classes: Sequence[str] | None = None,
         known: Any = None,
     ) -> Truth:
-        """From a 0/1 array, any scipy sparse matrix or a pandas frame, checked.
+        """A truth from a 0/1 array, any scipy sparse matrix or a pandas frame, checked.
 
         Parameters
         ----------
         present : (N, L) array, scipy sparse matrix or pandas.DataFrame
-            1 or True where the class is present; every entry 0, 1 or a bool. A frame brings its
-            index as `images` and its columns as `classes`. A Truth is returned as it is.
+            1 or True where the class is present; every entry is 0, 1 or a bool. The index of a
+            frame gives `images` and its columns `classes`. A Truth is returned unchanged.
         images : (N,) int or str, optional
             Ids; 0 .. N-1 by default.
         classes : sequence of str, optional
             L names; class-0, class-1 ... by default.
         known : (N, L) array or sparse matrix, optional
-            Where the reference is known; by default everywhere.
+            1 or True for known entries; by default all are known.
+
+        Returns
+        -------
+        Truth
 
         Raises
         ------
         BadInput
-            For other values (nan too), another number of dimensions, duplicate ids or names, sizes
-            that do not fit, no images or no classes.
+            For other values (including nan), another number of dimensions, duplicate ids or names,
+            sizes that do not fit, no images or no classes.
         """
         if isinstance(present, Truth):
             return present
-        pandas = sys.modules.get("pandas")  # who has a frame has imported it
+        pandas = sys.modules.get("pandas")  # a caller with a frame has imported it
         if pandas is not None and isinstance(present, pandas.DataFrame):
             images = present.index.to_numpy() if images is None else images
             classes = tuple(present.columns) if classes is None else classes
@@ -96,7 +100,7 @@ class Truth:
 
     @cached_property
     def id(self) -> str:
-        """Content id: changes with any label, image id or class name."""
+        """Content id; it changes with any label, image id or class name."""
         known = (None,) if self.known is None else (self.known.indptr, self.known.indices)
         return content_id(
             "truth",
@@ -109,12 +113,12 @@ class Truth:
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        """(L,) in how many images each class is present."""
+        """(L,) the number of images in which each class is present."""
         return sealed(np.bincount(self.present.indices, minlength=self.shape[1]))
 
     @cached_property
     def by_class(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The same by class: (L + 1,) pointers and the image indices, ascending in a class."""
+        """`present` by class: (L + 1,) pointers and image indices, ascending within a class."""
         N, _ = self.shape
         rows = np.repeat(np.arange(N, dtype=np.int64), np.diff(self.present.indptr))
         order = np.sort(self.present.indices.astype(np.int64) * N + rows)
@@ -126,13 +130,13 @@ class Truth:
         return self.present[np.asarray(index)].toarray()
 
     def known_rows(self, index: Any) -> NDArray[np.bool_]:
-        """(b, L) bool for these images: which entries the reference knows."""
+        """(b, L) bool for these images: the known entries of the reference."""
         if self.known is None:
             return np.ones((len(np.asarray(index)), len(self.classes)), bool)
         return self.known[np.asarray(index)].toarray()
 
     def select(self, index: Any) -> Truth:
-        """The same truth about fewer images, in the order of `index`."""
+        """The truth of a subset of images, in the order of `index`."""
         index = np.asarray(index)
         known = None if self.known is None else frozen(csr_array(self.known[index]))
         chosen = frozen(csr_array(self.present[index]))
@@ -144,12 +148,12 @@ class Truth:
             if matrix is not None:
                 frozen(matrix)
         sealed(self.images)
-        for derived in ("counts", "by_class"):  # made anew when they are asked for
+        for derived in ("counts", "by_class"):  # computed again on access
             self.__dict__.pop(derived, None)
 
 
 def image_ids(values: Any) -> NDArray[Any]:
-    """Image ids as int64 or text, whatever their width was. Raises BadInput for anything else."""
+    """Image ids as int64 or text, from any width. Raises BadInput for anything else."""
     ids = np.asarray(values)
     if ids.dtype.kind == "i" or (ids.dtype.kind == "u" and ids.max(initial=0) < 2**63):
         return ids.astype(np.int64)
@@ -159,31 +163,31 @@ def image_ids(values: Any) -> NDArray[Any]:
 
 
 def class_names(names: Any, L: int) -> tuple[str, ...]:
-    """Names as plain text, class-0, class-1 ... for None. Raises BadInput for anything else."""
+    """Names as plain text; class-0, class-1 ... for None. Raises BadInput for anything else."""
     if names is None:
         return tuple(f"class-{c}" for c in range(L))
     texts = tuple(names)
     for name in texts:
         if not isinstance(name, str):
-            raise BadInput(f"class {name!r} is no text; give every class a name")
+            raise BadInput(f"class {name!r} is not text; give every class a name")
     return tuple(map(str, texts))
 
 
 def check_axes(images: NDArray[Any], classes: tuple[str, ...], shape: tuple[int, ...]) -> None:
-    """Raise BadInput unless ids and names fit `shape`, differ, and neither is missing."""
+    """Raise BadInput unless ids and names fit `shape`, are unique and not empty."""
     N, L = shape
     if images.ndim != 1 or (len(images), len(classes)) != shape or not N or not L:
         raise BadInput(
-            f"{len(images)} image ids and {len(classes)} class names came for labels of {N} images "
-            f"x {L} classes; give each its own, and at least one"
+            f"labels of {N} images x {L} classes have {len(images)} image ids and {len(classes)} "
+            "class names; give one of each, and at least one image and class"
         )
     check_distinct(images, "image id")
-    names = [name.rstrip("\0") for name in classes]  # numpy lets go of such ends
+    names = [name.rstrip("\0") for name in classes]  # numpy strips trailing zeros
     check_distinct(np.array(names, object), "class")
 
 
 def check_distinct(values: NDArray[Any], what: str) -> None:
-    """Raise BadInput where a value occurs twice; `what` it is."""
+    """Raise BadInput where a value occurs twice; `what` names its kind in the message."""
     ordered = np.sort(values)
     same = np.flatnonzero(ordered[1:] == ordered[:-1])
     if len(same):
@@ -192,8 +196,9 @@ def check_distinct(values: NDArray[Any], what: str) -> None:
 
 
 def matrix_of(values: Any) -> Any:
-    """A sparse matrix (CSR or coordinates) from a dense or sparse one, every stored entry of which
-    still stands by itself in `data`. Raises BadInput for what is no matrix of numbers.
+    """A sparse matrix (CSR or COO) from a dense or sparse one; duplicate entries are not summed.
+
+    Raises BadInput for anything but a matrix of numbers.
     """
     if issparse(values):
         matrix = values if values.format == "csr" else values.tocoo()
@@ -204,8 +209,8 @@ def matrix_of(values: Any) -> Any:
             matrix = np.array(None)
     if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
         raise BadInput(
-            f"labels are {matrix.dtype} of shape {matrix.shape}; numbers, images x classes, are "
-            "expected"
+            f"labels are {matrix.dtype} of shape {matrix.shape}; a matrix of numbers, images x "
+            "classes, is expected"
         )
     return matrix if issparse(matrix) else csr_array(matrix)
 
@@ -215,10 +220,10 @@ def _bool_csr(values: Any) -> csr_array:
     strange = numbers.data[(numbers.data != 0) & (numbers.data != 1)]
     if len(strange):
         raise BadInput(
-            f"a truth holds 0 (absent) and 1 (present), and {strange[0]} came; translate it, "
-            "and give entries that are not known in `known`"
+            f"a truth holds {strange[0]}; 0 (absent) and 1 (present) are expected: translate it, "
+            "and mark known entries in `known`"
         )
-    matrix = csr_array(numbers.astype(bool))  # before entries that stand twice are added up
+    matrix = csr_array(numbers.astype(bool))  # before duplicate entries are summed
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
@@ -232,7 +237,7 @@ def frozen(matrix: csr_array) -> csr_array:
 
 
 def locked(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only copy; the caller's own array stays writable."""
+    """A read-only copy; the caller's array stays writable."""
     return sealed(np.array(array))
 
 
@@ -243,6 +248,6 @@ def sealed(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def places(ids: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.intp]:
-    """(m,) indices: where each of `wanted` (m,) stands in `ids` (N,); all of them must be there."""
+    """(m,) the index of each of `wanted` (m,) in `ids` (N,); `ids` must contain all of them."""
     order = np.argsort(ids, kind="stable")
     return order[np.searchsorted(ids, wanted, sorter=order)]

@@ -1,6 +1,6 @@
 """A class hierarchy for any list of class names, from the hypernyms of WordNet.
 
-A name means a synset: chosen (the most frequent noun sense), given by a mapping, or itself one.
+A name stands for a synset: its most frequent noun sense, the one in a mapping, or the name itself.
 WordNet is read through nltk, which is imported when a name is first looked up.
 Source: G. A. Miller, WordNet: a lexical database for English, CACM 38(11), 1995.
 """
@@ -29,7 +29,7 @@ from simkit.labels.hierarchy import Hierarchy
 _SYNSET = re.compile(r"[^\s<]+\.[nvasr]\.(?!00?$)\d\d?")
 _MOST = 8  # candidates reported for one name, and names in a summary
 
-# The top of WordNet: true of nearly everything, and asked about by nobody.
+# The top of WordNet: synsets too general to be useful as classes.
 ROOT_LIKE = frozenset(
     "entity.n.01 physical_entity.n.01 abstraction.n.06 object.n.01 whole.n.02 matter.n.03 "
     "substance.n.01 substance.n.07 solid.n.01 part.n.01 part.n.02 thing.n.12 causal_agent.n.01 "
@@ -37,7 +37,7 @@ ROOT_LIKE = frozenset(
     "measure.n.02 shape.n.02 agent.n.03".split()
 )
 
-# What WordNet says and nobody looking at a photograph would: (synset, hypernym).
+# Hypernyms that are misleading for photographs: (synset, hypernym).
 LEFT_OUT = frozenset(
     {
         ("wheeled_vehicle.n.01", "container.n.01"),
@@ -58,12 +58,12 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found for one class name.
+    """The synset of one class name.
 
     synset      "dog.n.01"; "<ball.n.01" for a kind of ball that has no synset; "" for unknown.
-    how         given: by the mapping, or the name is a synset itself;  only: the one noun sense;
+    how         given: in the mapping, or the name is a synset itself;  only: the one noun sense;
                 first: the most frequent of several noun senses;  unknown: no noun sense at all.
-    candidates  the senses to choose from; for an unknown name those of similar names.
+    candidates  all senses of the name; for an unknown name those of similar names.
     """
 
     name: str
@@ -74,23 +74,23 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found for every class name, and the mapping's names that are no class."""
+    """The synsets of all class names, and the names in the mapping that are not classes."""
 
     findings: tuple[Finding, ...]
     unused: tuple[str, ...] = ()
 
     @property
     def ambiguous(self) -> tuple[Finding, ...]:
-        """Names with several senses, of which the most frequent was taken."""
+        """Names with several senses; the most frequent one was chosen."""
         return tuple(finding for finding in self.findings if finding.how == "first")
 
     @property
     def unknown(self) -> tuple[Finding, ...]:
-        """Names without any sense; they stand in the hierarchy without parents."""
+        """Names without any sense; they have no parents in the hierarchy."""
         return tuple(finding for finding in self.findings if finding.how == "unknown")
 
     def summary(self) -> str:
-        """How many names are ambiguous and which are unknown or unused, in a few lines; or ""."""
+        """The number of ambiguous names and the unknown and unused ones, in a few lines; or ""."""
         lines = []
         if self.ambiguous:
             many = "name has" if len(self.ambiguous) == 1 else "names have"
@@ -98,16 +98,16 @@ class Report:
         if self.unknown:
             lines.append("not in WordNet: " + _few([each.name for each in self.unknown]))
         if self.unused:
-            lines.append("in the mapping, but no class: " + _few(self.unused))
+            lines.append("in the mapping, but not a class: " + _few(self.unused))
         return "\n".join(lines)
 
     def text(self) -> str:
-        """Ambiguous and unknown names with their candidates, as lines for a person."""
+        """Ambiguous and unknown names with their candidates, as text."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
         for finding in self.ambiguous:
-            yield f"{finding.name}: {finding.synset} was taken, the most frequent of these senses"
+            yield f"{finding.name}: {finding.synset}, the most frequent of these senses"
             yield from (f"    {each.synset}: {each.gloss}" for each in finding.candidates)
         for finding in self.unknown:
             near = "; similar are" if finding.candidates else ""
@@ -130,33 +130,33 @@ def from_wordnet(
 ) -> tuple[Hierarchy, Report]:
     """The hierarchy over class names and their ancestors.
 
-    A name with several noun senses gets the most frequent one and is reported with all of them; one
-    without any stays without parents. A few odd hypernyms (LEFT_OUT: vehicles on wheels as
-    containers) are passed over.
+    A name with several noun senses gets the most frequent one and is reported with all of them; a
+    name without a noun sense has no parents. A few misleading hypernyms (LEFT_OUT, such as wheeled
+    vehicles as containers) are skipped.
 
     Parameters
     ----------
-    names
+    names : sequence of str
         Class names ("traffic light") or synsets ("dog.n.01").
-    mapping
-        Synset by name, or a TOML, JSON or CSV file of such pairs; "<ball.n.01" says "a kind of
-        ball", "" says that the name has no place in WordNet.
-    prune
-        Keep only ancestors that join at least two classes, one for each set of classes, and drop
-        those that everything has. False keeps all hypernyms.
+    mapping : mapping of str to str, or path, optional
+        Synset by name, or a TOML, JSON or CSV file of such pairs; "<ball.n.01" means "a kind of
+        ball", "" means that the name is not in WordNet.
+    prune : bool, default True
+        Keep only ancestors of at least two classes, one for each set of classes, and drop those of
+        all classes. False keeps all hypernyms.
 
     Returns
     -------
     Hierarchy
-        The names come first, in this order, then the ancestors, those of most classes first, under
-        readable names of their own.
+        The names first, in this order, then the ancestors by decreasing number of classes, with
+        readable names.
     Report
-        How each name was understood.
+        The synset of each name.
 
     Raises
     ------
     BadInput
-        For duplicate names, for a mapping to no noun synset and where WordNet is missing.
+        For duplicate names, for a mapping to anything but a noun synset, and if WordNet is missing.
     """
     pairs = read_mapping(mapping) if isinstance(mapping, str | PathLike) else dict(mapping or {})
     reader = wordnet()
@@ -184,16 +184,16 @@ def _hypernyms(synset: Any) -> list[Any]:
     above: list[Any] = []
     for each in [*synset.hypernyms(), *synset.instance_hypernyms()]:
         odd = (synset.name(), each.name()) in LEFT_OUT
-        above += _hypernyms(each) if odd else [each]  # what is above an odd one is true again
+        above += _hypernyms(each) if odd else [each]  # ancestors of a skipped one are valid again
     return above
 
 
 def _groups(
     above: Mapping[str, frozenset[str]], exact: Mapping[str, str], prune: bool
 ) -> list[list[str]]:
-    """Synsets worth a class, those of the same classes together; widest first.
+    """Synsets that become a class, grouped by their sets of classes; largest set first.
 
-    The synset of a class and the ancestors that add nothing to it form such a group too.
+    The synset of a class and ancestors without further classes form such a group, too.
     """
     below: dict[str, set[str]] = {}
     for name, ancestors in above.items():
@@ -212,10 +212,10 @@ def _groups(
 def _labels(
     groups: Iterable[list[str]], synsets: Mapping[str, str], reader: Any
 ) -> dict[str, tuple[str, list[str]]]:
-    """A readable name for every group without a class -> the synset it is from, the group.
+    """A readable name for every group without a class, with its synset and the group.
 
-    That is the synset some class was said to be a kind of, or else the most familiar one, which
-    texts mention most; a name that is taken gives way to the next.
+    The synset is one that the mapping names as "<synset", or else the most familiar one, with the
+    highest count in WordNet's corpus. If a name is taken, the next one is used.
     """
     used = {name.lower() for name in synsets}
     classes = set(synsets.values())
@@ -252,11 +252,11 @@ def _edges(
     groups: Sequence[list[str]],
     reader: Any,
 ) -> list[tuple[str, str]]:
-    """(child, parent) pairs between names, without those that follow from others."""
+    """(child, parent) pairs between names, without pairs implied by others."""
     nodes: dict[str, list[str]] = {}  # synset -> the names that stand for it
     for name, synset in exact.items():
         nodes.setdefault(synset, []).append(name)
-    for group in groups:  # ancestors that add nothing to a class are that class
+    for group in groups:  # ancestors without further classes stand for the class itself
         standing = [name for synset in group for name in nodes.get(synset, ())]
         nodes.update((synset, standing) for synset in group if standing)
     for label, (_, group) in labels.items():
@@ -269,7 +269,7 @@ def _edges(
     reach = {name: _standing(synsets, nodes) for name, synsets in above.items()}
     for label, (_, group) in labels.items():
         reach[label] = _standing({a for member in group for a in ancestors(member)}, nodes)
-    for name, reached in reach.items():  # names with the same synset are beside each other
+    for name, reached in reach.items():  # names with the same synset are siblings
         twins = set(nodes.get(exact.get(name, ""), ())) | {name}
         reach[name] = reached - twins
     return [
@@ -284,7 +284,7 @@ def _standing(synsets: Iterable[str], nodes: Mapping[str, list[str]]) -> set[str
 
 
 def wordnet() -> Any:
-    """The WordNet reader of nltk. Raises BadInput that says how to get it where it is missing."""
+    """The WordNet reader of nltk. Raises BadInput with instructions if WordNet is missing."""
     from nltk.corpus import wordnet as reader
 
     try:
@@ -300,7 +300,7 @@ def wordnet() -> Any:
 
 
 def find(names: Sequence[str], mapping: Mapping[str, str], reader: Any) -> Report:
-    """Look every name up. Raises BadInput for a mapping to something that is no noun synset."""
+    """Look every name up. Raises BadInput for a mapping to anything but a noun synset."""
     findings = tuple(_find(name, mapping.get(name), reader) for name in names)
     return Report(findings, tuple(name for name in mapping if name not in set(names)))
 
@@ -332,12 +332,12 @@ def _checked(text: str, name: str, reader: Any) -> str:
     if synset is None or synset.pos() != "n":
         near = ", ".join(each.synset for each in _meanings(_senses(plain.split(".")[0], reader)))
         hint = f"candidates are {near}" if near else "write it as in dog.n.01"
-        raise BadInput(f"class {name!r} is mapped to {text!r}, which is no noun synset; {hint}")
+        raise BadInput(f"class {name!r} is mapped to {text!r}, which is not a noun synset; {hint}")
     return kind_of + str(synset.name())
 
 
 def _senses(name: str, reader: Any) -> list[Any]:
-    """Noun senses, most frequent first; of names that list synonyms with commas the shared ones."""
+    """Noun senses, most frequent first; for a list of synonyms with commas the shared ones."""
     words = [part.strip().lower().replace(" ", "_") for part in name.split(",")]
     lists = [reader.synsets(word, "n") for word in words if word]
     votes = Counter(chain.from_iterable(lists))  # WordNet lists the senses by their frequency
@@ -346,7 +346,7 @@ def _senses(name: str, reader: Any) -> list[Any]:
 
 
 def _similar(name: str, reader: Any) -> tuple[Meaning, ...]:
-    """Senses of words spelled alike, and of the last word of a compound."""
+    """Senses of words with a similar spelling, and of the last word of a compound."""
     word = name.strip().lower().replace(" ", "_")
     alike = [
         lemma for lemma in _nouns(reader).get(word[:2], ()) if abs(len(lemma) - len(word)) <= 2
@@ -372,7 +372,7 @@ def _meanings(senses: Sequence[Any]) -> tuple[Meaning, ...]:
 def read_mapping(path: str | PathLike[str]) -> dict[str, str]:
     """A file of class names and synsets: TOML (name = "synset"), JSON object, or CSV name,synset.
 
-    A synset with a leading "<" says "a kind of": "sports ball" = "<ball.n.01". Raises BadInput.
+    A synset with a leading "<" means "a kind of": "sports ball" = "<ball.n.01". Raises BadInput.
     """
     file = readable(path, "class names and their synsets (TOML, JSON or CSV)")
     try:
@@ -386,7 +386,7 @@ def read_mapping(path: str | PathLike[str]) -> dict[str, str]:
             case _:
                 values = json.loads(text)
         if not all(isinstance(synset, str) for synset in values.values()):
-            raise ValueError("a synset is no text")
+            raise ValueError("a synset is not text")
     except (ValueError, AttributeError, csv.Error, RecursionError) as error:
         raise BadInput(
             f"{file} cannot be read ({error}); "

@@ -98,7 +98,7 @@ def test_an_ancestor_is_known_where_it_follows() -> None:
         ([], [], "no classes"),
         (["a"], [("a", "b")], "'b'"),
         (["a", "b"], [("a", "b"), ("b", "a")], "a -> b"),
-        (["a"], [("a", "a")], "circle: a;"),
+        (["a"], [("a", "a")], "cycle: a;"),
     ],
 )
 def test_no_hierarchy_without_order(names: Any, edges: Any, word: str) -> None:
@@ -160,7 +160,7 @@ def test_a_denied_animal_is_no_dog_and_what_is_present_has_the_last_word() -> No
 
 
 def test_a_complete_truth_must_speak_of_every_class() -> None:
-    with pytest.raises(BadInput, match=r"nothing of class 'puppy' .* hierarchy\.over"):
+    with pytest.raises(BadInput, match=r"nothing about class 'puppy' .* hierarchy\.over"):
         close(Truth.of(np.eye(2), None, ["dog", "cat"]), TREE)
     truth = Truth.of(np.eye(2), None, ["dog", "cat"])
     closed = close(truth, TREE.over(truth.classes))

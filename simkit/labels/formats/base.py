@@ -1,4 +1,4 @@
-"""What a label format is, and what all readers and writers share."""
+"""The interface of label formats, and functions shared by all readers and writers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from simkit.labels.truth import Truth, frozen, image_ids, sealed
 from simkit.registry import Registry
 
 MOST_ENTRIES = 1 << 27  # of a matrix that is written or labelled completely: 0.7 GB
-LONGEST_ID = 1024  # letters; numpy keeps every text as long as the longest
-_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")  # how a number is written that is an id
+LONGEST_ID = 1024  # letters; numpy pads every text to the longest
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")  # the spelling of numeric ids
 _INT64 = range(-(2**63), 2**63)
 _QUOTE = '"'
 _QUOTED = re.compile(r'[",\r\n]')
@@ -41,8 +41,8 @@ class Format(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]
-    mark: ClassVar[bytes]  # what tells such files from others of the same suffix; b"": the rest
-    holds: ClassVar[str]  # what it holds of partial labels and what it cannot hold, in words
+    mark: ClassVar[bytes]  # regex that identifies such files among the same suffix; b"": fallback
+    holds: ClassVar[str]  # which parts of partial labels it holds and which are lost, in words
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """The labels in the file. Raises BadInput."""
@@ -53,27 +53,27 @@ class Format(Protocol):
         ...
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """What of these labels such a file cannot hold: a sentence with numbers for each loss."""
+        """The parts of these labels that such a file loses: a phrase with numbers for each."""
         ...
 
 
 @runtime_checkable
 class WritesTruth(Protocol):
-    """A format that may hold the truth beside the labels."""
+    """A format that can hold the truth beside the labels."""
 
     def write_with_truth(
         self, labels: PartialLabels, path: str | PathLike[str], truth: Truth
     ) -> None:
-        """Write both. Raises BadInput, also where the truth is about other images or classes."""
+        """Write both. Raises BadInput, also for a truth of other images or classes."""
         ...
 
 
 @runtime_checkable
 class SeveralFiles(Protocol):
-    """A format whose labels are in several files."""
+    """A format of several files."""
 
     def files(self, path: str | PathLike[str]) -> tuple[Path, ...]:
-        """Those that belong to `path`, written or not. Raises BadInput."""
+        """All files that belong to `path`, existing or not. Raises BadInput."""
         ...
 
 
@@ -89,10 +89,14 @@ def for_path(path: str | PathLike[str], *, writing: bool = False) -> Format:
 
     Parameters
     ----------
-    path
+    path : path
         The file.
-    writing
-        It is about to be written, so that its present content does not matter.
+    writing : bool, default False
+        The file is about to be written, so its present content is ignored.
+
+    Returns
+    -------
+    Format
 
     Raises
     ------
@@ -102,9 +106,9 @@ def for_path(path: str | PathLike[str], *, writing: bool = False) -> Format:
     suffix = Path(path).suffix.lower()
     candidates = [form for form in formats if suffix in form.suffixes]
     if not candidates:
-        known = ", ".join(sorted({suffix for form in formats for suffix in form.suffixes}))
+        suffixes = ", ".join(sorted({suffix for form in formats for suffix in form.suffixes}))
         raise BadInput(
-            f"{path} has the ending {suffix!r}, which is of no label format; known are {known}"
+            f"{path} has the ending {suffix!r}, which no label format has; use one of {suffixes}"
         )
     seen = b"" if writing or len(candidates) == 1 else ends(Path(path))
     marked = [form for form in candidates if form.mark and re.search(form.mark, seen)]
@@ -113,7 +117,7 @@ def for_path(path: str | PathLike[str], *, writing: bool = False) -> Format:
 
 
 def ends(path: Path) -> bytes:
-    """The first and the last 64 kB of a file; nothing if it cannot be read."""
+    """The first and the last 64 kB of a file; empty if it cannot be read."""
     try:
         with path.open("rb") as stream:
             head = stream.read(1 << 16)
@@ -125,14 +129,14 @@ def ends(path: Path) -> bytes:
 
 @contextmanager
 def reading(path: str | PathLike[str], what: str) -> Iterator[Path]:
-    """Turn any error that a broken file raises inside the block into one BadInput.
+    """Turn any error from a broken file inside the block into one BadInput.
 
     Parameters
     ----------
-    path
-        The file, which the sentence names.
-    what
-        What it should hold.
+    path : path
+        The file, named in the message.
+    what : str
+        Its expected content.
     """
     file = readable(path, what)
     try:
@@ -154,7 +158,7 @@ def reading(path: str | PathLike[str], what: str) -> Iterator[Path]:
     raise BadInput(reason) from None
 
 
-_AGAIN = "write it again or fetch it again"
+_AGAIN = "write it or download it again"
 # RuntimeError is an encrypted zip file; the last two, because numpy reads headers as Python.
 _BROKEN = (
     OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, EOFError, RuntimeError,
@@ -163,7 +167,7 @@ _BROKEN = (
 
 
 def check_memory(needed: int, path: Path, what: str) -> None:
-    """Raise BadInput where a field of a small file asks for very much memory (in bytes)."""
+    """Raise BadInput where a field of a small file would need very much memory (in bytes)."""
     if needed > (64 << 20) + 64 * path.stat().st_size:
         raise BadInput(
             f"{path}: {what} would need {needed / 1e9:,.1f} GB, more than such a file can hold; "
@@ -172,14 +176,18 @@ def check_memory(needed: int, path: Path, what: str) -> None:
 
 
 def asked_rows(labels: PartialLabels, path: str | PathLike[str] = "") -> PartialLabels:
-    """The labels of the asked images, for files whose every image is trained on.
+    """The labels of the asked images, for formats whose users train on every image in the file.
 
     Parameters
     ----------
-    labels
-        Of all images.
-    path
-        A file that will hold every entry, so that their number is limited.
+    labels : PartialLabels
+        The labels of all images.
+    path : path, optional
+        A dense file to be written, whose number of entries is limited.
+
+    Returns
+    -------
+    PartialLabels
 
     Raises
     ------
@@ -201,7 +209,7 @@ def asked_rows(labels: PartialLabels, path: str | PathLike[str] = "") -> Partial
 
 
 def check_any_label(labels: PartialLabels) -> None:
-    """Raise BadInput where no label is known: a file of rows would be empty, which none reads."""
+    """Raise BadInput where no label is known: a file without rows could not be read back."""
     if not labels.codes.nnz:
         raise BadInput(
             "no label is known, and such a file holds known labels only; simulate with a larger "
@@ -210,9 +218,9 @@ def check_any_label(labels: PartialLabels) -> None:
 
 
 def lost_with_asked_rows(labels: PartialLabels, file: str) -> tuple[str, ...]:
-    """Losses of files of asked images, which call an image by the pattern `file`."""
+    """Losses of files of asked images, with image names after the pattern `file`."""
     unasked = int((~labels.asked).sum())
-    because = "about which nobody was asked, because every image is trained on"
+    because = "about which no question was asked, because every image is trained on"
     lost = [f"{unasked:,} images {because}"] if unasked else []
     return (*lost, *lost_ids(labels.images[labels.asked], file), *lost_provenance(labels))
 
@@ -220,14 +228,20 @@ def lost_with_asked_rows(labels: PartialLabels, file: str) -> tuple[str, ...]:
 def lost_with_label_rows(
     labels: PartialLabels, *, ordered_classes: bool = False
 ) -> tuple[str, ...]:
-    """Losses of files with a row for each label.
+    """Losses of files with one row per label.
 
     Parameters
     ----------
-    labels
-        What is written.
-    ordered_classes
-        Another file lists all classes; otherwise they come in the order of their first rows.
+    labels : PartialLabels
+        The labels to be written.
+    ordered_classes : bool
+        Whether another file lists all classes; otherwise classes are in the order of their first
+        rows.
+
+    Returns
+    -------
+    tuple of str
+        One phrase per loss.
     """
     labelled = np.diff(labels.codes.indptr) > 0
     silent, asked = int((~labelled).sum()), int((labels.asked & ~labelled).sum())
@@ -250,11 +264,11 @@ def lost_with_label_rows(
 
 
 def lost_provenance(labels: PartialLabels) -> tuple[str, ...]:
-    """Effort and history, which all formats but simkit's own lose."""
+    """The loss of effort and history, in all formats but parquet and npz."""
     lost = []
     if labels.effort.kinds():
         lost.append(
-            "what people were asked, and with it the cost, because only parquet and npz hold it"
+            "the questions asked, and with them the cost, because only parquet and npz hold them"
         )
     if labels.history.command != "given":
         lost.append("the history, because only parquet and npz hold it")
@@ -264,14 +278,17 @@ def lost_provenance(labels: PartialLabels) -> tuple[str, ...]:
 def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
     """Every known entry of a truth as a label.
 
-    Made in pieces, so that the peak of memory is what the labels take.
-
     Parameters
     ----------
-    truth
-        Of (N, L) entries.
-    difficult
-        (N, L) bool: entries that stay unknown unless they are present.
+    truth : Truth
+        (N, L).
+    difficult : (N, L) bool csr_array, optional
+        Entries that stay unknown unless they are present.
+
+    Returns
+    -------
+    PartialLabels
+        All images count as asked.
 
     Raises
     ------
@@ -281,7 +298,7 @@ def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
     N, L = truth.shape
     if N * L > MOST_ENTRIES:
         raise BadInput(
-            f"{N:,} images x {L:,} classes are too many to label each of them; "
+            f"{N:,} images x {L:,} classes are too many entries for complete labels; "
             "open the file as a data set and simulate a scheme on it"
         )
     present = truth.present
@@ -297,7 +314,7 @@ def complete(truth: Truth, difficult: csr_array | None = None) -> PartialLabels:
 
 
 def _every_entry(present: csr_array, hidden: csr_array | None) -> csr_array:
-    """(N, L) +1 where `present`, nothing where `hidden`, -1 elsewhere."""
+    """(N, L) +1 where `present`, no entry where `hidden`, -1 elsewhere."""
     N, L = present.shape
     codes = np.full((N, L), ABSENT, np.int8)
     for matrix, code in ((present, PRESENT), (hidden, 0)):
@@ -310,24 +327,24 @@ def _every_entry(present: csr_array, hidden: csr_array | None) -> csr_array:
     return entries
 
 
-# -- image ids, class names and rows of labels, as files spell them -------------------------------
+# -- image ids, class names and rows of labels in files -------------------------------------------
 
 
 def text_ids(values: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
-    """Text as an array of image ids.
+    """An array of image ids from text.
 
     Raises
     ------
     BadInput
         For ids longer than 1024 letters, or one that is far longer than all others: the array
-        takes the longest for each.
+        pads each id to the longest.
     """
     longest = max(values, key=len, default="")
     if len(longest) > LONGEST_ID or len(values) * len(longest) > (1 << 24) + 64 * sum(
         map(len, values)
     ):
         raise BadInput(
-            f"image id {longest[:20]!r}... has {len(longest)} letters; 1024 are allowed, and less "
+            f"image id {longest[:20]!r}... has {len(longest)} letters; 1024 are allowed, and fewer "
             "where all others are short: shorten it"
         )
     return image_ids(np.array(values, dtype=str))
@@ -349,43 +366,48 @@ def file_names(images: NDArray[Any], pattern: str) -> list[str]:
 
     Parameters
     ----------
-    images
-        (N,) image ids.
-    pattern
-        The name with the id in place of {}, as in "{:012d}.jpg".
+    images : (N,) int or str
+        Image ids.
+    pattern : str
+        The name with {} in place of the id, as in "{:012d}.jpg".
+
+    Returns
+    -------
+    list of str
+        N unique names.
 
     Raises
     ------
     BadInput
-        For a pattern that does not take ids, gives two of them one name, or makes names of more
+        For a pattern that does not take ids, gives two ids the same name, or makes names of more
         than 1,024 letters.
     """
     try:
         names = [pattern.format(image) for image in images.tolist()]
     except (ValueError, IndexError, KeyError, AttributeError, TypeError):
-        names = []  # a pattern that takes no ids
+        names = []  # the pattern takes no ids
     if len(set(names)) < len(images) or max(map(len, names)) > LONGEST_ID:
         raise BadInput(
-            f"file names {pattern[:60]!r} cannot be made of image ids, are the same for several "
-            "images or have more than 1,024 letters; write {} where the id belongs, or {:012d} for "
+            f"file names {pattern[:60]!r} cannot be made from image ids, are the same for several "
+            "images or have more than 1,024 letters; write {} in place of the id, or {:012d} for "
             "a number of twelve digits"
         )
     return names
 
 
 def lost_ids(written: NDArray[Any], pattern: str = "{}") -> tuple[str, ...]:
-    """A sentence on the ids (n,) that are written, if they do not read back as they are."""
+    """A phrase on the `written` ids (n,), if they do not read back unchanged."""
     if pattern != "{}":
         return (f"the ids of {len(written):,} images, because {pattern!r} replaces them",)
     if len(written) and written.dtype.kind == "U" and all(map(_is_number, written.tolist())):
-        return ("that ids are text, because all look like numbers and come back as such",)
+        return ("that ids are text, because all look like numbers and are read back as numbers",)
     return ()
 
 
 def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
     """Class names, repeated ones numbered with a warning: ImageNet's "crane" and "crane (2)".
 
-    For files that hold their classes in an order, so that the name only calls them.
+    For files that identify classes by their index, not by their name.
     """
     if len(set(names)) == len(names):
         return tuple(names)
@@ -405,7 +427,7 @@ def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
 
 
 def first_seen(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The different values in order of first appearance, and the place of each value among them."""
+    """Unique values in the order of first appearance, and the index of each value among them."""
     different, first, place = np.unique(values, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -424,19 +446,23 @@ def from_rows(
 
     Parameters
     ----------
-    rows, columns
-        (m,) places of image and class.
-    states
-        (m,) +1 or -1.
-    images
-        (N,) ids.
-    classes
+    rows, columns : (m,) int
+        Indices of image and class.
+    states : (m,) int
+        +1 or -1.
+    images : (N,) int or str
+        Ids.
+    classes : tuple of str
         L names.
+
+    Returns
+    -------
+    PartialLabels
 
     Raises
     ------
     BadInput
-        For other states, and where an image and a class occur together twice.
+        For other states, and for two rows with the same image and class.
     """
     wrong = np.flatnonzero((states != 1) & (states != -1))
     if len(wrong):
@@ -449,9 +475,7 @@ def from_rows(
     if codes.nnz != len(rows):
         pairs = np.sort(rows.astype(np.int64) * L + columns)
         row, column = divmod(int(pairs[:-1][pairs[1:] == pairs[:-1]][0]), L)
-        raise BadInput(
-            f"image {images[row]} and class {classes[column]!r} occur together twice; keep one row"
-        )
+        raise BadInput(f"image {images[row]} and class {classes[column]!r} have two rows; keep one")
     return PartialLabels.of(codes, images, classes)
 
 
@@ -461,7 +485,7 @@ def cell(text: str) -> str:
 
 
 def write_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
-    """Write lines as UTF-8, whole or not at all. Raises BadInput."""
+    """Write lines as UTF-8, all or none. Raises BadInput."""
     try:
         with whole(path) as part, part.open("w", encoding="utf-8", newline="") as stream:
             stream.writelines(f"{line}\n" for line in lines)
@@ -470,18 +494,18 @@ def write_lines(path: str | PathLike[str], lines: Iterable[str]) -> None:
 
 
 def read_columns(path: Path, names: Sequence[str]) -> list[tuple[list[str], NDArray[np.int32]]]:
-    """Columns of text of a CSV file.
+    """Text columns of a CSV file.
 
     Returns
     -------
     list
-        For each of `names` the different texts in the order of their first rows, and (m,) the
-        place of each row's text among them.
+        For each of `names` the unique texts in the order of their first rows, and (m,) the index
+        of each row's text among them.
 
     Raises
     ------
     BadInput, ValueError, KeyError
-        If there is no row, the file is no UTF-8 table, or a column is missing.
+        If there are no rows, the file is not a UTF-8 table, or a column is missing.
     """
     table = arrow_csv.read_csv(
         path,
@@ -493,12 +517,12 @@ def read_columns(path: Path, names: Sequence[str]) -> list[tuple[list[str], NDAr
         ),
     )
     if not table.num_rows:
-        raise BadInput("it has no row; give a file with labels")
+        raise BadInput("it has no rows; give a file with labels")
     return [encoded(table[name]) for name in names]
 
 
 def encoded(column: pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
-    """A text column as its different values (all of its dictionary, if it has one) and codes.
+    """A text column as its unique values (all of its dictionary, if it has one) and codes.
 
     The code of an empty cell is -1.
     """

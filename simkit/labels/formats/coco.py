@@ -1,4 +1,4 @@
-"""COCO instances files: which objects are in every image, with their boxes."""
+"""COCO instances files: the objects in every image, with their boxes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _COUNTS = ("image_count", "instance_count")
 class Coco:
     """An instances file as complete labels: annotated classes are present, others absent.
 
-    Written are images, categories numbered from 1, and one annotation for each present label. It
-    has no box, because labels have none, and area 0: pycocotools and the multi-label loaders built
-    on it read it, and trainers of detectors leave it out.
+    A written file has images, categories numbered from 1, and one annotation per present label.
+    The annotation has no box, because labels have none, and area 0: pycocotools and the multi-label
+    loaders built on it read it, and detector training ignores it.
 
-    like: an instances file of the same images, such as the one that was simulated from. Category
-    ids, file names, boxes and masks are taken over from it, for present labels only; what only LVIS
-    has, labels of its own and counts, is left out.
+    like: an instances file of the same images, such as the one that was simulated from. Its
+    category ids and file names, and its boxes and masks of present labels, are kept; the additional
+    fields of LVIS, negative labels and counts, are left out.
     Source: the data format page of COCO (Lin et al., Microsoft COCO, ECCV 2014).
     """
 
@@ -46,31 +46,31 @@ class Coco:
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
     mark: ClassVar[bytes] = b""
     holds: ClassVar[str] = (
-        "present labels, all images and all classes; whatever is not annotated counts as absent, "
-        "so that unknown labels are lost, and so are effort and history"
+        "present labels, all images and all classes; a class without an annotation counts as "
+        "absent, so unknown labels are lost, and so are effort and history"
     )
 
     like: str = setting("", "an instances file of the same images, for ids, boxes and masks")
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
-        """A label for every entry but the difficult ones. Raises BadInput."""
+        """A label for every entry except difficult ones. Raises BadInput."""
         content = read_instances(path)
         with reading(path, _WHAT):
             return complete(content.truth, content.difficult)
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Unknown labels, which would read back as absent; effort and history."""
+        """Unknown labels, which are read back as absent; effort and history."""
         unknown = labels.counts()["unknown"]
         lost = []
         if unknown:
             lost.append(
                 f"{unknown:,} unknown labels, which will count as absent, because COCO's format "
-                "has no place for what is not known"
+                "has no unknown labels"
             )
         return (*lost, *lost_provenance(labels))
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
-        """Whole or not at all. Raises BadInput."""
+        """Write the file, completely or not at all. Raises BadInput."""
         if self.like:
             members = like(labels, self.like, "an instances file", image=_plain)
             write_json(path, ((key, _uncounted(key, value)) for key, value in members))
@@ -84,12 +84,12 @@ class Coco:
 
 
 def _plain(image: dict[str, Any], place: int, ids: dict[int, Any]) -> dict[str, Any]:
-    """An image without LVIS's own labels, which nobody gave among these."""
+    """An image without LVIS's negative labels, which are not part of these labels."""
     return {key: value for key, value in image.items() if key not in _LVIS}
 
 
 def _uncounted(key: str, value: Any) -> Any:
-    """Categories without LVIS's counts, by which the file would be taken for one of LVIS."""
+    """Categories without LVIS's counts, which would mark the file as LVIS."""
     if key != "categories" or not isinstance(value, Iterator):
         return value
     return ({k: v for k, v in row.items() if k not in _COUNTS} for row in value)
@@ -100,15 +100,19 @@ def read_instances(path: str | PathLike[str], *, drop_empty: bool = False) -> In
 
     Parameters
     ----------
-    path
+    path : path
         The file.
-    drop_empty
-        Leave out images without annotation, as the papers do.
+    drop_empty : bool, default False
+        Leave out images without annotations, as the papers do.
+
+    Returns
+    -------
+    Instances
 
     Raises
     ------
     BadInput
-        Naming file and field, for anything that is not as it should be.
+        For an invalid file, naming file and field.
     """
     with reading(path, _WHAT) as file:
         content = read_content(file, "an instances file")

@@ -1,4 +1,4 @@
-"""What files of COCO's family share: pycocotools' index of one, and labels written as another."""
+"""Shared parts of COCO-like JSON files: reading into pycocotools' index, and writing labels."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-IN_MEMORY = 500 << 20  # bytes of a file that is parsed at once; a larger one is read as a stream
+IN_MEMORY = 500 << 20  # bytes up to which a file is parsed at once; larger ones are streamed
 LARGEST = 1e9  # pixels
 _KEPT = {
     "images": {
@@ -42,15 +42,15 @@ _LISTS = ("images", "annotations", "categories")
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """The content of a file of COCO's family.
+    """The content of a COCO-like file.
 
-    truth       (N, L): a class is present where it has an annotation, crowds included; classes come
-                in the order of their category ids, images in the order of the file.
+    truth       (N, L): a class is present where it has an annotation, crowds included; classes in
+                the order of their category ids, images in the order of the file.
     difficult   (N, L) bool: classes listed in `difficult_category_ids` and not present; or None.
-    file_names  one for each image, "" where the file gives none.
+    file_names  one per image, "" where the file has none.
     box_images, box_classes (n,) indices and corners (n, 4) float32 x0, y0, x1, y1 in pixels:
                 annotations with a box; boxes marked as "whole image" are left out.
-    sizes       (N, 2) int64 width and height of the images; None unless the file gives all of them.
+    sizes       (N, 2) int64 width and height of the images in pixels; None unless all are given.
     """
 
     truth: Truth
@@ -62,7 +62,7 @@ class Instances:
     sizes: NDArray[np.int64] | None = None
 
     def without_empty(self) -> Instances:
-        """The same without the images in which nothing is present. Raises BadInput if all are."""
+        """The content without images that have no present class. Raises BadInput if none remain."""
         kept = np.flatnonzero(np.diff(self.truth.present.indptr))
         if not len(kept):
             raise BadInput("no image has an annotation; keep the empty images or give another file")
@@ -83,9 +83,9 @@ class Instances:
 class Content:
     """A file in pycocotools' index.
 
-    coco    images, categories and annotations, whose ids all exist; masks are left out.
+    coco    images, categories and annotations with valid ids; masks are left out.
     ids     (N,) image ids in the order of the file.
-    row     index of each image id;  column: index of each category id, in their order.
+    row     index of each image id;  column: index of each category id, in ascending order of ids.
     """
 
     coco: COCO
@@ -104,7 +104,7 @@ class Content:
         return Truth.of(self._matrix(shown, self.row).T, self.ids, self.classes)
 
     def listed(self, key: str) -> csr_array | None:
-        """(N, L) bool: the categories that each image lists under `key`; None: no image does."""
+        """(N, L) bool: the categories listed under `key` by each image; None if no image has it."""
         images = self.coco.dataset["images"]
         if not any(key in image for image in images):
             return None
@@ -117,18 +117,18 @@ class Content:
         return self._matrix(lists, self.column)
 
     def _matrix(self, lists: list[list[Any]], place: dict[Any, int]) -> csr_array:
-        """(n, len(place)) bool: the ids that each of n lists names."""
+        """(n, len(place)) bool: the ids in each of n lists."""
         rows = np.repeat(np.arange(len(lists)), np.array(list(map(len, lists)), np.int64))
         columns = np.array([place[identity] for each in lists for identity in each], np.int64)
         ones = np.ones(len(rows), np.int32)
         return csr_array((ones, (rows, columns)), shape=(len(lists), len(place))).astype(bool)
 
     def instances(self, truth: Truth, difficult: csr_array | None = None) -> Instances:
-        """Everything about the images, given what is in them. Raises BadInput."""
+        """The whole content, with this truth. Raises BadInput."""
         images = self.coco.dataset["images"]
         names = tuple(image.get("file_name", "") for image in images)
         if not all(isinstance(name, str) for name in names):
-            raise BadInput("a file_name in 'images' is no text; write the name of the image file")
+            raise BadInput("a file_name in 'images' is not text; write the name of the image file")
         sizes = [(image.get("width"), image.get("height")) for image in images]
         sized = all(type(v) is int and 0 < v <= LARGEST for size in sizes for v in size)
         boxed = [each for each in self.coco.dataset["annotations"] if "bbox" in each]
@@ -152,27 +152,31 @@ def _itself(row: Row) -> Iterable[Row]:
 def read_content(
     path: Path, what: str, *, objects: Callable[[Row], Iterable[Row]] = _itself
 ) -> Content:
-    """Read a file of COCO's family into pycocotools' index, masks left out.
+    """Read a COCO-like file into pycocotools' index, without masks.
 
     Parameters
     ----------
-    path
-        The file. Beyond `IN_MEMORY` bytes its elements are read one at a time.
-    what
-        Such a file in errors.
-    objects
-        The objects that an entry of 'annotations' holds, each with image_id and category_id.
+    path : Path
+        The file. Above `IN_MEMORY` bytes its elements are read one at a time.
+    what : str
+        The kind of file, for error messages.
+    objects : callable
+        Gives the objects in an entry of 'annotations', each with image_id and category_id.
+
+    Returns
+    -------
+    Content
 
     Raises
     ------
     BadInput, ValueError
-        For anything that is not as it should be.
+        For an invalid file.
     """
     from pycocotools.coco import COCO
 
     coco = COCO()
     for key, value in _members(path):
-        if key in _LISTS:  # a key that stands twice counts where it stands last, as elsewhere
+        if key in _LISTS:  # of repeated keys the last one counts, as in the json module
             entries = enumerate(_rows(value, key, what))
             if key == "annotations":
                 kept = [_object(row, n) for n, entry in entries for row in objects(entry)]
@@ -185,15 +189,15 @@ def read_content(
     ids, column = _ids(coco.dataset["images"]), _columns(coco.dataset["categories"])
     check_distinct(ids, "image id")
     for number, row in enumerate(coco.dataset["annotations"]):
-        row["id"] = number + 1  # files leave them out or repeat them, and the index needs them
+        row["id"] = number + 1  # the index needs unique ids, and files may omit or repeat them
     with redirect_stdout(io.StringIO()):
         coco.createIndex()
     row = {identity: i for i, identity in enumerate(ids.tolist())}
-    for kind, named, known in (
+    for kind, named, ids_in_file in (
         ("image", coco.imgToAnns, row),
         ("category", coco.catToImgs, column),
     ):
-        unknown = next((identity for identity in named if identity not in known), None)
+        unknown = next((identity for identity in named if identity not in ids_in_file), None)
         if unknown is not None:
             raise BadInput(
                 f"{kind}_id is {str(unknown)[:40]} in 'annotations'; no {kind} has this id"
@@ -212,7 +216,7 @@ def _members(path: Path) -> Iterable[tuple[str, Any]]:
 
 
 def _without_mask(row: Row) -> Row:
-    row.pop("segmentation", None)  # nine tenths of a file
+    row.pop("segmentation", None)  # nine tenths of a file's size
     return row
 
 
@@ -220,12 +224,12 @@ def _rows(value: Any, key: str, what: str) -> Iterator[Row]:
     """The entries of a list. Raises BadInput."""
     for row in value if isinstance(value, Iterator | list) else [value]:
         if not isinstance(row, dict) or row is value:
-            raise BadInput(f"{key!r} is missing or no list of objects; give {what}")
+            raise BadInput(f"{key!r} is missing or not a list of objects; give {what}")
         yield row
 
 
 def _object(row: Row, place: int) -> Row:
-    """What is kept of an object in entry `place` of 'annotations'. Raises BadInput."""
+    """The fields kept of an object in entry `place` of 'annotations'. Raises BadInput."""
     kept = {}
     for key in ("image_id", "category_id"):
         kept[key] = row.get(key)
@@ -237,8 +241,8 @@ def _object(row: Row, place: int) -> Row:
         numbers = isinstance(box, list) and len(box) == 4 and {*map(type, box)} <= {int, float}
         if not numbers or not all(abs(v) <= LARGEST for v in box) or min(box[2:]) < 0:
             raise BadInput(
-                f"a bbox is {str(box)[:60]}; [x, y, width, height] in pixels is expected, width "
-                "and height not negative"
+                f"a bbox is {str(box)[:60]}; [x, y, width, height] in pixels is expected, with "
+                "nonnegative width and height"
             )
         kept["bbox"] = array("d", box)
     return kept
@@ -248,7 +252,7 @@ def _columns(categories: list[Row]) -> dict[Any, int]:
     """The column of each category id, in the order of the ids. Raises BadInput."""
     ids: list[Any] = [row.get("id") for row in categories if isinstance(row.get("name"), str)]
     if not len({i for i in ids if type(i) is int}) == len(ids) == len(categories):
-        raise BadInput("every entry of 'categories' needs its own id (number) and a name (text)")
+        raise BadInput("every entry of 'categories' needs a unique id (number) and a name (text)")
     return {identity: c for c, identity in enumerate(sorted(ids))}
 
 
@@ -263,7 +267,7 @@ def _ids(images: list[Row]) -> NDArray[Any]:
 
 
 def write_json(path: str | PathLike[str], parts: Iterable[tuple[str, Any]]) -> None:
-    """Write an object of these members, an element of a list in each line. Raises BadInput."""
+    """Write a JSON object of these members, list elements one per line. Raises BadInput."""
     encode = json.JSONEncoder(separators=(",", ":")).encode
     with whole(path) as part, part.open("w", encoding="ascii", newline="\n") as stream:
         stream.write("{")
@@ -280,7 +284,7 @@ def write_json(path: str | PathLike[str], parts: Iterable[tuple[str, Any]]) -> N
 
 
 def plain_images(labels: PartialLabels) -> Iterator[Row]:
-    """An image for each id; one that is a file's name, as in a folder of images, names it too."""
+    """An image for each id; an id that is a file name, as in a folder, is also its file_name."""
     for identity in labels.images.tolist():
         named = isinstance(identity, str) and PurePosixPath(identity).suffix
         yield {"id": identity} | ({"file_name": identity} if named else {})
@@ -306,22 +310,27 @@ def like(
     *,
     image: Callable[[Row, int, dict[int, Any]], Row] = _same,
 ) -> Iterator[tuple[str, Any]]:
-    """The members of a file like the one at `path`, which is about the same images and classes.
+    """The members of a file like the one at `path`, with these labels.
 
-    Everything is taken over as it is, with these exceptions: images without a place in the labels
-    are left out, and annotations other than of present labels; a present label without an
-    annotation gets one without a box.
+    Everything is copied, with these exceptions: images that are not in the labels and annotations
+    of labels that are not present are left out; a present label without an annotation gets one
+    without a box.
 
     Parameters
     ----------
-    labels
-        What is to be written.
-    path
-        A file of COCO's family.
-    what
-        Such a file in errors.
-    image
-        What becomes of an image, given its row in the labels and the category id of each class.
+    labels : PartialLabels
+        The labels to be written.
+    path : path
+        A COCO-like file of the same images and classes.
+    what : str
+        The kind of file, for error messages.
+    image : callable
+        Converts an image, given its row in the labels and the category id of each class.
+
+    Yields
+    ------
+    (str, value)
+        Keys and values; a list as an iterator.
 
     Raises
     ------
@@ -372,6 +381,6 @@ def _annotations(
 
 
 def _without_box(number: int, image: Any, category: Any) -> Row:
-    # Area 0: pycocotools and multi-label loaders count it, trainers of detectors leave it out.
+    # Area 0: pycocotools and multi-label loaders count it, detector training ignores it.
     row = {"id": number, "image_id": image, "category_id": category}
     return row | {"area": 0, "iscrowd": 0, "segmentation": []}

@@ -1,4 +1,4 @@
-"""COCO panoptic files: which things and which stuff every image shows."""
+"""COCO panoptic files: the things and stuff in every image."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class CocoPanoptic:
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
     mark: ClassVar[bytes] = rb'"segments_info"'
     holds: ClassVar[str] = (
-        "complete labels and boxes; its segments are masks, which labels do not have, so that it "
-        "is read and not written"
+        "complete labels and boxes; its segments are masks, which labels do not have, so it is "
+        "read only"
     )
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
@@ -42,7 +42,7 @@ class CocoPanoptic:
             return complete(content.truth)
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Nothing is written, so that nothing is lost."""
+        """Nothing: the format is read only."""
         return ()
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
@@ -54,7 +54,7 @@ class CocoPanoptic:
 
 
 def read_panoptic(path: str | PathLike[str], *, drop_empty: bool = False) -> Instances:
-    """Read a panoptic file; `drop_empty` leaves out images without segment. Raises BadInput."""
+    """Read a panoptic file; `drop_empty` leaves out images without segments. Raises BadInput."""
     with reading(path, _WHAT) as file:
         content = read_content(file, "a panoptic file", objects=_segments)
         instances = content.instances(content.truth())
@@ -66,7 +66,7 @@ def _segments(row: dict[str, Any]) -> Iterable[dict[str, Any]]:
     segments = row.get("segments_info")
     if not isinstance(segments, list) or not all(isinstance(each, dict) for each in segments):
         raise BadInput(
-            f"segments_info of image {str(row.get('image_id'))[:40]} is missing or no list of "
+            f"segments_info of image {str(row.get('image_id'))[:40]} is missing or not a list of "
             "objects; give a panoptic file"
         )
     return ({**segment, "image_id": row.get("image_id")} for segment in segments)

@@ -22,19 +22,19 @@ _THEIRS = np.array([-1, 1, 0], np.int8)  # at our codes UNKNOWN, PRESENT, ABSENT
 _OURS = {"1": PRESENT, "0": ABSENT, "-1": UNKNOWN}
 _NUMBERS = {1.0: PRESENT, 0.0: ABSENT, -1.0: UNKNOWN}
 _ROWS = 1 << 12  # rows that are written at a time
-_CELLS = 1 << 18  # cells that are dense at a time when a table is read
+_CELLS = 1 << 18  # dense cells at a time when a table is read
 
 
 @base.register
 @dataclass(frozen=True)
 class CslCsv:
-    """One row for each image: image, then for each class 1 present, 0 absent, -1 unknown; UTF-8.
+    """One row per image: image, then for each class 1 present, 0 absent, -1 unknown; UTF-8.
 
-    The coding is that of the training targets in the code of Ben-Baruch et al. CVPR 2022. Their
-    repository reads COCO's JSON and simulates in memory; it ships no reader for a table of labels,
-    so that the layout is ours: the matrix behind the first column is the array of targets.
+    The coding is that of the training targets in the code of Ben-Baruch et al., CVPR 2022. Their
+    repository reads COCO's JSON and simulates in memory; it has no reader for a table of labels,
+    so the layout is ours: the columns after the first are the array of targets.
 
-    file: the image file of an image, with {} in place of its id.
+    file: name of an image file, with {} in place of the image id.
     """
 
     name: ClassVar[str] = "csl-csv"
@@ -43,18 +43,18 @@ class CslCsv:
     mark: ClassVar[bytes] = rb"\A(\xef\xbb\xbf)?(image|\"image\"),"
     holds: ClassVar[str] = (
         "all labels of the asked images; images not asked about, effort and history are lost, and "
-        "ids that look like numbers come back as numbers"
+        "ids that look like numbers are read back as numbers"
     )
 
     file: str = setting("{}", "image file, with {} in place of the id")
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
-        """A row for every asked image. Raises BadInput, also above 2**27 entries."""
+        """Write one row per asked image. Raises BadInput, also above 2**27 entries."""
         asked = base.asked_rows(labels, path)
         base.write_lines(path, _lines(asked, base.file_names(asked.images, self.file)))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Images nobody was asked about, effort and history."""
+        """Images not asked about, effort and history."""
         return base.lost_with_asked_rows(labels, self.file)
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
@@ -75,9 +75,9 @@ def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
 
 
 def _table(path: Path) -> tuple[list[str], list[str], csr_array]:
-    """Class names, the names of the images, and our codes (N, L).
+    """Class names, image names, and our codes (N, L).
 
-    Row by row: a reader of columns takes ten thousand bytes for each of them.
+    Read row by row: a columnar reader needs ten thousand bytes per column.
     """
     with path.open(encoding="utf-8-sig", newline="") as stream:
         rows = csv.reader(stream)
@@ -89,7 +89,7 @@ def _table(path: Path) -> tuple[list[str], list[str], csr_array]:
 
 
 def _matrix(rows: Iterator[list[str]], header: list[str], names: list[str]) -> csr_array:
-    """The codes (N, L) of the rows, whose first cells are added to `names`."""
+    """The codes (N, L) of the rows; their first cells are appended to `names`."""
     L = len(header) - 1
     parts, block = [csr_array((0, L), dtype=np.int8)], list[list[int]]()
     for row in filter(None, rows):  # an empty line is no row
@@ -107,13 +107,13 @@ def _codes(row: list[str], header: list[str], place: int) -> list[int]:
     """Our codes of a row. Raises BadInput."""
     if len(row) != len(header):
         raise BadInput(
-            f"row {place} has {len(row)} cells and the first row {len(header)}; give every row as "
-            "many"
+            f"row {place} has {len(row)} cells, but the first row has {len(header)}; give all rows "
+            "the same number"
         )
     try:
         return [_OURS[text] if text in _OURS else _NUMBERS[float(text)] for text in row[1:]]
     except (KeyError, ValueError):
         raise BadInput(
-            f"row {place} holds another value than 1 for present, 0 for absent and -1 for unknown; "
+            f"row {place} holds a value other than 1 for present, 0 for absent and -1 for unknown; "
             "translate it"
         ) from None

@@ -21,7 +21,7 @@ _STATES = {"1": 1, "+1": 1, "-1": -1}
 @base.register
 @dataclass(frozen=True)
 class Csv:
-    """One row for each known label: image_id, class, state (1 present, -1 absent); UTF-8."""
+    """One row per known label: image_id, class, state (1 present, -1 absent); UTF-8."""
 
     name: ClassVar[str] = "csv"
     title: ClassVar[str] = "Plain table"
@@ -29,12 +29,12 @@ class Csv:
     mark: ClassVar[bytes] = b""
     holds: ClassVar[str] = (
         "the known labels; images and classes without any label, asked images, effort and history "
-        "are lost, classes come in the order of their first row, and ids that look like numbers "
-        "come back as numbers"
+        "are lost, classes are read back in the order of their first row, and ids that look like "
+        "numbers as numbers"
     )
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
-        """Rows in the order of the images, then of the classes. Raises BadInput."""
+        """Write rows in the order of the images, then of the classes. Raises BadInput."""
         base.check_any_label(labels)
         base.write_lines(path, _lines(labels))
 

@@ -9,18 +9,18 @@ from typing import Any, TextIO
 
 from simkit.errors import BadInput
 
-STEP = 1 << 22  # characters that are read at a time; changes no result
+STEP = 1 << 22  # characters read at a time; does not change the result
 _decode = json.JSONDecoder().raw_decode
 _blanks = json.decoder.WHITESPACE.match  # type: ignore[attr-defined]
-_NEAR = 16  # what is cut off goes wrong at most so many characters before the end
+_NEAR = 16  # errors of a truncated value are at most this many characters before the end
 
 
 def members(path: Path) -> Iterator[tuple[str, Any]]:
     """Key and value of each member of the object in a JSON file, in the order of the file.
 
-    A list comes as an iterator of its elements; what is left of it is skipped when the next member
-    is asked for. Only the element at hand is in memory, not the file. The text may be UTF-8, 16 or
-    32. Raises ValueError for what is no JSON, BadInput for JSON that is no object.
+    The value of a list is an iterator of its elements; unread elements are skipped at the next
+    member. Only the current element is in memory, not the file. The text may be UTF-8, 16 or 32.
+    Raises ValueError for invalid JSON, BadInput for JSON other than an object.
     """
     with path.open("rb") as raw:
         encoding = json.detect_encoding(raw.read(4))
@@ -42,16 +42,16 @@ def members(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 class _Text:
-    """A text that is read piece by piece; `place` is where the next value is looked for."""
+    """A text that is read piece by piece; `place` is the position of the next value."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._text = ""
-        self._before = 0  # characters that were let go
+        self._before = 0  # characters already discarded
         self.place = 0
 
     def next(self) -> str:
-        """The next character that is no blank, "" at the end of the file."""
+        """The next character other than white space, "" at the end of the file."""
         while True:
             self.place = _blanks(self._text, self.place).end()
             if self.place < len(self._text):
@@ -60,7 +60,7 @@ class _Text:
                 return ""
 
     def value(self) -> Any:
-        """The value that stands here; longer pieces are read until it is complete."""
+        """The value at `place`; longer pieces are read until it is complete."""
         self.next()
         while True:
             try:
@@ -79,7 +79,7 @@ class _Text:
                 return value
 
     def keys(self) -> Iterator[str]:
-        """The keys of the object that starts here; the caller takes the values."""
+        """The keys of the object at `place`; the caller reads the values."""
         self._take("{")
         if self.next() == "}":
             self._take("}")
@@ -94,7 +94,7 @@ class _Text:
                 return
 
     def elements(self) -> Iterator[Any]:
-        """The elements of the list that starts here."""
+        """The elements of the list at `place`."""
         self._take("[")
         if self.next() == "]":
             self._take("]")
@@ -105,7 +105,7 @@ class _Text:
                 return
 
     def error(self, what: str, place: int) -> ValueError:
-        """What is wrong, and at which character of the file."""
+        """An error message with the character position in the file."""
         return ValueError(f"{what} at character {self._before + place:,}")
 
     def _take(self, wanted: str) -> str:
@@ -116,9 +116,9 @@ class _Text:
         return character
 
     def _more(self) -> bool:
-        """Let go what is done and read on; False at the end of the file."""
+        """Discard the part already read and read on; False at the end of the file."""
         unread = self._text[self.place :]
-        piece = self._stream.read(max(STEP, len(unread)))  # doubled, so that no value is slow
+        piece = self._stream.read(max(STEP, len(unread)))  # doubled, so that long values are fast
         self._before += self.place
         self._text, self.place = unread + piece, 0
         return bool(piece)

@@ -1,4 +1,4 @@
-"""LVIS files: classes known to be present, and known to be absent, image by image."""
+"""LVIS files: for every image the classes verified to be present and those verified absent."""
 
 from __future__ import annotations
 
@@ -36,17 +36,16 @@ class Lvis:
     """An LVIS file: +1 where a class is annotated, -1 where it is in the image's negative list.
 
     `neg_category_ids` of an image are categories verified to be absent. All others without an
-    annotation are unknown. `not_exhaustive_category_ids` says that not every object of a category
-    is annotated; the category is present all the same.
+    annotation are unknown. `not_exhaustive_category_ids` lists categories of which not every object
+    is annotated; these are present all the same.
 
-    Written are categories numbered from 1 whose counts and frequency groups (r, c, f: up to 10, up
-    to 100, more images) are of these labels, and one annotation, without a box, for each present
-    label.
+    A written file has categories numbered from 1, with counts and frequency groups (r, c, f: up to
+    10, up to 100, more images) of these labels, and one annotation per present label, without a
+    box.
 
-    like: an LVIS file of the same images. Categories with their frequencies, boxes and masks are
-    taken over from it, for present labels only, so that the lvis package evaluates with it.
-    Source: Gupta et al., LVIS, CVPR 2019; the lvis package's `LVIS` and
-    `LVISEval` name the keys.
+    like: an LVIS file of the same images. Its categories with their frequencies, and its boxes and
+    masks of present labels, are kept, so that the lvis package can evaluate with it.
+    Source: Gupta et al., LVIS, CVPR 2019; keys as in the lvis package's `LVIS` and `LVISEval`.
     """
 
     name: ClassVar[str] = "lvis"
@@ -54,8 +53,7 @@ class Lvis:
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
     mark: ClassVar[bytes] = rb'"neg_category_ids"|"not_exhaustive_category_ids"|"instance_count"'
     holds: ClassVar[str] = (
-        "all labels, images and classes; which images without a label were asked about, effort "
-        "and history are lost"
+        "all labels, images and classes; asked images without a label, effort and history are lost"
     )
 
     like: str = setting("", "an LVIS file of the same images, for categories, boxes, masks")
@@ -69,18 +67,18 @@ class Lvis:
             return PartialLabels.of(csr_array(codes), truth.images, truth.classes)
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Images asked about that have no label; effort and history."""
+        """Asked images without a label; effort and history."""
         asked = int(labels.asked.sum()) - int(np.count_nonzero(np.diff(labels.codes.indptr)))
         lost = []
         if asked:
             lost.append(
                 f"that {asked:,} images without a label were asked about, because LVIS's format "
-                "has no place for it"
+                "has no field for it"
             )
         return (*lost, *lost_provenance(labels))
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
-        """Whole or not at all. Raises BadInput."""
+        """Write the file, completely or not at all. Raises BadInput."""
         if self.like:
             image = partial(_image, labels)
             write_json(path, like(labels, self.like, "an LVIS file", image=image))
@@ -94,23 +92,27 @@ class Lvis:
 
 
 def read_lvis(path: str | PathLike[str], *, drop_empty: bool = False) -> Instances:
-    """Read an LVIS file, whose truth is known in part.
+    """Read an LVIS file, whose truth is partially known.
 
-    A class that is both annotated and in the negative list counts as present; a warning says how
-    many there are. Images are called by `file_name`, or as in LVIS v1 by the last two parts of
-    `coco_url`: train2017/000000391895.jpg.
+    A class that is both annotated and in the negative list counts as present; a warning gives the
+    number of such classes. The file of an image is its `file_name`, or as in LVIS v1 the last two
+    parts of its `coco_url`: train2017/000000391895.jpg.
 
     Parameters
     ----------
-    path
+    path : path
         The file.
-    drop_empty
-        Leave out images without annotation.
+    drop_empty : bool, default False
+        Leave out images without annotations.
+
+    Returns
+    -------
+    Instances
 
     Raises
     ------
     BadInput
-        Naming file and field, for anything that is not as it should be.
+        For an invalid file, naming file and field.
     """
     with reading(path, _WHAT) as file:
         content = read_content(file, "an LVIS file")
@@ -128,7 +130,7 @@ def read_lvis(path: str | PathLike[str], *, drop_empty: bool = False) -> Instanc
 
 
 def _truth(content: Content) -> tuple[Truth, int]:
-    """What is present and known, and how many entries are both annotated and listed as absent."""
+    """The truth, and the number of entries both annotated and listed as absent."""
     annotated = content.truth()
     listed = content.listed("neg_category_ids")
     if listed is None:
@@ -151,7 +153,7 @@ def _images(labels: PartialLabels) -> Iterator[dict[str, Any]]:
 def _image(
     labels: PartialLabels, image: dict[str, Any], i: int, ids: dict[int, Any]
 ) -> dict[str, Any]:
-    """An image of LVIS, with what the labels in row i say about it."""
+    """An image of LVIS with the labels of row i."""
     part = slice(labels.codes.indptr[i], labels.codes.indptr[i + 1])
     columns, codes = labels.codes.indices[part], labels.codes.data[part]
     absent = [ids[c] for c in columns[codes == ABSENT].tolist()]

@@ -1,4 +1,4 @@
-"""Multi-label annotation files of mmpretrain: for every image the classes in it."""
+"""Multi-label annotation files of mmpretrain: the present classes of every image."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simkit.labels.truth import Truth
 from simkit.registry import setting
 
 _WHAT = "annotations of mmpretrain (JSON with metainfo and data_list)"
-_UNLISTED = "unlisted_classes"  # our key in metainfo, which mmpretrain keeps and does not use
+_UNLISTED = "unlisted_classes"  # our key in metainfo; mmpretrain keeps it and does not use it
 
 
 @base.register
@@ -29,11 +29,11 @@ _UNLISTED = "unlisted_classes"  # our key in metainfo, which mmpretrain keeps an
 class Mmpretrain:
     """{"metainfo": {"classes": [...]}, "data_list": [{"img_path": ..., "gt_label": [0, 3]}, ...]}.
 
-    The file of mmpretrain's MultiLabelDataset (OpenMMLab 2.0 annotations). Classes that are not
-    listed are absent to it. Where they are unknown here, metainfo also says `"unlisted_classes":
-    "unknown"`, so that such a file comes back as labels of which only the present ones are known.
+    The file of mmpretrain's MultiLabelDataset (OpenMMLab 2.0 annotations), which takes unlisted
+    classes for absent. If some are unknown, metainfo also has `"unlisted_classes": "unknown"`, and
+    simkit reads the file back with present labels only.
 
-    file: the image file of an image, with {} in place of its id.
+    file: name of an image file, with {} in place of the image id.
     """
 
     name: ClassVar[str] = "mmpretrain"
@@ -41,36 +41,36 @@ class Mmpretrain:
     suffixes: ClassVar[tuple[str, ...]] = (".json",)
     mark: ClassVar[bytes] = rb'"data_list"|"metainfo"'
     holds: ClassVar[str] = (
-        "complete labels, or the present labels of asked images, all others of which are absent to "
-        "mmpretrain; images not asked about, effort and history are lost, and ids that look like "
-        "numbers come back as numbers"
+        "complete labels, or the present labels of asked images (mmpretrain takes all other "
+        "classes for absent); images not asked about, effort and history are lost, and ids that "
+        "look like numbers are read back as numbers"
     )
 
     file: str = setting("{}", "image file, with {} in place of the id")
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
-        """An entry for every asked image. Raises BadInput."""
+        """Write one entry per asked image. Raises BadInput."""
         asked = base.asked_rows(labels)
         base.write_lines(path, _lines(asked, base.file_names(asked.images, self.file)))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """The difference of absent and unknown, images nobody was asked about, effort, history."""
+        """The difference of absent and unknown, images not asked about, effort and history."""
         lost = []
         absent = labels.counts()["absent"]
         unknown = int(labels.asked.sum()) * labels.shape[1] - labels.codes.nnz
         if unknown:
             lost.append(
                 f"that {unknown:,} labels of asked images are unknown, because mmpretrain takes "
-                "every class that is not listed for absent"
+                "every unlisted class for absent"
             )
         if unknown and absent:
             lost.append(
-                f"{absent:,} absent labels, because nothing tells them from the unknown ones"
+                f"{absent:,} absent labels, because they cannot be told from the unknown ones"
             )
         return (*lost, *base.lost_with_asked_rows(labels, self.file))
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
-        """Listed classes are present; others absent, or unknown where the file says so.
+        """Listed classes are present; others are absent, or unknown if metainfo says so.
 
         Raises BadInput, also for complete labels of more than 2**27 entries.
         """
@@ -100,14 +100,14 @@ def _lines(labels: PartialLabels, names: list[str]) -> Iterator[str]:
 
 @dataclass(eq=False)
 class _Images:
-    """Image names, how many classes each shows, and which, end to end."""
+    """Image names, the number of classes in each image, and all their indices end to end."""
 
     names: list[str] = field(default_factory=list)
     lengths: array[int] = field(default_factory=lambda: array("q"))
     columns: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, entry: Any) -> None:
-        """One image of 'data_list'. Raises BadInput."""
+        """Add one image of 'data_list'. Raises BadInput."""
         image: dict[str, Any] = entry if isinstance(entry, dict) else {}
         name, listed = image.get("img_path"), image.get("gt_label")
         numbers = isinstance(listed, list) and all(type(c) is int and c >= 0 for c in listed)
@@ -131,7 +131,7 @@ class _Images:
 
 
 def _content(path: Path) -> tuple[dict[str, Any], _Images]:
-    """The metainfo, with class names that are text, and the images. Raises BadInput."""
+    """The metainfo, with checked class names, and the images. Raises BadInput."""
     metainfo: Any = None
     images = None
     for key, value in members(path):
@@ -145,7 +145,7 @@ def _content(path: Path) -> tuple[dict[str, Any], _Images]:
     named = isinstance(classes, list) and all(isinstance(name, str) for name in classes)
     if not named or images is None:
         raise BadInput(
-            "'metainfo' needs a list 'classes' of texts, and 'data_list' is a list of images; "
-            "give mmpretrain's annotations"
+            "'metainfo' needs a list 'classes' of texts, and 'data_list' must be a list of images; "
+            "give annotations of mmpretrain"
         )
     return metainfo, images

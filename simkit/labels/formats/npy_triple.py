@@ -1,4 +1,4 @@
-"""The arrays on which the single-positive repositories train: labels, observed labels, images."""
+"""The training arrays of the single-positive repositories: labels, observed labels, images."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from simkit.registry import setting
 OBSERVED = "formatted_train_labels_obs.npy"
 _WHAT = f"observed labels ({OBSERVED} beside formatted_train_images.npy)"
 _NAME = re.compile(r"(formatted_[^_]+)(_.+)?_labels_obs\.npy")
-_CELLS = 1 << 22  # entries that are dense at a time
+_CELLS = 1 << 22  # dense entries at a time
 
 
 @base.register
 @dataclass(frozen=True)
 class NpyTriple:
     """formatted_train_labels_obs.npy (N, L) float64 and, beside it, formatted_train_images.npy (N,)
-    text and, where a truth is given, formatted_train_labels.npy (N, L) float64 of 0 and 1.
+    text and, if a truth is given, formatted_train_labels.npy (N, L) float64 of 0 and 1.
 
-    A path is the file of observed labels, whose name says the phase (train, val) and, for COCO, the
-    kind of bias (formatted_train_uniform_labels_obs.npy), or a folder for the phase train.
-    A truth that stands there from before is not left beside new labels: it must be given anew.
-    Layout: preprocessing scripts and loader published with Cole et al. CVPR 2021. Observed is 1
-    present, 0 unknown, -1 absent; but all their losses except `iu` assert that no -1 is there.
+    The path is a folder, for the phase train, or the file of observed labels, whose name gives the
+    phase (train, val) and, for COCO, the kind of bias (formatted_train_uniform_labels_obs.npy).
+    New labels are not written beside an existing truth unless the truth is given again.
+    Layout: preprocessing scripts and loader published with Cole et al., CVPR 2021. Observed labels
+    are 1 present, 0 unknown, -1 absent; all of their losses except `iu` assert that -1 is absent.
 
     negatives: write absent labels as -1, for `iu`; otherwise they are left out.
-    file: the image file of an image, with {} in place of its id.
+    file: name of an image file, with {} in place of the image id.
     """
 
     name: ClassVar[str] = "npy-triple"
@@ -49,9 +49,9 @@ class NpyTriple:
     suffixes: ClassVar[tuple[str, ...]] = (".npy",)
     mark: ClassVar[bytes] = b""
     holds: ClassVar[str] = (
-        "present labels of the asked images (absent ones too with negatives=true, which most of "
-        "the losses there refuse); class names, images not asked about, effort and history are "
-        "lost, and ids that look like numbers come back as numbers"
+        "present labels of the asked images (with negatives=true absent ones too, which most of "
+        "those repositories' losses refuse); class names, images not asked about, effort and "
+        "history are lost, and ids that look like numbers are read back as numbers"
     )
 
     negatives: bool = setting(False, "write absent labels as -1, for `iu`")
@@ -71,7 +71,7 @@ class NpyTriple:
         targets = _files(Path(path))
         if truth is None and targets["truth"].exists():
             raise BadInput(
-                f"{targets['truth']} is a truth of other labels and would stand beside the new "
+                f"{targets['truth']} is a truth of other labels and would be left beside the new "
                 "ones; give the truth (--data), choose another folder or remove that file"
             )
         with ExitStack() as stack:
@@ -86,31 +86,31 @@ class NpyTriple:
         return tuple(_files(Path(path)).values())
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Absent labels, images nobody was asked about, class names, effort and history."""
+        """Absent labels, images not asked about, class names, effort and history."""
         lost = []
         absent = labels.counts()["absent"]
         if absent and not self.negatives:
             lost.append(
                 f"{absent:,} absent labels, because the training code takes 0 for unknown and "
-                "refuses -1; npy-triple(negatives=true) writes them for its loss iu"
+                "refuses -1; npy-triple(negatives=true) writes them, for the loss iu"
             )
         L = len(labels.classes)
         if labels.classes != class_names(None, L):
             lost.append(
-                f"the names of {L:,} classes, because arrays have none: they come back as class-0 "
-                f"to class-{L - 1}"
+                f"the names of {L:,} classes, because arrays have none: they are read back as "
+                f"class-0 to class-{L - 1}"
             )
         return (*lost, *base.lost_with_asked_rows(labels, self.file))
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
-        """The observed labels, all images asked about; classes are class-0, class-1 ...
+        """The observed labels; all images count as asked, and classes are class-0, class-1 ...
 
         Raises BadInput.
         """
         files = _files(Path(path))
         with base.reading(files["observed"], _WHAT) as file:
             codes = _sparse(_mapped(file, 2))
-        with base.reading(files["images"], "image names (one text for each row of labels)") as file:
+        with base.reading(files["images"], "image names (one text per row of labels)") as file:
             listed = np.array(_mapped(file, 1))
             check_text(listed, "the array")
             listed = image_ids(listed)
@@ -119,13 +119,13 @@ class NpyTriple:
 
 
 def _files(path: Path) -> dict[str, Path]:
-    """The three files, for a folder or for the name of one of observed labels."""
+    """The three files, for a folder or for a file of observed labels."""
     if path.suffix != ".npy":
         path = path / OBSERVED
     parts = _NAME.fullmatch(path.name)
     if parts is None:
         raise BadInput(
-            f"{path} is not named as observed labels are; name it {OBSERVED} or give a folder"
+            f"{path} is not a name of observed labels; name it {OBSERVED} or give a folder"
         )
     images, truth = (path.with_name(f"{parts[1]}_{what}.npy") for what in ("images", "labels"))
     return {"observed": path, "images": images, "truth": truth}
@@ -137,7 +137,7 @@ def _rows_of(truth: Truth | None, labels: PartialLabels) -> csr_array | None:
         return None
     if truth.classes != labels.classes or not np.isin(labels.images, truth.images).all():
         raise BadInput(
-            "the truth is about other images or classes than the labels; give the data set from "
+            "the truth is of other images or classes than the labels; give the data set from "
             "which they were made"
         )
     return csr_array(truth.present[places(truth.images, labels.images)])
@@ -152,7 +152,7 @@ def _write_dense(path: Path, matrix: csr_array) -> None:
 
 
 def _mapped(path: Path, dimensions: int) -> NDArray[Any]:
-    """The array in an .npy file, left on the disk: a header can promise no more than is there."""
+    """The memory-mapped array of an .npy file: a header cannot ask for more than the file has."""
     array = np.lib.format.open_memmap(readable(path, "numpy's .npy format"), mode="r")
     if array.ndim != dimensions or not array.size:
         raise BadInput(f"the array has shape {array.shape}; {dimensions} dimensions are expected")
@@ -164,7 +164,7 @@ def _sparse(array: NDArray[Any]) -> csr_array:
     for rows in _blocks(*array.shape):
         block = np.array(array[rows])
         if block.dtype.kind not in "biuf" or not np.isin(block, (-1, 0, 1)).all():
-            raise BadInput("labels hold other values than 1, 0 and -1; translate them first")
+            raise BadInput("labels hold values other than 1, 0 and -1; translate them first")
         parts.append(csr_array(block.astype(np.int8)))
     return csr_array(vstack(parts, format="csr"))
 

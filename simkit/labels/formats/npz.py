@@ -29,9 +29,9 @@ _WHAT = "labels (npz with indptr, indices, shape, class_names, image_ids)"
 class Npz:
     """CSR arrays: `indptr` (N + 1,), `indices`, `shape` (2,), `class_names` (L,), `image_ids` (N,).
 
-    These alone are a truth: what is not stored is absent. Partial labels add `data` (int8, +1 or -1
-    for each of `indices`), `asked` (N,) bool, and `history` and `effort` as JSON text. A truth may
-    add `difficult_indptr` and `difficult_indices`, and `known_...` where it is known in part.
+    These alone are a truth: entries not stored are absent. Partial labels add `data` (int8, +1 or
+    -1 for each of `indices`), `asked` (N,) bool, and `history` and `effort` as JSON text. A truth
+    may add `difficult_indptr` and `difficult_indices`, and `known_...` if it is partially known.
     """
 
     name: ClassVar[str] = "npz"
@@ -41,7 +41,7 @@ class Npz:
     holds: ClassVar[str] = "everything"
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
-        """Write labels with all that belongs to them. Raises BadInput."""
+        """Write labels with asked images, history and effort. Raises BadInput."""
         _save(
             path,
             **_axes(labels.codes, labels.images, labels.classes),
@@ -56,7 +56,7 @@ class Npz:
         return ()
 
     def read(self, path: str | PathLike[str]) -> PartialLabels:
-        """The labels in the file; of a truth every entry, its difficult ones unknown.
+        """The labels in the file; for a truth every known entry, difficult ones as unknown.
 
         Raises BadInput, also for a complete truth of more than 2**27 entries.
         """
@@ -74,7 +74,7 @@ def read_truth(path: str | PathLike[str]) -> Truth:
 
 
 def read_difficult(path: str | PathLike[str]) -> csr_array | None:
-    """(N, L) bool, present only as a "difficult" object; None where the file says nothing of it."""
+    """(N, L) bool, present only as a "difficult" object; None if the file does not state it."""
     with reading(path, _WHAT) as file, ZipFile(file) as archive:
         return _optional(Arrays(archive, file), "difficult_")
 
@@ -91,7 +91,7 @@ def write_truth(
 
 
 class Arrays:
-    """The arrays of an open .npz archive, checked before memory is spent on them."""
+    """The arrays of an open .npz archive, checked before memory is allocated for them."""
 
     def __init__(self, archive: ZipFile, path: Path) -> None:
         self._archive, self.path = archive, path
@@ -105,17 +105,22 @@ class Arrays:
 
         Parameters
         ----------
-        name
+        name : str
             Its name.
-        kinds
-            The letters of the kinds of dtype that are expected, such as "iu".
-        dimensions
-            How many are expected.
+        kinds : str
+            The expected dtype kinds, such as "iu".
+        dimensions : int, default 1
+            The expected number of dimensions.
+
+        Returns
+        -------
+        ndarray
 
         Raises
         ------
         BadInput
-            If it is missing, another array, Python objects, or more than the file can hold.
+            If the array is missing, has another dtype or number of dimensions, holds Python
+            objects, or is larger than the file can hold.
         """
         if name not in self:
             has = ", ".join(sorted(map(ascii, self._names))[:12]) or "nothing"
@@ -148,21 +153,22 @@ def _parse(stream: IO[bytes], name: str) -> NDArray[Any]:
     try:
         array = np.lib.format.read_array(stream, allow_pickle=False)
         if stream.read(1):
-            raise ValueError("it goes on")
+            raise ValueError("trailing data")
     except (ValueError, MemoryError):
         raise BadInput(
-            f"{name} holds Python objects or is not as long as its header says; save plain arrays"
+            f"{name} holds Python objects or does not have the length in its header; save plain "
+            "arrays"
         ) from None
     check_text(array, name)
     return array
 
 
 def check_text(array: NDArray[Any], name: str) -> None:
-    """Raise BadInput where an array of text holds numbers that stand for no letter."""
+    """Raise BadInput where an array of text holds invalid code points."""
     if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
         letters = np.ascontiguousarray(array).reshape(-1).view(array.dtype.byteorder + "u4")
         if letters.max() > 0x10FFFF:
-            raise BadInput(f"{name} holds what is no text; write the file again")
+            raise BadInput(f"{name} holds invalid text; write the file again")
 
 
 def _axes(matrix: csr_array, images: NDArray[Any], classes: tuple[str, ...]) -> dict[str, Any]:
@@ -183,7 +189,7 @@ def _save(path: str | PathLike[str], **arrays: Any) -> None:
 def _truth(arrays: Arrays) -> Truth:
     if "data" in arrays:
         raise BadInput(
-            "these are partial labels (an array 'data' is there), but a truth is expected; "
+            "these are partial labels (the file has an array 'data'), but a truth is expected; "
             "use them as labels of the data set they were made from"
         )
     matrix = _matrix(arrays)
@@ -218,13 +224,13 @@ def _matrix(arrays: Arrays, prefix: str = "", data: NDArray[np.integer] | None =
         or (pointers[1:] < pointers[:-1]).any()
     ):
         raise BadInput(
-            f"{prefix}indptr must hold {N + 1} numbers (see shape) that rise from 0 to "
+            f"{prefix}indptr must hold {N + 1} numbers (see shape) that increase from 0 to "
             f"{len(columns)}, the length of {prefix}indices; write the file again"
         )
     if len(columns) and not 0 <= columns.min() <= columns.max() < L:
         raise BadInput(
-            f"{prefix}indices go from {columns.min()} to {columns.max()}; "
-            f"{L} classes are counted from 0"
+            f"{prefix}indices range from {columns.min()} to {columns.max()}; "
+            f"indices from 0 to {L - 1} are expected"
         )
     values = np.ones(len(columns), bool) if data is None else np.array(data)
     kind = np.int32 if max(N, L) < 2**31 else np.int64

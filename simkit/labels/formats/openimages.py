@@ -1,4 +1,4 @@
-"""OpenImages' human-verified image-level labels: present and absent classes, one in a row."""
+"""OpenImages' human-verified image-level labels: present and absent classes, one per row."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _HEADERS = {"labelname", "mid", "id", "label"}
 class OpenImages:
     """Rows ImageID, Source, LabelName, Confidence: 1 verified to be present, 0 to be absent.
 
-    names: a class description file (MID, display name). With it classes are called by their display
-    names, all of them and in its order, and written as MIDs. Without it a LabelName is a class, in
-    the order of first rows. Every Source counts alike; written is "verification".
+    names: a class description file (MID, display name). With it the classes are its display names,
+    all of them and in its order, and are written as MIDs. Without it each LabelName is a class, in
+    the order of first rows. Every Source is read alike; "verification" is written.
     Source: the data formats page of Open Images; Kuznetsova et al., IJCV 2020.
     """
 
@@ -42,9 +42,9 @@ class OpenImages:
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
     mark: ClassVar[bytes] = rb"^(\xef\xbb\xbf)?\"?ImageID\"?,(.*,)?\"?LabelName\"?,"
     holds: ClassVar[str] = (
-        "the known labels; images and, without names=FILE, classes that have none are lost, and so "
-        "are the order of classes, asked images, effort and history; the Source of a row is not "
-        "kept"
+        "the known labels; images without a label and, without names=FILE, classes without one are "
+        "lost, and so are the order of classes, asked images, effort and history; the Source of a "
+        "row is not kept"
     )
 
     names: str = setting("", "a class description file (MID, display name), in its order")
@@ -59,16 +59,16 @@ class OpenImages:
             return PartialLabels.of(codes, rows.images, tuple(classes.values()))
 
     def loses(self, labels: PartialLabels) -> tuple[str, ...]:
-        """Images and classes without a label, order of classes, effort and history."""
+        """Images and classes without a label, the order of classes, effort and history."""
         return base.lost_with_label_rows(labels, ordered_classes=bool(self.names))
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
-        """Rows in the order of the images, then of the classes. Raises BadInput."""
+        """Write rows in the order of the images, then of the classes. Raises BadInput."""
         base.check_any_label(labels)
         base.write_lines(path, _lines(labels, self._mids(labels.classes)))
 
     def _mids(self, classes: tuple[str, ...]) -> tuple[str, ...]:
-        """What stands for each class in a file."""
+        """The LabelName of each class."""
         if not self.names:
             return classes
         mids = {name: mid for mid, name in read_names(self.names).items()}
@@ -88,7 +88,7 @@ def _lines(labels: PartialLabels, mids: tuple[str, ...]) -> Iterator[str]:
 
 
 def _cells(texts: Sequence[Any]) -> NDArray[Any]:
-    """As they stand in a table. Raises BadInput where one is empty."""
+    """The texts as CSV cells. Raises BadInput where one is empty."""
     cells = [base.cell(str(text)) for text in texts]
     if "" in cells:
         raise BadInput("an image id or a class name is empty; OpenImages' format needs one")
@@ -97,7 +97,7 @@ def _cells(texts: Sequence[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A file's rows, by index: m labels of N images, with K label names.
+    """The rows of a file as indices: m labels of N images, with K label names.
 
     images (N,) ids, labels K names in the order of their first rows;  rows, columns (m,) int32;
     states (m,) int8: +1 verified to be present, -1 verified to be absent.
@@ -110,16 +110,21 @@ class Rows:
     states: NDArray[np.int8]
 
     def codes(self, classes: dict[str, str], file: Path, names: str) -> csr_array:
-        """The labels (N, L) int8 of these rows; warnings say what does not count.
+        """The labels (N, L) int8 of these rows; warnings report rows that do not count.
 
-        Rows about the same image and class are votes: the majority counts, and a tie is unknown.
+        Rows with the same image and class are votes: the majority counts, and a tie is unknown.
 
         Parameters
         ----------
-        classes
-            The name of each label name, in the order of the columns; others are left out.
-        file, names
+        classes : dict of str to str
+            The class name of each label name, in the order of the columns; others are left out.
+        file, names : Path, str
             The files of the rows and of the class names.
+
+        Returns
+        -------
+        (N, L) int8 csr_array
+            +1 present, -1 absent, not stored unknown.
         """
         column = {label: c for c, label in enumerate(classes)}
         columns = np.array([column.get(label, -1) for label in self.labels], np.int32)[self.columns]
@@ -133,8 +138,8 @@ class Rows:
         codes.eliminate_zeros()
         if ties:
             warnings.warn(
-                f"{file}: {ties:,} pairs of image and class are verified to be present as often as "
-                "to be absent; they stay unknown",
+                f"{file}: {ties:,} pairs of image and class are verified as present as often as "
+                "absent; they stay unknown",
                 stacklevel=3,
             )
         if strange:
@@ -147,7 +152,7 @@ class Rows:
 
 
 def read_rows(path: Path) -> Rows:
-    """Read a label file. Raises BadInput, also for labels that no human verified."""
+    """Read a label file. Raises BadInput, also for machine-generated labels."""
     texts = base.read_columns(path, ["ImageID", "LabelName", "Confidence"])
     (images, rows), (labels, columns), (confidences, place) = texts
     if "" in images or "" in labels:
@@ -166,8 +171,8 @@ def read_rows(path: Path) -> Rows:
 def read_names(path: str | PathLike[str]) -> dict[str, str]:
     """The class name of each MID, in the order of a file such as oidv7-class-descriptions.csv.
 
-    A class is called by its display name; where several have the same, by "Name (/m/0abc)". A
-    header is not needed; a file of MIDs alone is fine. Raises BadInput.
+    The name of a class is its display name, or "Name (/m/0abc)" where several classes share one. A
+    header is optional, and a file of MIDs alone is accepted. Raises BadInput.
     """
     with base.reading(path, _NAMES) as file:
         with file.open(encoding="utf-8-sig", newline="") as stream:
@@ -178,7 +183,7 @@ def read_names(path: str | PathLike[str]) -> dict[str, str]:
         odd = [row for row in rows if not row[0] or len(row) > 2 or times[row[0]] > 1]
         if odd or not rows:
             what = f"has the row {str(odd[0])[:60]}" if odd else "names no class"
-            raise BadInput(f"it {what}; give every class one row MID,display name")
+            raise BadInput(f"it {what}; give one row MID,display name per class")
         shown = {row[0]: row[-1] or row[0] for row in rows}
         often = Counter(shown.values())
         return {mid: name if often[name] == 1 else f"{name} ({mid})" for mid, name in shown.items()}

@@ -1,4 +1,4 @@
-"""Partial labels as parquet: the format of simkit's own files, open to every table reader."""
+"""Partial labels as parquet: simkit's default format, readable by any table reader."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ ROWS = 1 << 20  # rows in a group
 VERSION = 1  # of the metadata
 _WHAT = "labels (parquet with image_id, class, state)"
 _MOST_RANGES = 64
-_MOST_TEXT = 1 << 9  # how many times smaller than the ids their packed form may be
+_MOST_TEXT = 1 << 9  # largest compression ratio of packed ids
 
 
 @base.register
 @dataclass(frozen=True)
 class Parquet:
-    """A long table, one row for each known label, and everything else in the file's metadata.
+    """A long table, one row per known label, and everything else in the file's metadata.
 
     Columns image_id (int64 or string), class (dictionary of strings), state (int8: +1 present, -1
-    absent), sorted by image. The metadata key `simkit` holds history, effort, class names, which
-    images were asked about and the ids of images without a label.
+    absent), sorted by image. The metadata key `simkit` holds history, effort, class names, the
+    asked images and the ids of images without a label.
     """
 
     name: ClassVar[str] = "parquet"
@@ -50,7 +50,7 @@ class Parquet:
     holds: ClassVar[str] = "everything"
 
     def write(self, labels: PartialLabels, path: str | PathLike[str]) -> None:
-        """About 2 bytes for each label at the size of COCO. Raises BadInput."""
+        """Write the file, about 2 bytes per label at the size of COCO. Raises BadInput."""
         classes = _strings(labels.classes, "class names")
         numbers = labels.images.dtype.kind in "iu"
         id_type = pa.int64() if numbers else pa.string()
@@ -72,8 +72,8 @@ class Parquet:
     def read(self, path: str | PathLike[str]) -> PartialLabels:
         """The labels in a file of simkit, or in any table with these three columns.
 
-        In a foreign table images come in the order of their first row; classes do too, unless the
-        column is a dictionary, which then gives all of them in order. Raises BadInput.
+        In other programs' tables images are in the order of their first row; classes too, unless
+        the column is a dictionary, which then gives all of them in order. Raises BadInput.
         """
         with base.reading(path, _WHAT) as file:
             return _read(file)
@@ -112,7 +112,7 @@ def _strings(values: Any, what: str) -> pa.Array:
 
 
 def _metadata(labels: PartialLabels) -> str:
-    """What rows cannot say, as ASCII JSON; an image takes about a bit if its id is in the table."""
+    """Everything but the rows, as ASCII JSON; about one bit per image whose id is in the table."""
     labelled = np.diff(labels.codes.indptr) > 0
     values = {
         "version": VERSION,
@@ -129,7 +129,7 @@ def _metadata(labels: PartialLabels) -> str:
 
 
 def _pack_ids(ids: NDArray[Any], labelled: NDArray[np.bool_]) -> dict[str, Any]:
-    """The ids of images without a label; of consecutive numbers the ranges."""
+    """The ids of images without a label; for consecutive numbers the ranges of all ids."""
     others = ids[~labelled]
     if ids.dtype.kind == "U":
         return {"text": _pack(json.dumps(others.tolist()).encode())}
@@ -153,7 +153,7 @@ def _read(path: Path) -> PartialLabels:
             raise BadInput(f"{name} is empty in a row; fill it or leave the row out")
     if metadata is None:
         return _foreign(table, pa.types.is_dictionary(stored))
-    return _own(table, json.loads(metadata.decode()))
+    return _from_simkit(table, json.loads(metadata.decode()))
 
 
 def _check_columns(schema: pa.Schema) -> None:
@@ -161,7 +161,7 @@ def _check_columns(schema: pa.Schema) -> None:
     for name in COLUMNS:
         if schema.names.count(name) != 1:
             has = ", ".join(schema.names) or "no columns"
-            raise BadInput(f"a column {name!r} is missing; a table with {has} came")
+            raise BadInput(f"a column {name!r} is missing; the table has {has}")
         kind = schema.field(name).type
         value = kind.value_type if pa.types.is_dictionary(kind) else kind
         if not any(test(value) for test in tests.get(name, (pa.types.is_integer,))):
@@ -176,15 +176,15 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def read_table(path: Path, columns: list[str]) -> pa.Table:
-    """Columns of a table, each different text kept once.
+    """Columns of a table, each unique text kept once.
 
-    Raises ValueError, and BadInput where a small file would take very much memory: a name of twenty
-    thousand letters may be there once and stand in a million rows.
+    Raises ValueError, and BadInput where a small file would need very much memory: a name of twenty
+    thousand letters may be stored once and used in a million rows.
     """
     with pq.ParquetFile(path) as file:
         rows = file.metadata.num_rows
         if not 0 <= rows <= 1_000_000 + 500 * path.stat().st_size:
-            raise ValueError(f"it says it has {rows} rows")
+            raise ValueError(f"its metadata states {rows} rows")
         groups = [file.metadata.row_group(g) for g in range(file.metadata.num_row_groups)]
         chunks = [group.column(c) for group in groups for c in range(group.num_columns)]
         texts = [name for name in columns if _is_text(file.schema_arrow.field(name).type)]
@@ -198,10 +198,10 @@ def read_table(path: Path, columns: list[str]) -> pa.Table:
         return file.read(columns=columns)
 
 
-def _own(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
-    """Labels of our own file, whose rows are sorted by image: runs of an id are its images."""
+def _from_simkit(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
+    """Labels of a file written by simkit, whose rows are sorted by image."""
     if metadata["version"] != VERSION:
-        raise BadInput("the metadata key 'simkit' is of another version; update simkit to read it")
+        raise BadInput("the metadata key 'simkit' has another version; update simkit to read it")
     bits = np.frombuffer(base64.b64decode(metadata["labelled"], validate=True), np.uint8)
     unlike = np.frombuffer(_unpack(metadata["asked"], len(bits)), np.uint8)
     labelled = np.unpackbits(bits)[: metadata["images"]].astype(bool)
@@ -228,8 +228,8 @@ def _own(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
     )
     if labels.id != metadata["id"]:
         raise BadInput(
-            "its rows do not match the content id in its metadata: the table was changed, or a "
-            "simkit from before the ids changed wrote it; simulate it again, or drop the metadata "
+            "its rows do not match the content id in its metadata: the table was changed, or an "
+            "older simkit with other ids wrote it; simulate it again, or drop the metadata "
             "key 'simkit' to read it as a plain table"
         )
     return labels
@@ -238,7 +238,7 @@ def _own(table: pa.Table, metadata: dict[str, Any]) -> PartialLabels:
 def _unpack_ids(
     packed: dict[str, Any], labelled: NDArray[np.bool_], in_table: NDArray[Any]
 ) -> NDArray[Any]:
-    """All ids (N,), given those of labelled images in the table. Raises ValueError."""
+    """All ids (N,), given the ids of labelled images in the table. Raises ValueError."""
     N, count = len(labelled), int(np.count_nonzero(~labelled))
     if "ranges" in packed:
         ranges = [(int(start), int(stop)) for start, stop in packed["ranges"]]
@@ -246,7 +246,7 @@ def _unpack_ids(
         if sum(stop - start for start, stop in ranges) == N and all(a < b for a, b in ranges):
             images = np.concatenate([start + np.arange(stop - start) for start, stop in ranges])
         if not np.array_equal(images[labelled[: len(images)]], in_table):
-            raise ValueError("its image ids do not fit those in its metadata")
+            raise ValueError("its image ids do not match its metadata")
         return images
     if "text" in packed:
         most = _MOST_TEXT * len(packed["text"]) + 1024
@@ -270,16 +270,16 @@ def _pack(data: bytes) -> str:
 
 
 def _unpack(text: str, size: int, *, exact: bool = True) -> bytes:
-    """The bytes, `size` of them (or at most), never more: a small file cannot fill the memory."""
+    """The unpacked bytes, exactly or at most `size`, so that a small file cannot fill memory."""
     machine = zlib.decompressobj()
     data = machine.decompress(base64.b64decode(text, validate=True), size + 1)
     if len(data) > size or (exact and len(data) != size):
-        raise ValueError("a packed field has another size than it should")
+        raise ValueError("a packed field has the wrong size")
     return data
 
 
 def _foreign(table: pa.Table, all_named: bool) -> PartialLabels:
-    """Labels of any table; `all_named`: its dictionary gives all classes in their order."""
+    """Labels of any other table; `all_named`: its dictionary lists all classes in order."""
     values, place = _coded(table["image_id"])
     names, columns = base.encoded(table["class"])
     order, rows = base.first_seen(place)
@@ -290,7 +290,7 @@ def _foreign(table: pa.Table, all_named: bool) -> PartialLabels:
 
 
 def _coded(column: pa.ChunkedArray) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The different image ids, and for each row the place of its id among them."""
+    """The unique image ids, and for each row the index of its id among them."""
     if pa.types.is_integer(column.type):
         values = image_ids(_numbers(column))
         starts = np.flatnonzero(np.diff(values, prepend=values[:1] - 1)) if len(values) else values

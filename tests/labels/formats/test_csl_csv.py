@@ -34,10 +34,10 @@ def test_only_asked_images_are_written(tmp_path: Path) -> None:
     CslCsv(file="{:03d}.jpg").write(given, tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_text() == "image,a,b\n000.jpg,1,0\n002.jpg,-1,1\n"
     said = " ".join(CslCsv(file="{}.jpg").loses(given))
-    assert "1 images about which nobody was asked" in said and "ids of 2 images" in said
+    assert "1 images about which no question was asked" in said and "ids of 2 images" in said
     assert CslCsv().loses(LABELS) == ()
     said = " ".join(CslCsv().loses(labels(asked=np.ones(60, bool))))
-    assert "what people were asked" in said and "the history" in said
+    assert "the questions asked" in said and "the history" in said
 
 
 def test_blocks_join(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

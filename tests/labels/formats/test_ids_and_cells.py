@@ -51,7 +51,7 @@ def test_file_names_come_from_a_pattern_and_go_back() -> None:
      "x" * 1100 + "{}"],
 )  # fmt: skip
 def test_patterns_that_name_no_files_are_refused(pattern: str) -> None:
-    with pytest.raises(BadInput, match=r"write \{\} where the id belongs"):
+    with pytest.raises(BadInput, match=r"write \{\} in place of the id"):
         file_names(np.array(["a", "b"]), pattern)
 
 

@@ -61,7 +61,7 @@ def test_partial_labels_say_that_the_rest_is_unknown(tmp_path: Path) -> None:
     assert back.rows([0, 1]).tolist() == [[1, 0], [0, 0]] and back.asked.all()
     said = " ".join(part.loses(partial))
     assert "2 labels of asked images are unknown" in said and "1 absent labels" in said
-    assert "1 images about which nobody was asked" in said and "ids of 2 images" in said
+    assert "1 images about which no question was asked" in said and "ids of 2 images" in said
 
 
 def _listed(*entries: Any) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def test_negatives_and_file_names_are_settings(tmp_path: Path) -> None:
     assert back.images[0] == "train2014/COCO_train2014_000000000007.jpg"
     assert back.classes == ("class-0", "class-1", "class-2")
     said = " ".join(part.loses(LABELS))
-    assert "1 images about which nobody was asked" in said and "names of 3 classes" in said
+    assert "1 images about which no question was asked" in said and "names of 3 classes" in said
     assert "ids of 3 images" in said and "absent" not in said
 
 

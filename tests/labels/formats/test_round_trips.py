@@ -80,7 +80,7 @@ def test_the_wide_table_holds_every_label_of_asked_images(labels: PartialLabels)
     assert as_table(back) == as_table(labels)
     left_out = int((~labels.asked).sum())
     said = " ".join(make("csl-csv").loses(labels))
-    assert (f"{left_out:,} images about which nobody was asked" in said) == bool(left_out)
+    assert (f"{left_out:,} images about which no question was asked" in said) == bool(left_out)
 
 
 @pytest.mark.parametrize("negatives", [True, False])
@@ -122,7 +122,7 @@ def test_ids_that_change_their_kind_are_said(name: str, labels: PartialLabels) -
     if not can_hold(name, labels):
         return
     same_kind = round_trip(name, labels).images.dtype.kind == labels.images.dtype.kind
-    said = any("come back as such" in each for each in make(name).loses(labels))
+    said = any("are read back as numbers" in each for each in make(name).loses(labels))
     assert said != same_kind
 
 
@@ -149,7 +149,7 @@ def test_classes_that_change_their_order_are_said(name: str, labels: PartialLabe
 def test_text_ids_become_numbers_where_the_last_text_is_left_out(name: str) -> None:
     labels = PartialLabels.of([[1], [1], [0]], ["1", "2", "a"])
     assert round_trip(name, labels).images.tolist() == [1, 2]
-    assert "that ids are text, because all look like numbers and come back as such" in make(
+    assert "that ids are text, because all look like numbers and are read back as numbers" in make(
         name
     ).loses(labels)
 
