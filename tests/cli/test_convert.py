@@ -60,7 +60,7 @@ def test_cost_and_history_are_lost_and_said(shell) -> None:
     data = f"npz:{truth_file(Path('t.npz'))}"
     shell("simulate", "--scheme", "fpc", "--data", data, "--no-card")
     done = shell("convert", "fpc.parquet", "y.json", "--to", "mmpretrain")
-    assert "lost: what people were asked, and with it the cost, because only" in done.out
+    assert "lost: the questions asked, and with them the cost, because only" in done.out
     assert "lost: the history, because only parquet and npz hold it" in done.out
     done = shell("convert", "fpc.parquet", "y.npz")
     assert "lost" not in done.out
@@ -101,7 +101,7 @@ def test_a_file_that_was_there_is_replaced_and_told(shell, given) -> None:
     [
         (["nowhere.parquet", "y.csv"], "nowhere.parquet does not exist; give the path"),
         (["x.parquet", "y.csv", "--to", "npz-triple"], "did you mean 'npy-triple'?"),
-        (["x.parquet", "y.xls"], "y.xls has the ending '.xls', which is of no label format"),
+        (["x.parquet", "y.xls"], "y.xls has the ending '.xls', which no label format has"),
         (
             ["x.parquet", "x.parquet"],
             "x.parquet is a file that is read here, and writing would replace",

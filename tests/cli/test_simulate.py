@@ -82,7 +82,7 @@ def test_csv_by_its_ending(shell) -> None:
     first, *rest = Path("labels.csv").read_text().splitlines()
     assert first == "image_id,class,state"
     assert len(rest) == 300
-    assert "simkit: note: labels.csv does not hold what people were asked, and with it" in done.err
+    assert "simkit: note: labels.csv does not hold the questions asked, and with them" in done.err
 
 
 def test_one_image_is_one_and_all_is_a_share(shell) -> None:
