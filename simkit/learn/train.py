@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from simkit.chance import Chance
 from simkit.embed.networks import device_of
+from simkit.errors import BadInput
 from simkit.history import content_id
 from simkit.learn.checkpoint import Checkpoint
 from simkit.learn.checks import check_training, checked_backbone
@@ -307,6 +308,12 @@ def _forward_and_backward(
         out = team.whole(part_out, b, part.method.needs)
         batch = part.batch(index, where, boxes=boxes, flips=flips, share=share)
         losses = part.method.loss(batch, out, part.state)
+        if losses.shape != part_sum.shape:  # one number for all runs would scale their gradients
+            raise BadInput(
+                f"the loss of {part.method.name!r} has the shape {tuple(losses.shape)}; runs are "
+                f"trained together, and each needs its own, here {tuple(part_sum.shape)}: reduce "
+                "over the last two dimensions, as in values.mean((-2, -1))"
+            )
         total = total + losses.sum() * (1 if part.method.sums else share)
         part_sum += losses.detach() * (1 if part.method.sums else b)
         seen.append((part, batch, _detached(out)))

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.learn.inputs import FeatureInputs, ImageInputs
@@ -214,6 +215,19 @@ class Stateful(AssumeNegative):
 
     def after_epoch(self, epoch, scores, state):
         state.scores.copy_(scores)
+
+
+@dataclass(frozen=True)
+class OneForAll(AssumeNegative):
+    name: ClassVar[str] = "one-for-all"
+
+    def loss(self, batch, out, state):
+        return super().loss(batch, out, state).mean()
+
+
+def test_a_loss_that_is_not_one_number_for_each_run_is_refused(task):
+    with pytest.raises(BadInput, match=r"'one-for-all' has the shape \(\);.*mean\(\(-2, -1\)\)"):
+        train(task, OneForAll(), settings=SHORT)
 
 
 def test_states_are_trained_counted_and_given_scores(task, complete):
