@@ -26,19 +26,19 @@ from simkit.registry import setting
 SIDE = 32
 _PLANE = SIDE * SIDE
 _RECORD = 2 + 3 * _PLANE  # coarse class, fine class, red plane, green plane, blue plane
-_WHAT = "pictures of CIFAR-100 (3,074 bytes each)"
+_WHAT = "images of CIFAR-100 (3,074 bytes each)"
 
 
 @dataclass(frozen=True, eq=False)
 class RecordPictures:
-    """Pictures that stand one behind the other in a file, at `places`."""
+    """Images stored one after another in a file; `places` are their indices in it."""
 
     path: Path
     places: NDArray[np.int64]
 
     @cached_property
     def id(self) -> str:
-        """Names the content: equal ids, equal pixels."""
+        """Content id: equal ids mean equal pixels."""
         digest = hashlib.sha256()
         records = _records(self.path)
         for place in self.places:
@@ -55,18 +55,18 @@ class RecordPictures:
         return list(chosen.reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1).copy())
 
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> RecordPictures:
-        """Fewer pictures, in the order of `index`."""
+        """A subset of the images, in the order of `index`."""
         return RecordPictures(self.path, self.places[np.asarray(index, np.int64)])
 
 
 @register
 @dataclass(frozen=True)
 class Cifar100:
-    """CIFAR-100: one of 100 fine classes in each picture of 32 x 32 pixels.
+    """CIFAR-100: one of 100 fine classes per image of 32 x 32 pixels.
 
-    root: the folder cifar-100-binary, or the one that holds it. The published split takes a fifth
-    of the 50,000 training pictures for validation. Images are numbered in the order of each file.
-    hierarchy: a JSON file or the name of a shipped one; cifar-100 adds the coarse classes.
+    root: the folder cifar-100-binary, or its parent. The published split takes a fifth of the
+    50,000 training images for validation. Images are numbered in the order of each file.
+    hierarchy: a JSON file or a shipped name; cifar-100 adds the coarse classes.
     Source: Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009; the layout is
     that of the data set's page, section "Binary version".
     """
@@ -86,7 +86,7 @@ class Cifar100:
     hierarchy: str = setting("", "a JSON file or a shipped name; cifar-100 adds the coarse classes")
 
     def open(self) -> Dataset:
-        """Read names and labels; pictures stay in the file until they are read. Raises BadInput."""
+        """Read names and labels; image data stay on disk until used. Raises BadInput."""
         place = _binary(self.root)
         classes = _names(place / "fine_label_names.txt")
         parts = {split: _part(place / f"{split}.bin", classes) for split in ("train", "test")}
@@ -103,7 +103,7 @@ def _binary(root: str) -> Path:
     if not (place / "train.bin").exists() and any((p / "meta").is_file() for p in pickled):
         raise BadInput(
             f"{place} holds the Python version of CIFAR-100, whose files are pickles and can run "
-            f"any program when they are opened; fetch the binary version and give {what}"
+            f"any program when they are opened; download the binary version and give {what}"
         )
     return place
 
@@ -113,7 +113,7 @@ def _names(path: Path) -> list[str]:
     with reading(path, what):
         names = different(lines(path, what))
         if len(names) != 100:
-            raise BadInput(f"it holds {len(names)} names; 100 are expected, one in each line")
+            raise BadInput(f"it holds {len(names)} names; 100 are expected, one per line")
         return names
 
 
@@ -133,6 +133,7 @@ def _records(path: Path) -> NDArray[np.uint8]:
     size = file.stat().st_size
     if not size or size % _RECORD:
         raise BadInput(
-            f"{file} has {size:,} bytes, no multiple of {_RECORD:,} as {_WHAT} are; fetch it again"
+            f"{file} has {size:,} bytes, not a multiple of {_RECORD:,} as expected of {_WHAT}; "
+            "download it again"
         )
     return np.memmap(file, np.uint8, "r").reshape(-1, _RECORD)

@@ -1,4 +1,4 @@
-"""Data sets of annotation files in COCO's manner, one for each split: instances and panoptic."""
+"""Data sets of COCO-like annotation files, one per split: instances and panoptic."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from simkit.registry import setting
 
 @dataclass(frozen=True)
 class AnnotationFiles:
-    """What such data sets have in common.
+    """The common settings of COCO-like data sets.
 
-    The published split and partial labels need drop_empty and the published order.
+    To get the published split and partial labels, set drop_empty and order=published.
     """
 
     name: ClassVar[str]
@@ -47,7 +47,7 @@ class AnnotationFiles:
         """The content of one file. Raises BadInput."""
 
     def open(self) -> Dataset:
-        """Read all splits; pictures are decoded when they are read. Raises BadInput."""
+        """Read all splits; image files are decoded on use. Raises BadInput."""
         files = {split: getattr(self, split) for split in SPLITS if getattr(self, split)}
         parts = {split: self._part(split, file) for split, file in files.items()}
         return assemble(Path(self.train).stem, parts, hierarchy=self.hierarchy, spec=spell(self))
@@ -61,16 +61,16 @@ class AnnotationFiles:
         return part.select(published_order(part.truth.images)) if self.order else part
 
     def settled(self, truth: Truth, split: str) -> Truth:
-        """The truth of a split, for sources that may take what is not known for absent."""
+        """The truth of a split; a source may assume unknown labels absent."""
         return truth
 
 
 @register
 @dataclass(frozen=True)
 class Coco(AnnotationFiles):
-    """COCO, or any data set whose annotations are instances files, one for each split.
+    """COCO, or any data set with one instances file per split.
 
-    A shipped hierarchy is coco-80.
+    The shipped hierarchy is coco-80.
     """
 
     name: ClassVar[str] = "coco"
@@ -98,7 +98,7 @@ class Coco(AnnotationFiles):
 class CocoPanoptic(AnnotationFiles):
     """COCO panoptic; the PNG files with the masks are not needed.
 
-    A shipped hierarchy is coco-panoptic-133.
+    The shipped hierarchy is coco-panoptic-133.
     """
 
     name: ClassVar[str] = "coco-panoptic"

@@ -28,16 +28,16 @@ _LABELS = "attributes of images (lines of image, attribute, presence, certainty 
 @register
 @dataclass(frozen=True)
 class Cub:
-    """CUB-200-2011 with its 312 attributes as classes; pictures where the folder images is there.
+    """CUB-200-2011 with its 312 attributes as classes; image files if the folder images exists.
 
-    root: the folder CUB_200_2011, or the one that holds it. attributes.txt may lie in attributes/,
-    beside it, or where the archive puts it, one folder above. Images keep the order of images.txt
-    and its names; the published split takes a fifth of the training images for validation.
+    root: the folder CUB_200_2011, or its parent. attributes.txt may be in attributes/, in the
+    folder itself, or in its parent, as in the archive. Images keep the order and the names of
+    images.txt; the published split takes a fifth of the training images for validation.
     certain: the least certainty of an answer that counts (1 not visible, 2 guessing, 3 probably,
-    4 definitely); what was answered with less is not known. 1, the default, counts all answers,
-    as the published preprocessing does.
-    unknown: what such answers become: they stay unknown ("keep"), or count as "absent", everywhere
-    or, "absent-in-train", in the training set alone; a crowd answers from complete sets only.
+    4 definitely); less certain answers are unknown. 1, the default, counts all answers, as the
+    published preprocessing does.
+    unknown: the label of less certain answers: unknown ("keep"), absent ("absent"), or absent in
+    the training set only ("absent-in-train"); a simulated crowd needs a complete training set.
     Source: Wah et al., The Caltech-UCSD Birds-200-2011 Dataset, 2011, with the README of its
     archive; the attributes as classes: Cole et al., CVPR 2021.
     """
@@ -53,18 +53,18 @@ class Cub:
     )
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
-    root: str = setting(..., "the folder CUB_200_2011, or the one that holds it")
+    root: str = setting(..., "the folder CUB_200_2011, or its parent")
     certain: Annotated[int, Range(1, 4)] = setting(
         1, "least certainty of answers that count: 1 (all) to 4"
     )
-    unknown: Unknown = setting("keep", "what uncertain answers become")
+    unknown: Unknown = setting("keep", "keep uncertain answers unknown, or assume them absent")
     hierarchy: str = setting("", "a JSON file or the name of a shipped one")
 
     def __post_init__(self) -> None:
         settle(self)
 
     def open(self) -> Dataset:
-        """Read labels; pictures are decoded when they are read. Raises BadInput."""
+        """Read labels; image files are decoded on use. Raises BadInput."""
         place = _find(self.root)
         numbers, files = _names(place / "images.txt", _IMAGES)
         training = _training(place / "train_test_split.txt", numbers)
@@ -113,14 +113,14 @@ def _training(path: Path, images: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _names(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:
-    """The same with texts that are all different too."""
+    """Like `_numbered`, with unique texts."""
     numbers, texts = _numbered(path, what)
     with reading(path, what):
         return numbers, different(texts)
 
 
 def _numbered(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:
-    """Lines of a number and a text: the numbers (n,), all different, and the texts."""
+    """Lines of a number and a text: the numbers (n,), unique, and the texts."""
     with reading(path, what):
         rows = [line.split(maxsplit=1) for line in lines(path, what)]
         numbers = different([str(int(number)) for number, _ in rows])
@@ -130,11 +130,11 @@ def _numbered(path: Path, what: str) -> tuple[NDArray[np.int64], list[str]]:
 def _answers(
     place: Path, images: NDArray[np.int64], attributes: NDArray[np.int64], certain: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(N, L) bool each: which attributes were seen, and which answers are certain enough."""
+    """(N, L) bool each: attributes marked as present, and answers that are certain enough."""
     path = place / "attributes" / "image_attribute_labels.txt"
     with reading(path, _LABELS) as file:
         check_memory(4 * len(images) * len(attributes), file, "the table of answers")
-        # Some lines of the release have more columns than five; the first four are as in the rest.
+        # Some lines of the release have more than five columns; the first four are regular.
         columns = (0, 1, 2, 3)
         with file.open(encoding="utf-8") as stream:
             table = np.loadtxt(stream, np.int32, comments=None, usecols=columns, ndmin=2)
@@ -150,14 +150,14 @@ def _answers(
         if not good.all():
             line = int(np.argmin(good))
             raise BadInput(
-                f"{path}: {what} is {column[line]} in line {line + 1}, which is not expected "
-                "there; fetch it again"
+                f"{path}: {what} is {column[line]} in line {line + 1}, which is not a valid value; "
+                "download it again"
             )
     present, known = (np.zeros((len(images), len(attributes)), bool) for _ in range(2))
     known[rows, columns] = True
     if np.count_nonzero(known) != len(rows):
-        raise BadInput(f"{path}: an image and an attribute occur together twice; keep one line")
+        raise BadInput(f"{path}: an image and an attribute have two lines; keep one")
     present[rows, columns] = seen == 1
-    # A certainty of 0 stands in no legend; it counts as the lowest.
+    # A certainty of 0 is undocumented; it counts as the lowest.
     known[rows, columns] = np.maximum(sure, 1) >= certain
     return present, known

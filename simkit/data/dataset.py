@@ -1,4 +1,4 @@
-"""A data set: truth for each split, pictures where there are any, and how one is opened by text."""
+"""Data sets: the truth and, if available, the images of each split; opened by a short text."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from simkit.labels.truth import Truth
 from simkit.registry import Registry, build
 
 SPLITS = ("train", "val", "test")
-LABELS = "labels.csv"  # the table in a folder of pictures unless another is named
-WHOLE = "train+val"  # a training set before its validation part was held out
+LABELS = "labels.csv"  # default name of the table in a folder of images
+WHOLE = "train+val"  # the training set before its validation part was held out
 
 
 class Pictures(Protocol):
-    """The pictures of one split, decoded when they are read."""
+    """The images of one split, decoded on use."""
 
     @property
     def id(self) -> str:
-        """Names the content: equal ids, equal pixels."""
+        """Content id: equal ids mean equal pixels."""
         ...
 
     def __len__(self) -> int: ...
@@ -45,10 +45,10 @@ class Pictures(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Objects with their places: box i shows class `classes[i]` in image `images[i]`, by index.
+    """Bounding boxes: box i shows class `classes[i]` in image `images[i]`, both (n,) indices.
 
     corners (n, 4) float32: x0, y0, x1, y1 in pixels, half open.
-    sizes (N, 2) int64: width and height of every image in pixels; None where they are not known.
+    sizes (N, 2) int64: width and height of every image in pixels; None if unknown.
     """
 
     images: NDArray[np.int64]
@@ -67,9 +67,9 @@ class Boxes:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Truth and, where known, pictures, boxes and difficult objects for each split.
+    """The truth and, if available, images, boxes and difficult objects of each split.
 
-    hierarchy: when given, every truth is closed under it (ancestors are present with their
+    hierarchy: if given, every truth is closed under it (ancestors are present with their
     descendants) and `leaves` are the classes without children; otherwise all classes are leaves.
     difficult: (N, L) bool, present only as a "difficult" object; left out of metrics.
     spec: the text that opens this data set again.
@@ -90,7 +90,7 @@ class Dataset:
         return f"<Dataset {self.name}: {splits} images; {len(self.classes):,} classes{with_what}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: a row for each split."""
+        """A table for notebooks, one row per split."""
         rows = [
             f"<tr><td>{escape(split)}</td><td>{part.shape[0]:,}</td>"
             f"<td>{part.present.nnz / max(part.shape[0], 1):.2f}</td></tr>"
@@ -108,21 +108,22 @@ class Dataset:
 
     @property
     def to_label(self) -> str:
-        """The split that annotation is about: the training set, with val if that is part of it."""
+        """The split to be annotated: train+val if validation was held out of it, or train."""
         return WHOLE if WHOLE in self.truth else "train"
 
     @property
     def leaves(self) -> NDArray[np.int64]:
-        """Indices of the classes that have no child."""
+        """Indices of the classes without children."""
         if self.hierarchy is None:
             return np.arange(len(self.classes))
         return self.hierarchy.leaves
 
     def closed_under(self, hierarchy: Hierarchy) -> Dataset:
-        """The same data over its classes and their ancestors, present with what is below them.
+        """The same data over its classes and their ancestors, present with their descendants.
 
-        Other classes of the hierarchy are left out. Boxes keep their classes; an ancestor of
-        difficult objects alone is difficult as well. Raises BadInput where a class is missing.
+        Other classes of the hierarchy are left out. Boxes keep their classes; an ancestor that is
+        present only through difficult objects is difficult, too. Raises BadInput if a class is not
+        in the hierarchy.
         """
         hierarchy = hierarchy.over(self.classes)
         index = {name: c for c, name in enumerate(hierarchy.classes)}
@@ -144,18 +145,18 @@ CC_BY_4 = "https://creativecommons.org/licenses/by/4.0/"
 
 @dataclass(frozen=True)
 class Terms:
-    """What the owners of a data set say; a source has it as its class attribute `terms`.
+    """Title, licence and citation of a data set; the class attribute `terms` of a source.
 
-    The default is what is known of somebody's own data: nothing.
+    The defaults are for a user's data, of which nothing is known.
 
-    title    the data set as its owners call it.
-    licence  of the labels, by its identifier on the Hugging Face Hub: "unknown" where the owners
-             state none, "other" for a text of their own.
-    named    a name for that text;  link  where the licence or the text stands.
-    note     what the licence does not cover, or adds.
-    page     of the data set;  cite  the publication, in words.
-    classes  the shipped hierarchy that has the owners' classes for leaves, where others write their
-             own data in the same form of file.
+    title    the name that the owners use.
+    licence  licence of the labels, by its identifier on the Hugging Face Hub: "unknown" if the
+             owners state none, "other" for a text of their own.
+    named    a name for that text;  link  URL of the licence or the text.
+    note     limits of the licence, or additional terms.
+    page     home page of the data set;  cite  the publication, as text.
+    classes  the shipped hierarchy whose leaves are the owners' classes, for file formats that are
+             also used for other data.
     """
 
     title: str = ""
@@ -169,10 +170,10 @@ class Terms:
 
 
 class Source(Protocol):
-    """A kind of data set: a frozen dataclass whose fields are what its text may set.
+    """A kind of data set: a frozen dataclass whose fields are its settings.
 
-    A class attribute `paths` may name those fields that are files or folders, and `terms` say what
-    the owners ask for.
+    The optional class attribute `paths` names the fields that are files or folders, and `terms`
+    holds the terms of use.
     """
 
     name: ClassVar[str]
@@ -195,8 +196,8 @@ def open(spec: str) -> Dataset:
     ----------
     spec : str
         `name`, `name:MAIN`, `name:MAIN,key=value,...` or `FILE.toml`. MAIN sets the first field of
-        the source. A TOML file has the keys `source` and those of the source; its files are looked
-        for beside it.
+        the source. A TOML file has the key `source` and the settings of that source; paths in it
+        may be relative to the TOML file.
 
     Returns
     -------
@@ -230,8 +231,8 @@ def terms(spec: str, classes: Collection[str]) -> Terms:
     spec : str
         As `open` takes it.
     classes : collection of str
-        Names of its classes. Own data in the form of COCO are not COCO's: where a class of theirs
-        is missing, nothing is known.
+        Names of its classes. COCO's terms hold only for data with all of COCO's classes; other
+        data in COCO's format get the defaults.
 
     Returns
     -------
@@ -252,9 +253,9 @@ def terms(spec: str, classes: Collection[str]) -> Terms:
 
 
 def originals(spec: str) -> tuple[Path, ...]:
-    """The files that the text of a data set names, as far as they exist: not to be written over.
+    """The existing files that the text of a data set names; they must not be overwritten.
 
-    Where the text cannot be read, whoever opens the data set says what is wrong.
+    An invalid text gives no files; `open` reports the error.
     """
     try:
         source, settings, toml = read_spec(spec)
@@ -298,7 +299,7 @@ def _read_toml(path: Path) -> tuple[type[Source], dict[str, Any], Path]:
     file = readable(path, "a data set (TOML)")
     try:
         settings = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:  # broken TOML, or no UTF-8
+    except (ValueError, RecursionError) as error:  # invalid TOML or UTF-8
         reason = " ".join(str(error).split())[:160]
         raise BadInput(f"{file} cannot be read as TOML ({reason}); correct it") from None
     name = settings.pop("source", None)
@@ -321,7 +322,7 @@ _MARKS = {
 
 
 def _hint(spec: str) -> str:
-    """What opens the file or folder `spec`, most likely; "" where it looks like neither."""
+    """The text that most likely opens the file or folder `spec`; "" if it looks like neither."""
     if spec.lower().endswith(".csv"):
         return f"folder:PICTURES,labels={spec}"
     if os.path.isdir(spec):

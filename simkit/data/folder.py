@@ -1,4 +1,4 @@
-"""Your own data: pictures in a folder and a table that says what they show."""
+"""Your own data: images in a folder and a CSV table of their labels."""
 
 from __future__ import annotations
 
@@ -23,39 +23,40 @@ from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 from simkit.registry import setting
 
-NONE = "none"  # in the place of a table
+NONE = "none"  # the setting `labels` for images without a table
 
 
 @register
 @dataclass(frozen=True)
 class Folder:
-    """A folder of pictures with a CSV table of labels, in one of two shapes.
+    """A folder of images with a CSV table of labels, in long or wide form.
 
-    Long: columns file and class, one row for each class in a picture; an empty class says that the
-    picture shows none. Wide: a column file and one for each class, with 1 (present), 0 (absent) and
+    Long: columns file and class, one row per present class of an image; an empty class marks an
+    image without classes. Wide: a column file and one per class, with 1 (present), 0 (absent) and
     an empty cell or -1 (unknown). A column split (train, val, test) is optional; without it the
-    published split takes a fifth of the pictures for validation.
+    published split takes a fifth of the images for validation.
 
-    root: the folder; file names in the table start in it, and pictures without a row are left out.
+    root: the folder; file names in the table are relative to it, and images without a row are left
+    out.
     labels: the table, with commas, semicolons or tabs; by default labels.csv in the folder. "none"
-    takes all pictures in the folder and below it without labels, for features and neighbours.
-    suffix: what to append to names without the ending of a picture, such as .jpg.
-    between: what parts several classes in one cell of the long shape, such as |.
-    unknown: "keep" leaves what is not known so: metrics leave it out, and a crowd cannot be asked
-    about it. "absent" takes it for absent, "absent-in-train" does so in the training set alone;
-    that is an assumption, wrong wherever nobody looked.
-    drop_missing: leave out images whose file is not there.
-    test: the share of the pictures to keep for testing, such as 0.2, where the table marks none as
-    test: drawn by place in the table, the same ones every time.
+    takes all images in the folder and its subfolders without labels, for features and neighbours.
+    suffix: appended to names without an image ending, such as .jpg.
+    between: separator of several classes in one cell of a long table, such as |.
+    unknown: "keep" keeps unknown labels unknown: metrics leave them out, and a simulated crowd
+    cannot answer questions about them. "absent" assumes them absent, "absent-in-train" only in the
+    training set; the assumption is wrong where a class is present and was not labelled.
+    drop_missing: leave out images whose file is missing.
+    test: share of the images held out for testing, such as 0.2, if the table has no test images;
+    drawn by row order, so always the same.
     hierarchy: a JSON file or the name of a shipped one, such as coco-80.
     """
 
     name: ClassVar[str] = "folder"
-    title: ClassVar[str] = "A folder of pictures and a CSV"
+    title: ClassVar[str] = "A folder of images and a CSV"
     example: ClassVar[str] = "folder:pictures,labels=labels.csv"
     paths: ClassVar[tuple[str, ...]] = ("root", "labels", "hierarchy")
 
-    root: str = setting(..., "the folder; file names in the table start in it")
+    root: str = setting(..., "the folder; file names in the table are relative to it")
     labels: str = setting("", "the table; by default labels.csv; none: images without labels")
     suffix: str = setting("", "appended to names without an image ending, such as .jpg")
     between: str = setting("", "separator of several classes in one cell, such as |")
@@ -65,17 +66,17 @@ class Folder:
     hierarchy: str = setting("", "a JSON file or a shipped name, such as coco-80")
 
     def open(self) -> Dataset:
-        """Read the table; pictures are decoded when they are read. Raises BadInput."""
-        place = folder(self.root, "the folder that holds the pictures")
+        """Read the table; image files are decoded on use. Raises BadInput."""
+        place = folder(self.root, "the folder that holds the images")
         if self.labels == NONE:
             return self._unlabelled(place)
         table = self._table(place)
         content = read_content(table, between=self.between, suffix=self.suffix)
         _note_left_out(place, table, content.files)
         if self.drop_missing:
-            content = _there(place, content)
+            content = _with_files(place, content)
         if self.test:
-            content = _tested(table, content, self.test)
+            content = _held_out(table, content, self.test)
         pictures = FilePictures.of(place, content.files)
         ids = text_ids(content.files)
         truth = Truth.of(content.present, ids, content.classes, content.known)
@@ -87,18 +88,18 @@ class Folder:
                 part = whole.select(rows)
                 parts[split] = replace(part, truth=settled(part.truth, self.unknown, split))
         if "train" not in parts:
-            raise BadInput(f"{table} marks no picture as train; give some of them that split")
+            raise BadInput(f"{table} marks no image as train; give some of them that split")
         name = place.resolve().name or self.name
         return assemble(name, parts, hierarchy=self.hierarchy, spec=spell(self))
 
     def _unlabelled(self, place: Path) -> Dataset:
-        """One split of all pictures, in the order of their names; its one class is nowhere known.
+        """One split with all images, in the order of their names, and one class without labels.
 
-        A class that is nowhere known can be neither simulated nor trained or scored by.
+        Without known labels the data set cannot be simulated, trained on or scored.
         """
         files = _pictures_in(place)
         if not files:
-            raise BadInput(f"{place} holds no pictures ({', '.join(ENDINGS)}); give their folder")
+            raise BadInput(f"{place} holds no images ({', '.join(ENDINGS)}); give their folder")
         none = csr_array((len(files), 1), dtype=bool)
         truth = Truth.of(none, text_ids(files), ["(no labels)"], none)
         pictures = FilePictures.of(place, files)
@@ -115,19 +116,19 @@ class Folder:
         raise BadInput(
             f"{place} holds no {LABELS}, and labels are needed; write them into a table with the "
             f"columns file and class and give it as labels=FILE.csv, or give labels=none for "
-            "pictures that are to be seen only, by simkit features and neighbours"
+            "images without labels, which simkit features and simkit neighbours accept"
         )
 
 
 def table_labels(table: Path, spec: str) -> PartialLabels:
-    """A table of labels as partial labels of the pictures that it marks as train, or marks nowhere.
+    """A table of labels as partial labels of its training images.
 
     Parameters
     ----------
     table : Path
-        As `Folder` describes it.
+        A table as described by `Folder`.
     spec : str
-        The text of the data set; its settings `between` and `suffix` hold for the table too.
+        The text of the data set; its settings `between` and `suffix` apply to the table.
 
     Returns
     -------
@@ -136,20 +137,20 @@ def table_labels(table: Path, spec: str) -> PartialLabels:
     Raises
     ------
     BadInput
-        For a table of another form, or one without training pictures.
+        For a table of another form, or one without training images.
     """
     settings = read_spec(spec)[1]
     between, suffix = (str(settings.get(key, "")) for key in ("between", "suffix"))
     content = read_content(table, between=between, suffix=suffix)
     rows = np.flatnonzero(content.splits == "train")
     if not len(rows):
-        raise BadInput(f"{table} marks no picture as train; give some of them that split")
+        raise BadInput(f"{table} marks no image as train; give some of them that split")
     images = text_ids(content.files)
     return complete(Truth.of(content.present, images, content.classes, content.known).select(rows))
 
 
 def _pictures_in(place: Path) -> list[str]:
-    """Names of all pictures in a folder and below it, sorted."""
+    """Names of all images in a folder and below it, sorted."""
     return sorted(
         path.relative_to(place).as_posix()
         for path in place.rglob("*")
@@ -158,22 +159,22 @@ def _pictures_in(place: Path) -> list[str]:
 
 
 def _note_left_out(place: Path, table: Path, files: list[str]) -> None:
-    """Warn of pictures in the folder that the table does not name."""
+    """Warn of images in the folder that the table does not name."""
     pictures = _pictures_in(place)
     left_out = sorted(set(pictures) - set(files))
-    if left_out and len(left_out) < len(pictures):  # else names lack an ending, which is said later
+    if left_out and len(left_out) < len(pictures):  # else names lack an ending, reported later
         warnings.warn(
-            f"{len(left_out):,} of {len(pictures):,} pictures in {place} have no row in "
-            f"{table.name} and are left out, such as {left_out[0]}; give them rows, without a "
-            "class where they show none",
+            f"{len(left_out):,} of {len(pictures):,} images in {place} have no row in "
+            f"{table.name} and are left out, such as {left_out[0]}; add a row for each, with an "
+            "empty class if it shows none",
             stacklevel=2,
         )
 
 
-def _tested(table: Path, content: Content, share: float) -> Content:
-    """With so large a share of the training pictures as the test split. Raises BadInput."""
+def _held_out(table: Path, content: Content, share: float) -> Content:
+    """Move this share of the training images to the test split. Raises BadInput."""
     if (content.splits == "test").any():
-        raise BadInput(f"{table} marks pictures as test already; leave test={share:g} out")
+        raise BadInput(f"{table} marks images as test already; leave test={share:g} out")
     train = np.flatnonzero(content.splits == "train")
     _, held_out = published_split(len(train), share=share)
     splits = content.splits.astype("U5")
@@ -181,8 +182,8 @@ def _tested(table: Path, content: Content, share: float) -> Content:
     return replace(content, splits=splits)
 
 
-def _there(place: Path, content: Content) -> Content:
-    """The rows whose files are there; as they are where none is, which will be said."""
+def _with_files(place: Path, content: Content) -> Content:
+    """The rows whose files exist; all rows if none does, which is reported later."""
     rows = [row for row, name in enumerate(content.files) if os.path.isfile(place / name)]
     rows = rows or list(range(len(content.files)))
     return replace(

@@ -1,4 +1,4 @@
-"""Picture files, decoded when they are read. All decoding of simkit goes through `decode`."""
+"""Image files, decoded on use. All image decoding of simkit goes through `decode`."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from simkit.files import expanded, readable
 from simkit.history import content_id
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff")
-_END = 4096  # bytes at either end of a compressed picture that stand for all of it
+_END = 4096  # bytes at either end of a compressed image that enter its content id
 _COMPRESSED = (".jpg", ".jpeg", ".png", ".webp")
 
 
 def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     """(H, W, 3) uint8 RGB, upright. Transparent parts keep their colour; 16 bits are cut to 8.
 
-    Grey values of 32 bits count as 16 (65,535 is white), whatever the picture holds. Raises
-    BadInput that names the file where it is missing, is no picture or not all of one, and where
-    its values are floats, of which nobody knows what is white.
+    Grey values of 32 bits are read as 16 bits (65,535 is white). Raises BadInput, naming the file,
+    if it is missing, truncated or not an image, or if its values are floats, whose range is
+    unknown.
     """
-    file = readable(path, "a picture")
+    file = readable(path, "an image")
     try:
         with _quiet, Image.open(file) as image:
             _check_size(image, file)
             upright = ImageOps.exif_transpose(image)  # broken EXIF fields only give a warning
             if upright.mode == "F":
                 raise BadInput(
-                    f"{file} holds floats, of which nobody knows how bright they are; save it "
+                    f"{file} holds floats, whose range of brightness is unknown; save it "
                     "with 8 or 16 bits"
                 )
             deep = upright.mode.startswith("I")
@@ -50,15 +50,15 @@ def decode(path: str | os.PathLike[str]) -> NDArray[np.uint8]:
     except _BROKEN as error:
         reason = " ".join(str(error).split())[:120] or type(error).__name__
         raise BadInput(
-            f"{file} cannot be read as a picture ({reason}); replace it or take it out of the list"
+            f"{file} cannot be read as an image ({reason}); replace it or remove it from the list"
         ) from None
 
 
 class _Quiet:
-    """No warnings while pictures are decoded, by however many threads.
+    """Suppresses warnings while images are decoded, by any number of threads.
 
-    Python keeps one list of filters for all threads, so that only the first to come may change it
-    and only the last to go may put it back.
+    Python keeps one list of warning filters for all threads, so only the first thread to enter may
+    change it and only the last to leave may restore it.
     """
 
     def __init__(self) -> None:
@@ -83,18 +83,18 @@ _quiet = _Quiet()
 
 
 def _check_size(image: Image.Image, path: Path) -> None:
-    """Raise BadInput where a small file says that it is an enormous picture."""
+    """Raise BadInput where a small file claims a very large image."""
     if image.width * image.height > (1 << 22) + 2000 * path.stat().st_size:
         raise BadInput(
-            f"{path} says it has {image.width} x {image.height} pixels, more than such a file can "
-            "hold; replace it or take it out of the list"
+            f"{path} claims {image.width} x {image.height} pixels, more than such a file can "
+            "hold; replace it or remove it from the list"
         )
 
 
 def _from_deep(image: Image.Image) -> NDArray[np.uint8]:
-    """Grey values of 16 bits or in mode I, as in medical pictures; Pillow itself would clip them.
+    """Grey values of 16 bits or in mode I, as in medical images; Pillow's conversion clips them.
 
-    Some formats (PGM, and PNG in earlier versions of Pillow) give their 16 bits in mode I.
+    Some formats (PGM, and PNG in earlier versions of Pillow) store 16 bits in mode I.
     """
     grey = np.clip(np.asarray(image, np.int64) // 256, 0, 255).astype(np.uint8)
     return np.repeat(grey[:, :, None], 3, axis=2)
@@ -109,7 +109,7 @@ _BROKEN = (
 
 @dataclass(frozen=True)
 class FilePictures:
-    """The picture files of one split: names relative to `folder`, in the order of the images."""
+    """The image files of one split: names relative to `folder`, in the order of the images."""
 
     folder: Path
     files: tuple[str, ...]
@@ -119,15 +119,13 @@ class FilePictures:
 
     @staticmethod
     def of(folder: str | os.PathLike[str], files: Sequence[str]) -> FilePictures:
-        """Checked: every name lies inside the folder and is there. Raises BadInput."""
+        """Image files that exist inside the folder, checked. Raises BadInput."""
         place = expanded(folder)
         if not os.path.isdir(place):
-            raise BadInput(f"{place} is no folder; give the folder that holds the picture files")
+            raise BadInput(f"{place} is not a folder; give the folder that holds the image files")
         for name in files:
             if not name or PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-                raise BadInput(
-                    f"picture file name {name[:200]!r} does not lie inside {place}; correct it"
-                )
+                raise BadInput(f"image file name {name[:200]!r} is not inside {place}; correct it")
         missing = [name for name in files if not os.path.isfile(place / name)]
         if missing:
             first = missing[0]
@@ -137,22 +135,22 @@ class FilePictures:
             other = next((name for name in near if os.path.isfile(place / name)), None)
             if other is not None:
                 raise BadInput(
-                    f"{place / first} does not exist, but {other} does; write the names as the "
-                    f"files have them (folder: adds an ending by suffix={Path(other).suffix})"
+                    f"{place / first} does not exist, but {other} does; correct the names "
+                    f"(folder: appends an ending with suffix={Path(other).suffix})"
                 )
             raise BadInput(
                 f"{place / _shown(missing[0])} does not exist ({len(missing)} of {len(files)} "
-                "pictures are missing); give the folder that holds them, or leave them out by "
-                "drop_missing=yes where the data set has it"
+                "images are missing); give the folder that holds them, or leave them out with "
+                "drop_missing=yes if the data set has this setting"
             )
         return FilePictures(place, tuple(files))
 
     @cached_property
     def id(self) -> str:
-        """Depends on the content of the files in order, not on their names or place.
+        """Content id: depends on the files' content and order, not on their names or folder.
 
-        Of JPEG, PNG and WebP files size and both ends are read, of others all: two pictures that
-        agree in these differ in no pixel, unless somebody takes great pains.
+        For JPEG, PNG and WebP files it covers size and both ends, for others all bytes; different
+        images with equal ids do not occur unless made on purpose.
         """
         return content_id("files", *(_digest(self.folder / name) for name in self.files))
 
@@ -164,17 +162,17 @@ class FilePictures:
         return [decode(self.folder / self.files[int(i)]) for i in np.asarray(index).reshape(-1)]
 
     def select(self, index: Sequence[int] | NDArray[np.integer]) -> FilePictures:
-        """Fewer pictures, in the order of `index`."""
+        """A subset of the images, in the order of `index`."""
         return FilePictures(self.folder, tuple(self.files[int(i)] for i in np.asarray(index)))
 
 
 def _shown(name: str) -> str:
-    """A name as it stands in an error, which has one line."""
+    """A name for an error message of one line."""
     return name[:200] if name.isprintable() else repr(name[:200])
 
 
 def _digest(path: Path) -> bytes:
-    size = readable(path, "a picture").stat().st_size  # it may have gone since it was listed
+    size = readable(path, "an image").stat().st_size  # the file may have been deleted since
     try:
         with path.open("rb") as stream:
             if size <= 2 * _END or path.suffix.lower() not in _COMPRESSED:
@@ -184,6 +182,6 @@ def _digest(path: Path) -> bytes:
             return hashlib.sha256(head + stream.read() + str(size).encode()).digest()
     except OSError as error:
         raise BadInput(
-            f"{path} cannot be read ({error.strerror}); see to it that you may read it, or take it "
-            "out of the list"
+            f"{path} cannot be read ({error.strerror}); correct its permissions, or remove it from "
+            "the list"
         ) from None

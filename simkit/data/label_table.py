@@ -1,4 +1,4 @@
-"""Tables of labels as people keep them: one row for each label, or one column for each class."""
+"""Tables of labels in CSV files: one row per label (long), or one column per class (wide)."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _STATES = {
     "1": 1, "1.0": 1, "true": 1, "yes": 1, "0": 0, "0.0": 0, "false": 0, "no": 0,
     "": -1, "-1": -1, "-1.0": -1, "nan": -1, "?": -1,
 }  # fmt: skip
-_WHAT = "labels of pictures (CSV with file and class)"
-_ROWS = 20  # whose cells tell what stands between them
+_WHAT = "labels of images (CSV with file and class)"
+_ROWS = 20  # first rows, from which the delimiter is detected
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What a table says of N files and L classes: files, split of each, and labels (N, L).
+    """The content of a table: N files, the split of each, L classes and labels (N, L).
 
-    present, known: bool CSR; known is None where everything is known.
+    present, known: bool CSR; known is None if all labels are known.
     """
 
     files: list[str]
@@ -49,14 +49,14 @@ class Content:
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its different texts, and for each row the place of its text among them."""
+    """One column: its unique texts, and for each row the index of its text among them."""
 
     name: str
     texts: list[str]
     codes: NDArray[np.int32]
 
     def cleaned(self, clean: Callable[[str], str]) -> Column:
-        """With cleaned texts, of which some may then be the same, in order of first appearance."""
+        """The column with cleaned texts, equal ones merged, in order of first appearance."""
         used, places = first_seen(self.codes)
         index: dict[str, int] = {}
         merged = [index.setdefault(clean(self.texts[i]), len(index)) for i in used]
@@ -67,26 +67,26 @@ class Column:
         return int(np.argmax(self.codes == self.texts.index(text))) + 2
 
     def one_of(self, names: tuple[str, ...]) -> bool:
-        """Whether its name is one of these, however it is written."""
+        """Whether its name is one of these, ignoring case, spaces and hyphens."""
         return self.name.lower().replace(" ", "_").replace("-", "_") in names
 
 
 def read_content(path: Path, *, between: str = "", suffix: str = "") -> Content:
-    """Read a table of either shape.
+    """Read a long or wide table.
 
-    It is long when a column called class (label, category, tags ...) is alone beside files and
-    split, or holds anything but 0, 1, -1 and empty cells. Files come in the order of their first
-    row, classes in that of their first row (long) or of the columns (wide). a.jpg and ./a.jpg are
-    the same file.
+    A table is long if a column called class (label, category, tags ...) is the only one besides
+    file and split, or holds anything but 0, 1, -1 and empty cells. Files are in the order of their
+    first row, classes in the order of their first row (long) or of the columns (wide). a.jpg and
+    ./a.jpg are the same file.
 
     Parameters
     ----------
     path : Path
-        CSV in UTF-8; commas, semicolons and tabs are told apart by its first rows.
+        CSV in UTF-8; the delimiter, a comma, semicolon or tab, is detected from the first rows.
     between : str
-        What parts several classes in one cell.
+        Separator of several classes in one cell.
     suffix : str
-        What names of files without the ending of a picture end in.
+        Appended to file names without an image ending.
 
     Returns
     -------
@@ -95,11 +95,11 @@ def read_content(path: Path, *, between: str = "", suffix: str = "") -> Content:
     Raises
     ------
     BadInput
-        For a table of another form, naming column and row.
+        For an invalid table, naming column and row.
     """
     with reading(path, _WHAT) as file:
         columns = _columns(file)
-        files = _the(columns, FILE, "the picture files")
+        files = _the(columns, FILE, "the image files")
         if files is None:
             names = ", ".join(repr(column.name[:30]) for column in columns[:6])
             raise BadInput(
@@ -108,7 +108,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "") -> Content:
             )
         files = files.cleaned(lambda text: _file_name(text, suffix))
         if "" in files.texts:
-            raise BadInput(f"row {files.row('')} names no file; fill it in or take the row out")
+            raise BadInput(f"row {files.row('')} names no file; fill it in or remove the row")
         split = _the(columns, SPLIT, "the split")
         used = [files.name] + ([split.name] if split is not None else [])
         others = [column for column in columns if column.name not in used]
@@ -129,7 +129,7 @@ def read_content(path: Path, *, between: str = "", suffix: str = "") -> Content:
 
 
 def _columns(path: Path) -> list[Column]:
-    """All columns with a name, as text whatever they hold, without blanks at the ends of cells."""
+    """All columns with a name, as text, without white space around cells."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -145,28 +145,26 @@ def _columns(path: Path) -> list[Column]:
         read_options=arrow_csv.ReadOptions(use_threads=False, column_names=keys, skip_rows=1),
     )
     if not len(table):
-        raise BadInput("it has no rows below the first; name pictures in it")
+        raise BadInput("it has no rows below the first; add one per image")
     columns = [
         Column(name, *encoded(table[key])).cleaned(str.strip)
         for name, key in zip(header, keys, strict=True)
     ]
     for place, column in enumerate(columns):
         if not column.name and column.texts != [""]:
-            raise BadInput(
-                f"column {place + 1} has no name in the first row; give it one or take it out"
-            )
+            raise BadInput(f"column {place + 1} has no name in the first row; name it or remove it")
     return [column for column in columns if column.name]
 
 
 def _header(path: Path) -> tuple[list[str], str]:
-    """The names in the first row, and what stands between them."""
+    """The names in the first row, and the delimiter."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         lines = list(islice(stream, _ROWS))
 
     def cells(mark: str) -> list[list[str]]:
         try:
             return [row for row in csv.reader(lines, delimiter=mark) if row]
-        except csv.Error:  # a cell with all of a long row
+        except csv.Error:  # a cell as long as a whole row
             return []
 
     def quality(mark: str) -> tuple[bool, bool, int]:
@@ -178,8 +176,8 @@ def _header(path: Path) -> tuple[list[str], str]:
     names = [name for name in header if name]
     if len(names) < 2 or len(set(names)) != len(names):
         raise BadInput(
-            f"its first row is {''.join(lines[:1]).strip()[:60]!r}; the different names of at "
-            "least two columns, such as file,class, are expected there"
+            f"its first row is {''.join(lines[:1]).strip()[:60]!r}; unique names of at least two "
+            "columns, such as file,class, are expected"
         )
     return header, delimiter
 
@@ -190,14 +188,14 @@ def _the(columns: list[Column], names: tuple[str, ...], what: str) -> Column | N
     exact = [column for column in named if column.name.lower() == names[0]]
     if len(named) > 1 and len(exact) != 1:
         raise BadInput(
-            f"columns {named[0].name!r} and {named[1].name!r} could both name {what}; call the one "
-            f"that does {names[0]} and take the other out"
+            f"columns {named[0].name!r} and {named[1].name!r} could both name {what}; rename the "
+            f"right one to {names[0]} and remove the other"
         )
     return next(iter(exact or named), None)
 
 
 def _file_name(text: str, suffix: str) -> str:
-    """One spelling for each file, with slashes, and the ending that it was given without."""
+    """A normalised file name, with slashes and, if it has no image ending, the suffix."""
     if not text:
         return text
     name = str(PurePosixPath(text.replace("\\", "/")))
@@ -205,12 +203,12 @@ def _file_name(text: str, suffix: str) -> str:
 
 
 def _note_numbers(path: Path, kind: Column) -> None:
-    """The one column beside the files may be a class of its own name; say how it was taken."""
+    """Warn that the only column besides the files was read as class names, not as 0 and 1."""
     names = " and ".join(repr(text) for text in kind.texts if text)
     if names:
         warnings.warn(
-            f"{path}: the classes are called {names}, for so they stand in column {kind.name!r}; "
-            "call the column otherwise if it says where one class is present",
+            f"{path}: the classes are called {names}, as in column {kind.name!r}; "
+            "rename the column if it marks the presence of a single class",
             stacklevel=1,
         )
 
@@ -220,7 +218,7 @@ def _has_words(column: Column) -> bool:
 
 
 def _splits(split: Column | None, files: Column) -> NDArray[np.str_]:
-    """(N,) the split of each file, "train" where there is no such column."""
+    """(N,) the split of each file; "train" without a split column."""
     if split is None:
         return np.full(len(files.texts), "train")
     for text in split.texts:
@@ -235,12 +233,12 @@ def _splits(split: Column | None, files: Column) -> NDArray[np.str_]:
     torn = np.flatnonzero(of_file[files.codes] != of_row)
     if len(torn):
         name = files.texts[files.codes[torn[0]]]
-        raise BadInput(f"{name[:100]!r} stands in two splits; keep it in one")
+        raise BadInput(f"{name[:100]!r} is in two splits; keep it in one")
     return of_file
 
 
 def _long(files: Column, splits: NDArray[np.str_], kind: Column, between: str) -> Content:
-    """One row for each class in a picture; what no row names is absent."""
+    """A long table: one row per present class of an image; all other classes are absent."""
     index: dict[str, int] = {}
     pairs = [
         (place, index.setdefault(part, len(index)))
@@ -260,13 +258,13 @@ def _long(files: Column, splits: NDArray[np.str_], kind: Column, between: str) -
 
 
 def _note_doubtful_classes(column: str, classes: list[str]) -> None:
-    """Warn of classes that seem to be one class, or several in one cell."""
+    """Warn of names that may be one class spelled twice, or several classes in one cell."""
     spellings: dict[str, str] = {}
     for name in classes:
         first = spellings.setdefault(" ".join(name.casefold().split()), name)
         if first != name:
             warnings.warn(
-                f"classes {first!r} and {name!r} differ in case or spaces alone and count as two; "
+                f"classes {first!r} and {name!r} differ only in case or spaces and count as two; "
                 "spell them alike if they are one",
                 stacklevel=1,
             )
@@ -282,9 +280,9 @@ def _note_doubtful_classes(column: str, classes: list[str]) -> None:
 
 
 def _wide(files: Column, splits: NDArray[np.str_], classes: list[Column]) -> Content:
-    """One column for each class: 1 present, 0 absent, empty or -1 unknown."""
+    """A wide table: one column per class, 1 present, 0 absent, empty or -1 unknown."""
     if not classes:
-        raise BadInput("it has no column with classes; add a column class, or one for each class")
+        raise BadInput("it has no column with classes; add a column class, or one per class")
     if len(files.codes) != len(files.texts):
         twice = files.texts[int(np.argmax(np.bincount(files.codes) > 1))]
         raise BadInput(f"file {twice[:100]!r} has two rows; keep one")

@@ -1,4 +1,4 @@
-"""Lists in text files and folders, as published data sets bring them."""
+"""Folders and lists in text files, as in published data sets."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from simkit.labels.formats.base import reading, text_ids
 
 
 def folder(path: str | PathLike[str], what: str) -> Path:
-    """`path` as a Path, known to be a folder. Raises BadInput naming it and `what` it should be."""
+    """`path` as a Path, checked to be a folder. Raises BadInput; `what` is expected there."""
     place = expanded(path)
     if os.path.isdir(place):
         return place
-    raise BadInput(f"{place} is {'a file' if os.path.isfile(place) else 'not there'}; give {what}")
+    problem = "is a file" if os.path.isfile(place) else "does not exist"
+    raise BadInput(f"{place} {problem}; give {what}")
 
 
 def lines(path: str | PathLike[str], what: str) -> list[str]:
-    """The lines that hold something, without blanks at either end. Raises BadInput for none."""
+    """The nonempty lines, stripped. Raises BadInput if there are none."""
     with reading(path, what) as file:
         text = file.read_bytes().decode("utf-8-sig")
         entries = [line for each in text.split("\n") if (line := each.strip())]
         if not entries:
-            raise BadInput("it is empty; fetch it again")
+            raise BadInput("it is empty; download it again")
         return entries
 
 
 def different(names: list[str]) -> list[str]:
-    """The names of images or classes, of which none occurs twice. Raises BadInput."""
-    text_ids(names)  # no name is far too long
+    """The names of images or classes, checked to be unique. Raises BadInput."""
+    text_ids(names)  # refuses far too long names
     if len(set(names)) != len(names):
         ((twice, _),) = Counter(names).most_common(1)
         raise BadInput(f"{twice[:100]!r} occurs twice; keep one line")

@@ -1,4 +1,4 @@
-"""Data sets in LVIS's format: of every image some classes are known."""
+"""Data sets in LVIS's format, with partially known labels."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from simkit.registry import setting
 class Lvis(AnnotationFiles):
     """LVIS v1, 1,203 classes: annotated ones are present, those in the negative lists absent.
 
-    unknown: "keep" leaves the other entries unknown: metrics leave them out, and a crowd cannot be
-    asked about them. "absent" takes them for absent, "absent-in-train" does so in the training set
-    alone; that is an assumption, which LVIS does not make.
-    A shipped hierarchy is lvis-1203. File names
-    are train2017/000000391895.jpg, so that `images` is the folder that holds train2017 and val2017.
+    unknown: "keep" keeps all other labels unknown: metrics leave them out, and a simulated crowd
+    cannot answer questions about them. "absent" assumes them absent, "absent-in-train" only in the
+    training set; LVIS itself does not make this assumption.
+    The shipped hierarchy is lvis-1203. File names are of the form train2017/000000391895.jpg, so
+    `images` is the folder that holds train2017 and val2017.
     """
 
     name: ClassVar[str] = "lvis"
@@ -47,5 +47,5 @@ class Lvis(AnnotationFiles):
         return read_lvis(file, drop_empty=self.drop_empty)
 
     def settled(self, truth: Truth, split: str) -> Truth:
-        """The truth of a split, with what is not known as `unknown` says."""
+        """The truth of a split, unknown labels treated as in `unknown`."""
         return settled(truth, self.unknown, split)

@@ -1,4 +1,4 @@
-"""Label matrices from .npz files, without pictures."""
+"""Label matrices from .npz files, without images."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from simkit.registry import setting
 @register
 @dataclass(frozen=True)
 class Npz:
-    """Complete labels in CSR arrays (see labels/formats/npz.py), one file for each split.
+    """Complete labels in CSR arrays (see labels/formats/npz.py), one file per split.
 
     train, val, test: files. Without `val` the published split takes a fifth of `train` for
-    validation; without `test` there is no test split, and what is reported is validation.
+    validation; without `test` validation scores are reported.
     hierarchy: a JSON file or the name of a shipped one, such as coco-80.
     """
 

@@ -20,23 +20,23 @@ from simkit.registry import setting
 
 _CONCEPTS = "names of the concepts of NUS-WIDE"
 _LABELS = "labels of one concept of NUS-WIDE (a 0 or 1 for each image)"
-_LIST = "picture files of NUS-WIDE, one in each line"
+_LIST = "image files of NUS-WIDE, one in each line"
 _SPLITS = {"train": "Train", "test": "Test"}
 
 
 @register
 @dataclass(frozen=True)
 class NusWide:
-    """NUS-WIDE: Groundtruth, ConceptsList and ImageList of its owners, and pictures if there.
+    """NUS-WIDE: the published Groundtruth, ConceptsList and ImageList, and image files if any.
 
-    root: the folder that holds Groundtruth. Labels are read from Groundtruth/TrainTestLabels, or,
-    where that is missing, from Groundtruth/AllLabels and the three lists in ImageList. Without
-    ImageList images are numbered and have no pictures. The published split takes a fifth of the
-    training images for validation.
-    images: the folder of the pictures; by default Flickr or images below root, where it is there.
-    drop_missing: leave out images whose file is not there; many links of 2009 are dead.
-    unlabelled: about a fifth of the images have none of the 81 concepts. "keep" believes the files,
-    which say that all 81 are absent; "drop" leaves these images out of every split.
+    root: the folder that holds Groundtruth. Labels are read from Groundtruth/TrainTestLabels or, if
+    it is missing, from Groundtruth/AllLabels and the three lists in ImageList. Without ImageList
+    images are numbered and have no files. The published split takes a fifth of the training images
+    for validation.
+    images: the folder of the image files; by default Flickr or images below root, if it exists.
+    drop_missing: leave out images whose file is missing; many links of 2009 are dead.
+    unlabelled: about a fifth of the images have none of the 81 concepts. "keep" takes all 81 for
+    absent, as the files state; "drop" leaves these images out of every split.
     Source: Chua et al., NUS-WIDE: A Real-World Web Image Database from National University of
     Singapore, CIVR 2009; the layout is that of its archives Groundtruth, ConceptsList, ImageList.
     """
@@ -46,7 +46,7 @@ class NusWide:
     example: ClassVar[str] = "nus-wide:NUS-WIDE,unlabelled=drop"
     terms: ClassVar[Terms] = Terms(
         "NUS-WIDE",
-        note="pictures on request for research; they belong to their authors on Flickr",
+        note="images on request for research; they belong to their authors on Flickr",
         page="https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.html",
         cite="T.-S. Chua and others: NUS-WIDE, CIVR 2009",
     )
@@ -59,7 +59,7 @@ class NusWide:
     hierarchy: str = setting("", "a JSON file or the name of a shipped one")
 
     def open(self) -> Dataset:
-        """Read labels and lists; pictures are decoded when they are read. Raises BadInput."""
+        """Read labels and lists; image files are decoded on use. Raises BadInput."""
         place = folder(self.root, "the folder that holds Groundtruth and ConceptsList")
         classes = _concepts(place)
         parts = {split: self._part(place, split, classes) for split in _SPLITS}
@@ -73,10 +73,10 @@ class NusWide:
         if self.unlabelled == "drop":
             rows = rows[np.diff(present.indptr) > 0]
         if not len(rows):
-            raise BadInput(f"{place} has no {split} image that is to be kept; keep more of them")
+            raise BadInput(f"{place} has no labelled {split} image; set unlabelled=keep")
         if self.drop_missing and (files is None or pictures is None):
             raise BadInput(
-                f"{place} holds no folder of pictures or no ImageList; leave drop_missing out "
+                f"{place} holds no folder of images or no ImageList; leave drop_missing out "
                 "or give images=DIR"
             )
         if files is None:
@@ -87,7 +87,7 @@ class NusWide:
 
     def _pictures(self, place: Path) -> Path | None:
         if self.images:
-            return folder(self.images, "the folder of the pictures")
+            return folder(self.images, "the folder of the images")
         usual = [place / name for name in ("Flickr", "images") if (place / name).is_dir()]
         return usual[0] if usual else None
 
@@ -97,16 +97,16 @@ def _concepts(place: Path) -> list[str]:
     path = other if other.exists() and not usual.exists() else usual
     with reading(path, _CONCEPTS):
         names = different(lines(path, _CONCEPTS))
-        for name in names:  # which becomes part of a path
+        for name in names:  # each becomes part of a path
             if not name.isprintable() or "/" in name or len(name) > 100:
-                raise BadInput(f"{name[:40]!r} is no name of a concept; fetch it again")
+                raise BadInput(f"{name[:40]!r} is not the name of a concept; download it again")
         return names
 
 
 def _files(place: Path, name: str) -> list[str] | None:
-    """The picture files of one list, below the folder of pictures; None where there are no lists.
+    """The image files of one list, relative to the folder of images; None without lists.
 
-    The lists are written with the backslashes of another system.
+    Paths in the lists have backslashes.
     """
     path = place / "ImageList" / name
     if not path.parent.is_dir():
@@ -123,15 +123,15 @@ def _present(place: Path, split: str, classes: list[str], files: list[str] | Non
         return _columns(paths, len(files) if files is not None else None)
     if files is None:
         raise BadInput(
-            f"{place} holds neither Groundtruth/TrainTestLabels nor ImageList, so that nothing "
-            "says which images are for training; unpack one of them there"
+            f"{place} holds neither Groundtruth/TrainTestLabels nor ImageList, so the training "
+            "images are unknown; unpack one of them there"
         )
     everything = _files(place, "Imagelist.txt") or []
     unlisted = set(files) - set(everything)
     if unlisted:
         raise BadInput(
             f"{place / 'ImageList' / 'Imagelist.txt'} lacks {min(unlisted)[:100]!r}, an image of "
-            f"{_SPLITS[split]}Imagelist.txt; fetch the lists again"
+            f"{_SPLITS[split]}Imagelist.txt; download the lists again"
         )
     paths = [place / "Groundtruth" / "AllLabels" / f"Labels_{name}.txt" for name in classes]
     rows = places(image_ids(np.array(everything)), image_ids(np.array(files)))
@@ -139,15 +139,15 @@ def _present(place: Path, split: str, classes: list[str], files: list[str] | Non
 
 
 def _columns(paths: list[Path], wanted: int | None) -> csr_array:
-    """(N, L) bool from one file for each class; all must have `wanted` lines, or equally many."""
+    """(N, L) bool from one file per class; all must have `wanted` lines, or equally many."""
     hits: list[NDArray[np.int64]] = []
     for path in paths:
         column = _zeros_and_ones(path)
         wanted = len(column) if wanted is None else wanted
         if len(column) != wanted or not wanted:
             raise BadInput(
-                f"{path} holds labels of {len(column):,} images, where {wanted or 'some':,} are "
-                "expected as in the other lists; fetch it again"
+                f"{path} holds labels of {len(column):,} images, but {wanted or 'some':,} are "
+                "expected as in the other lists; download it again"
             )
         hits.append(np.flatnonzero(column))
     columns = np.repeat(np.arange(len(paths)), [len(rows) for rows in hits])
@@ -157,9 +157,9 @@ def _columns(paths: list[Path], wanted: int | None) -> csr_array:
 
 
 def _zeros_and_ones(path: Path) -> NDArray[np.int8]:
-    """(n,) from a file with one 0 or 1 in each line. Raises BadInput for anything else."""
+    """(n,) from a file with one 0 or 1 per line. Raises BadInput for anything else."""
     with reading(path, _LABELS) as file, file.open(encoding="utf-8") as stream:
         values = np.loadtxt(stream, np.int8, comments=None, ndmin=1)
         if values.ndim > 1 or not np.isin(values, (0, 1)).all():
-            raise BadInput("it holds more than one 0 or 1 in each line; fetch it again")
+            raise BadInput("it holds more than one 0 or 1 in each line; download it again")
         return values

@@ -1,4 +1,4 @@
-"""OpenImages with its human-verified image-level labels: of every image a few classes are known."""
+"""OpenImages with its human-verified image-level labels: a few known classes per image."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from simkit.registry import setting
 @register
 @dataclass(frozen=True)
 class OpenImages:
-    """Label files of Open Images (ImageID, Source, LabelName, Confidence), one for each split.
+    """Label files of Open Images (ImageID, Source, LabelName, Confidence), one per split.
 
     train, val, test: label files. Without `val` the published split takes a fifth of `train` for
-    validation; without `test` there is no test split, and what is reported is validation.
+    validation; without `test` validation scores are reported.
     names: a class description file (MID, display name), which gives the classes in its order; for
-    the hierarchy openimages-600 it is the one of the boxable classes. Without it classes are called
-    by their MIDs, in the order of their first rows in all splits.
-    images: the folder of the pictures, called ImageID.jpg; val_images, test_images: where it is
-    another one. drop_missing: leave out images whose picture is not there.
-    unknown: "keep" leaves what is not verified unknown: metrics leave it out, and a crowd cannot be
-    asked about it. "absent" takes it for absent, "absent-in-train" does so in the training set
-    alone; that is an assumption, which OpenImages does not make.
+    the hierarchy openimages-600 the one of the boxable classes. Without it the class names are the
+    MIDs, in the order of their first rows in all splits.
+    images: the folder of the image files, named ImageID.jpg; val_images, test_images: their
+    folders, if different. drop_missing: leave out images whose file is missing.
+    unknown: "keep" keeps unverified labels unknown: metrics leave them out, and a simulated crowd
+    cannot answer questions about them. "absent" assumes them absent, "absent-in-train" only in the
+    training set; OpenImages itself does not make this assumption.
     hierarchy: a JSON file or the name of a shipped one, such as openimages-600.
 
-    The label files are partial labels too. Where `names` is given, translate them for `train`:
+    The label files are also partial labels. If `names` is given, convert them for `train`:
     simkit convert FILE --from "openimages(names='NAMES')" labels.parquet
     """
 
@@ -68,7 +68,7 @@ class OpenImages:
     hierarchy: str = setting("", "a JSON file or a shipped name, such as openimages-600")
 
     def open(self) -> Dataset:
-        """Read all splits; pictures are decoded when they are read. Raises BadInput."""
+        """Read all splits; image files are decoded on use. Raises BadInput."""
         read = {split: _rows(getattr(self, split)) for split in SPLITS if getattr(self, split)}
         if self.names:
             classes = read_names(expanded(self.names))

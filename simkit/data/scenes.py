@@ -1,4 +1,4 @@
-"""The embedded data set: small drawn pictures of digits, shapes and colours on textured grounds."""
+"""The built-in data set: small drawn images of digits, shapes and colours on textured grounds."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from simkit.registry import Range, setting, settle
 
 VERSION = 1  # of the pixels; a test compares them with a digest
 _CHUNK = 20_000
-# Pictures of a split; the labels of so many take about 12 s.
+# Images of a split; the labels of the largest one take about 12 s.
 Size = Annotated[int, Range(1, 2_000_000)]
 
 
 @dataclass(frozen=True)
 class ScenePictures:
-    """The pictures of one split, drawn when they are read (about 0.5 ms each)."""
+    """The images of one split, drawn on use (about 0.5 ms each)."""
 
     seed: int
     split: str
@@ -43,7 +43,7 @@ class ScenePictures:
 
     @property
     def id(self) -> str:
-        """Names the content: equal ids, equal pixels."""
+        """Content id: equal ids mean equal pixels."""
         return content_id(f"scenes {VERSION} {self.seed} {self.split} {self.images}")
 
     def __len__(self) -> int:
@@ -51,11 +51,11 @@ class ScenePictures:
 
     @property
     def chance(self) -> Chance:
-        """All randomness of this split."""
+        """The random numbers of this split."""
         return Chance.seeded(self.seed).of("scenes", self.split)
 
     def layout(self, index: Sequence[int] | NDArray[np.integer]) -> Layout:
-        """What stands where in these images."""
+        """The objects of these images and their positions."""
         return layout(self.chance, index)
 
     def read(self, index: Sequence[int] | NDArray[np.integer]) -> list[NDArray[np.uint8]]:
@@ -67,9 +67,9 @@ class ScenePictures:
 @register
 @dataclass(frozen=True)
 class Scenes:
-    """Drawn pictures with complete labels, boxes and a WordNet hierarchy; no download.
+    """Drawn images with complete labels, boxes and a WordNet hierarchy; no download.
 
-    A larger split begins with the pictures of a smaller one.
+    A larger split begins with the images of a smaller one.
     """
 
     name: ClassVar[str] = "scenes"
@@ -82,16 +82,16 @@ class Scenes:
         note="the digits are those of UCI (CC BY 4.0), the hierarchy is from WordNet 3.0",
     )
 
-    images: Size = setting(3000, "training pictures")
-    seed: int = setting(0, "another one gives other pictures of the same kind")
-    val: Size = setting(500, "pictures for validation")
-    test: Size = setting(2000, "pictures for testing")
+    images: Size = setting(3000, "training images")
+    seed: int = setting(0, "seed of the drawn images")
+    val: Size = setting(500, "images for validation")
+    test: Size = setting(2000, "images for testing")
 
     def __post_init__(self) -> None:
         settle(self)
 
     def open(self) -> Dataset:
-        """The data set; its pictures are drawn only when they are read."""
+        """The data set; its images are drawn on use."""
         sizes = {"train": self.images, "val": self.val, "test": self.test}
         pictures = {split: ScenePictures(self.seed, split, n) for split, n in sizes.items()}
         hierarchy = shipped("scenes")  # built by scripts/scenes_hierarchy.py
@@ -107,7 +107,7 @@ class Scenes:
 
 
 def scenes(images: int = 3000, *, seed: int = 0) -> Dataset:
-    """The embedded data set with `images` training pictures."""
+    """The built-in data set with `images` training images."""
     return Scenes(images=images, seed=seed).open()
 
 

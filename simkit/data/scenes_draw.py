@@ -1,8 +1,8 @@
 """The content of every scene and how it becomes 64 x 64 pixels.
 
-The layout says what stands where, without drawing: integers keyed by (seed, split, image), so that
-labels and boxes of image 40,000 cost the same as those of image 4. Drawing takes integers and
-single IEEE operations only (no sine, no BLAS): the same bytes on every machine.
+The layout, the objects and their positions, is made without drawing: integers keyed by (seed,
+split, image), so that labels and boxes of image 40,000 take as long as those of image 4. Drawing
+uses integers and single IEEE operations only (no sine, no BLAS): the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIDE = 64  # pixels
 MOST = 5  # objects in one image
 SMALLEST, LARGEST = 14, 34  # side of an object's box in pixels, both included
 LARGEST_DIGIT = 26
-MOST_HIDDEN = 35  # per cent of the smaller of two boxes that may be shared
+MOST_HIDDEN = 35  # per cent: largest overlap, as a share of the smaller of two boxes
 
 # Weight of each class when an object is drawn, before the kind of scene changes it.
 DIGITS = {
@@ -43,8 +43,8 @@ PLAIN = 68  # weight of a ground that is no class
 OBJECTS = (*DIGITS, *SHAPES)
 LEAVES = (*OBJECTS, *COLOURS, *GROUNDS)
 
-# Hidden kinds of scenes: weight of the kind, and by what it multiplies weights. They make classes
-# occur together, as in photographs; nobody is told the kind.
+# Latent kinds of scenes: weight of the kind, and factors of class weights. They make classes occur
+# together, as in photographs; no label reveals the kind.
 KINDS: tuple[tuple[int, Mapping[str, float]], ...] = (
     (30, {}),
     (20, {**dict.fromkeys(DIGITS, 5), "check mark": 4, "black": 4, "blue": 1.5, "grid": 5}),
@@ -59,7 +59,7 @@ COUNTS = (20, 28, 26, 16, 10)  # weights of 1, 2, ... objects
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The content of n scenes. Every array is an integer; -1 in `classes` says: no such object.
+    """The content of n scenes, as integer arrays; -1 in `classes` means no object.
 
     classes, colours (n, 5): index into OBJECTS, into COLOURS;  x, y, size (n, 5): left, top, side.
     ground (n,): index into GROUNDS, -1 for a plain one.
@@ -76,7 +76,7 @@ class Layout:
 def layout(
     chance: Chance, index: Sequence[int] | NDArray[np.integer], counts: Sequence[int] = COUNTS
 ) -> Layout:
-    """The content of the scenes `index` of one split, whose numbers are `chance`.
+    """The content of the scenes `index` of one split, with the random numbers `chance`.
 
     counts: weights of 1, 2, ... objects in an image.
     """
@@ -89,7 +89,7 @@ def layout(
         chance.of("class")(images[:, None], slots), _weights(DIGITS | SHAPES), kind[:, None]
     )
     again = below_count(chance.of("again")(images[:, None], slots), 5) == 0
-    for slot in range(1, MOST):  # a fifth of the objects come as a second of their kind
+    for slot in range(1, MOST):  # a fifth of the objects repeat the class of the previous one
         classes[:, slot] = np.where(again[:, slot], classes[:, slot - 1], classes[:, slot])
     colours = _choose(chance.of("colour")(images[:, None], slots), _weights(COLOURS), kind[:, None])
     ground = _choose(chance.of("ground")(images), _weights({**GROUNDS, "": PLAIN}), kind)
@@ -107,13 +107,13 @@ def layout(
 
 
 def below_count(numbers: NDArray[np.uint64], count: int | NDArray[np.integer]) -> NDArray[np.int64]:
-    """Uniform integers 0..count-1 out of 64-bit numbers; a pixel's worth of bias below 2**-24."""
+    """Uniform integers 0..count-1 from 64-bit numbers; for small counts the bias is negligible."""
     high = (numbers >> np.uint64(32)).astype(np.int64)
     return (high * count) >> 32
 
 
 def _weights(base: Mapping[str, int]) -> list[NDArray[np.int64]]:
-    """For each kind of scene the weights of these classes, scaled so that they stay integers."""
+    """The weights of these classes for each kind of scene, scaled to integers."""
     return [
         np.array([round(weight * factors.get(name, 1) * 10) for name, weight in base.items()])
         for _, factors in KINDS
@@ -123,7 +123,7 @@ def _weights(base: Mapping[str, int]) -> list[NDArray[np.int64]]:
 def _choose(
     numbers: NDArray[np.uint64], weights: Sequence[NDArray[np.int64]], kind: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """One class for each number, by the weights of its kind of scene."""
+    """One class per number, by the weights of its kind of scene."""
     kind = np.broadcast_to(kind, numbers.shape)
     out = np.zeros(numbers.shape, np.int64)
     for k, row in enumerate(weights):
@@ -141,7 +141,7 @@ def _sizes(numbers: NDArray[np.uint64], classes: NDArray[np.int64]) -> NDArray[n
 def _places(
     chance: Chance, images: NDArray[np.int64], size: NDArray[np.int64], wanted: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Top left corners, and which objects found one: the first of six tries that fits."""
+    """Top left corners, and which objects could be placed, in the first of six tries that fits."""
     x, y = np.zeros_like(size), np.zeros_like(size)
     placed = np.zeros(size.shape, bool)
     for slot in range(MOST):
@@ -165,9 +165,9 @@ def _places(
 
 
 def leaf_matrix(scenes: Layout) -> NDArray[np.bool_]:
-    """(n, 41) which of LEAVES is in each scene: object classes, colours of objects, the ground."""
+    """(n, 41) bool: the LEAVES present in each scene: object classes, their colours, the ground."""
     n = len(scenes.ground)
-    present = np.zeros((n, len(LEAVES) + 1), bool)  # the last column takes what is not there
+    present = np.zeros((n, len(LEAVES) + 1), bool)  # the last column collects missing objects
     nowhere, drawn = len(LEAVES), scenes.classes >= 0
     rows = np.arange(n)[:, None]
     present[rows, np.where(drawn, scenes.classes, nowhere)] = True
@@ -199,7 +199,7 @@ _SHADOW = 2  # pixels a shadow falls to the right and below, inside the object's
 
 @cache
 def digit_pool(split: str) -> tuple[NDArray[np.int32], ...]:
-    """For each digit 0..9 the handwritten examples (n, 8, 8), 0..16, that `split` may show."""
+    """The handwritten examples (n, 8, 8), 0..16, of each digit 0..9 that `split` may use."""
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -248,7 +248,7 @@ def paint_ground(ground: int, look: Sequence[int]) -> NDArray[np.int32]:
     first = np.array([level + _within(look[i], -26, 26) for i in (1, 2, 3)], np.int32)
     step = _within(look[4], 26, 50) if ground >= 0 else _within(look[4], 8, 30)
     second = first + (step if look[5] & 1 else -step)
-    mixed = PATTERNS[ground](look[6:10])  # ground -1, the plain one, stands last
+    mixed = PATTERNS[ground](look[6:10])  # ground -1, the plain one, is last
     light = ((_X - 32) * _within(look[10], -18, 18) + (_Y - 32) * _within(look[11], -18, 18)) >> 5
     canvas: NDArray[np.int32] = first + (((second - first) * mixed[:, :, None]) >> 8)
     return canvas + light[:, :, None]
@@ -337,7 +337,7 @@ def paint_object(
     colour: int,
     look: Sequence[int],
 ) -> None:
-    """Put one object on the canvas (changed in place): half of them throw a shadow first."""
+    """Paint one object on the canvas, in place; half of the objects cast a shadow."""
     x, y = corner
     side = len(mask)
     if look[1] & 1:
@@ -357,7 +357,7 @@ def paint_object(
 Plane = NDArray[np.float64]
 Points = Sequence[tuple[float, float]]
 _FINE = 4  # samples per pixel and direction
-_SIN = (  # of 0, 15, ... 90 degrees, written out: libraries differ in the last bit of a sine
+_SIN = (  # of 0, 15, ... 90 degrees; tabulated, since libraries differ in the last bit of a sine
     0.0, 0.25881904510252074, 0.5, 0.7071067811865476, 0.8660254037844386, 0.9659258262890683, 1.0,
 )  # fmt: skip
 
@@ -371,7 +371,7 @@ def sine(step: int) -> float:
 
 
 def shape_mask(name: str, size: int, number: int) -> NDArray[np.int32]:
-    """(size, size) cover 0..256 of the figure `name`, turned as `number` (16 bits) says."""
+    """(size, size) coverage 0..256 of the figure `name`, rotated by `number` (16 bits)."""
     _, turns = FIGURES[name]
     return _mask(name, size, ((number * turns) >> 16) - turns // 2)
 
@@ -436,7 +436,7 @@ def _semicircle(x: Plane, y: Plane) -> NDArray[np.bool_]:
 _SPIRAL = tuple(
     ((0.06 + 0.8 * k / 45) * sine(k + 6), (0.06 + 0.8 * k / 45) * sine(k)) for k in range(46)
 )
-# name: (test, number of 15-degree turns it may have, centred on upright)
+# name: (test, number of 15-degree rotations it may have, centred on upright)
 FIGURES: dict[str, tuple[Callable[[Plane, Plane], NDArray[np.bool_]], int]] = {
     "circle": (lambda x, y: x * x + y * y <= 0.96, 1),
     "square": (lambda x, y: (np.abs(x) <= 0.72) & (np.abs(y) <= 0.72), 6),

@@ -1,4 +1,4 @@
-"""From files to splits: the published division, hierarchy, and the same classes everywhere."""
+"""From files to a data set: the published split, the hierarchy, and equal classes in all splits."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from simkit.labels.truth import Truth
 
 
 class SomePictures(Pictures, Protocol):
-    """Pictures of which fewer can be taken."""
+    """Images of which a subset can be selected."""
 
     def select(self, index: NDArray[np.int64]) -> SomePictures:
-        """Fewer pictures, in the order of `index`."""
+        """A subset of the images, in the order of `index`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is known of one split, before a hierarchy adds classes."""
+    """The content of one split, before a hierarchy adds classes."""
 
     truth: Truth
     difficult: csr_array | None = None
@@ -38,7 +38,7 @@ class Part:
     pictures: SomePictures | None = None
 
     def select(self, index: NDArray[np.int64]) -> Part:
-        """The same about fewer images, in the order of `index`."""
+        """The content for a subset of images, in the order of `index`."""
         place = np.full(self.truth.shape[0], -1, np.int64)
         place[index] = np.arange(len(index))
         boxes = None
@@ -55,10 +55,10 @@ class Part:
 def with_pictures(
     part: Part, folder: str | Path, names: Sequence[str], *, drop_missing: bool
 ) -> Part:
-    """The part with its files in `folder`, one name for each image; "" for no pictures.
+    """The part with its files in `folder`, one name per image; folder "" for no image files.
 
-    drop_missing: without the images whose file is not there. Where none is there, the error says
-    so: a wrong folder leaves nothing.
+    drop_missing: leave out images whose file is missing. If all are missing, BadInput is raised all
+    the same, since the folder is probably wrong.
     """
     if not folder:
         return part
@@ -70,13 +70,13 @@ def with_pictures(
 
 
 def assemble(name: str, parts: Mapping[str, Part], *, hierarchy: str, spec: str) -> Dataset:
-    """A data set of the splits in `parts`; without "val" the published split of "train" makes one.
+    """A data set of the splits in `parts`; without "val" the published split of "train" gives one.
 
-    One or two images are not divided. The undivided training set is then kept as the split
+    Two images or fewer are not split. The undivided training set is then kept as the split
     "train+val": published partial labels were drawn on it, before a part was held out.
 
     hierarchy: a JSON file, the name of a shipped one, or "" for none. There is a test split only
-    where `parts` has one. Raises BadInput where splits differ in their classes.
+    if `parts` has one. Raises BadInput if splits differ in their classes.
     """
     splits = dict(parts)
     if "val" not in splits and splits["train"].truth.shape[0] > 2:
@@ -106,11 +106,11 @@ Unknown = Literal["keep", "absent", "absent-in-train"]
 
 
 def settled(truth: Truth, unknown: Unknown, split: str) -> Truth:
-    """A truth that is known in part, with what is not known kept so or taken for absent.
+    """A partially known truth, its unknown entries kept or assumed absent.
 
-    A crowd needs a truth that answers every question. "absent" makes one of each split, and
-    "absent-in-train" of the training set alone, so that metrics still count known entries only.
-    That is an assumption, wrong wherever a class is present that nobody was asked about.
+    A simulated crowd needs a complete truth. "absent" completes every split; "absent-in-train" only
+    the training set, so that metrics still use known entries only. The assumption is wrong where a
+    class is present and was not labelled.
     """
     closed = unknown == "absent" or (unknown == "absent-in-train" and split == "train")
     return replace(truth, known=None) if closed else truth
@@ -137,17 +137,17 @@ def _hierarchy(text: str) -> Hierarchy | None:
     if not text:
         return None
     path = expanded(text)
-    is_file = os.path.exists(path)  # which is no error where the name is too long to be one
+    is_file = os.path.exists(path)  # False, not an error, for a name that is too long
     return Hierarchy.load(path) if is_file or path.suffix == ".json" else shipped(text)
 
 
 def published_order(images: NDArray[Any]) -> NDArray[np.int64]:
     """(N,) indices that put images in the order of the published label matrices: ids as text.
 
-    So image 100 comes before image 9. The published split and the published partial labels are
-    drawn by place, so they belong to the same images only in this order, and only after images
-    without annotation are left out. File names of VOC are in this order already; CUB keeps the
-    order of its own list.
+    Image 100 comes before image 9. The published split and the published partial labels are drawn
+    by index, so they refer to the same images only in this order, and only after images without
+    annotations are left out. File names of VOC are in this order already; CUB keeps the order of
+    images.txt.
     Source: the code of Cole et al., CVPR 2021, preproc/format_coco.py.
     """
     return np.argsort(np.asarray(images).astype(str), kind="stable")
@@ -159,8 +159,9 @@ def published_split(
     """Indices of the training and of the validation images, both ascending.
 
     round(share * images) images are for validation: the last of a permutation by RandomState(seed).
-    Source: the code of Cole et al., Multi-Label Learning from Single Positive Labels, CVPR 2021;
-    share and seed are theirs. Raises BadInput where one of the two parts would be empty.
+    Raises BadInput if one of the two parts would be empty.
+    Source: the code of Cole et al., Multi-Label Learning from Single Positive Labels, CVPR 2021,
+    with its share and seed as defaults.
     """
     held_out = round(share * images)
     if not 0 < held_out < images:

@@ -28,7 +28,7 @@ CLASSES = (
     "tvmonitor",
 )  # fmt: skip
 _WHAT = "an image set of VOC (lines of an image and -1, 0 or 1)"
-_OBJECTS = "objects of a picture (VOC's XML)"
+_OBJECTS = "objects of an image (VOC's XML)"
 _STATES = {"-1": -1, "0": 0, "1": 1, "+1": 1}
 _NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)  # of an image; it becomes part of a path
 _DIFFICULT = Literal["ignore", "present", "absent"]
@@ -37,15 +37,15 @@ _DIFFICULT = Literal["ignore", "present", "absent"]
 @register
 @dataclass(frozen=True)
 class Voc:
-    """PASCAL VOC: image sets for each class, pictures and boxes where their folders are there.
+    """PASCAL VOC: image sets per class, and images and boxes if their folders exist.
 
-    root: the folder VOC2012 or VOC2007, or the VOCdevkit that holds it; year: which one, where the
-    devkit holds several.
-    splits: "papers" divides VOC's train as published and tests on its val (where test labels are
-    there, as in 2007, it divides trainval and tests on test); "trainval" divides trainval; "own"
-    takes train, val and, where it has labels, test as they are.
-    difficult: what a class is that shows in difficult objects only: "ignore" leaves it out of all
-    metrics (to a simulated annotator it is absent), "present" or "absent" counts it as that.
+    root: the folder VOC2012 or VOC2007, or the VOCdevkit that holds it; year: the year to use, if
+    the devkit holds several.
+    splits: "papers" splits VOC's train as published and tests on its val (if test labels exist, as
+    in 2007, it splits trainval and tests on test); "trainval" splits trainval; "own" uses VOC's
+    train, val and, if labelled, test.
+    difficult: the label of a class that is present only through difficult objects: "ignore" leaves
+    it out of all metrics (simulated annotators call it absent), "present" or "absent" counts it so.
     hierarchy: a JSON file or the name of a shipped one, such as voc-20.
     Source: Everingham et al., The PASCAL Visual Object Classes Challenge 2012 (VOC2012)
     Development Kit, sections 4 and 8; the split of Cole et al., CVPR 2021.
@@ -67,18 +67,18 @@ class Voc:
     paths: ClassVar[tuple[str, ...]] = ("root", "hierarchy")
 
     root: str = setting(..., "the folder VOC2012 or VOC2007, or the VOCdevkit that holds it")
-    year: str = setting("", "which one, where the devkit holds several")
+    year: str = setting("", "the year, if the devkit holds several")
     splits: Literal["papers", "trainval", "own"] = setting("papers", "published split, or VOC's")
-    difficult: _DIFFICULT = setting("ignore", "classes that only difficult objects show")
+    difficult: _DIFFICULT = setting("ignore", "label of classes with difficult objects only")
     hierarchy: str = setting("", "a JSON file or a shipped name, such as voc-20")
 
     def open(self) -> Dataset:
-        """Read lists and boxes; pictures are decoded when they are read. Raises BadInput."""
+        """Read lists and boxes; image files are decoded on use. Raises BadInput."""
         place = find_year(self.root, self.year)
         test = (place / "ImageSets" / "Main" / f"{CLASSES[0]}_test.txt").exists()
         tested = _read(place, "test", self.difficult) if test else None
         if tested is not None and not (tested[1] & ~tested[2]).any():
-            tested = None  # the test lists of later years come without labels: nowhere stands a 1
+            tested = None  # the test lists of later years have no labels: they contain no 1
         if self.splits == "own":
             lists = {"train": "train", "val": "val", "test": "test"}
         elif self.splits == "trainval" or tested is not None:
@@ -135,7 +135,7 @@ def find_year(root: str, year: str) -> Path:
 
 
 def _read(place: Path, name: str, difficult: _DIFFICULT) -> _Lists:
-    """The (N,) images of an image set, and (N, 20) which classes are present and difficult."""
+    """The (N,) images of an image set, and the present and the difficult classes, (N, 20) bool."""
     main = place / "ImageSets" / "Main"
     images: list[str] = []
     states = []
@@ -148,7 +148,7 @@ def _read(place: Path, name: str, difficult: _DIFFICULT) -> _Lists:
             odd = next((i for i in listed if i not in set(images)), None)
             what = f"image {odd!r}" if odd else f"{len(listed)} images in another order or number"
             raise BadInput(
-                f"{path} lists {what}, unlike {CLASSES[0]}_{name}.txt; fetch the image sets again"
+                f"{path} lists {what}, unlike {CLASSES[0]}_{name}.txt; download them again"
             )
         states.append(column)
     ids = text_ids(images)
@@ -175,7 +175,7 @@ def _column(path: Path) -> tuple[list[str], NDArray[np.int8]]:
 
 @dataclass(frozen=True)
 class Object:
-    """A class, whether it is hard to see, and x0, y0, x1, y1 in pixels, half open."""
+    """An object: its class, whether it is difficult, and x0, y0, x1, y1 in pixels, half open."""
 
     name: str
     difficult: bool
@@ -183,9 +183,9 @@ class Object:
 
 
 def read_objects(path: Path) -> tuple[tuple[int, int], list[Object]]:
-    """Width and height of a picture in pixels, and its objects. Raises BadInput.
+    """Width and height of an image in pixels, and its objects. Raises BadInput.
 
-    VOC counts pixels from 1 and names the last one inside; parts of an object (head, hand, foot)
+    VOC's pixel indices start at 1 and include the last pixel; parts of an object (head, hand, foot)
     are not read. Source: the VOC2012 development kit, section 8.
     """
     with reading(path, _OBJECTS) as file:
@@ -196,9 +196,9 @@ def read_objects(path: Path) -> tuple[tuple[int, int], list[Object]]:
 
 
 def read_boxes(folder: Path, truth: Truth, *, difficult: bool) -> Boxes:
-    """The objects of all images that show a class of `truth` in them, from `folder`/IMAGE.xml.
+    """The objects of all classes that `truth` has as present, from `folder`/IMAGE.xml.
 
-    difficult: with the difficult ones. Raises BadInput.
+    difficult: include difficult objects. Raises BadInput.
     """
     column = {name: c for c, name in enumerate(truth.classes)}
     images, classes, corners, sizes = [], [], [], []

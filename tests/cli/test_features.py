@@ -110,13 +110,13 @@ def test_one_split_and_another_size(shell) -> None:
 def test_skipped_pictures_are_listed_and_take_no_part(shell) -> None:
     spec = photographs(torn=(3, 16))
     done = shell("features", "--data", spec, "--split", "train", "--out", "f")
-    assert done.code == 2 and "3.png cannot be read as a picture" in done.err
+    assert done.code == 2 and "3.png cannot be read as an image" in done.err
     assert done.err.endswith("leave them out too\n")
     done = shell("features", "--data", spec, "--out", "f", "--unreadable", "skip")
     assert done.code == 0, done.err
     text = done.out
     assert text.count("could not be read and are skipped; remove the folder to try them again") >= 2
-    assert text.count("image 3: pictures/3.png cannot be read as a picture") == 2
+    assert text.count("image 3: pictures/3.png cannot be read as an image") == 2
     listed = json.loads(Path("f/test/pooled/index.json").read_text())["skipped"]
     assert [each["row"] for each in listed] == [3, 16]
     shell("simulate", "--scheme", "full-subset", "--data", spec, "--out", "full.parquet")
@@ -126,7 +126,7 @@ def test_skipped_pictures_are_listed_and_take_no_part(shell) -> None:
     assert done.code == 0, done.err
     shown = shell("show", "f/test/pooled")
     assert shown.out.startswith("pooled features of 20 images, 128 for each\n")
-    assert "  row 16 skipped: pictures/16.png cannot be read as a picture" in shown.out
+    assert "  row 16 skipped: pictures/16.png cannot be read as an image" in shown.out
     assert shell("show", "f/test/pooled", "--json").json["shape"] == [20, 128]
     lost = len(json.loads(Path("f/train/pooled/index.json").read_text())["skipped"])
     assert f"{lost} images of train could not be read" in done.err

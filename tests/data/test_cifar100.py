@@ -84,7 +84,7 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     changed[3074 * 4 + 1] = 100
     (tmp_path / "test.bin").write_bytes(changed)
     layouts.refused(
-        f"cifar-100:{tmp_path}", f"{tmp_path}/test.bin cannot be read as pictures of CIFAR-100"
+        f"cifar-100:{tmp_path}", f"{tmp_path}/test.bin cannot be read as images of CIFAR-100"
     )
     (tmp_path / "fine_label_names.txt").write_text("a\n" * 100)
     layouts.refused(f"cifar-100:{tmp_path}", f"{tmp_path}/fine_label_names.txt: 'a' occurs twice")

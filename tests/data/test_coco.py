@@ -85,9 +85,9 @@ def test_missing_pictures_are_named_when_the_set_is_opened(tmp_path: Path) -> No
     train = _write(tmp_path, "train.json", 10)
     (tmp_path / "pictures" / "4.png").unlink()
     message = (
-        f"{tmp_path}/pictures/4.png does not exist (1 of 10 pictures are missing); "
+        f"{tmp_path}/pictures/4.png does not exist (1 of 10 images are missing); "
         "give the folder that holds them"
-        ", or leave them out by drop_missing=yes where the data set has it"
+        ", or leave them out with drop_missing=yes if the data set has this setting"
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         data.open(f"coco:{train},images={tmp_path / 'pictures'}")
@@ -98,7 +98,7 @@ def test_missing_pictures_are_named_when_the_set_is_opened(tmp_path: Path) -> No
     assert [Path(name).stem for name in left.pictures[WHOLE].files] == [str(i) for i in there]
     for picture in (tmp_path / "pictures").iterdir():
         picture.unlink()
-    with pytest.raises(BadInput, match=r"0\.png does not exist \(10 of 10 pictures are missing\)"):
+    with pytest.raises(BadInput, match=r"0\.png does not exist \(10 of 10 images are missing\)"):
         data.open(f"coco:{train},images={tmp_path / 'pictures'},drop_missing=yes")
 
 

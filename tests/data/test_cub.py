@@ -68,11 +68,11 @@ ANSWERS = "attributes/image_attribute_labels.txt"
     ("name", "change", "problem"),
     [
         (ANSWERS, ("1 1 ", "77 1 "),
-         "image is 77 in line 1, which is not expected there; fetch it again"),
+         "image is 77 in line 1, which is not a valid value; download it again"),
         (ANSWERS, ("2 3 ", "2 9 "),
-         "attribute is 9 in line 8, which is not expected there; fetch it again"),
+         "attribute is 9 in line 8, which is not a valid value; download it again"),
         (ANSWERS, ("2 3 ", "2 2 "),
-         "an image and an attribute occur together twice; keep one line"),
+         "an image and an attribute have two lines; keep one"),
         ("train_test_split.txt", ("2 0\n", "2 3\n"),
          "images are marked 0, 1, 3; 1 (training) or 0"),
         ("train_test_split.txt", ("2 0\n", ""), "images are marked 0, 1, nothing; "),
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_said(
 
 def test_a_wrong_folder_or_certainty_is_said(tmp_path: Path) -> None:
     layouts.refused("cub", "needs root", "cub:CUB_200_2011")
-    layouts.refused(f"cub:{tmp_path / 'x'}", f"{tmp_path / 'x'} is not there")
+    layouts.refused(f"cub:{tmp_path / 'x'}", f"{tmp_path / 'x'} does not exist")
     layouts.refused(f"cub:{tmp_path}", f"{tmp_path}/images.txt does not exist")
     layouts.refused(f"cub:{tmp_path},certain=5", "cub: certain is 5")
 

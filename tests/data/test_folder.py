@@ -98,8 +98,8 @@ def test_classes_may_have_any_name(tmp_path: Path) -> None:
 def test_a_long_table_of_digits_says_how_it_was_read(tmp_path: Path) -> None:
     _folder(tmp_path, "file,class\na.jpg,1\nb.jpg,0\na.jpg,0\nc.jpg,\n")
     note = (
-        f"{tmp_path}/labels.csv: the classes are called '1' and '0', for so they stand in column "
-        "'class'; call the column otherwise if it says where one class is present"
+        f"{tmp_path}/labels.csv: the classes are called '1' and '0', as in column "
+        "'class'; rename the column if it marks the presence of a single class"
     )
     with pytest.warns(UserWarning, match=f"^{re.escape(note)}$"):
         opened = data.open(f"folder:{tmp_path}")
@@ -163,10 +163,10 @@ def test_it_works_from_a_toml_file(tmp_path: Path) -> None:
         ("path,image,class\na.jpg,1,x\n", "columns 'path' and 'image'"),
         ("file,class,width\na.jpg,cat,3\n", "column 'width' is not understood beside 'class'"),
         ("file,cat,dog\na.jpg,1,0\nb.jpg,1,2\n", "column 'dog' holds '2' in row 3"),
-        ("file,cat,cat\na.jpg,1,0\n", "different names"),
+        ("file,cat,cat\na.jpg,1,0\n", "unique names"),
         ("file,cat,dog\na.jpg,1,0\na.jpg,1,1\n", "file 'a.jpg' has two rows"),
         ("file,cat,dog\na.jpg,1,0\nb.jpg,1\n", "Expected 3 columns, got 2: b.jpg,1"),
-        ("file,class,split\na.jpg,cat,train\na.jpg,dog,test\n", "'a.jpg' stands in two splits"),
+        ("file,class,split\na.jpg,cat,train\na.jpg,dog,test\n", "'a.jpg' is in two splits"),
         (
             "file,class,split\na.jpg,cat,train\nb.jpg,dog,holdout\n",
             "column 'split' holds 'holdout' in row 3",
@@ -198,16 +198,14 @@ def test_what_is_wrong_with_the_pictures_is_said(tmp_path: Path) -> None:
     left = data.open(f"folder:{tmp_path},drop_missing=yes")
     assert left.truth["train"].images.tolist() == ["a.jpg"] and len(left.pictures["train"]) == 1
     _folder(tmp_path, "file,class\n../a.jpg,cat\n")
-    layouts.refused(
-        f"folder:{tmp_path}", f"picture file name '../a.jpg' does not lie inside {tmp_path}"
-    )
+    layouts.refused(f"folder:{tmp_path}", f"image file name '../a.jpg' is not inside {tmp_path}")
     _folder(tmp_path, f"file,class\n{'x' * 999},cat\n")
     layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/{'x' * 200} does not exist")
     (tmp_path / "a.jpg").write_bytes(b"GIF")
     _folder(tmp_path / "b", LONG)
     (tmp_path / "b" / "a.jpg").write_bytes(b"GIF")
     pictures = data.open(f"folder:{tmp_path}/b").pictures[WHOLE]
-    with pytest.raises(BadInput, match=r"b/a\.jpg cannot be read as a picture \(.*\); replace it"):
+    with pytest.raises(BadInput, match=r"b/a\.jpg cannot be read as an image \(.*\); replace it"):
         pictures.read([0, 1])
 
 
@@ -226,10 +224,10 @@ def test_names_in_another_case_are_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("file,class\na.jpg,Dog\nb.jpg,dog\n", "'Dog' and 'dog' differ in case"),
+        ("file,class\na.jpg,Dog\nb.jpg,dog\n", "'Dog' and 'dog' differ only in case"),
         ("file,class\na.jpg,cat|dog\nb.jpg,dog\n", "add between=|"),
         ("file,class\na.jpg,cat;dog\nb.jpg,dog;bird\n", "add between=;"),
-        ("file,class\na.jpg,cat\n", "1 of 2 pictures in .* have no row in labels.csv"),
+        ("file,class\na.jpg,cat\n", "1 of 2 images in .* have no row in labels.csv"),
     ],
 )
 def test_what_may_be_a_slip_is_said(tmp_path: Path, table: str, words: str) -> None:
@@ -241,11 +239,11 @@ def test_what_may_be_a_slip_is_said(tmp_path: Path, table: str, words: str) -> N
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     layouts.refused("folder", "needs root", "folder:pictures,labels=labels.csv")
-    layouts.refused(f"folder:{tmp_path}/x", f"{tmp_path}/x is not there")
+    layouts.refused(f"folder:{tmp_path}/x", f"{tmp_path}/x does not exist")
     layouts.refused(f"folder:{tmp_path}", f"{tmp_path} holds no labels.csv")
     layouts.refused(f"folder:{tmp_path},labels=other.csv", "other.csv does not exist")
     _folder(tmp_path, "file,class,split\na.jpg,cat,test\n")
-    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/labels.csv marks no picture as train")
+    layouts.refused(f"folder:{tmp_path}", f"{tmp_path}/labels.csv marks no image as train")
 
 
 def test_a_share_is_kept_for_testing(tmp_path: Path) -> None:
@@ -266,7 +264,7 @@ def test_a_share_is_kept_for_testing(tmp_path: Path) -> None:
 def test_a_share_for_testing_that_cannot_be(tmp_path: Path) -> None:
     _folder(tmp_path, "file,class,split\na.jpg,cat,train\nb.jpg,cat,train\nc.jpg,cat,test\n")
     table = tmp_path / "labels.csv"
-    layouts.refused(f"folder:{tmp_path},test=0.5", f"{table} marks pictures as test already")
+    layouts.refused(f"folder:{tmp_path},test=0.5", f"{table} marks images as test already")
     table.write_text("file,class,split\na.jpg,cat,train\nb.jpg,cat,train\nc.jpg,cat,val\n")
     assert len(data.open(f"folder:{tmp_path},test=0.5").truth["test"].images) == 1
     for share in ("0.1", "1.5", "-1"):
@@ -294,7 +292,7 @@ def test_pictures_without_a_table_are_one_split(tmp_path: Path) -> None:
     assert opened.truth["train"].present.nnz == opened.truth["train"].known.nnz == 0
     (tmp_path / "empty").mkdir()
     message = (
-        f"{tmp_path}/empty holds no pictures (.jpg, .jpeg, .png, .webp, .bmp, .gif, .tif, .tiff); "
+        f"{tmp_path}/empty holds no images (.jpg, .jpeg, .png, .webp, .bmp, .gif, .tif, .tiff); "
         "give their folder"
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):

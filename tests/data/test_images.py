@@ -64,7 +64,7 @@ def test_floats_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         decode(tmp_path / "x.tiff")
     assert str(error.value) == (
-        f"{tmp_path}/x.tiff holds floats, of which nobody knows how bright they are; save it with "
+        f"{tmp_path}/x.tiff holds floats, whose range of brightness is unknown; save it with "
         "8 or 16 bits"
     )
 
@@ -87,12 +87,12 @@ def test_pictures_stand_upright(tmp_path: Path) -> None:
 def test_what_is_no_picture_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.jpg").write_text("no picture")
     message = (
-        f"{tmp_path / 'x.jpg'} cannot be read as a picture "
+        f"{tmp_path / 'x.jpg'} cannot be read as an image "
         f"(cannot identify image file '{tmp_path / 'x.jpg'}'"
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message[:110])}"):
         decode(tmp_path / "x.jpg")
-    missing = f"{tmp_path / 'y.jpg'} does not exist; give the path of a file with a picture"
+    missing = f"{tmp_path / 'y.jpg'} does not exist; give the path of a file with an image"
     with pytest.raises(BadInput, match=f"^{re.escape(missing)}$"):
         decode(tmp_path / "y.jpg")
 
@@ -151,11 +151,11 @@ def test_one_pixel_in_the_middle_of_a_bitmap_counts(folder: Path) -> None:
     ("files", "message"),
     [
         (["a.png", "x.png", "y.png"],
-         "{0}/x.png does not exist (2 of 3 pictures are missing); give the folder that holds them"
-         ", or leave them out by drop_missing=yes where the data set has it"),
-        (["../a.png"], "picture file name '../a.png' does not lie inside {0}; correct it"),
-        (["/etc/passwd"], "picture file name '/etc/passwd' does not lie inside {0}; correct it"),
-        (["a.png", ""], "picture file name '' does not lie inside {0}; correct it"),
+         "{0}/x.png does not exist (2 of 3 images are missing); give the folder that holds them"
+         ", or leave them out with drop_missing=yes if the data set has this setting"),
+        (["../a.png"], "image file name '../a.png' is not inside {0}; correct it"),
+        (["/etc/passwd"], "image file name '/etc/passwd' is not inside {0}; correct it"),
+        (["a.png", ""], "image file name '' is not inside {0}; correct it"),
     ],
 )  # fmt: skip
 def test_files_are_checked_when_the_folder_is_given(
@@ -166,6 +166,6 @@ def test_files_are_checked_when_the_folder_is_given(
 
 
 def test_a_folder_must_be_there(tmp_path: Path) -> None:
-    message = f"{tmp_path}/x is no folder; give the folder that holds the picture files"
+    message = f"{tmp_path}/x is not a folder; give the folder that holds the image files"
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         FilePictures.of(tmp_path / "x", [])

@@ -78,7 +78,7 @@ def test_pictures_whose_links_are_dead_may_be_dropped(tmp_path: Path) -> None:
     (tmp_path / "Flickr").rename(tmp_path / "other")
     layouts.refused(
         f"nus-wide:{tmp_path},drop_missing=yes",
-        f"{tmp_path} holds no folder of pictures or no ImageList",
+        f"{tmp_path} holds no folder of images or no ImageList",
     )
     again = data.open(f"nus-wide:{tmp_path},drop_missing=yes,images={tmp_path}/other")
     assert again.pictures[WHOLE].id == known
@@ -95,7 +95,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     labels.write_text("1\n0\n")
     layouts.refused(
         f"nus-wide:{tmp_path}",
-        f"{labels} holds labels of 2 images, where 10 are expected as in the other lists",
+        f"{labels} holds labels of 2 images, but 10 are expected as in the other lists",
     )
     labels.unlink()
     layouts.refused(f"nus-wide:{tmp_path}", f"{labels} does not exist")

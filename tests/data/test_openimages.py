@@ -69,9 +69,9 @@ def test_images_without_a_picture_may_be_dropped(folder: Path) -> None:
     (folder / "00000a.jpg").unlink()
     spec = f"openimages:{folder}/train.csv,test={folder}/test.csv,images={folder}"
     message = (
-        f"{folder}/00000a.jpg does not exist (1 of 2 pictures are missing); "
+        f"{folder}/00000a.jpg does not exist (1 of 2 images are missing); "
         "give the folder that holds them"
-        ", or leave them out by drop_missing=yes where the data set has it"
+        ", or leave them out with drop_missing=yes if the data set has this setting"
     )
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
         data.open(spec)
@@ -79,7 +79,7 @@ def test_images_without_a_picture_may_be_dropped(folder: Path) -> None:
     assert opened.truth["train"].images.tolist() == ["00000b"]
     assert opened.pictures["train"].read([0])[0][0, 0].tolist() == [40, 40, 40]
     (folder / "00000c.jpg").unlink()
-    with pytest.raises(BadInput, match=r"00000c.jpg does not exist \(1 of 1 pictures"):
+    with pytest.raises(BadInput, match=r"00000c.jpg does not exist \(1 of 1 images"):
         data.open(f"{spec},drop_missing=yes")
 
 

@@ -114,7 +114,7 @@ def test_pictures_and_boxes_where_their_folders_are(tmp_path: Path) -> None:
     assert boxes.classes.tolist() == [1, 14, 1] * 6
     assert boxes.corners[1].tolist() == [1, 2, 4, 5.5]
     (place / "JPEGImages" / "2009_000003.jpg").write_bytes(b"no picture")
-    with pytest.raises(BadInput, match=r"2009_000003\.jpg cannot be read as a picture"):
+    with pytest.raises(BadInput, match=r"2009_000003\.jpg cannot be read as an image"):
         data.open(f"voc:{place},splits=own").pictures["val"].read([3])
 
 
@@ -129,7 +129,7 @@ def test_the_year_is_found(tmp_path: Path) -> None:
 
 def test_a_wrong_folder_or_year_is_named(tmp_path: Path) -> None:
     layouts.refused("voc", "needs root", "voc:VOCdevkit/VOC2012")
-    layouts.refused(f"voc:{tmp_path}/x", f"{tmp_path}/x is not there")
+    layouts.refused(f"voc:{tmp_path}/x", f"{tmp_path}/x does not exist")
     layouts.refused(f"voc:{tmp_path}", f"{tmp_path} holds no ImageSets")
     place = _tree(tmp_path, "train", "val")
     layouts.refused(f"voc:{place / 'ImageSets/Main/cat_val.txt'}",
@@ -149,7 +149,7 @@ def test_broken_lists_are_named(tmp_path: Path) -> None:
     layouts.refused(f"voc:{place}", f"{path} does not exist")
     for text, problem in {
         good.replace("2008_000003", "2008_000099"):
-            "lists image '2008_000099', unlike aeroplane_train.txt; fetch the image sets again",
+            "lists image '2008_000099', unlike aeroplane_train.txt; download them again",
         good + "../../x 1\n":
             "a line is '../../x 1'; the name of an image and -1, 0 or 1 are expected",
         good + "2008_000099 2\n":

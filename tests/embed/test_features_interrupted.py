@@ -150,10 +150,10 @@ def test_an_unreadable_picture_stops_everything(
     with pytest.raises(BadInput) as error:
         features(torn, "train", net, cache=tmp_path / "c")
     assert str(error.value).startswith(
-        f"{tmp_path}/2.jpg cannot be read as a picture (image file is truncated ("
+        f"{tmp_path}/2.jpg cannot be read as an image (image file is truncated ("
     )
     assert str(error.value).endswith(
-        "; replace it or take it out of the list, or skip such pictures by `simkit features "
+        "; replace it or remove it from the list, or skip such pictures by `simkit features "
         "--unreadable skip`; train and compare then leave them out too"
     )
 
