@@ -116,6 +116,13 @@ def code(arguments: Sequence[str] | None = None) -> int:
             # The reader of a pipe went away; nothing is wrong, and nobody is left to tell.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
+        except OSError as error:
+            if error.errno is None:  # not of the system: an error of a program
+                raise
+            return _bad_input(
+                f"{error.filename or 'a file'} cannot be used ({error.strerror}); check its name, "
+                "its permissions and the free space"
+            )
 
 
 def _bad_input(message: str) -> int:

@@ -224,6 +224,8 @@ class FeatureWriter:
         head = {"descr": "<f2", "fortran_order": False, "shape": index.shape}
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            if stored(folder, index.key) is None:  # its index would count rows that are lost
+                (folder / INDEX).unlink(missing_ok=True)
             (folder / _FILE).touch()
             # In place: a new file would take the rows from a process that has just begun.
             with (folder / _FILE).open("r+b") as stream:

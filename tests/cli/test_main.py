@@ -132,3 +132,9 @@ def test_one_of_several_processes_leaves_the_first_to_speak(shell, monkeypatch) 
     monkeypatch.setenv("RANK", "1")  # torchrun would have ended it before it speaks
     assert "'simulat'" in shell("simulat").err
     assert len(waited) == 1
+
+
+def test_a_name_that_is_too_long_is_one_sentence(shell) -> None:
+    done = shell("show", "n" * 300)
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "nnn cannot be used (File name too long); check its name" in done.err

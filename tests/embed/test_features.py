@@ -109,6 +109,19 @@ def test_a_damaged_file_in_the_cache_is_made_again(
     assert np.array_equal(features(dataset, "val", net, cache=tmp_path).values, expected)
 
 
+def test_a_file_that_lost_rows_is_made_again_to_the_last_row(
+    dataset: data.Dataset, net: Backbone, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("simkit.embed.feature_files._COUNTED", 10)
+    made = features(dataset, "train", net, cache=tmp_path)
+    path = tmp_path / "features" / made.id / "features.npy"
+    whole = path.read_bytes()
+    path.unlink()
+    path.write_bytes(whole[: len(whole) // 2])  # the index still counts all rows
+    features(dataset, "train", net, cache=tmp_path)
+    assert path.read_bytes() == whole
+
+
 def test_a_split_without_pictures_is_refused(dataset: data.Dataset, net: Backbone) -> None:
     bare = replace(dataset, pictures={})
     with pytest.raises(BadInput, match=r"data set 'scenes' has no.*open it with its image"):
