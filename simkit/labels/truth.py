@@ -212,6 +212,8 @@ def matrix_of(values: Any) -> Any:
             f"labels are {matrix.dtype} of shape {matrix.shape}; a matrix of numbers, images x "
             "classes, is expected"
         )
+    if matrix.dtype == np.float16:  # which scipy does not know
+        matrix = matrix.astype(np.float32)
     return matrix if issparse(matrix) else csr_array(matrix)
 
 

@@ -36,6 +36,7 @@ def test_the_form_of_the_matrix_does_not_matter() -> None:
     wanted = Truth.of(DENSE).id
     assert Truth.of(DENSE.astype(bool)).id == wanted
     assert Truth.of(csr_array(DENSE.astype(float))).id == wanted
+    assert Truth.of(DENSE.astype(np.float16)).id == wanted
     assert Truth.of(twice).id == wanted
 
 
