@@ -1,6 +1,7 @@
 """A package of one's own adds schemes, methods and backbones: in the shell and in workers."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,11 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 KINDS = ("schemes", "methods", "backbones")
 ENTRY_POINTS = "".join(f"[simkit.{kind}]\nmine = mine\n" for kind in KINDS)
 BACKBONE = """
+import os
+import sys
+
 import torch
+from simkit.study import jobs
 from simkit.embed.backbones import BACKBONES
 from simkit.embed.networks import Backbone
 
@@ -27,6 +32,9 @@ class Means(Backbone):
 
     def forward(self, images):
         return torch.nn.functional.avg_pool2d(images, 8) * self.scale
+
+jobs.LEAST = 0.0  # a job for each draw; this little work would be one job, without a worker
+print("loaded in", os.getpid(), file=sys.stderr)
 """
 GRID = """
 data = "scenes:images=200,val=40,test=100"
@@ -71,6 +79,7 @@ def test_what_a_package_adds_is_listed_trained_and_compared(run, tmp_path: Path)
     assert labels.returncode == 0, labels.stderr
     compared = run("compare", "grid.toml", "--workers", "2", "--out", "runs")
     assert compared.returncode == 0, compared.stderr
+    assert len(set(re.findall(r"loaded in (\d+)", compared.stderr))) > 1  # workers loaded it, too
     table = (tmp_path / "runs" / "table.csv").read_text(encoding="utf-8")
     assert "checklist" in table and "capped" in table
 
