@@ -1,4 +1,4 @@
-"""The annotator model: how people err, how many answer, and how their answers are counted."""
+"""The annotator model: error rates, annotators per question, and voting."""
 
 from __future__ import annotations
 
@@ -26,21 +26,23 @@ Limits = tuple[NDArray[np.uint64], Bools]
 
 BY_CLASS = ("miss", "false_alarm", "unsure_present", "unsure_absent")
 BY_PERSON = {"miss_by_person": 1.0, "false_alarm_by_person": 1.0, "work_by_person": 1}
-ORDERS = 64  # orders in which a pool is lined up; each question uses one of them
+ORDERS = 64  # random orders of the pool; each question uses one of them
 _ALWAYS = ("miss", "false_alarm", "workers", "vote")
 
 
 @dataclass(frozen=True)
 class Habits:
-    """People who answer; the default never errs.
+    """The annotator model; the default never errs.
 
-    A person's error belongs to (image, class, person): asked again, the person says the same, and
-    compared schemes meet the same errors. With `workers` None one answer is given to each question
-    (the rates are then those of that answer) and the price list says how many people it took.
+    Errors are keyed by (image, class, person): the same question to the same person always gets the
+    same answer, and compared schemes meet the same errors. With `workers` None each question has
+    one answer (the rates are those of that answer), and the price list gives the number of people
+    paid for it.
 
-    Class and person join by their odds: somebody with 2 times the ordinary odds and a class of
-    which 20 % are missed (odds 1/4) give odds of 1/2, a miss in a third of the cases. Of a share of
-    the questions nobody is sure; `unsure_yes` then stands for the class's rate: all err together.
+    The odds of class and person multiply: a person with 2 times the ordinary odds and a class with
+    20 % misses (odds 1/4) give odds of 1/2, a miss rate of 1/3. For a share of the questions all
+    annotators are unsure: each then says yes with probability `unsure_yes`, so errors are
+    correlated.
     """
 
     miss: Rate = setting(0.0, "share of present classes overlooked; one for all or one per class")
@@ -49,31 +51,29 @@ class Habits:
     )
     workers: People | None = setting(None, "people who answer each question")
     vote: Literal["majority", "union"] = setting(
-        "majority", "yes by more than half of the people, or by any of them (union)"
+        "majority", "a class is present if more than half say yes, or if anybody does (union)"
     )
-    quorum: People | None = setting(None, "yes by at least so many people, whatever vote says")
+    quorum: People | None = setting(None, "least number of people who say yes; overrides vote")
     unsure_present: Rate = setting(
-        0.0, "share of present classes of which nobody is sure; all or per class"
+        0.0, "share of present classes on which all are unsure; one for all or one per class"
     )
     unsure_absent: Rate = setting(
-        0.0, "share of absent classes of which nobody is sure; all or per class"
+        0.0, "share of absent classes on which all are unsure; one for all or one per class"
     )
-    unsure_yes: Share = setting(0.5, "how often a person says yes where nobody is sure")
+    unsure_yes: Share = setting(0.5, "probability that an unsure person says yes")
     miss_by_person: tuple[Odds, ...] | None = setting(
-        None, "a pool: each person's odds of a miss, as multiples of the ordinary"
+        None, "pool of people: odds of a miss per person, as multiples of the ordinary odds"
     )
     false_alarm_by_person: tuple[Odds, ...] | None = setting(
-        None, "a pool: each person's odds of a false alarm, as multiples"
+        None, "pool of people: odds of a false alarm per person, as multiples"
     )
     work_by_person: tuple[People, ...] | None = setting(
-        None, "a pool: how often each person answers, beside the others"
+        None, "pool of people: relative number of answers per person"
     )
     roster: Literal["question", "image"] = setting(
-        "question", "whether a pool's people are drawn for each question or each image"
+        "question", "draw people from the pool for each question or for each image"
     )
-    classes: tuple[str, ...] | None = setting(
-        None, "names of the classes the rates per class are of"
-    )
+    classes: tuple[str, ...] | None = setting(None, "names of the classes of the rates per class")
 
     def __post_init__(self) -> None:
         settle(self, "habits")
@@ -90,7 +90,7 @@ class Habits:
             self._check_lengths(len(self.classes))
 
     def _complete_pool(self) -> None:
-        """A pool is complete or is not there: what is left out of it is alike for everybody."""
+        """Fill in the missing fields of a pool with values that are equal for all people."""
         stated = [len(v) for v in (getattr(self, name) for name in BY_PERSON) if v is not None]
         if not stated:
             return
@@ -123,8 +123,8 @@ class Habits:
         """Raise BadInput unless rates given by class fit this number of classes."""
         if self.classes is not None:
             raise BadInput(
-                f"habits: the rates are of {len(self.classes)} classes by name; "
-                "take habits.for_classes(truth.classes)"
+                f"habits: the rates are for {len(self.classes)} classes by name; "
+                "use habits.for_classes(truth.classes)"
             )
         self._check_lengths(classes)
 
@@ -142,21 +142,21 @@ class Habits:
 
     @property
     def people(self) -> int | None:
-        """How many people are in the pool; None: there is no pool, only `workers` alike."""
+        """The number of people in the pool; None without a pool, where all people are alike."""
         return None if self.miss_by_person is None else len(self.miss_by_person)
 
     @property
     def needed(self) -> int:
-        """How many of the people must say yes; of an even number, half are not enough."""
+        """The number of yes answers that a yes vote needs; more than half for a majority."""
         if self.quorum is not None:
             return self.quorum
         return 1 if self.vote == "union" else (self.workers or 1) // 2 + 1
 
     def for_classes(self, names: Sequence[str]) -> Habits:
-        """These habits for other classes, in their order: rates by class go with the name.
+        """These habits for the classes `names`, in their order, with rates matched by name.
 
-        A class that is not among `classes` gets the mean over those that are; where none is, the
-        mean stands for all. Without rates by name these habits as they are.
+        A class without a rate gets the mean of all rates; if no name matches, the mean becomes the
+        rate of all classes. Habits without rates by name are returned unchanged.
         """
         if self.classes is None:
             return self
@@ -173,7 +173,7 @@ class Habits:
     # -- answers ----------------------------------------------------------------------------------
 
     def answers(self, images: Ints, classes: Ints, present: Bools, *, chance: Chance) -> Bools:
-        """(n,) what the people say together about n places, given what is `present` there."""
+        """(n,) bool: the votes of the annotators on n questions, given the truth `present` (n,)."""
         if self.perfect:
             return present
         seats = self.workers or 1
@@ -196,12 +196,12 @@ class Habits:
     def votes(
         self, images: Ints, classes: Ints, present: Bools, *, who: Ints, chance: Chance
     ) -> Bools:
-        """(n,) what person `who[i]` alone says about place i."""
+        """(n,) bool: the answer of person `who[i]` to question i."""
         unsure = self._unsure(images, classes, present, chance)
         return self._say(who, _Question(images, classes, present, unsure), chance)
 
     def _unsure(self, images: Ints, classes: Ints, present: Bools, chance: Chance) -> Bools | None:
-        """(n,) of which questions everybody is unsure; None: of none."""
+        """(n,) bool: questions on which all annotators are unsure; None for none."""
         if not np.any(self.unsure_present) and not np.any(self.unsure_absent):
             return None
         numbers = chance.of("unsure")(images, classes)
@@ -211,7 +211,7 @@ class Habits:
         )
 
     def _says(self, person: int, question: _Question, chance: Chance) -> Bools:
-        """(n,) what one person says: one number by place for each answer, compared as integers."""
+        """(n,) bool: the answers of one person, from one keyed integer per question."""
         miss, imagine = 1.0, 1.0
         if self.miss_by_person is not None and self.false_alarm_by_person is not None:
             miss, imagine = self.miss_by_person[person], self.false_alarm_by_person[person]
@@ -227,7 +227,7 @@ class Habits:
         return np.where(question.present, ~missed, imagined)
 
     def _say(self, who: Ints, question: _Question, chance: Chance) -> Bools:
-        """(n,) what person `who[i]` says to question i, whoever else is asked."""
+        """(n,) bool: the answer of person `who[i]` to question i, independent of other people."""
         # Few bits make the sort a radix sort.
         small = who.astype(np.min_scalar_type(int(who.max(initial=0))))
         order = np.argsort(small, kind="stable")
@@ -271,9 +271,9 @@ class Habits:
     # -- files ------------------------------------------------------------------------------------
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values. Fields that came later stand there where they are not at their default.
+        """Plain values, without later fields at their defaults.
 
-        So the records and keys of people who are described by four fields stay what they were.
+        The records and keys of habits with the four original fields thereby stay the same.
         """
         plain = {
             f.name: getattr(self, f.name)
@@ -300,8 +300,7 @@ class Habits:
 
 @dataclass(frozen=True, eq=False)
 class _Question:
-    """(n,) images, classes and whether they are present; of which everybody is unsure (None: of
-    none)."""
+    """n questions: images, classes, the truth, and whether all are unsure (None: on none)."""
 
     images: Ints
     classes: Ints
@@ -314,9 +313,9 @@ class _Question:
 
 
 def tilted(share: Any, times: Any) -> Any:
-    """The share whose odds are `times` those of `share`: times * s / (1 - s + times * s).
+    """The share with `times` the odds of `share`: times * s / (1 - s + times * s).
 
-    Sums, products and one division, which all machines round alike; 0 and 1 stay what they are.
+    Sums, products and one division only, which round alike on all machines; 0 and 1 are unchanged.
     """
     if isinstance(times, float) and times == 1:
         return share
@@ -327,7 +326,7 @@ def tilted(share: Any, times: Any) -> Any:
 
 
 def limits(share: Rate | NDArray[np.float64]) -> Limits:
-    """The last number of 64 bits that counts for each share, and whether any does.
+    """The largest 64-bit number below the threshold of each share, and whether there is one.
 
     The limit of `chance.threshold`, one lower: 2**64 itself does not fit.
     """
@@ -339,8 +338,7 @@ def limits(share: Rate | NDArray[np.float64]) -> Limits:
 
 
 def under(numbers: NDArray[np.uint64], limits: Limits, classes: Ints) -> Bools:
-    """Which numbers fall under the limit of all classes or of their own; integers alone are
-    compared."""
+    """Which numbers are within the limit, of all classes or per class; compares integers only."""
     last, some = limits
     if len(last) == 1:
         return (numbers <= last[0]) & some[0]

@@ -1,4 +1,4 @@
-"""How much of a scheme a budget buys."""
+"""The amount of a scheme that a budget buys."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from simkit.errors import BadInput
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
 
-OVERSHOOT = 1.02  # guesses aim this much beyond the budget, so that the answer is soon enclosed
-FIRST_FACTOR = 10  # a guess is at most this many times the largest amount known to fit
+OVERSHOOT = 1.02  # guesses aim above the budget by this factor, to bracket the answer quickly
+FIRST_FACTOR = 10  # a guess is at most this many times the largest affordable amount so far
 
 
 @dataclass(frozen=True, eq=False)
 class Bought:
-    """What a budget bought: the scheme with its amount, the number of images, labels and bill."""
+    """The result of `amount_for`: scheme with its amount, number of images, labels and bill."""
 
     scheme: Scheme
     images: int
@@ -44,24 +44,24 @@ def amount_for(
 ) -> Bought:
     """The largest amount of a scheme whose cost does not exceed a budget.
 
-    Sought is the scheme's amount field (a share in steps as fine as one label), or, for a scheme
-    without one, the number of images. Larger amounts contain smaller ones, so cost only grows;
-    about ten simulations enclose the answer.
+    The search is over the scheme's amount field (a share in steps as fine as one label), or, for a
+    scheme without one, over the number of images. Larger amounts contain smaller ones, so the cost
+    is monotone; about ten simulations find the answer.
 
     Parameters
     ----------
     budget : float
         Dollars, or seconds of annotation with unit="seconds".
     truth : Truth or array
-        As `simulate` takes it.
+        The complete labels, as for `simulate`.
     scheme : Scheme or str
-        Its own amount is replaced.
+        The scheme; its amount is replaced.
     prices : Prices or str
         A price list, its name or file.
     unit : "dollars" or "seconds"
-        What the budget counts.
+        Unit of the budget.
     **options
-        images (at most so many), hierarchy, habits, boxes, seed and draw, as in `simulate`.
+        images (an upper limit), hierarchy, habits, boxes, seed and draw, as in `simulate`.
 
     Returns
     -------
@@ -70,19 +70,18 @@ def amount_for(
     Warns
     -----
     UserWarning
-        When the budget is more than the scheme can spend, or than can be written down
-        (`ledger.LIMIT`).
+        If the budget is more than the scheme can spend, or buys more answers than `ledger.LIMIT`.
 
     Raises
     ------
     BadInput
-        When not even the smallest amount fits, and when `unit` is seconds and the price list does
-        not know the time.
+        If not even the smallest amount fits, or if `unit` is seconds and the price list has no
+        times.
     """
     number = isinstance(budget, int | float) and not isinstance(budget, bool)
     if unit not in ("dollars", "seconds") or not number or not 0 <= budget < math.inf:
         raise BadInput(
-            f"the budget is {budget!r} {unit}; a number from 0 on is expected, and one of dollars, "
+            f"the budget is {budget!r} {unit}; a number of at least 0 is expected, and dollars or "
             "seconds as unit"
         )
     ladder = _Ladder.of(truth, scheme, prices, unit, options)
@@ -102,7 +101,7 @@ def amount_for(
     if above is None and best.spent < budget:
         texts.append(f"{spent}; everything was bought")
     if above is not None and above.refused is not None:
-        texts.append(f"{spent}; more than {ledger.LIMIT:,} answers cannot be written down")
+        texts.append(f"{spent}; more than {ledger.LIMIT:,} answers cannot be stored")
     for text in texts:
         warnings.warn(text, stacklevel=2)
     return best.bought
@@ -111,9 +110,9 @@ def amount_for(
 def least(
     truth: Truth, scheme: Scheme | str, prices: Prices | str, **options: Unpack[Options]
 ) -> Cost:
-    """The bill of the smallest amount of a scheme that asks anything; options as in `simulate`.
+    """The bill of the smallest amount with at least one question; options as in `simulate`.
 
-    It has a line for each kind of question that larger amounts ask. Raises BadInput.
+    It has a line for each kind of question of larger amounts. Raises BadInput.
     """
     ladder, step = _Ladder.of(truth, scheme, prices, "dollars", options), 1
     while True:
@@ -128,7 +127,7 @@ def least(
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """One simulated amount; of too many answers nothing is bought and `spent` is infinite."""
+    """One simulated amount; with too many answers `bought` is None and `spent` is infinite."""
 
     step: int
     spent: float
@@ -171,7 +170,7 @@ class _Ladder:
         return _Ladder(truth, chosen, price_list(prices), unit, others, images, steps, share, top)
 
     def buy(self, step: int) -> _Trial:
-        """The amount at this step; what the simulation warns of is kept for later."""
+        """Simulate the amount at this step; warnings are kept for later."""
         scheme, images = self.scheme, step
         if scheme.amount is not None:
             amount = step * self.top / self.steps if self.share else step
@@ -194,11 +193,11 @@ class _Ladder:
 
 
 def _largest(ladder: _Ladder, budget: float) -> tuple[_Trial | None, _Trial | None]:
-    """The trial with the largest affordable step (None: not even 1), and the one of the next step
-    (None: there is none).
+    """The trial of the largest affordable step (None: not even 1), and that of the next step
+    (None: no larger step exists).
 
-    Secant steps first enclose the answer from both sides; then regula falsi (Illinois form) closes
-    in, with a bisection whenever that did not halve the interval.
+    Secant steps first bracket the answer; then regula falsi (Illinois form) narrows the bracket,
+    with a bisection whenever it was not halved.
     """
     best: _Trial | None = None
     low, low_spent, slope = 0, 0.0, 0.0

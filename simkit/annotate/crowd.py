@@ -1,4 +1,4 @@
-"""The crowd: it answers questions about one truth, and every question is billed."""
+"""The simulated crowd: it answers questions about one truth, and every question is billed."""
 
 from __future__ import annotations
 
@@ -41,30 +41,29 @@ GROUP = 1 << 20  # present images and wanted answers worked on at a time; change
 
 
 class Crowd:
-    """People who see the images of one truth.
+    """Simulated annotators of the images of one truth.
 
-    Answers to the same question are the same however often and in whatever way it is asked.
+    The same question always gets the same answer, in whatever way it is asked.
 
     Parameters
     ----------
     truth : Truth
-        What is in the images; complete.
+        The complete labels.
     chance : Chance
-        Keys people's errors by (image, class, person).
+        Keys annotators' errors by (image, class, person).
     images : (n,) int, optional
         Indices of the images that may be asked about, ascending; by default all.
     hierarchy : Hierarchy, optional
         Needed by `descend` only; the truth must be closed under it.
     habits : Habits
-        How people err and vote.
+        The annotator model.
     boxes : Boxes, optional
-        Where the objects are; needed to name by size or place only.
+        Boxes of the objects; needed only to name classes by size or position.
 
     Raises
     ------
     BadInput
-        For a truth that is itself partial, and when more than `ledger.LIMIT` answers would be
-        written down.
+        For a partially known truth, and if more than `ledger.LIMIT` answers would be stored.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class Crowd:
         self._ledger = Ledger(*self.shape)
 
     def among(self, images: Ints) -> Crowd:
-        """The same people, asked about these of the images only; one bill and one set of labels."""
+        """The same annotators for a subset of the images, with a common bill and common labels."""
         part = copy(self)
         part._seen = self._seen.among(images)
         part.images = part._seen.images
@@ -118,8 +117,10 @@ class Crowd:
         return named
 
     def name_share(self, share: float, *, chance: Chance) -> int:
-        """Name this share of all that is present in all images together: round(share * pairs)
-        pairs, uniformly. Each is a question; returns how many. A larger share adds to a smaller."""
+        """Name round(share * pairs) of all present (image, class) pairs, chosen uniformly.
+
+        Each is one question; returns their number. A larger share contains a smaller one.
+        """
         yes = self._yes
         count = round(share * yes.nnz)
         self._ledger.expect(count)
@@ -131,10 +132,10 @@ class Crowd:
     def rule_out(
         self, absent: int, *, chance: Chance, named: Ints | None = None, keep_looks: bool = False
     ) -> None:
-        """Verify classes in each image's own random order until `absent` of them are denied.
+        """Verify classes in a random order per image until `absent` of them are answered with no.
 
-        named (n, k) classes already named there (-1: none), which are not asked about again. The
-        present ones met on the way are paid for and, unless `keep_looks`, dropped.
+        named (n, k): classes already named in the image (-1: none), which are not asked about
+        again. Yes answers on the way are paid for and, unless `keep_looks`, dropped.
         """
         L = self.shape[1]
         wanted = np.full(len(self.images), min(absent, L))
@@ -144,15 +145,15 @@ class Crowd:
             self._ledger.verified(*answered, keep_yes=keep_looks)
 
     def rule_out_pairs(self, absent: int, *, chance: Chance) -> None:
-        """Verify pairs of images and classes in one random order of all until `absent` of them are
-        denied; the present ones met on the way are paid for and dropped."""
+        """Verify (image, class) pairs in random order until `absent` of them are answered with no;
+        yes answers on the way are paid for and dropped."""
         L = self.shape[1]
         self._ledger.expect(min(absent, len(self.images) * L - self._yes.nnz))
         for answered in ask_pairs(self._seen.answers, self.images, L, absent, chance):
             self._ledger.verified(*answered, keep_yes=False)
 
     def propose(self, proposer: Proposer) -> Iterator[tuple[Ints, Ints]]:
-        """Pairs of images and classes that a machine takes for present; nobody is asked."""
+        """(Image, class) pairs that a machine proposes as present; no question is asked."""
         return proposer.propose(self._seen.present, self.images, self.hierarchy)
 
     def search(
@@ -184,7 +185,7 @@ class Crowd:
             self._ledger.record(rows, np.tile(wanted, len(yes)), yes[:, wanted].ravel())
 
     def descend(self, images: Any, *, chance: Chance, mode: str = "verify") -> None:
-        """Have one present class named, then ask about what is beside it.
+        """Have one present class named, then ask about the classes beside its path.
 
         mode: "verify" goes down the hierarchy (questions of kind `descend`), "truth" sweeps all
         that is neither on the path nor below it, "path-only" asks nothing more. The first question
@@ -210,7 +211,7 @@ class Crowd:
             self._ledger.record(images[part][rows], columns, codes[rows, columns] > 0)
 
     def expect(self, answers: float) -> None:
-        """Raise BadInput when this many answers more could not be written down."""
+        """Raise BadInput if this many further answers could not be stored."""
         self._ledger.expect(answers)
 
     def labels(self, history: History) -> PartialLabels:
@@ -221,7 +222,7 @@ class Crowd:
         truth = self._seen.truth
         return PartialLabels(codes, asked, truth.images, truth.classes, effort, history)
 
-    # -- what people see --------------------------------------------------------------------------
+    # -- the annotators' view ---------------------------------------------------------------------
 
     @property
     def _yes(self) -> csr_array:
@@ -229,7 +230,7 @@ class Crowd:
         return self._seen.yes
 
     def _expect_imagined(self) -> None:
-        """Refuse before what people imagine everywhere is worked out and does not fit."""
+        """Refuse too many false alarms before they are computed."""
         unsure = float(np.mean(self.habits.unsure_absent)) * self.habits.unsure_yes
         imagined = float(np.mean(self.habits.false_alarm)) + unsure
         self._ledger.expect(len(self.images) * self.shape[1] * min(imagined, 1.0))

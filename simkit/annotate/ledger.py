@@ -1,4 +1,4 @@
-"""The ledger: what people answered and what they were asked, written down as it happens."""
+"""The ledger: all questions and answers of a simulated annotation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SLICE = 1 << 15  # answers decoded at a time: temporaries stay in the cache
 
 
 class TooManyAnswers(BadInput):
-    """More answers than can be written down."""
+    """More answers than the ledger can store."""
 
 
 def check_room(answers: float) -> None:
-    """Raise TooManyAnswers when so many answers cannot be written down."""
+    """Raise TooManyAnswers if this many answers cannot be stored."""
     if answers > LIMIT:
         raise TooManyAnswers(
-            f"this would write down about {answers:.2g} answers, and {LIMIT:,} are the limit; "
+            f"this would store about {answers:.2g} answers, and {LIMIT:,} are the limit; "
             "ask about fewer images (the setting images) or choose a smaller amount"
         )
 
@@ -48,11 +48,11 @@ class Ledger:
         self._affirmed: list[tuple[Ints, Ints]] = []
 
     def expect(self, answers: float) -> None:
-        """Raise TooManyAnswers when this many answers more would not fit."""
+        """Raise TooManyAnswers if this many further answers would not fit."""
         check_room(self._written + answers)
 
     def record(self, images: Ints, classes: NDArray[np.integer], yes: Bools | bool) -> None:
-        """Write down n answers: (n,) images, (n,) classes, (n,) or one yes or no."""
+        """Store n answers: (n,) images, (n,) classes, and (n,) or one yes or no."""
         self.expect(len(images))
         keys = images.astype(np.uint64)
         keys <<= self._shift
@@ -74,8 +74,8 @@ class Ledger:
         counter[first : first + len(counted)] += counted.astype(np.int32)
 
     def verified(self, images: Ints, classes: Ints, yes: Bools, *, keep_yes: bool) -> None:
-        """Bill and write down n verified pairs; the affirmed ones are dropped unless `keep_yes`,
-        and counted as such where they are not known otherwise."""
+        """Bill and store n verified pairs; yes answers are dropped unless `keep_yes`, and counted
+        as dropped unless the label is known from another question."""
         self.bill("verify", images)
         if not keep_yes:
             self._affirmed.append((images[yes], classes[yes]))
@@ -83,16 +83,16 @@ class Ledger:
         self.record(images, classes, yes)
 
     def look(self, classes: Ints, looks: Ints) -> None:
-        """So many `looks` at images in search of each of `classes`."""
+        """Bill `looks` (n,) at images in search of each of `classes` (n,)."""
         np.add.at(self._looks, classes, looks)
 
     def look_at(self, images: Ints | slice) -> None:
-        """These images were among those looked at."""
+        """Mark these images as looked at in a search."""
         self._looked_at[images] = True
 
     @property
     def looked_at(self) -> int:
-        """How many images were looked at in a search."""
+        """The number of images looked at in a search."""
         return int(np.count_nonzero(self._looked_at))
 
     def asked(self) -> Bools:
@@ -103,7 +103,7 @@ class Ledger:
         return asked
 
     def effort(self, workers: int | None, codes: csr_array) -> Effort:
-        """The bill of what led to `codes`."""
+        """The effort behind the labels `codes`."""
         dropped = dict(self.dropped)
         for images, classes in self._affirmed:
             lost = int(np.count_nonzero(~lookup(codes, images, classes)))
@@ -132,11 +132,11 @@ class Ledger:
         return csr_array((data, indices, indptr), shape=(N, L))
 
     def _sorted(self) -> NDArray[np.uint64]:
-        """All answers in order, one for each place."""
+        """All answers in order, one per (image, class)."""
         keys = np.concatenate([np.zeros(0, np.uint64), *self._answers])
         self._answers = [keys]
         one = np.uint64(1)
-        # Most schemes ask in this order, once about each place: nothing is to be sorted then.
+        # Most schemes ask in this order and once per place: then no sorting is needed.
         if (keys[1:] >> one > keys[:-1] >> one).all():
             return keys
         keys.sort()

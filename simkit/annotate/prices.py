@@ -28,15 +28,15 @@ Amount = Annotated[float, Range(0, MOST)]
 
 @dataclass(frozen=True)
 class Rate:
-    """What one person's work on one kind of question costs.
+    """The price of one person's work on one kind of question.
 
     per      "question", "image" (all questions of this kind about an image at once) or "page" (up
              to `page` questions about an image at once).
-    seconds, dollars   of one unit; None: not known. One of them is given.
-    source   where the number is from, or "assumption: ..." with the reasoning.
+    seconds, dollars   per unit; None: unknown. At least one of them is given.
+    source   source of the number, or "assumption: ..." with the reasoning.
 
-    Questions of different kinds about the same image never share a page: people meet them in
-    different tools, one after the other.
+    Questions of different kinds about the same image never share a page: annotators answer them in
+    different tools.
     """
 
     per: Literal["question", "page", "image"]
@@ -49,7 +49,7 @@ class Rate:
         settle(self, "price")
 
     def units(self, effort: Effort, kind: str) -> int:
-        """How many units of work the questions of this kind are."""
+        """The number of units of work in the questions of this kind."""
         if self.per == "question":
             return effort.count(kind)
         if self.per == "image":
@@ -64,9 +64,9 @@ class Prices:
 
     workers      people per question, where the effort does not say how many answered.
     setup        dollars for a project, once anything is asked;  setup_class  dollars for a class.
-    qa           quality assurance, management and rework, as a share of what questions cost.
-    image        what loading an image costs a person, per image; None: nothing.
-    Each comes with the text of its source.
+    qa           quality assurance, management and rework, as a share of the cost of the questions.
+    image        the price of loading one image for one person; None: nothing.
+    Each has a text with its source.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Prices:
         return {**self.rates, **({"image": self.image} if self.image else {})}
 
     def once_set_up(self) -> Prices:
-        """The same list for what is bought later on: the set-up is paid already."""
+        """The same list without set-up, for later purchases."""
         return replace(self, setup=0.0, setup_class=0.0)
 
     def at_wage(self, wage: float | str) -> Prices:
@@ -176,8 +176,8 @@ class Line:
 class Cost:
     """The bill. `seconds` is None where the time of any line is not known.
 
-    dropped, dropped_dollars  answers that were paid for and not kept, and what they cost with their
-             share of quality assurance, at the mean price of a question of their kind; part of
+    dropped, dropped_dollars  answers that were paid for and not kept, and their cost with its share
+             of quality assurance, at the mean price of a question of their kind; part of
              `dollars`.
     """
 
@@ -279,12 +279,12 @@ def _from_tables(values: dict[str, Any], name: str, where: str) -> Prices:
 
 
 def _completed(values: dict[str, Any]) -> dict[str, Any]:
-    """What a file says, and what the preset that it is like says besides."""
+    """The fields of a file, completed from the preset in `like`."""
     changes = dict(values)
     like = str(changes.pop("like")).lower()
     if like not in _shipped():
         raise BadInput(f"like: {unknown('price list', like, _shipped())}")
-    # A number of one's own does not come from the source of the preset's.
+    # The source of the preset does not apply to a changed number.
     stale = {f"{key}_source" for key in changes} | (
         {"setup_source"} if "setup_class" in changes else set()
     )
@@ -304,12 +304,12 @@ def _rate(kind: str, table: Any) -> Rate:
 
 
 def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost:
-    """What the questions behind labels cost.
+    """The cost of the questions behind labels.
 
     Parameters
     ----------
     labels : PartialLabels or Effort
-        The labels, or what was asked for them.
+        The labels, or the questions asked for them.
     prices : Prices or str
         The price list, its name or file; "hourly" by default.
 
@@ -318,13 +318,13 @@ def cost(labels: PartialLabels | Effort, prices: Prices | str = DEFAULT) -> Cost
     Cost
         One line for each kind of question; then, where the list has a price for them, "images" (an
         image is loaded for each kind of question about it, and for each look of a search), "quality
-        assurance" (a share of what the questions cost) and "set-up" (once, if anything was asked).
-        More questions never cost less.
+        assurance" (a share of the cost of the questions) and "set-up" (once, if anything was
+        asked). More questions never cost less.
 
     Raises
     ------
     BadInput
-        When the list has no price for a kind of question that was asked.
+        If the list has no price for a kind of question that was asked.
     """
     listed = _listed(prices)
     effort = labels if isinstance(labels, Effort) else labels.effort
@@ -374,7 +374,7 @@ def _amounts(rate: Rate, units: int, listed: Prices) -> tuple[float | None, floa
 def _extras(
     effort: Effort, asked: tuple[Line, ...], listed: Prices, workers: int, classes: int
 ) -> Iterator[Line]:
-    """What is paid for besides the questions."""
+    """The costs besides the questions."""
     if listed.image is not None:
         loaded = sum(
             effort.count(line.kind) if line.kind == "search" else effort.images(line.kind)
@@ -406,5 +406,5 @@ def _seconds(lines: tuple[Line, ...]) -> float | None:
 
 
 def _clean(amount: float) -> float:
-    """Without the noise of binary fractions: 200 looks at $0.035 are $7, not a hair more."""
+    """Rounded, without errors of binary fractions: 200 looks at $0.035 are exactly $7."""
     return round(amount, 9)

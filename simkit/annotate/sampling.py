@@ -1,7 +1,7 @@
-"""Looking up and drawing entries of sparse label matrices, by numbers that belong to places.
+"""Look up and draw entries of sparse label matrices, by random numbers keyed by (image, class).
 
-Matrices are CSR arrays of images x classes; row i is about `images[i]`. All draws nest: more of
-them add to fewer. Sizes of pieces of work change no result.
+Matrices are CSR arrays of images x classes; row i is about `images[i]`. All draws nest: a larger
+draw contains a smaller one. Chunk sizes do not change results.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Answers = Callable[[Ints, Ints], Bools]
 
 
 def entries_of(matrix: csr_array, start: int, stop: int) -> tuple[Ints, NDArray[np.integer]]:
-    """Rows, counted from `start`, and columns of all entries in rows start..stop."""
+    """Rows, relative to `start`, and columns of all entries in rows start..stop."""
     pointers = matrix.indptr[start : stop + 1]
     rows = np.repeat(np.arange(stop - start), np.diff(pointers))
     return rows, matrix.indices[pointers[0] : pointers[-1]]
@@ -82,14 +82,14 @@ def lookup(matrix: csr_array, rows: Ints, columns: Ints) -> Bools:
 
 
 def spread(counts: Ints) -> tuple[Ints, Ints]:
-    """For `counts` things of each of g owners: the owner of each thing, and its number there."""
+    """For g owners of `counts` (g,) items each: the owner of each item, and its index there."""
     owner = np.repeat(np.arange(len(counts)), counts)
     nth = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
     return owner, nth
 
 
 def among(keys: Ints, others: Ints) -> Bools:
-    """Which keys are among `others`, sorted but for a last -1."""
+    """Which keys are among `others`, sorted except for a final -1."""
     return others[np.searchsorted(others[:-1], keys)] == keys
 
 
@@ -250,8 +250,8 @@ def draw_pairs(
 
 
 # -- absent classes -----------------------------------------------------------------------------
-# What is met on the way is looked up in blocks and cut where the goal is reached, so that the
-# questions are exactly those of a person who asks one after the other.
+# Answers are looked up in blocks and cut where the goal is reached, so the questions are exactly
+# those of asking one after another.
 
 
 def ask_images(

@@ -1,4 +1,4 @@
-"""From a truth and a scheme to partial labels, and from their history to the same labels again."""
+"""Simulate partial labels from a truth and a scheme, and replay them from their history."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class _Setting:
         object.__setattr__(self, "draw", whole_number(self.draw, "draw"))
 
     def history(self, truth: Truth, scheme: Scheme) -> History:
-        """How labels of this scheme are made: equal histories, equal labels."""
+        """The history of labels of this scheme: equal histories mean equal labels."""
         images = self.images
         settings: dict[str, Any] = {
             "scheme": schemes.spell(scheme),
@@ -69,41 +69,40 @@ class _Setting:
         return History("simulate", settings, self.seed, parents)
 
     def check_published(self, N: int) -> None:
-        """Raise BadInput for what the published simulators know nothing of, given N images."""
+        """Raise BadInput for settings that the published simulators lack, given N images."""
         part = isinstance(self.images, bool) or self.images not in (1.0, N)
         if self.draw or part or self.habits != Habits():
             raise BadInput(
-                "draw, images or habits is given, and the published simulators label all images "
-                "once with people who never err; leave these or legacy_rng out (another seed "
-                "gives other labels)"
+                "draw, images or habits is given, but the published simulators label all images "
+                "once, without errors; leave these or legacy_rng out (another seed gives other "
+                "labels)"
             )
 
 
 def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options]) -> PartialLabels:
-    """The labels that people give when a scheme's questions are put to them.
+    """Simulate the labels that a scheme collects from annotators.
 
     Parameters
     ----------
     truth : Truth, or (N, L) array, scipy sparse matrix or pandas.DataFrame of 0 and 1
-        The complete labels; a frame brings the ids of images (index) and the names of classes
-        (columns).
+        The complete labels; the index of a frame gives image ids, its columns class names.
     scheme : Scheme or str
-        A value, or its text such as "fpc(per_class=1000)".
+        A scheme, or its text such as "fpc(per_class=1000)".
     images : float or int, default 1.0
-        Which share of the images is asked about at all (a float up to 1.0) or how many (a whole
-        number); fewer images are a part of more, and all schemes get the same ones.
+        The share (a float up to 1.0) or number (an int) of images to annotate; a smaller set is
+        contained in a larger one, and all schemes get the same images.
     hierarchy : Hierarchy, optional
-        Needed by schemes that ask along one; the truth must be closed under it.
+        Needed by schemes that ask along a hierarchy; the truth must be closed under it.
     habits : Habits, optional
-        How people err and vote; by default they never err.
+        The annotator model; by default annotators never err.
     boxes : Boxes, optional
-        Where the objects are, for schemes that choose by size or place.
+        Boxes of the objects, for schemes that choose by size or position.
     seed : int, optional
-        0 by default; with legacy_rng the 1200 of the published code.
+        0 by default; with legacy_rng 1200, as in the published code.
     draw : int, default 0
-        The repetition: other images, other choices, other errors.
+        Index of the repetition, with other images, choices and errors.
     legacy_rng : bool, default False
-        The arrays of the published simulator of this scheme, bit for bit.
+        Reproduce the arrays of the scheme's published simulator bit for bit.
 
     Returns
     -------
@@ -119,7 +118,7 @@ def simulate(truth: Truth | Any, scheme: Scheme | str, **options: Unpack[Options
     Warns
     -----
     UserWarning
-        About images that show none of the classes.
+        For images without any of the classes.
     """
     truth = Truth.of(truth)
     chosen = schemes.make(scheme) if isinstance(scheme, str) else scheme
@@ -154,21 +153,27 @@ def replay(
     *,
     boxes: Boxes | None = None,
 ) -> PartialLabels:
-    """The labels again that have a history: same content, same id.
+    """Simulate labels again from their history: same content, same id.
 
     Parameters
     ----------
     history : History
-        That of labels which `simulate` made.
-    truth, hierarchy
-        Those that the labels were made with.
+        The history of simulated labels.
+    truth : Truth
+        The truth that the labels were made from.
+    hierarchy : Hierarchy, optional
+        The hierarchy that the labels were made with.
     boxes : Boxes, optional
-        Needed where the scheme chose by them, and ignored otherwise.
+        Needed if the scheme chose by boxes; ignored otherwise.
+
+    Returns
+    -------
+    PartialLabels
 
     Raises
     ------
     BadInput
-        When the history is not a simulation, or another truth, hierarchy or other boxes made it.
+        If the history is not of a simulation, or has another truth, hierarchy or other boxes.
     """
     if history.command != "simulate":
         raise BadInput(f"this history is of {history.command!r}; only 'simulate' can be replayed")
@@ -190,13 +195,13 @@ def replay(
 _MENDS = {
     "truth": "give the truth of the same split of the same data set, such as "
     "data.truth[data.to_label]",
-    "hierarchy": "give the data set's own, as in hierarchy=data.hierarchy",
-    "boxes": "give those of the same split, as in boxes=data.boxes[split]",
+    "hierarchy": "give the hierarchy of the data set, as in hierarchy=data.hierarchy",
+    "boxes": "give the boxes of the same split, as in boxes=data.boxes[split]",
 }
 
 
 def chosen_images(truth: Truth, images: float | int, chance: Chance) -> Ints | None:
-    """The images asked about, ascending, or None for all: the first ones of a keyed order."""
+    """The images to annotate, ascending, the first ones of a keyed order; None for all."""
     N = truth.shape[0]
     wanted = how_many(images, N)
     if wanted == N:

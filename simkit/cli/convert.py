@@ -36,7 +36,7 @@ def command(
 ) -> None:
     """Write the labels in FILE to OUT in another format, and say what is lost.
 
-    Only parquet and npz hold everything: what people were asked, which the cost follows from, and
+    Only parquet and npz hold everything: the questions asked, which determine the cost, and
     the history are lost in all others.
     """
     from simkit.annotate.datasheet import about

@@ -53,7 +53,7 @@ def command(
     labels = formats.for_path(file).read(file)
     if not labels.effort.kinds():
         raise BadInput(
-            f"{file} does not say what people were asked, so it has no price; give the parquet or "
+            f"{file} does not hold the questions asked, so it has no price; give the parquet or "
             "npz file that `simkit simulate` wrote"
         )
     bill, extra = cost(labels, chosen), None

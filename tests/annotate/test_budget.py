@@ -173,7 +173,7 @@ def test_more_than_can_be_written_down_is_not_bought(scheme, monkeypatch):
 
 def test_what_cannot_be_written_down_at_all_is_refused(monkeypatch):
     monkeypatch.setattr(ledger, "LIMIT", 5)
-    with pytest.raises(BadInput, match=r"^this would write down about 10 answers, and 5 are"):
+    with pytest.raises(BadInput, match=r"^this would store about 10 answers, and 5 are"):
         amount_for(5000, TRUTH, "full-subset", "careful")
 
 

@@ -133,7 +133,7 @@ def test_too_many_answers_are_refused_before_they_are_given(monkeypatch):
     crowd = crowd_of()
     for ask in (lambda: crowd.sweep([0, 1, 2]), lambda: crowd.expect(9)):
         with pytest.raises(
-            BadInput, match="this would write down about 9 answers, and 8 are the limit"
+            BadInput, match="this would store about 9 answers, and 8 are the limit"
         ):
             ask()
     assert labels_of(crowd).effort.counts() == {"workers": None, "dropped": 0}
@@ -161,7 +161,7 @@ def test_what_is_imagined_everywhere_is_refused_before_it_is_worked_out(
         lambda: crowd.search([0], chance=CHANCE, present=1, absent=1),
     ):
         with pytest.raises(
-            BadInput, match=r"^this would write down about 4\.\d+ answers, and 4 are"
+            BadInput, match=r"^this would store about 4\.\d+ answers, and 4 are"
         ):
             ask()
 

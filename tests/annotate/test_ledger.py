@@ -54,7 +54,7 @@ def test_more_answers_than_fit_are_refused(monkeypatch):
     ledger.record(np.arange(100), np.arange(100), True)
     ledger.expect(900)
     with pytest.raises(
-        BadInput, match=r"this would write down about 1e\+04 answers, and 1,000 are"
+        BadInput, match=r"this would store about 1e\+04 answers, and 1,000 are"
     ):
         ledger.expect(10_000)
 

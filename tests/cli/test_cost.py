@@ -29,7 +29,7 @@ def test_a_file_without_questions_has_no_price(shell) -> None:
     shell("simulate", "--scheme", "rpa", "--data", SMALL, "--out", "a.csv")
     done = shell("cost", "a.csv")
     assert done.code == 2
-    assert "a.csv does not say what people were asked, so it has no price" in done.err
+    assert "a.csv does not hold the questions asked, so it has no price" in done.err
 
 
 def test_table_names_the_source(shell) -> None:

@@ -1,4 +1,4 @@
-"""What a scheme is, and how it is found by name."""
+"""The interface of annotation schemes, and their registry."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Precision = Annotated[float, Range(1e-6, 1)]
 class Scheme(Protocol):
     """Which questions to ask: a frozen dataclass whose fields are its settings.
 
-    name    as users type it;  title  as the field writes it;  source  paper and section.
-    amount  the one field that scales it, or None: only the number of images does. A larger amount
-            asks for more and keeps what a smaller one found.
+    name    the name in commands;  title  the name in the literature;  source  paper and section.
+    amount  the one field that scales the scheme, or None if only the number of images does. The
+            labels of a larger amount contain those of a smaller one.
     needs_hierarchy  whether it asks along a class hierarchy.
     needs_boxes  whether it chooses by the boxes of the objects.
 
-    A scheme may also have `gist`, its questions in a few plain words; `caution`, what its labels
-    misrepresent, for the data sheets beside them; `by_image`, whether the labels of an image depend
-    on this image alone (so that `mixed` may use it); `even`, whether labels are chosen whatever
-    they say, so that each class is among them as often as it occurs; `complete_images`, whether a
-    random part of the images is labelled completely; and `largest`.
+    A scheme may also have `gist`, its questions in a few words; `caution`, the biases of its
+    labels, for data sheets; `by_image`, whether the labels of an image depend on this image alone
+    (needed for `mixed`); `even`, whether labels are an unbiased sample, so that classes keep their
+    frequencies; `complete_images`, whether a random part of the images is labelled completely; and
+    `largest`.
 
     Schemes that inherit from this class have their fields checked: types and the limits of their
     `registry.setting`.
@@ -53,15 +53,14 @@ class Scheme(Protocol):
         return False
 
     def ask(self, crowd: Crowd, chance: Chance) -> None:
-        """Put all questions to the crowd; a scheme sees the answers and nothing else."""
+        """Ask the crowd all questions; a scheme sees only the answers."""
         ...
 
 
 def largest(scheme: Scheme, images: int, classes: int) -> int:
-    """The amount above which nothing more can be asked about so many images and classes.
+    """The largest useful amount for this number of images and classes.
 
-    1 for a share and the number of images for a count, unless the scheme says otherwise by a
-    method of this name.
+    1 for a share and the number of images for a count, unless the scheme has a method `largest`.
     """
     if hasattr(scheme, "largest"):
         return min(MOST, int(scheme.largest(images, classes)))
@@ -70,13 +69,15 @@ def largest(scheme: Scheme, images: int, classes: int) -> int:
 
 
 def by_image(scheme: Scheme | type[Scheme]) -> bool:
-    """Whether the labels of an image depend on this image alone: so of schemes without an amount,
-    unless the scheme says otherwise by an attribute of this name."""
+    """Whether the labels of an image depend on this image alone.
+
+    True for schemes without an amount, unless the scheme has an attribute `by_image`.
+    """
     return bool(getattr(scheme, "by_image", scheme.amount is None))
 
 
 def of_labels(labels: PartialLabels) -> type[Scheme] | None:
-    """The scheme that made labels; None where they are of no scheme that is known here."""
+    """The scheme that made the labels; None for labels of no registered scheme."""
     name = str(labels.history.settings.get("scheme", "")).partition("(")[0]
     return get(name) if name in names() else None
 

@@ -1,4 +1,4 @@
-"""For every class its own images with it and without it, as many as a long tail gives it."""
+"""For each class a set of images with it and one without it, of long-tailed sizes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 class Federated(Scheme):
     """For each class two disjoint sets of images, with it and without it; the rest unknown.
 
-    The class of rank r has up to per_class / r ** exponent images with it (one at least) and
-    `ratio` times as many without. Ranks are drawn by the seed and not by how frequent a class is. A
-    class that fewer images show keeps all of them. Every look in search of them is billed.
+    The class of rank r has up to per_class / r ** exponent images with it (at least one) and
+    `ratio` times as many without. Ranks depend on the seed, not on class frequencies. A class with
+    fewer images keeps all of them. Every look in the search for them is billed.
 
     Example: simkit simulate --scheme federated --per-class 500 --ratio 2
     """
@@ -79,23 +79,23 @@ class Federated(Scheme):
         short = int((present_counts < present[ranks]).sum())
         if short:
             warnings.warn(
-                f"federated: {short} of {L} classes are in fewer images than were sought; they "
-                "keep all they have",
+                f"federated: {short} of {L} classes are present in fewer images than wanted; all "
+                "of these are kept",
                 stacklevel=2,
             )
 
     def largest(self, images: int, classes: int) -> int:
-        """The per_class at which all images are sought for the last class of the tail too."""
+        """The per_class at which all images are wanted even for the last class of the tail."""
         tail = classes**self.exponent / min(1.0, self.ratio or 1.0)
         return math.ceil(min(MOST, (images + 1) * tail))
 
     def goals(self, L: int, images: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(L,) images with and without the class of rank 0 .. L-1; more than all are all."""
+        """(L,) numbers of images with and without the class of rank 0 .. L-1."""
         with localcontext() as context:
             context.prec = 30  # decimal powers are the same on every machine
             power, ratio = Decimal(repr(self.exponent)), Decimal(repr(self.ratio))
             with_it = [max(1, int(self.per_class / Decimal(r) ** power)) for r in range(1, L + 1)]
             without = [int((n * ratio).to_integral_value(ROUND_HALF_EVEN)) for n in with_it]
-        # One more than there are images: a goal that cannot be met, for those above all of them.
+        # Goals are capped at the number of images plus one, which cannot be met.
         goals = np.minimum([with_it, without], images + 1)
         return goals[0], goals[1]

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 class FixedPerClass(Scheme):
     """For each class `per_class` images that show it and as many that do not; the rest unknown.
 
-    A class that fewer images show keeps all of them, and its absent labels stay at `per_class`.
-    The paper hands the labels out; here they are searched for, and every look is billed.
+    A class with fewer images keeps all of them, and its absent labels stay at `per_class`. The
+    paper selects the labels from the ground truth; here they are searched for, and every look is
+    billed.
 
-    Images that nobody is asked about are left out of training (`unasked="skip"`). The papers train
-    on all images, as `unasked="absent"` does: all labels of these images are unknown, and a method
-    that takes unknown labels for absent takes these, too. On photographs AN has 29.4, 37.5 and 42.0
-    mAP with the asked images and 27.0, 36.0 and 41.9 with all, at 10, 50 and 200 per class.
+    Images not asked about are left out of training (`unasked="skip"`). The papers train on all
+    images, as `unasked="absent"` does: all labels of these images are unknown, and methods that
+    assume unknown labels absent do so here, too. On photographs AN has 29.4, 37.5 and 42.0 mAP with
+    the asked images and 27.0, 36.0 and 41.9 with all, at 10, 50 and 200 per class.
     """
 
     name: ClassVar[str] = "fpc"
@@ -72,6 +73,6 @@ class FixedPerClass(Scheme):
         if short:
             warnings.warn(
                 f"fpc: {short} of {len(classes)} classes are in fewer than {self.per_class} "
-                "images; they keep all they have",
+                "images; all of these are kept",
                 stacklevel=2,
             )

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class FractionOfPositives(Scheme):
-    """Name a share of all that is present in the whole data set, and rule out absent classes.
+    """Name a share of all present labels of the data set, and verify absent ones in proportion.
 
-    round(keep * P) of the P present (image, class) pairs, uniformly over the data set and not image
-    by image, and for each of them `ratio` absent pairs, uniformly over all. Without a ratio it is
-    drawn once for each seed and draw between 1 and 1.5, and keep=1 means every label. Absent pairs
-    are found by verifying random pairs; present ones met on the way are paid for and, unless
-    they were named, dropped.
+    round(keep * P) of the P present (image, class) pairs are named, uniformly over the data set and
+    not image by image, and for each of them `ratio` absent pairs are verified, uniformly over all.
+    By default the ratio is drawn between 1 and 1.5 for each seed and draw, and keep=1 means every
+    label. Absent pairs are found by verifying random pairs; present ones on the way are paid for
+    and, unless named, dropped.
 
     Example: simkit simulate --scheme fraction-of-positives --keep 0.3 --ratio 0
     """

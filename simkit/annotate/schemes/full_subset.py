@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class FullSubset(Scheme):
-    """Label images completely, class by class in pages; the rest stay without any label.
+    """Label images completely, in pages of classes; the other images have no labels.
 
-    How many images is said by the setting `images` (a share or a number) or found for a budget.
+    The number of images is the setting `images` (a share or a number) or is found for a budget.
 
     Example: simkit simulate --scheme full-subset --images 0.1
     """

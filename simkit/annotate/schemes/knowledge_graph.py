@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class KnowledgeGraph(Scheme):
     """Name one present class of the hierarchy, then ask about all branches beside its path.
 
-    Its ancestors are present too, a "no" settles a whole branch, and what stands below the named
-    class stays unknown. The other modes read the paper otherwise: `truth` labels all that is
-    neither on the path nor below it, class by class (so that hardly anything is unknown), and
-    `path-only` asks nothing more. Needs a hierarchy and a truth closed under it.
+    Its ancestors are present, too, a "no" settles a whole branch, and classes below the named one
+    stay unknown. The other modes are other readings of the paper: `truth` labels all classes
+    neither on the path nor below it one by one (hardly any label stays unknown), and `path-only`
+    asks nothing more. Needs a hierarchy and a truth closed under it.
 
     Example: simkit simulate --scheme knowledge-graph --mode path-only
     """

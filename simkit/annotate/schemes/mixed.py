@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 class Mixed(Scheme):
     """Label a share of the images completely, and the others by another scheme.
 
-    Each image is among the complete ones with probability `share`, by a number of its own, so that
-    more images, and a larger share, contain what fewer gave. `rest` is any scheme that decides
-    image by image. Sources that add up are how several ways to label share one budget in LOC; which
-    mixture is best is open, and this scheme lets it be measured.
+    Each image is labelled completely with probability `share`, by a random number per image, so
+    that more images, or a larger share, contain the complete images of fewer. `rest` is any scheme
+    that decides image by image. LOC also splits one budget over several kinds of labels; which
+    mixture is best is an open question that this scheme can answer by simulation.
 
     Example: simkit simulate --scheme "mixed(share=0.3, rest=single-positive)" --images 0.5
     """

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 @register
 @dataclass(frozen=True)
 class SinglePositive(Scheme):
-    """Name classes that are in the image, by default one; nothing else is known.
+    """Name present classes of each image, by default one; all other labels are unknown.
 
-    An image with nothing in it costs its question and stays without a label, and one with fewer
-    classes than asked for gives all it has. Absent labels, where some are wanted, are random
-    classes verified one after the other; a present one met on the way was paid for. Larger
-    `positives` and `negatives` contain smaller ones.
+    An image without classes costs one question and gets no label, and one with fewer classes than
+    wanted gets all of them. Absent labels, if wanted, come from verifying random classes one after
+    another; present ones on the way are paid for. Labels of larger `positives` and `negatives`
+    contain those of smaller ones.
 
     Example: simkit simulate --scheme "single-positive(positives=2, negatives=5)"
     """
