@@ -232,7 +232,7 @@ class TrainingProgress:
         self._result = ""  # of the last of them
 
     def __call__(self, done: int, of: int) -> None:
-        self._advance(done, of)
+        self._advance(done, of, "computing features")
 
     def report(self, now: Reached) -> None:
         """Take note of a step, of the end of an epoch, or of where a checkpoint goes on."""

@@ -262,7 +262,8 @@ def backbone_of(settings: Mapping[str, Any]) -> Backbone:
     if name not in BACKBONES.names() or not (weights in _BY_NAME or weights.startswith("IMAGENET")):
         raise BadInput(
             f"the model was trained with backbone {name!r} and weights {weights!r}, which are not "
-            "found by name; give backbone=simkit.backbone(name, weights)"
+            "found by name; name both again, by --backbone and --weights or, in Python, "
+            "backbone=simkit.backbone(name, weights)"
         )
     return load_backbone(name, _BY_NAME.get(weights, weights))
 

@@ -123,7 +123,8 @@ def _spend(plan: Plan) -> Iterator[str]:
         if plan.weeks is not None:
             weeks = f", {plan.weeks:.1f} weeks" if plan.weeks >= 0.1 else ", less than 0.1 weeks"
             weeks += f" at {plan.week_hours:,.0f} hours a week"
-        yield f"{total:,.1f} hours of work{weeks}." if total >= 1 else f"{60 * total:,.0f} minutes."
+        time = f"{total:,.1f} hours of work{weeks}" if total >= 1 else f"{60 * total:,.0f} minutes"
+        yield f"{time}." if len(plan.order) == 1 else f"The first round takes {time}."
 
 
 def _expect(plan: Plan) -> Iterator[str]:

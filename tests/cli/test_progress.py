@@ -27,7 +27,7 @@ def test_the_bar_moves_by_steps_and_shows_the_last_loss(bar: Bar, capsys) -> Non
     for here in (Reached(0.5, 2), Reached(1, 2, 0.25, 0.4), Reached(1.5, 2)):
         shown.report(here)
     assert bar.calls == [
-        (30, 60, ""),
+        (30, 60, "computing features"),
         (0.5, 2, "training"),
         (1, 2, "training loss 0.25, mAP 40.00 on val"),
         (1.5, 2, "training loss 0.25, mAP 40.00 on val"),
