@@ -31,7 +31,7 @@ class Mmpretrain:
 
     The file of mmpretrain's MultiLabelDataset (OpenMMLab 2.0 annotations), which takes unlisted
     classes for absent. If some are unknown, metainfo also has `"unlisted_classes": "unknown"`, and
-    simkit reads the file back with present labels only.
+    the file is read back with present labels only.
 
     file: name of an image file, with {} in place of the image id.
     """
