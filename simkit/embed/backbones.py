@@ -29,8 +29,8 @@ BACKBONES: Registry[Backbone] = Registry("backbone", "simkit.embed.backbones")
 for _each in (ScenesNet, MobileNetV2, *RESNETS, ConvNeXtTiny, ViTB16):
     BACKBONES.register(_each)
 _SEED = 0
-_LARGEST = 4096  # pixels of a side; one picture then takes gigabytes inside a network
-_PICTURES, _SIDE = 8, 96  # generated ones, for the batch norms of random weights
+_LARGEST = 4096  # pixels of a side; one image then takes gigabytes inside a network
+_PICTURES, _SIDE = 8, 96  # generated images, for the batch norms of random weights
 _GRIDS = (2, 6, 24, 96)  # squares along a side, from large patches to single pixels
 
 
@@ -46,22 +46,22 @@ def backbone(
     Parameters
     ----------
     name
-        Of simkit's own or of a plug-in, as `simkit list backbones` shows them.
+        One of simkit's own or of a plug-in, see `simkit list backbones`.
     weights
         A .safetensors or .pth file with torchvision's key names, in fp32 or fp16; "imagenet" for
-        torchvision's best ones, or the name of a set of them (IMAGENET1K_V1), which are downloaded;
-        "random", the same at every call, with batch norms as `balance` sets them. scenes-net has
-        its own.
+        torchvision's best weights, or the name of a set of them (IMAGENET1K_V1), which are
+        downloaded; "random", the same at every call, with batch-norm statistics from `balance`.
+        scenes-net has built-in weights.
     padding
-        For mobilenet_v2: "both" sides as in PyTorch, "right" and bottom only as in TensorFlow,
+        For mobilenet_v2: "both" sides as in PyTorch, "right" and bottom only as in TensorFlow;
         "auto" follows the note `stride2_padding` in a .safetensors file.
     size
-        Side in pixels of the pictures it shall get, where not its usual one.
+        Side in pixels of the input images; by default the usual size of the network.
 
     Raises
     ------
     BadInput
-        For an unknown name and for weights that are missing or do not fit.
+        For an unknown name and for missing or unsuitable weights.
     """
     kind = BACKBONES[name]
     name = kind.name
@@ -96,8 +96,10 @@ def backbone(
 
 
 def outlines() -> list[dict[str, Any]]:
-    """A row for each backbone: name, what it is, features (D), px (the side it wants), parameters
-    and the weights it takes. Nothing is filled in: the networks lie on torch's meta device.
+    """A row for each backbone: name, description, features (D), px (input size), parameters,
+    weights.
+
+    No weights are loaded: the networks lie on torch's meta device.
     """
     rows = []
     for kind in sorted(BACKBONES, key=lambda kind: kind.own_weights is None):
@@ -120,10 +122,10 @@ def outlines() -> list[dict[str, Any]]:
 
 
 def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors by name, and the notes in the file's head. Nothing in the file is executed.
+    """Tensors by name, and the metadata of the file. Nothing in the file is executed.
 
-    What other programs put around them is taken off: a dictionary with an entry `state_dict` or
-    `model`, and "module." before every name. Raises BadInput for files that hold no weights.
+    Wrappers of other programs are removed: a dictionary with an entry `state_dict` or `model`, and
+    the prefix "module." of every name. Raises BadInput for files that hold no weights.
     """
     notes: dict[str, str] = {}
     content: object = None
@@ -134,7 +136,7 @@ def read_weights(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
                 notes = file.metadata() or {}
         else:
             content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception:  # readers raise a dozen kinds for damaged files, all of which are said below
+    except Exception:  # readers raise a dozen kinds of exceptions for damaged files
         pass
     for outer in ("state_dict", "model"):
         if isinstance(content, dict) and isinstance(content.get(outer), dict):
@@ -162,9 +164,9 @@ def collection(name: str) -> dict[str, Any]:
 
 
 def downloaded(name: str, which: str, sets: Mapping[str, Any]) -> tuple[dict[str, Tensor], str]:
-    """One set of a `collection` and its own name, which "imagenet" leaves open.
+    """One set of a `collection` and its full name, which "imagenet" leaves open.
 
-    torch keeps the file. Raises BadInput for another name, and where the download fails.
+    torch caches the file. Raises BadInput for another name, and if the download fails.
     """
     if which not in sets:
         raise unknown(f"set of weights of {name!r}", which, sets)
@@ -179,10 +181,10 @@ def downloaded(name: str, which: str, sets: Mapping[str, Any]) -> tuple[dict[str
 
 
 def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
-    """Put weights into a network; `where` says in errors where they come from.
+    """Load weights into a network; `where` names their source in error messages.
 
-    The classifier of published weights is left out. Raises BadInput that names keys which are
-    missing, unknown, or of another shape, and a key whose values are not finite.
+    The classifier of published weights is dropped. Raises BadInput with the missing and unknown
+    keys, those of another shape, and any key with values that are not finite.
     """
     initial = net.state_dict()
     weights = {
@@ -190,7 +192,7 @@ def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
         for key, value in net.adapted(dict(state)).items()
         if not key.startswith(net.classifier or ("\0",))
     }
-    # The counter of batches does nothing in evaluation, and older files lack it.
+    # The counter of batches is unused in evaluation, and older files lack it.
     wanted = {key for key in initial if not key.endswith("num_batches_tracked")}
     both = wanted & weights.keys()
     faults = {
@@ -206,25 +208,25 @@ def fill(net: Backbone, state: Mapping[str, Tensor], where: str) -> None:
     for key in sorted(wanted):
         if not weights[key].float().isfinite().all():
             raise BadInput(
-                f"{where} holds values in {key} that are not finite; give a file that is whole"
+                f"{where} holds values in {key} that are not finite; give an undamaged file"
             )
     net.load_state_dict({**initial, **weights})
 
 
 def _some(keys: set[str]) -> str:
-    """The first keys, and how many more."""
+    """The first three keys and the number of the others."""
     first = ", ".join(sorted(keys)[:3])
     return f"{first} and {len(keys) - 3} more" if len(keys) > 3 else first
 
 
 def balance(net: Backbone) -> None:
-    """Set the statistics of every batch norm from eight generated pictures, as training would.
+    """Set the statistics of every batch norm from eight generated images, as training would.
 
-    Without them each layer scales what it gets by a constant, and in a deep network the constants
-    multiply: features under random weights then vanish or leave the range of fp16. Networks that
-    normalise otherwise stay as they are. Statistics are computed in float64 and kept to eight
-    bits, so that threads and processors give the same weights. Source: Ioffe and Szegedy,
-    ICML 2015, algorithm 1.
+    Without them each layer scales its input by a constant, and in a deep network these constants
+    multiply: features under random weights vanish or exceed the range of fp16. Networks with other
+    normalisations stay unchanged. Statistics are computed in float64 and rounded to eight bits, so
+    that the weights do not depend on threads and processors. Source: Ioffe and Szegedy, ICML 2015,
+    algorithm 1.
     """
     norms = [layer for layer in net.modules() if isinstance(layer, nn.BatchNorm2d)]
     if not norms:
@@ -247,7 +249,7 @@ def _normalise(layer: nn.BatchNorm2d, inputs: tuple[Tensor]) -> None:
 
 
 def _pictures() -> Tensor:
-    """(8, 3, 96, 96) uint8: patches of colour of four sizes, one size in a picture or all."""
+    """(8, 3, 96, 96) uint8: coloured patches of four sizes, one size or all in an image."""
     chance = torch.Generator().manual_seed(_SEED)
     shape = (_PICTURES, 3, _SIDE, _SIDE)
     layers = torch.empty(len(_GRIDS), *shape, dtype=torch.int64)

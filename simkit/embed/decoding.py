@@ -1,4 +1,4 @@
-"""Pictures decoded and brought to a network's size, beside the network's own work."""
+"""Images decoded and resized for a network, in parallel with the network."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ A = TypeVar("A")
 B = TypeVar("B")
 _PART = 32
 _LONGEST = 16  # times the shorter side
-_MOST = 32  # threads; more do not help, as each waits for the memory
+_MOST = 32  # threads; more do not help, as memory is the bottleneck
 
 
 def fit(picture: NDArray[np.uint8], size: int) -> Tensor:
-    """(H, W, 3) to (3, size, size): as it is where it fits, else its centre.
+    """Resize an image (H, W, 3) to (3, size, size): unchanged if it fits, else its centre crop.
 
-    The shorter side becomes 8/7 of `size` (256 for 224), then the middle is cut out, as is usual
-    for ImageNet networks; of an odd margin the smaller part is cut at the left and at the top.
-    Of a picture more than 16 times as long as wide the ends are cut off first, which could be
-    enlarged beyond all memory.
+    The shorter side becomes 8/7 of `size` (256 for 224), then the centre is cropped, as usual for
+    ImageNet networks; of an odd margin the smaller part is at the left and at the top. Images with
+    an aspect ratio above 16 are cropped to it first, since resizing could exceed the memory.
     """
     whole_picture = torch.from_numpy(np.ascontiguousarray(_middle(picture))).permute(2, 0, 1)
     height, width = whole_picture.shape[1:]
@@ -61,15 +60,16 @@ def fitted(
     ahead: int = 64,
     threads: int | None = None,
 ) -> Generator[Tensor | BadInput, None, None]:
-    """For each of `rows`, in order, its picture (3, size, size) uint8, or why it cannot be read.
+    """Yield for each of `rows`, in order, its image (3, size, size) uint8, or the reason of
+    failure.
 
-    ahead: how many may be ready before they are asked for.  threads: by default one for each core
-    this process may use, and none where that is one.
+    ahead: number of images read in advance.  threads: by default one for each available core, and
+    none for a single core.
     """
 
     def some(part: list[int]) -> list[Tensor | BadInput]:
         try:
-            # Copies: what was cut away would otherwise be kept in memory.
+            # Copies: a view would keep the cropped-off part in memory.
             return [fit(picture, size).clone() for picture in pictures.read(part)]
         except (BadInput, RuntimeError, MemoryError) as error:
             if len(part) > 1:
@@ -77,7 +77,7 @@ def fitted(
             known = isinstance(error, BadInput)
             return [error if known else _not_fitted(pictures, part[0], size, error)]
 
-    # Files are read one by one, since each may be large; drawing or cutting up takes less in parts.
+    # Files are read one by one, since each may be large; generated or sliced images in parts.
     at_once = 1 if isinstance(pictures, FilePictures) else _PART
     wanted = rows.tolist()
     parts = [wanted[start : start + at_once] for start in range(0, len(wanted), at_once)]
@@ -94,8 +94,8 @@ def _not_fitted(pictures: Pictures, row: int, size: int, error: Exception) -> Ba
         name = str(pictures.folder / pictures.files[row])
     reason = " ".join(str(error).split())[:120] or type(error).__name__
     return BadInput(
-        f"{name} cannot be brought to {size} x {size} pixels ({reason}); replace it or take it out "
-        "of the list"
+        f"{name} cannot be brought to {size} x {size} pixels ({reason}); replace it or remove it "
+        "from the list"
     )
 
 
@@ -103,7 +103,7 @@ def cores() -> int:
     """Cores that this process may use, at most 32."""
     try:
         return min(len(os.sched_getaffinity(0)), _MOST)
-    except AttributeError:  # macOS and Windows do not tell
+    except AttributeError:  # not available on macOS and Windows
         return min(os.cpu_count() or 1, _MOST)
 
 

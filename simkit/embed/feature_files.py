@@ -1,4 +1,4 @@
-"""Features on disk: a folder with one .npy file, whose rows stay there, and one JSON about them."""
+"""Features on disk: a folder with one .npy file, which is memory-mapped, and a JSON index."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ Half = NDArray[np.float16]
 INDEX = "index.json"
 _FILE = "features.npy"
 _FORM = "simkit features 2"
-_COUNTED = 256  # rows after which the index is written anew; a killed process loses no more
+_COUNTED = 256  # rows between writes of the index; a killed process loses no more
 
 
 @dataclass(frozen=True, eq=False)
 class MappedRows:
-    """Rows of an .npy file as a read-only fp16 array (N, ...), which stays on disk.
+    """Rows of an .npy file as a read-only fp16 array (N, ...), memory-mapped.
 
-    Integers, slices, masks and arrays of integers choose rows, as in numpy; `np.asarray` reads
-    them all. A pickle holds the name of the file.
+    Integers, slices, masks and arrays of integers select rows, as in numpy; `np.asarray` reads all
+    of them. A pickle holds the name of the file.
 
     Parameters
     ----------
     file
         An array of at least two dimensions.
     rows
-        (N,) the chosen rows of the file, in order; None for all.
+        (N,) selected rows of the file, in order; None for all.
     """
 
     file: Path
@@ -62,7 +62,7 @@ class MappedRows:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all rows."""
+        """Size of all rows in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
     def __len__(self) -> int:
@@ -79,13 +79,13 @@ class MappedRows:
         return MappedRows, (self.file, self.rows)
 
     def select(self, rows: NDArray[np.int64]) -> MappedRows:
-        """These rows in this order, still on disk."""
+        """These rows in this order, memory-mapped."""
         return MappedRows(self.file, rows if self.rows is None else self.rows[rows])
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """An image that could not be read: its row, which is all zero, its id, and the reason."""
+    """An unreadable image: its row, which is all zero, its id, and the reason."""
 
     row: int
     image: str
@@ -99,13 +99,13 @@ class Index:
     Parameters
     ----------
     key
-        Names the work: images, weights, size and kind.
+            Content hash of images, weights, size and kind.
     kind, shape
         (N, D) pooled features or (N, D, h, w) maps.
     history
         Its parents are the content ids of the images and of the backbone.
     done
-        The number of complete rows; they are computed in order.
+        Number of complete rows; they are computed in order.
     skipped
         Unreadable images among the complete rows.
     """
@@ -119,7 +119,7 @@ class Index:
 
     @property
     def id(self) -> str:
-        """Content id: the key, and which rows were skipped."""
+        """Content id: the key and the skipped rows."""
         rows = ",".join(str(each.row) for each in self.skipped)
         return content_id(self.key, "without", rows) if self.skipped else self.key
 
@@ -137,7 +137,7 @@ class Index:
 
     @staticmethod
     def read(folder: Path) -> Index:
-        """Read index.json. Raises BadInput where it is damaged or of another version."""
+        """Read index.json. Raises BadInput if it is damaged or of another version."""
         path = folder / INDEX
         try:
             facts = json.loads(path.read_text(encoding="utf-8"))
@@ -175,7 +175,7 @@ class Index:
         )
 
     def values(self, folder: Path) -> MappedRows:
-        """The rows. Raises BadInput where they are not complete."""
+        """The rows. Raises BadInput if they are not complete."""
         if not self.complete or not self.fits(folder):
             state = "missing or damaged" if self.complete else "not complete"
             raise BadInput(
@@ -186,9 +186,9 @@ class Index:
 
 
 def stored(folder: Path, key: str) -> Index | None:
-    """The index of the features in a folder; None where there are none, or the file is damaged.
+    """The index of the features in a folder; None without features, or if the file is damaged.
 
-    Raises BadInput for features of another key, which would be replaced.
+    Raises BadInput for features of another key, which would be overwritten.
     """
     try:
         index = Index.read(folder)
@@ -196,24 +196,24 @@ def stored(folder: Path, key: str) -> Index | None:
         return None
     if index.key != key:
         raise BadInput(
-            f"{folder} holds features of other pictures, or of another backbone, weights or size; "
+            f"{folder} holds features of other images, or of another backbone, weights or size; "
             "choose another folder or remove it"
         )
     return index if index.fits(folder) else None
 
 
 class FeatureWriter:
-    """Writes rows in order, and counts them in the index once they are in the file.
+    """Writes rows in order, and counts them in the index once they are on disk.
 
-    Thus a row that a killed process left half-written does not count. Processes that compute the
-    same features at once write the same rows into one file.
+    A row that a killed process left half-written therefore does not count. Concurrent processes
+    with the same features write the same rows into one file.
 
     Parameters
     ----------
     folder
-        Made where it is missing.
+        Created if it does not exist.
     index
-        Of an earlier pass, or of a new one. Its complete rows stay as they are.
+        Of an earlier pass, or a new one. Its complete rows are not overwritten.
     """
 
     def __init__(self, folder: Path, index: Index) -> None:
@@ -227,22 +227,22 @@ class FeatureWriter:
             if stored(folder, index.key) is None:  # its index would count rows that are lost
                 (folder / INDEX).unlink(missing_ok=True)
             (folder / _FILE).touch()
-            # In place: a new file would take the rows from a process that has just begun.
+            # In place: a new file would remove the rows of a process that has just started.
             with (folder / _FILE).open("r+b") as stream:
                 np.lib.format.write_array_header_1_0(stream, head)
                 self._start = stream.tell()
                 stream.truncate(self._start + index.shape[0] * self._row_bytes)
 
     def put(self, first: int, values: Half, skipped: Sequence[Skipped] = ()) -> None:
-        """Write the rows from `first` on, without those that are in the file already.
+        """Write the rows from `first` on, except those already in the file.
 
-        Raises BadInput for a full disk, and at the last row where no image could be read or all
+        Raises BadInput for a full disk, and at the last row if no image could be read or all
         features are zero.
         """
         new = np.ascontiguousarray(values[max(0, self._written - first) :])
         if not len(new):
             return
-        # Not through a map: a full disk would end the process without an error.
+        # Not memory-mapped: a full disk would kill the process without an error message.
         with _writing(self.folder), (self.folder / _FILE).open("r+b") as stream:
             stream.seek(self._start + self._written * self._row_bytes)
             stream.write(new.data)
@@ -252,7 +252,7 @@ class FeatureWriter:
             self._count()
 
     def _count(self) -> None:
-        """Write the index, unless another process is further."""
+        """Write the index, unless another process has written more rows."""
         other = stored(self.folder, self.index.key)
         if other is not None and other.done >= self._written:
             self.index, self._written, self._skipped = other, other.done, other.skipped
@@ -265,12 +265,12 @@ class FeatureWriter:
 
 
 def _refuse_empty(index: Index, values: MappedRows) -> None:
-    """Raise BadInput where no image could be read, and where all values are zero."""
+    """Raise BadInput if no image could be read, and if all values are zero."""
     N = index.shape[0]
     if len(index.skipped) == N:
-        raise BadInput(f"none of {N:,} pictures can be read; {index.skipped[0].reason}")
+        raise BadInput(f"none of {N:,} images can be read; {index.skipped[0].reason}")
     if not any(values[start : start + _COUNTED].any() for start in range(0, N, _COUNTED)):
-        raise BadInput(f"features of all {N:,} pictures are zero; give the backbone other weights")
+        raise BadInput(f"features of all {N:,} images are zero; give the backbone other weights")
 
 
 @contextmanager
@@ -284,9 +284,9 @@ def _writing(folder: Path) -> Iterator[None]:
 
 
 def of_splits(folder: Path) -> dict[str, Path]:
-    """The folders of splits in a folder that `simkit features --out` made, by the split's name.
+    """The folders of splits in a folder written by `simkit features --out`, by the split's name.
 
-    Empty where it is no such folder, as those of one split or of one kind are not.
+    Empty for other folders, such as those of one split or one kind.
     """
     children = sorted(folder.iterdir()) if folder.is_dir() else []
     return {
@@ -297,7 +297,7 @@ def of_splits(folder: Path) -> dict[str, Path]:
 
 
 def below(folder: Path) -> list[Path]:
-    """The folders with an index that `folder` holds or is: of a kind, a split, or all splits."""
+    """The folders with an index in `folder`, or itself: of a kind, a split, or all splits."""
     places = [
         folder,
         *(of / kind for of in (folder, *of_splits(folder).values()) for kind in KINDS),

@@ -40,8 +40,8 @@ from simkit.progress import Progress, silent
 from simkit.registry import Count, settle
 
 Unreadable = Literal["stop", "skip", "before"]
-_AT_ONCE = 8  # images that a CPU works on at a time
-_MEANS = 256  # maps that are pooled at a time
+_AT_ONCE = 8  # images in a batch on a CPU
+_MEANS = 256  # maps pooled at a time
 _LARGEST = float(np.finfo(np.float16).max)
 
 
@@ -49,10 +49,15 @@ _LARGEST = float(np.finfo(np.float16).max)
 class Features:
     """Features of N images, read-only, fp16: (N, D) when pooled, (N, D, h, w) as maps.
 
-    values: an array, or rows that stay on disk until they are asked for.
-    id: depends on the images, the backbone's weights, its size and the kind, or on the values
-    themselves where they were brought along.  skipped: images that could not be read; their rows
-    are zero.
+    Attributes
+    ----------
+    values
+        An array, or rows memory-mapped from disk.
+    id
+        Content id: of the images, the backbone's weights, the size and the kind, or of the values
+        if they were precomputed elsewhere.
+    skipped
+        Unreadable images; their rows are zero.
     """
 
     values: NDArray[np.float16] | MappedRows
@@ -63,9 +68,9 @@ class Features:
 
     @staticmethod
     def of(values: Any) -> Features:
-        """Features that were computed elsewhere, (N, D) or (N, D, h, w), any kind of float.
+        """Features computed elsewhere, (N, D) or (N, D, h, w), of any float type.
 
-        Raises BadInput for other shapes and for values that fp16 cannot hold.
+        Raises BadInput for other shapes and for values beyond the range of fp16.
         """
         array = np.asarray(values)
         if array.ndim not in (2, 4) or 0 in array.shape or array.dtype.kind not in "fiu":
@@ -96,7 +101,7 @@ class Features:
         return Features(self.values.select(chosen), name, self.kind, self.history, skipped)
 
     def pooled(self) -> Features:
-        """The means of maps over their places; pooled features as they are."""
+        """The spatial means of maps; pooled features unchanged."""
         if self.kind == "pooled":
             return self
         means = [
@@ -109,10 +114,10 @@ class Features:
 
 
 def read_features(path: str | os.PathLike[str], kind: Kind = "pooled") -> Features:
-    """Features from a folder that `features` wrote, or the array `features` of an npz file.
+    """Features from a folder written by `features`, or the array `features` of an npz file.
 
-    kind: which to take from a folder that holds both, in the folders pooled and maps. Raises
-    BadInput for a file that has none, and for a folder whose features are not complete.
+    kind: selects one of both in a folder with folders pooled and maps. Raises BadInput for a file
+    without features, and for a folder with incomplete features.
     """
     place = Path(path)
     if place.is_dir():
@@ -149,7 +154,7 @@ def features(
 
 @dataclass(frozen=True)
 class Extraction:
-    """How features are computed; only `unreadable` changes what comes out."""
+    """How features are computed; only `unreadable` changes the result."""
 
     batch: Count = 32
     unreadable: Unreadable = "stop"
@@ -170,7 +175,7 @@ def extract(
     out: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> dict[Kind, Features]:
-    """Features of the images of one split, found in their folder or computed and kept there.
+    """Features of the images of one split, read from their folder or computed and kept there.
 
     Complete rows are not computed again; an interrupted pass loses a few hundred at most.
 
@@ -179,16 +184,16 @@ def extract(
     dataset, split, backbone
         Images and the network in evaluation mode.
     kinds
-        "maps", and "pooled": their mean over places; both come from one pass.
+        "maps", and "pooled": their spatial mean; both come from one pass.
     cache, out
         A folder for all features, by default `cache_folder()`; or one of this split alone, with
         folders pooled and maps in it.
     **options
-        Fields of `Extraction`. batch: images at a time, which changes nothing but memory and the
-        last bit.  unreadable: "stop" at an image that cannot be read, or was not in an earlier
-        pass; "skip" it: its row is zero and it is listed; or skip those alone that were skipped
-        "before".  device: "cpu", "cuda", or "auto" for a GPU where there is one.  progress: called
-        with (images done, images), first with those that were found done.
+        Fields of `Extraction`. batch: images at a time, which affects memory and the last bit only.
+        unreadable: "stop" at an unreadable image, or one that an earlier pass skipped; "skip" it:
+        its row is zero and it is listed; or skip only the images that were skipped "before".
+        device: "cpu", "cuda", or "auto" for a GPU if there is one.  progress: called with (images
+        done, images), first with the number of images computed earlier.
 
     Returns
     -------
@@ -198,8 +203,8 @@ def extract(
     Raises
     ------
     BadInput
-        Where the split has no images or none that can be read, where the folder cannot be written,
-        and where features are all zero or beyond fp16.
+        If the split has no images or none that can be read, if the folder cannot be written, and if
+        features are all zero or beyond the range of fp16.
     """
     how = Extraction(**options)
     pictures = _pictures_of(dataset, split)
@@ -241,7 +246,7 @@ def _history(settings: dict[str, Any], backbone: Backbone, parents: tuple[str, s
 
 
 def cache_folder() -> Path:
-    """`$SIMKIT_CACHE`, else the folder for caches that the platform wants programs to use."""
+    """`$SIMKIT_CACHE`, else the platform's standard cache folder of the user."""
     if os.environ.get("SIMKIT_CACHE"):
         return Path(os.environ["SIMKIT_CACHE"])
     return Path(platformdirs.user_cache_dir("simkit", appauthor=False))
@@ -250,7 +255,7 @@ def cache_folder() -> Path:
 def _pictures_of(dataset: Dataset, split: str) -> Pictures:
     if split not in dataset.pictures:
         raise BadInput(
-            f"data set {dataset.name!r} has no pictures for {split!r}; open it with its image "
+            f"data set {dataset.name!r} has no images for {split!r}; open it with its image "
             "folder, or bring features (a grid: in a table [features]) that `simkit features` or "
             "another program made"
         )
@@ -293,7 +298,7 @@ def _fill(
 def _stop_at(faults: Iterable[str]) -> None:
     for fault in faults:
         raise BadInput(
-            f"{fault}, or skip such pictures by `simkit features --unreadable skip`; train and "
+            f"{fault}, or skip such images by `simkit features --unreadable skip`; train and "
             "compare then leave them out too"
         )
 
@@ -301,9 +306,9 @@ def _stop_at(faults: Iterable[str]) -> None:
 class NetworkPass:
     """Features of images under a frozen network.
 
-    Everything is computed in full fp32 (TF32 and autocast are off), so that fp16 features are the
-    same on every device but for their last bit. Raises BadInput for devices that are not there, and
-    where features do not fit into fp16.
+    Everything is computed in full fp32 (TF32 and autocast are off), so that fp16 features agree on
+    all devices except for their last bit. Raises BadInput for missing devices, and for features
+    beyond the range of fp16.
     """
 
     def __init__(self, backbone: Backbone, device: str) -> None:
@@ -313,7 +318,8 @@ class NetworkPass:
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """The network in evaluation mode on the device; afterwards it is as it was."""
+        """The network in evaluation mode on the device; its previous state is restored
+        afterwards."""
         was_training, home = self.backbone.training, next(self.backbone.parameters()).device
         self.backbone.to(self.device, memory_format=torch.channels_last).eval()
         try:
@@ -327,7 +333,7 @@ class NetworkPass:
             self.backbone.to(home, memory_format=torch.contiguous_format).train(was_training)
 
     def shape(self, kind: Kind) -> tuple[int, ...]:
-        """Of one image's features: (D,) or (D, h, w)."""
+        """Shape of one image's features: (D,) or (D, h, w)."""
         if kind == "pooled":
             return (self.backbone.width,)
         empty = torch.zeros(3, self.backbone.size, self.backbone.size, dtype=torch.uint8)
@@ -336,7 +342,7 @@ class NetworkPass:
 
     def of(self, images: Sequence[Tensor], kinds: Sequence[Kind]) -> dict[Kind, Half]:
         """images: (3, size, size) uint8 each. By kind (b, D) and (b, D, h, w). Call it in ready."""
-        # A CPU is fastest while the maps of all layers stay in memory that it holds already.
+        # A CPU is fastest when the maps of all layers reuse allocated memory.
         part = _AT_ONCE if self.device.type == "cpu" else len(images)
         starts = range(0, len(images), part)
         maps = torch.cat([self._maps(images[start : start + part]) for start in starts])
@@ -359,7 +365,7 @@ class NetworkPass:
 
 @contextmanager
 def _full_precision(device: torch.device) -> Iterator[None]:
-    """TF32 keeps no more digits than fp16, so that its rounding would show in the features."""
+    """TF32 has no more digits than fp16, so that its rounding would be visible in the features."""
     multiply, convolve = torch.backends.cuda.matmul, torch.backends.cudnn
     before = multiply.allow_tf32, convolve.allow_tf32
     multiply.allow_tf32 = convolve.allow_tf32 = False

@@ -1,4 +1,4 @@
-"""Where each class lies among the features: medians and means of the features of its images."""
+"""Label embeddings: medians and means of the features of each class's images."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from simkit.history import content_id
 from simkit.labels.partial import PRESENT
 from simkit.labels.truth import locked
 
-_COLUMNS = 128  # features whose medians are taken at a time
-_HELD = 1 << 28  # values of such columns that are held: 1 GB
-_VALUES = 1 << 23  # values that are sorted at a time: 32 MB
-_SORTED = 512  # of fewer values than this all are sorted, which is faster than to find the middle
-_ROWS = 4096  # images added at a time for means; another number would give other last bits
+_COLUMNS = 128  # features per block of medians
+_HELD = 1 << 28  # values of columns in memory: 1 GB
+_VALUES = 1 << 23  # values sorted at a time: 32 MB
+_SORTED = 512  # fewer values are sorted, which is faster than a partition
+_ROWS = 4096  # images added at a time for means; another number would change the last bits
 
 
 @dataclass(frozen=True, eq=False)
 class LabelEmbeddings:
-    """A point for each class among the features, which have unit length.
+    """An embedding of each class in the space of the features of unit length.
 
-    Parameters
+    Attributes
     ----------
     psi
-        (L, D) float64, nan for a class without one.
+        (L, D) float64, nan for a class without present labels.
     labels, inputs
-        The ids of the labels and features that it is made of, "" where nobody said.
+        Ids of the labels and features it was computed from, "" if unknown.
     """
 
     psi: NDArray[np.float64]
@@ -48,12 +48,12 @@ class LabelEmbeddings:
 
     @classmethod
     def build(cls, task: Any, *, train: Callable[..., Any] | None = None) -> Self:
-        """From the features and labels of the asked images of a task; `train` is not used.
+        """Compute embeddings from the features and labels of the asked images; `train` is not used.
 
         Raises
         ------
         BadInput
-            Where the task has no features.
+            If the task has no features.
         """
         features = unit_rows(task, cls.name.replace("-", " "))
         codes = task.labels.codes[np.flatnonzero(task.labels.asked)]
@@ -66,7 +66,7 @@ class LabelEmbeddings:
         raise NotImplementedError
 
     def fits(self, task: Any) -> bool:
-        """Whether these may be of the task: its classes and, where known, labels and features."""
+        """Whether these may belong to the task: its classes and, if known, labels and features."""
         without = task.labels.per_class(PRESENT) == 0
         if len(self.psi) != len(without) or (np.isnan(self.psi).any(1) != without).any():
             return False
@@ -77,15 +77,16 @@ class LabelEmbeddings:
 class LabelMedians(LabelEmbeddings):
     """The median of each feature over the images in which a class is known to be present.
 
-    The medians are not brought to unit length again. Features of up to 1 GB are held in float32, of
-    larger ones 1 GB of columns at a time. Source: Soft Exposure, section 3 (a mean did worse).
+    The medians are not normalised to unit length again. Features of up to 1 GB are held in memory
+    as float32; larger ones are read 1 GB of columns at a time. Source: Soft Exposure, section 3 (a
+    mean was worse).
     """
 
     name: ClassVar[str] = "label-medians"
 
     @staticmethod
     def of(features: Rows, present: Any) -> NDArray[np.float64]:
-        """(L, D) medians. What is mapped of a file of features comes on top of the memory."""
+        """(L, D) medians. Memory-mapped pages of a file of features are not counted."""
         present = csc_array(present)
         n, width = features.shape
         psi = np.full((present.shape[1], width), np.nan)
@@ -106,7 +107,7 @@ class LabelMedians(LabelEmbeddings):
 class LabelMeans(LabelEmbeddings):
     """The mean feature of the images in which a class is known to be present.
 
-    The means are not brought to unit length again. Source: Soft Exposure, section 3, which found
+    The means are not normalised to unit length again. Source: Soft Exposure, section 3, which found
     medians (`LabelMedians`) better.
     """
 
@@ -135,7 +136,7 @@ def _median(features: NDArray[np.float32], rows: NDArray[np.integer]) -> NDArray
 
 
 def _middle(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The median of each row of values, which are put into another order."""
+    """The median of each row of values, which are reordered in place."""
     n = values.shape[1]
     half = n // 2
     if n < _SORTED:

@@ -1,8 +1,8 @@
 """The nearest neighbours of every image: faiss proposes candidates, float64 distances decide.
 
-float32 distances are off by a bounded amount. A row whose candidates leave open who is nearest
-within that bound is searched again among more of them, so that neither batches nor threads nor the
-processor change a bit of the result.
+float32 distances have a bounded error. If the candidates of a row leave its nearest neighbours
+undecided within that bound, the row is searched again with more candidates. The result is therefore
+bit-identical for all batches, threads and processors.
 """
 
 from __future__ import annotations
@@ -28,29 +28,37 @@ from simkit.history import content_id
 from simkit.labels.truth import locked
 
 NEIGHBOURS = 32
-IN_LISTS_ABOVE = 1_000_000  # images; all with all take hours on a processor beyond it
-_KEPT = 4  # searches that a process remembers
-SAMPLE = 1000  # rows by which the recall of a search in lists is measured
-ENOUGH = 0.99  # recall from which no more lists are searched
+IN_LISTS_ABOVE = 1_000_000  # images; an exact search of more takes hours on a CPU
+_KEPT = 4  # searches cached in a process
+SAMPLE = 1000  # rows for the measured recall of a search in lists
+ENOUGH = 0.99  # recall at which the search in more lists stops
 BATCH = 1 << 22  # features read at a time
-_SPARE = 8  # candidates beyond K, so that rounding seldom leaves a row open
-_TIMES = 8  # as many candidates for a row that is left open
-_PAIRS = 1 << 17  # features in pairs of rows, in float64: a megabyte, for the processor's cache
-_MOST = 2047  # candidates that faiss gives on a GPU; beyond them all rows are compared
-_TRAIN = 40  # rows for each list from which its centre is learned
+_SPARE = 8  # candidates beyond K, so that rounding seldom leaves a row undecided
+_TIMES = 8  # as many candidates for an undecided row
+_PAIRS = 1 << 17  # features in pairs of rows, in float64: a megabyte, which fits into the cache
+_MOST = 2047  # limit of faiss on a GPU; beyond it all rows are compared
+_TRAIN = 40  # rows for each list in the training of its centre
 
 Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The K asked images whose features are nearest to each asked image's, itself left out.
+    """The K asked images with the features nearest to each asked image's, itself excluded.
 
-    index (N, K) int32 rows, nearest first, the smaller index first at equal distances; -1 in the
-    rows of images that were not asked.  distance (N, K) float64 between features of unit length,
-    Euclidean, and cosine (N, K) float64, one minus the cosine; nan where index is -1.  recall: the
-    share of the true neighbours that were found, 1 by an exact search, else measured on a sample.
-    inputs: the id of the features, "" where nobody said.
+    Attributes
+    ----------
+    index
+        (N, K) int32 rows, nearest first, the smaller index first at equal distances; -1 in the rows
+        of images that were not asked.
+    distance
+        (N, K) float64 Euclidean distance between features of unit length; nan where index is -1.
+    cosine
+        (N, K) float64, one minus the cosine similarity; nan where index is -1.
+    recall
+        Share of the true neighbours in `index`: 1 for an exact search, else measured on a sample.
+    inputs
+        Id of the features, "" if unknown.
     """
 
     index: NDArray[np.int32]
@@ -68,7 +76,7 @@ class Neighbours:
 
     @classmethod
     def wanted(cls, needs: Any) -> dict[str, Any]:
-        """How to `build` them for methods with these needs."""
+        """Arguments of `build` for methods with these needs."""
         return {"k": max(NEIGHBOURS, needs.neighbours)}
 
     @classmethod
@@ -82,23 +90,23 @@ class Neighbours:
     ) -> Neighbours:
         """Search among the asked images, with faiss.
 
-        Takes some minutes on one thread for 65,000 images of 2,048 features, 25 times that for
-        325,000, and less on a GPU. A process remembers its last searches.
+        The search takes some minutes on one thread for 65,000 images of 2,048 features, 25 times as
+        long for 325,000, and less on a GPU. A process caches its last searches.
 
         Parameters
         ----------
         task
             With features of N images.
         k
-            Neighbours of each image; all others where there are fewer.
+            Neighbours of each image, at most all others.
         in_lists_above
-            More asked images than this are searched by `nearest_in_lists`, whose recall stands in
-            the result and in a warning; None: the search is exact, however many there are.
+            More asked images than this are searched by `nearest_in_lists`, which reports its recall
+            in the result and in a warning; None: always an exact search.
 
         Raises
         ------
         BadInput
-            For another k, and where the task has no features.
+            For an invalid k, and if the task has no features.
         """
         if k != int(k) or k < 1:
             raise BadInput(f"neighbours: k is {k}; a whole number of at least 1 is expected")
@@ -134,9 +142,9 @@ class Neighbours:
         return cls(locked(index), locked(values[0]), locked(values[1]), recall)
 
     def fits(self, task: Any) -> bool:
-        """Whether these may be of the task: its asked images and, where both are known, features.
+        """Whether these may belong to the task: its asked images and, if both are known, features.
 
-        Whoever trains on pictures or maps may take neighbours by other features.
+        A task on images or maps may use neighbours by other features.
         """
         if len(self.index) != len(task.labels.asked):
             return False
@@ -149,9 +157,9 @@ _recent: dict[str, Neighbours] = {}  # the last searches
 
 
 class Nearest(NamedTuple):
-    """The K nearest rows of q rows, nearest first, the smaller place first at equal distances.
+    """The K nearest rows of q rows, nearest first, the smaller index first at equal distances.
 
-    place (q, K) int64;  distance (q, K) float64, Euclidean;  cosine (q, K) float64, one minus it.
+    place (q, K) int64;  distance (q, K) float64, Euclidean;  cosine (q, K) float64, 1 - cosine.
     """
 
     place: Places
@@ -174,18 +182,18 @@ def nearest(
     features
         (n, D) float32 rows of length one or zero. faiss holds 4 n D bytes of them.
     k
-        Neighbours; all n - 1 others where there are fewer.
+        Number of neighbours, at most all n - 1 others.
     queries
-        (q,) places of the rows whose neighbours are searched; all by default.
+        (q,) indices of the rows to search for; all by default.
     device
-        "cpu", "cuda", or "auto" for a GPU where torch and faiss both see one.
+        "cpu", "cuda", or "auto" for a GPU if torch and faiss both have one.
     batch
-        Features read at a time; changes nothing but memory and speed.
+        Features read at a time; affects memory and speed only.
 
     Raises
     ------
     BadInput
-        Where faiss is not installed.
+        If faiss is not installed.
     """
     n, width = features.shape
     k = max(0, min(k, n - 1))
@@ -209,7 +217,7 @@ def nearest(
         for start in range(0, len(unsure), step):
             block = unsure[start : start + step]
             squared, among = _candidates(index, features, queries[block], candidates)
-            far = squared[:, :-1] > squared[:, [k - 1]] + 2 * rounding  # surely not among the k
+            far = squared[:, :-1] > squared[:, [k - 1]] + 2 * rounding  # certainly not among the k
             among = np.where(far, -1, among)
             place[block], distance[block] = _ranked(features, queries[block], among, k)
             left.append(block[distance[block, -1] ** 2 >= squared[:, -1] - rounding])
@@ -226,7 +234,7 @@ def nearest_in_lists(
     sample: int = SAMPLE,
     device: str = "auto",
 ) -> tuple[Nearest, float]:
-    """The nearest other rows in a part of the lists of an inverted index, and their recall.
+    """The approximate nearest other rows by lists of an inverted index, and their recall.
 
     Rows lie in about 4 sqrt(n) lists around learned centres (faiss's IndexIVFScalarQuantizer, rows
     in fp16). The number of searched lists is doubled until the recall, measured on a sample of rows
@@ -238,9 +246,9 @@ def nearest_in_lists(
         As in `nearest`. faiss holds 2 n D bytes, and 1,280 sqrt(n) D while centres are learned; the
         exact search of the sample holds 4 n D bytes before that.
     enough
-        Wanted recall.
+        Required recall.
     sample
-        Rows in the sample.
+        Number of rows in the sample.
 
     References
     ----------
@@ -268,23 +276,23 @@ def nearest_in_lists(
 def _candidates(
     index: Any, features: Rows, rows: Places, count: int
 ) -> tuple[NDArray[np.float32], Places]:
-    """Squared distances (q, count + 1) and places (q, count) of candidates; all others are at least
-    as far as the last of the distances."""
+    """Squared distances (q, count + 1) and indices (q, count) of candidates; all other rows are at
+    least as far as the last of the distances."""
     n = features.shape[0]
-    if count == n - 1:  # all others: nobody is beyond
+    if count == n - 1:  # all other rows are candidates
         squared = np.zeros((len(rows), n), np.float32)
         squared[:, -1] = np.inf
         others = np.arange(n - 1)
         return squared, others + (others >= rows[:, None])
     squared, place = index.search(features[rows], count + 2)
     itself = place == rows[:, None]
-    itself[~itself.any(1), -1] = True  # the last goes where the row itself is not among them
+    itself[~itself.any(1), -1] = True  # drop the last where the row itself is not a candidate
     squared, place = (values[~itself].reshape(len(rows), -1) for values in (squared, place))
     return squared, place[:, :-1]
 
 
 def _ranked(features: Rows, rows: Places, place: Places, k: int) -> tuple[Places, Floats]:
-    """The k nearest of the candidates (q, m), -1 where there is none, and their distances."""
+    """The k nearest of the candidates (q, m), -1 for missing ones, and their distances."""
     distance = np.full(place.shape, np.inf)
     row, column = np.nonzero(place >= 0)
     distance[row, column] = distances(features, rows[row], place[row, column])
@@ -319,7 +327,7 @@ def _with_cosines(features: Rows, rows: Places, place: Places, distance: Floats)
 
 
 def _filled(faiss: Any, features: Rows, device: str) -> tuple[Any, int]:
-    """An index of all rows in lists, and their number."""
+    """An inverted index of all rows, and the number of its lists."""
     n, width = features.shape
     lists = max(1, min(round(4 * math.sqrt(n)), n // _TRAIN))
     index = faiss.IndexIVFScalarQuantizer(
@@ -331,7 +339,7 @@ def _filled(faiss: Any, features: Rows, device: str) -> tuple[Any, int]:
     learned = Chance.seeded(0).of("lists").permutation(n).at(np.arange(min(n, _TRAIN * lists)))
     learned = np.sort(learned)
     centres = np.empty((len(learned), width), np.float32)
-    for start in range(0, len(learned), step):  # reading takes several times the room of the rows
+    for start in range(0, len(learned), step):  # reading needs several times the memory of the rows
         centres[start : start + step] = features[learned[start : start + step]]
     index.train(centres)
     for start in range(0, n, step):
@@ -359,13 +367,13 @@ def _nothing(queries: int, k: int) -> Nearest:
 
 
 def _rows(features: int, width: int) -> int:
-    """Rows that hold so many features, at least one."""
+    """The number of rows that hold so many features, at least one."""
     return max(1, features // width)
 
 
 def _on_device(faiss: Any, index: Any, device: str) -> tuple[Any, float]:
-    """The index on a GPU or the processor, and how far its products of unit rows may be off beyond
-    the rounding of float32."""
+    """The index on a GPU or the CPU, and the error bound of its products of unit rows beyond the
+    rounding of float32."""
     gpu = torch.cuda.is_available() if device == "auto" else device != "cpu"
     if not gpu or not getattr(faiss, "get_num_gpus", int)():  # faiss-cpu sees none
         return index, 0.0
@@ -376,11 +384,10 @@ def _on_device(faiss: Any, index: Any, device: str) -> tuple[Any, float]:
 
 
 def imported_faiss() -> Any:
-    """The package, or BadInput where it is not installed.
+    """Import faiss, or raise BadInput if it is not installed.
 
-    faiss's wheels bring an OpenBLAS that takes processors newer than itself for the oldest, and
-    multiplies four times slower. OPENBLAS_CORETYPE, read when it is loaded, is set here unless the
-    user has.
+    faiss's wheels bring an OpenBLAS that treats newer processors as the oldest, and multiplies four
+    times slower. OPENBLAS_CORETYPE, read at import, is set here unless the user has set it.
     """
     if "faiss" not in sys.modules and (core := blas_core()):
         os.environ.setdefault("OPENBLAS_CORETYPE", core)
@@ -391,12 +398,12 @@ def imported_faiss() -> Any:
             "nearest neighbours need faiss, which cannot be imported; run pip install faiss-gpu, "
             "or faiss-cpu where there is no wheel of it"
         ) from None
-    faiss.omp_set_num_threads(torch.get_num_threads())  # it counts its own
+    faiss.omp_set_num_threads(torch.get_num_threads())  # faiss has its own setting
     return faiss
 
 
 def blas_core() -> str:
-    """The name of OpenBLAS's best kernels for this processor, "" where it is not known."""
+    """The name of OpenBLAS's best kernels for this processor, "" if unknown."""
     try:
         flags = set(Path("/proc/cpuinfo").read_text("utf-8").split())
     except OSError:

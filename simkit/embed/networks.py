@@ -20,10 +20,10 @@ _RESNET_PARTS = ("conv1", "bn1", "relu", "maxpool", "layer1", "layer2", "layer3"
 
 
 def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
-    """ "auto", "cpu", "cuda", "cuda:1". Raises BadInput for what there is not.
+    """ "auto", "cpu", "cuda", "cuda:1". Raises BadInput for unavailable devices.
 
-    auto: a GPU where there is one and it is `needed`, that is for backbones; heads on features
-    stay on the CPU.
+    auto: a GPU if there is one and it is `needed`, that is for backbones; heads on features stay on
+    the CPU.
     """
     if isinstance(name, torch.device):
         return name
@@ -44,25 +44,25 @@ def device_of(name: str | torch.device, *, needed: bool = True) -> torch.device:
 class Backbone(nn.Module):
     """Images in, feature maps out; a linear layer on them gives class maps.
 
-    A new one is a subclass with forward, name and width, registered by
-    `simkit.embed.backbones.BACKBONES.register`, and is made without arguments.
+    A new one is a subclass with forward, name and width, constructed without arguments and
+    registered by `simkit.embed.backbones.BACKBONES.register`.
 
     Attributes
     ----------
     name
-        In lists, options and grids.
+        Its name in lists, options and grids.
     width
         D, the channels of the maps.
     size
-        Side in pixels of the square it expects.
+        Side in pixels of the square input.
     mean, std
-        Of the RGB values (0..1) it was trained on.
+        Of the RGB values (0..1) of its training images.
     classifier
-        How the keys of published weights begin that a backbone has no use for.
+        Prefix of the keys of published weights to drop.
     own_weights
-        A .safetensors file that comes with it; None where users bring the weights.
+        Built-in .safetensors file; None if users bring the weights.
     weights
-        Where the weights come from, for the history.
+        Source of the weights, for the history.
     """
 
     name: str
@@ -78,25 +78,25 @@ class Backbone(nn.Module):
     def built(cls, size: int | None = None, *, right_padding: bool = False) -> Backbone:
         """The network without its weights, for images of this size.
 
-        right_padding: as weights from TensorFlow need it, in networks that can do it.
+        right_padding: as required by weights from TensorFlow, in networks that support it.
         """
         net = cls()
         net.size = size or cls.size
         return net
 
     def prepare(self, pictures: Tensor) -> Tensor:
-        """(b, 3, size, size) uint8 RGB to normalised floats of the same shape."""
+        """Normalise (b, 3, size, size) uint8 RGB to floats of the same shape."""
         scale = _channels(self.std, pictures.device) * 255
         shift = _channels(self.mean, pictures.device) * 255
         return (pictures.float() - shift) / scale
 
     def adapted(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Published weights as they fit this network's size."""
+        """Published weights converted to this network's size."""
         return state
 
     @property
     def id(self) -> str:
-        """Content id of the name and all weights, and of mean and std that are not the usual."""
+        """Content id of the name and all weights, and of mean and std unless they are the usual."""
         parts: list[Any] = [self.name]
         if (self.mean, self.std) != (type(self).mean, type(self).std):
             parts.append(f"{self.mean} {self.std}")
@@ -106,15 +106,15 @@ class Backbone(nn.Module):
 
 
 def _channels(values: tuple[float, ...], device: torch.device) -> Tensor:
-    """(3, 1, 1), filled in on the device: a GPU would have to wait for numbers that are sent."""
+    """(3, 1, 1), created on the device: a transfer would make a GPU wait."""
     return torch.stack([torch.full((1, 1), value, device=device) for value in values])
 
 
 class ScenesNet(Backbone):
-    """A small residual network for the pictures of `scenes`: (b, 3, 64, 64) to (b, 128, 8, 8).
+    """A small residual network for the images of `scenes`: (b, 3, 64, 64) to (b, 128, 8, 8).
 
-    It was trained by scripts/scenes_backbone.py; `norm=True` is the form with batch norm that the
-    script trains, whose norms are then folded into the convolutions.
+    It was trained by scripts/scenes_backbone.py; `norm=True` is the form with batch norm during
+    training, which is folded into the convolutions afterwards.
     """
 
     name = "scenes-net"
@@ -139,7 +139,7 @@ class ScenesNet(Backbone):
         self.deep_more = nn.ModuleList([conv(self.width, self.width) for _ in range(3)])
 
     def forward(self, images: Tensor) -> Tensor:
-        """(b, 3, 64, 64) as `prepare` gives them to (b, 128, 8, 8), at least 0."""
+        """Prepared images (b, 3, 64, 64) to (b, 128, 8, 8), at least 0."""
         x = F.relu(self.wide(F.relu(self.stem(images))))
         x = F.relu(self.middle(x))
         for layer in self.middle_more:
@@ -153,9 +153,9 @@ class ScenesNet(Backbone):
 class MobileNetV2(Backbone):
     """MobileNetV2 as torchvision builds it, without its classifier: (b, 1280, size/32, size/32).
 
-    right_padding: convolutions of stride 2 pad on the right and at the bottom only, as TensorFlow
-    does; weights that were trained there need it (ImageNet top-1 suffers otherwise).
-    Source: Sandler et al., CVPR 2018.
+    right_padding: convolutions of stride 2 pad on the right and at the bottom only, as in
+    TensorFlow, which weights trained in TensorFlow need (otherwise ImageNet top-1 drops). Source:
+    Sandler et al., CVPR 2018.
     """
 
     name = "mobilenet_v2"
@@ -180,7 +180,7 @@ class MobileNetV2(Backbone):
         return net
 
     def forward(self, images: Tensor) -> Tensor:
-        """(b, 3, H, W) as `prepare` gives them to (b, 1280, H/32, W/32), at least 0."""
+        """Prepared images (b, 3, H, W) to (b, 1280, H/32, W/32), at least 0."""
         return self.features(images)
 
     @property
@@ -213,7 +213,7 @@ class ResNet(Backbone):
             self.add_module(part, getattr(whole, part))
 
     def forward(self, images: Tensor) -> Tensor:
-        """(b, 3, H, W) as `prepare` gives them to (b, D, H/32, W/32), at least 0."""
+        """Prepared images (b, 3, H, W) to (b, D, H/32, W/32), at least 0."""
         x = images
         for part in _RESNET_PARTS:
             x = self.get_submodule(part)(x)
@@ -229,10 +229,9 @@ RESNETS = tuple(
 class ConvNeXtTiny(Backbone):
     """ConvNeXt-T as torchvision builds it, without its classifier: (b, 768, size/32, size/32).
 
-    torchvision normalises the pooled features before the classifier; here every place of the maps
-    is normalised by the same layer, so that the mean of class maps is a linear classifier of
-    pooled features. Pooled features therefore differ from torchvision's.
-    Source: Liu et al., CVPR 2022.
+    torchvision normalises the pooled features before the classifier; here the same layer normalises
+    every cell of the maps, so that the mean of class maps is a linear classifier of pooled
+    features. Pooled features therefore differ from torchvision's. Source: Liu et al., CVPR 2022.
     """
 
     name = "convnext_tiny"
@@ -248,11 +247,11 @@ class ConvNeXtTiny(Backbone):
         self.classifier_norm = whole.classifier[0]
 
     def forward(self, images: Tensor) -> Tensor:
-        """(b, 3, H, W) as `prepare` gives them to (b, 768, H/32, W/32)."""
+        """Prepared images (b, 3, H, W) to (b, 768, H/32, W/32)."""
         return self.classifier_norm(self.features(images))
 
     def adapted(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """The last norm stands inside the classifier in torchvision's keys."""
+        """Renames the last norm, which belongs to the classifier in torchvision's keys."""
         norm = "classifier.0."
         return {
             key.replace(norm, "classifier_norm.") if key.startswith(norm) else key: value
@@ -261,10 +260,10 @@ class ConvNeXtTiny(Backbone):
 
 
 class ViTB16(Backbone):
-    """ViT-B/16 as torchvision builds it: its tokens but the class token as maps.
+    """ViT-B/16 as torchvision builds it; its maps are all tokens except the class token.
 
-    (b, 3, size, size) to (b, 768, size/16, size/16). A size other than 224, in multiples of 16,
-    interpolates the positions of the weights. Source: Dosovitskiy et al., ICLR 2021.
+    (b, 3, size, size) to (b, 768, size/16, size/16). For a size other than 224, a multiple of 16,
+    the position embeddings are interpolated. Source: Dosovitskiy et al., ICLR 2021.
     """
 
     name = "vit_b_16"
@@ -287,7 +286,7 @@ class ViTB16(Backbone):
         return cls(size or cls.size)
 
     def forward(self, images: Tensor) -> Tensor:
-        """(b, 3, size, size) as `prepare` gives them to (b, 768, size/16, size/16)."""
+        """Prepared images (b, 3, size, size) to (b, 768, size/16, size/16)."""
         patches = self.conv_proj(images)
         tokens = patches.flatten(2).mT
         first = self.class_token.expand(len(tokens), -1, -1)
@@ -295,7 +294,7 @@ class ViTB16(Backbone):
         return seen.mT.unflatten(2, patches.shape[-2:])
 
     def adapted(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Weights with their positions interpolated to this size."""
+        """Weights with position embeddings interpolated to this size."""
         from torchvision.models.vision_transformer import interpolate_embeddings
 
         key = "encoder.pos_embedding"

@@ -1,9 +1,9 @@
-"""From distances to temperatures: how soft an unknown label's target is.
+"""From distances to temperatures: the softness of an unknown label's target.
 
-Of an unknown label, d+ is the distance of the closest thing known to be present and d- that of the
-closest thing known to be absent: another class of the same image (distances of label medians), or
-the same class in a neighbouring image. All shapes follow from those of the arguments and not from
-values, so that a device is not waited for. Source: Soft Exposure, eq. 3 to 8.
+For an unknown label, d+ is the distance to the closest present label and d- that to the closest
+absent label: of another class in the same image (distances of label medians), or of the same class
+in a neighbouring image. All shapes follow from the arguments' shapes and not from values, so that
+nothing waits for the device. Source: Soft Exposure, eq. 3 to 8.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Form = Literal["printed", "inverse"]
 Maxima = Literal["separate", "joint"]
 
 SMALLEST = 1e-6  # of |T|, which gamma can bring to zero
-_ENTRIES = 1 << 24  # distances held at a time: 128 MB
+_ENTRIES = 1 << 24  # distances in memory at a time: 128 MB
 _ROWS = 4096  # images packed at a time
-_CODES = (PRESENT, ABSENT & 3)  # as two bits say them
+_CODES = (PRESENT, ABSENT & 3)  # as two bits
 
 
 def label_distances(psi: NDArray[np.float64], distance: Distance) -> NDArray[np.float64]:
-    """(L, L) distances between the label embeddings psi (L, D); inf where a class has none."""
+    """(L, L) distances between the label embeddings psi (L, D); inf for a class without one."""
     known = ~np.any(np.isnan(psi), axis=-1)
     psi = np.where(known[:, None], psi, 0.0)
     if distance == "euclidean":
@@ -47,15 +47,15 @@ def by_labels(labels: Tensor, between: Tensor, nearest: Nearest) -> Tensor:
     Parameters
     ----------
     labels
-        (..., b, m) int8 of m of the classes: at least of those known in some image.
+        (..., b, m) int8 of m of the classes: at least all those known in some image.
     between
         (..., m, L) distances from these classes to all (`label_distances`).
     nearest
-        The smallest distance, or the median of the five smallest (of fewer where there are fewer).
+        The smallest distance, or the median of the five smallest (or fewer).
 
     Returns
     -------
-    (2, ..., b, L) distances, inf where there is none. b x m x L of them are looked at.
+    (2, ..., b, L) distances, inf without any label. The cost is b x m x L.
     """
     (b, m), L = labels.shape[-2:], between.shape[-1]
     step = max(1, _ENTRIES // max(1, labels[..., :1].numel() * L))
@@ -72,7 +72,7 @@ def by_labels(labels: Tensor, between: Tensor, nearest: Nearest) -> Tensor:
 
 
 def by_images(packed: Tensor, near: Tensor, away: Tensor, nearest: Nearest) -> Tensor:
-    """d+ and d- by images: to the neighbours that carry a class as present or absent (eq. 5).
+    """d+ and d- by images: to the neighbours in which a class is present or absent (eq. 5).
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ def by_images(packed: Tensor, near: Tensor, away: Tensor, nearest: Nearest) -> T
     near
         (..., b, k) int64 rows of neighbours.
     away
-        (..., b, k) distances to them, inf where there is no neighbour.
+        (..., b, k) distances to them, inf for missing neighbours.
     nearest
         As in `by_labels`.
 
     Returns
     -------
-    (2, ..., b, 4 w) distances, inf where there is none. The classes end with those that fill the
-    last byte.
+    (2, ..., b, 4 w) distances, inf without any label. The last classes are padding of the last
+    byte.
     """
     b, k = near.shape[-2:]
     rows = near.flatten(-2)[..., None].expand(*near.shape[:-2], b * k, packed.shape[-1])
@@ -100,7 +100,7 @@ def by_images(packed: Tensor, near: Tensor, away: Tensor, nearest: Nearest) -> T
 
 
 def packed_width(classes: int) -> int:
-    """Bytes that the packed labels of an image take."""
+    """Bytes of the packed labels of an image."""
     return -(-classes // 4)
 
 
@@ -117,10 +117,11 @@ def packed_labels(labels: PartialLabels) -> Tensor:
 
 
 def scaled(distances: Tensor, counted: Tensor, maxima: Maxima) -> Tensor:
-    """d+ and d- (2, ..., b, L), each over its maximum in the image, or both over the larger one.
+    """d+ and d- (2, ..., b, L), each divided by its maximum in the image, or both by the larger
+    one.
 
-    Source: the text below eq. 8. Only entries that are `counted` (..., b, L) enter the maxima; a
-    maximum of 0 divides nothing.
+    Only `counted` entries (..., b, L) enter the maxima; a maximum of 0 is not divided by. Source:
+    the text below eq. 8.
     """
     top = torch.where(counted, distances, 0.0).amax(-1, keepdim=True)
     if maxima == "joint":
@@ -131,9 +132,9 @@ def scaled(distances: Tensor, counted: Tensor, maxima: Maxima) -> Tensor:
 def temperatures(distances: Tensor, *, beta: float, gamma: float, form: Form) -> Tensor:
     """Signed temperatures (..., b, L) of scaled distances d+ and d- (2, ..., b, L) (eq. 8).
 
-    T = exp(beta (1 - d+)) + gamma where d+ < d-, else -exp(beta (1 - d-)) + gamma. "inverse" has
-    exp(beta d): near entries get |T| = 1 and far ones a flat loss. |T| is at least 1e-6. A size
-    beyond the largest number is infinite: a loss without slope.
+    T = exp(beta (1 - d+)) + gamma where d+ < d-, else -exp(beta (1 - d-)) + gamma. "inverse" uses
+    exp(beta d): near entries get |T| = 1 and far ones a flat loss. |T| is at least 1e-6.
+    Temperatures beyond the range of floats are infinite: a loss without gradient.
     """
     present, absent = distances[0], distances[1]
     positive = present < absent
@@ -145,7 +146,7 @@ def temperatures(distances: Tensor, *, beta: float, gamma: float, form: Form) ->
 
 
 def _smallest(values: Tensor, nearest: Nearest) -> Tensor:
-    """Of values (..., m, L) along m the smallest, or the smallest five in order."""
+    """The smallest of values (..., m, L) along m, or the five smallest in order."""
     if nearest == "min":
         return values.amin(-2, keepdim=True)
     return values.topk(min(5, values.shape[-2]), dim=-2, largest=False, sorted=True).values

@@ -1,4 +1,4 @@
-"""Pooled features of unit length: what distances between images and between classes start from."""
+"""Pooled features of unit length, from which distances of images and classes are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simkit.errors import BadInput
 
 _BLOCK = 1 << 22  # features read at a time
-_HELD = 1 << 30  # bytes of rows that are held rather than read again
+_HELD = 1 << 30  # bytes of rows held in memory; larger ones are read again
 _ROUNDING = 1e-6  # of a length in float32
 _RUN = 1024  # consecutive rows of which a part of the columns is read at a time
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Rows(Protocol):
-    """(n, D) float32 that may lie on disk: an array, or `UnitRows`."""
+    """(n, D) float32, perhaps on disk: an array, or `UnitRows`."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -30,11 +30,11 @@ class Rows(Protocol):
 
 
 class UnitRows:
-    """(n, D) float32 rows of length one, read from inputs whenever they are asked for.
+    """(n, D) float32 rows of length one, read from inputs on demand.
 
-    inputs: features, pooled or maps, which are pooled first;  places (n,): which rows of them.
-    Rows that have length one already, as float32 can say it, stay as they are, and so do rows of
-    zeros. A read raises BadInput, naming what they are `wanted_for`, where values are not finite.
+    inputs: features, pooled or maps, which are pooled first;  places (n,): their selected rows.
+    Rows of unit length, up to the rounding of float32, stay unchanged, and so do rows of zeros.
+    Reading raises BadInput, naming what they are `wanted_for`, for values that are not finite.
     """
 
     def __init__(self, inputs: Any, places: NDArray[np.int64], wanted_for: str) -> None:
@@ -48,7 +48,7 @@ class UnitRows:
 
     @cached_property
     def step(self) -> int:
-        """How many rows to read at a time."""
+        """The number of rows to read at a time."""
         if not len(self._places):
             return 1
         return max(1, _BLOCK // int(np.prod(self._inputs.batch(self._places[:1]).shape)))
@@ -61,7 +61,7 @@ class UnitRows:
         return held
 
     def columns(self, first: int, last: int) -> NDArray[np.float32]:
-        """(n, last - first) of all rows, to the last bit as the rows have them."""
+        """Columns (n, last - first) of all rows, bit-identical to the rows."""
         values = np.empty((len(self._places), last - first), np.float32)
         pooled = self._inputs.kind == "pooled"
         step = _RUN if pooled else self.step
@@ -83,7 +83,7 @@ class UnitRows:
         return lengths
 
     def _part(self, places: NDArray[np.int64], columns: slice) -> Floats:
-        # Of rows that follow one another a map reads these columns alone.
+        # Consecutive memory-mapped rows are read in these columns alone.
         run = len(places) == places[-1] - places[0] + 1
         rows = slice(int(places[0]), int(places[-1]) + 1) if run else places
         part = self._inputs.values[rows][:, columns]
@@ -103,13 +103,12 @@ class UnitRows:
 def unit_rows(task: Any, wanted_for: str) -> Rows:
     """(n, D) float32, one row for each asked image of the task, every row of length one.
 
-    An array while it takes 1 GB at most; beyond it the rows stay where the task's features are.
-    Raises BadInput, naming what the features are `wanted_for`, where the task has none or where
-    they are not finite.
+    An array of at most 1 GB; larger ones stay on disk with the task's features. Raises BadInput,
+    naming what the features are `wanted_for`, if the task has none or if they are not finite.
     """
     inputs, places = task.inputs, np.flatnonzero(task.labels.asked)
     if inputs is None or inputs.kind == "images":
-        has = "no inputs" if inputs is None else "pictures as its inputs"
+        has = "no inputs" if inputs is None else "images as its inputs"
         raise BadInput(
             f"{wanted_for} come from features, and this task has {has}; give it features "
             "(FeatureInputs), or the aid itself with task.with_aids(...)"
@@ -119,9 +118,9 @@ def unit_rows(task: Any, wanted_for: str) -> Rows:
 
 
 def same_features(inputs: str, task: Any) -> bool:
-    """Whether an aid of features of this id, "" where nobody said, may be of the task.
+    """Whether side information from features of this id, "" if unknown, may belong to the task.
 
-    The ids of pictures and of maps say nothing: an aid may come from other features of them.
+    Ids of images and of maps are not compared: side information may come from other features.
     """
     features = task.inputs
     if not inputs or features is None or features.kind != "pooled":
@@ -130,7 +129,7 @@ def same_features(inputs: str, task: Any) -> bool:
 
 
 def _length(values: Floats) -> Floats:
-    """What to divide rows by, (n, 1)."""
+    """Divisor of rows, (n, 1)."""
     length = np.sqrt((values**2).sum(-1, keepdims=True))
     done = (length == 0) | (np.abs(length - 1) < _ROUNDING)
     return np.where(done, 1.0, length)

@@ -1,4 +1,4 @@
-"""What each method asks for, and how much it keeps, in words for lists and tables."""
+"""What each method needs, and the size of its state, in words for lists and tables."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ _WORDS = {
 
 
 def plain(part: type[Method]) -> Method:
-    """The method with its defaults; one that wraps stands around AN, which needs and keeps nothing.
+    """The method with its defaults; a wrapper around AN, which needs and stores nothing.
 
-    What is then needed and kept is the wrapper's own.
+    Needs and state are then those of the wrapper.
     """
     wraps = "inner" in {field.name for field in dataclasses.fields(part)}
     return make(f"an+{part.name}" if wraps else part.name)
 
 
 def needs(method: Method) -> list[str]:
-    """What the method cannot do without, besides logits and the labels of a batch."""
+    """The needs of the method besides logits and the labels of a batch."""
     asked = method.needs
     words = [text for key, text in _WORDS.items() if getattr(asked, key)]
     return words + [kind.__name__ for kind in asked.aids]
 
 
 def training_bytes(method: Method, sizes: Sizes) -> int:
-    """Bytes of one run's state, and of gradient and two moments (Adam) of what is learned."""
+    """Bytes of one run's state, plus gradients and two moments (Adam) of its parameters."""
     return method.state_bytes(sizes) + 3 * method.learned_bytes(sizes)
 
 
 def memory(method: Method, sizes: Sizes = COCO) -> str:
-    """What one run's state takes in training, in words; "none" for nothing."""
+    """Memory of one run's state in training, in words; "none" without a state."""
     count = training_bytes(method, sizes)
     return in_units(count) if count else "none"
 
@@ -56,7 +56,7 @@ def in_units(count: int) -> str:
 
 
 def short(method: Method) -> str:
-    """The method as one would write it: with those settings that are not the defaults."""
+    """The method's spelling, with the settings that differ from the defaults."""
     settings = {
         field.name: getattr(method, field.name)
         for field in dataclasses.fields(method)

@@ -1,4 +1,4 @@
-"""A training in progress as a file: from there it goes on to the same numbers."""
+"""Checkpoints: an unfinished training as a file, which resumes to the same numbers."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _WHAT = "an unfinished training"
 
 
 class Checkpoint:
-    """The file of a training, written after every epoch; None for no file.
+    """The checkpoint of a training, written after every epoch; None for no file.
 
     Parameters
     ----------
     path
-        Where it lies.
+        Path of the file.
     key
-        Names the training; a file of another one is refused.
+        Identifies the training; the file of another one is refused.
     earlier
-        Key of the phase before, whose file is overwritten.
+        Key of the previous phase, whose file is overwritten.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Checkpoint:
     ) -> None:
         self.path = None if path is None else Path(path)
         self.key, self.earlier = key, earlier
-        if self.path is not None:  # after an epoch it would be too late
+        if self.path is not None:  # an error after an epoch would be too late
             may_write(self.path)
 
     def save(
@@ -52,8 +52,8 @@ class Checkpoint:
     ) -> None:
         """Write everything that the epochs after `epoch` depend on.
 
-        Order, views of images and dropout are keyed by place and epoch, and rates follow from the
-        epoch: neither generators nor a schedule have to be kept.
+        The order, the views of images and dropout are keyed by index and epoch, and learning rates
+        follow from the epoch: no generator or schedule is stored.
         """
         if self.path is None:
             return
@@ -73,10 +73,10 @@ class Checkpoint:
     def resume(
         self, stack: Stack, optimiser: Optimiser, record: Record, averages: Averages | None
     ) -> int:
-        """Put a training back to where `save` left it; returns the epoch it had finished.
+        """Restore a training to the state of `save`; returns its number of finished epochs.
 
-        0 without a file, and where it is of the phase before. Raises BadInput when it belongs to
-        another training.
+        This is 0 without a file, and for a file of the previous phase. Raises BadInput if it
+        belongs to another training.
         """
         if self.path is None or not self.path.exists():
             return 0
@@ -103,14 +103,15 @@ class Checkpoint:
 
     @property
     def is_current(self) -> bool:
-        """Whether there is a file of this training, past the phase before."""
+        """Whether there is a file of this training, after the previous phase."""
         if self.path is None or not self.path.exists():
             return False
         return bool(_opened(self.path)[0]["key"] == self.key)
 
 
 def describe(path: str | PathLike[str]) -> dict[str, Any]:
-    """What a training in progress is, for people and programs. Raises BadInput for other files."""
+    """Facts about an unfinished training, for people and programs. Raises BadInput for other
+    files."""
     facts, _ = _opened(Path(path))
     record, about = facts["record"], facts["about"]
     return {
@@ -136,7 +137,7 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 
 def _tensors(stack: Stack) -> dict[str, Tensor]:
-    """Of heads, backbone and states."""
+    """Tensors of heads, backbone and states."""
     tensors = stack.weights()
     for k, part in enumerate(stack.parts):
         tensors |= {f"part.{k}.{name}": value for name, value in part.state.state_dict().items()}

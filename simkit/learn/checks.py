@@ -1,4 +1,4 @@
-"""Whether runs, settings, backbone and validation fit together: asked once, before any work."""
+"""Checks before training: whether runs, settings, backbone and validation fit together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_training(
     backbone: nn.Module | None,
     device: torch.device,
 ) -> None:
-    """Raise BadInput for the first thing that does not fit."""
+    """Raise BadInput for the first mismatch."""
     if not runs or len(rates) != len(runs) or not all(0 < lr < math.inf for lr in rates):
         raise BadInput(
             f"there are {len(runs)} runs and their learning rates (lrs) are {rates}; give at least "
@@ -51,9 +51,10 @@ def check_training(
 def checked_backbone(
     backbone: nn.Module | None, runs: Sequence[Run]
 ) -> tuple[nn.Module | None, Sequence[Run]]:
-    """A copy of the backbone to train, and the runs with the side of the class maps it makes.
+    """A copy of the backbone to train, and the runs with the side of its class maps.
 
-    Raises BadInput for what is no module, and for what a backbone lacks: it is shown one image.
+    Raises BadInput for other objects than modules, and for missing parts of a backbone, which is
+    tried on one image.
     """
     if backbone is None:
         return None, runs
@@ -144,7 +145,7 @@ def _check_method(task: Task, method: Method, fine_tuned: bool, device: torch.de
 
 
 def _warn(runs: Sequence[Run], settings: Settings) -> None:
-    """Of what the methods note about these settings, and of views that never differ."""
+    """Notes of the methods about these settings, and about views that never differ."""
     going_on = settings.head_then == "go-on"
     how: Any = {"epochs": settings.epochs + going_on * settings.head_epochs}
     how |= {"optimiser": settings.optimiser}
@@ -161,7 +162,7 @@ def _warn(runs: Sequence[Run], settings: Settings) -> None:
 
 
 def _wanting(method: Method, what: str) -> str:
-    """The name of the innermost that needs it, "" where none does."""
+    """The name of the innermost method with this need, "" if none has it."""
     names = [each.name for each in _nested(method) if getattr(each.needs, what)]
     return names[-1] if names else ""
 
@@ -193,7 +194,7 @@ def _check_sizes(runs: Sequence[Run], limit_gb: float) -> None:
 
 
 def _nested(method: Method) -> list[Method]:
-    """A method and, for what wraps others, those inside."""
+    """A method and those that it wraps."""
     inner = getattr(method, "inner", None)
     return [method] if inner is None else [method, *_nested(inner)]
 

@@ -1,4 +1,4 @@
-"""Where a training runs: device, precision, and several processes, one for each GPU.
+"""Execution of a training: device, precision, and several processes, one for each GPU.
 
 torchrun --nproc-per-node 4 --no-python simkit train --fine-tune ...
 """
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from simkit.learn.stack import Stack
 
 T = TypeVar("T")
-_PATIENCE = timedelta(days=1)  # torchrun ends all processes when one fails; validation may be long
+_PATIENCE = timedelta(days=1)  # torchrun ends all processes if one fails; validation may be long
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any]:
-    """Inside the block a backbone computes in bf16 where its precision says so."""
+    """Within the block a backbone computes in bf16 if its precision is bf16."""
     if precision == "fp32":
         return nullcontext()
     return torch.autocast(device.type, torch.bfloat16)
@@ -38,7 +38,7 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager[Any
 
 @contextmanager
 def keyed(device: torch.device, chance: Chance) -> Iterator[None]:
-    """torch's own generators (dropout) are keyed by `chance` inside, and put back afterwards."""
+    """Within the block torch's generators (dropout) are keyed by `chance`; restored afterwards."""
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         seed = chance.seed()
         torch.default_generator.manual_seed(seed)
@@ -49,9 +49,9 @@ def keyed(device: torch.device, chance: Chance) -> Iterator[None]:
 
 
 def laid_out(backbone: nn.Module, device: torch.device) -> nn.Module:
-    """The backbone on its device, convolutions with their channels last as GPUs like them best.
+    """The backbone on its device, on GPUs in the faster channels-last memory format.
 
-    On a CPU they stay as they are.
+    On a CPU it stays unchanged.
     """
     if device.type == "cuda":
         return backbone.to(device, memory_format=torch.channels_last)
@@ -59,9 +59,9 @@ def laid_out(backbone: nn.Module, device: torch.device) -> nn.Module:
 
 
 def not_compiled(backbone: nn.Module | None) -> AbstractContextManager[Any]:
-    """Inside the block a compiled backbone runs as it is written, so that nothing is compiled anew.
+    """Within the block a compiled backbone runs uncompiled, which avoids recompilation.
 
-    For what has another size or mode than the batches of training: their last one, and evaluation.
+    For inputs of another size or mode than the batches of training: the last batch, and evaluation.
     """
     if getattr(backbone, "_compiled_call_impl", None) is None:
         return nullcontext()
@@ -69,7 +69,7 @@ def not_compiled(backbone: nn.Module | None) -> AbstractContextManager[Any]:
 
 
 def on_device(values: Any, device: torch.device) -> torch.Tensor:
-    """An array as a tensor on the device, by way of pinned memory so that nothing waits for it."""
+    """An array as a tensor on the device, copied asynchronously from pinned memory."""
     on_cpu = torch.from_numpy(values)
     if device.type != "cuda":
         return on_cpu.to(device)
@@ -77,18 +77,18 @@ def on_device(values: Any, device: torch.device) -> torch.Tensor:
 
 
 class Team:
-    """The processes that train together, of which this is one; by default it trains alone.
+    """The processes that train together, including this one; by default it trains alone.
 
-    Every process has the same stack. It shows its own part of every batch to the backbone and the
-    heads; their outputs are put together, so that each process computes the loss of the whole
+    Every process has the same stack. It passes its own part of every batch through the backbone and
+    the heads; their outputs are gathered, so that each process computes the loss of the whole
     batch, whatever a method selects in it, and learns from its own part.
 
-    Numbers are those of one process to about 1e-5, for every method, with two exceptions: batch
-    normalisation goes by the part that a process has, as everywhere in data-parallel training
-    (running statistics are averaged), and dropout is drawn for it. Methods with a state for each
-    image are refused. Weights and checkpoints lie where all processes can read them.
+    Results equal those of one process to about 1e-5, for every method, with two exceptions: batch
+    normalisation uses the part of each process, as usual in data-parallel training (running
+    statistics are averaged), and dropout differs between processes. Methods with a state for each
+    image are refused. Weights and checkpoints must be readable by all processes.
 
-    first: whether it validates, writes files and reports progress.
+    first: whether this process validates, writes files and reports progress.
     """
 
     def __init__(self, rank: int = 0, processes: int = 1, local: int = 0) -> None:
@@ -96,7 +96,7 @@ class Team:
         self.first = rank == 0
 
     def check(self, methods: Sequence[Method]) -> None:
-        """Raise BadInput for a method that cannot be trained like this."""
+        """Raise BadInput for a method that cannot be trained in several processes."""
         for method in methods:
             if self.processes > 1 and method.per_image:
                 raise BadInput(
@@ -105,7 +105,7 @@ class Team:
                 )
 
     def device(self, device: torch.device) -> torch.device:
-        """The GPU of this process where any is meant. Raises BadInput where there are too few."""
+        """The GPU of this process, if GPUs are used. Raises BadInput if there are too few."""
         if self.processes == 1 or device.type != "cuda":
             return device
         if self.local >= torch.cuda.device_count():
@@ -117,9 +117,9 @@ class Team:
         return torch.device("cuda", self.local)
 
     def begin(self, stack: Stack, done: int) -> None:
-        """The first process's weights and states go to all, since GPUs may differ in a last bit.
+        """Broadcast weights and states of the first process, as GPUs may differ in the last bit.
 
-        Raises BadInput where processes have read different checkpoints.
+        Raises BadInput if processes have read different checkpoints.
         """
         if self.processes == 1:
             return
@@ -136,18 +136,18 @@ class Team:
             _broadcast(tensor.detach())
 
     def part(self, place: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those of a batch's places (b,) that this process works on.
+        """The indices of a batch (b,) that this process works on.
 
-        Equally many for all; the last place comes again where there are too few.
+        All processes have the same number; the last index is repeated if there are too few.
         """
         each = -(-len(place) // self.processes)
         places = np.arange(self.rank * each, (self.rank + 1) * each)
         return place[np.minimum(places, len(place) - 1)]
 
     def whole(self, out: Outputs, images: int, needs: Needs) -> Outputs:
-        """The outputs of all `images` of a batch from those of this part; gradients flow back.
+        """The outputs of all `images` of a batch from those of this part, with gradients.
 
-        needs: of the method that looks at them; features that it does not need may be left out.
+        needs: of the method that uses them; features that it does not need may be omitted.
         """
         if self.processes == 1:
             return out
@@ -162,16 +162,16 @@ class Team:
         if values is None or self.processes == 1:
             return values
         local = values.detach().contiguous()
-        if local.dtype == torch.bool:  # no back end promises to send them
+        if local.dtype == torch.bool:  # not every back end can send booleans
             return self._all(local.to(torch.uint8))[:images].bool()
         return self._all(local)[:images]
 
     def sum_gradients(self, stack: Stack) -> None:
-        """Put the gradients of the whole batch in place of those of this part.
+        """Replace the gradients of this part by those of the whole batch.
 
-        Those of heads and backbone go in one message; states have those of the whole batch already.
-        Along with them go the means of states' gradients and of batch normalisation's statistics,
-        which keeps all processes at the same numbers.
+        Those of heads and backbone are sent in one message; states have those of the whole batch
+        already. Means of states' gradients and of the statistics of batch normalisation are sent as
+        well, which keeps all processes identical.
         """
         if self.processes == 1:
             return
@@ -186,7 +186,7 @@ class Team:
             _sum([*summed, *meant])
 
     def from_first(self, find: Callable[[], list[float]]) -> list[float]:
-        """What `find` returns in the first process, which alone calls it."""
+        """The result of `find` in the first process, which alone calls it."""
         if self.processes == 1:
             return find()
         numbers = torch.tensor(find() if self.first else [], dtype=torch.float64)
@@ -198,7 +198,7 @@ class Team:
         return [float(value) for value in numbers]
 
     def in_turn(self, make: Callable[[], T]) -> T:
-        """Call `make` in the first process and then in the others, which find its files."""
+        """Call `make` in the first process and then in the others, which read its files."""
         if not self.first:
             self.from_first(list)
         made = make()
@@ -214,9 +214,9 @@ class Team:
 
 
 class _Gather(torch.autograd.Function):
-    """Rows of all processes along `dim`; each gets the gradient of its own.
+    """Rows of all processes along `dim`; each process gets the gradient of its own rows.
 
-    Every process computes the same loss of all rows, so that nothing is sent backwards.
+    Every process computes the same loss of all rows, so that the backward pass sends nothing.
     """
 
     @staticmethod
@@ -231,7 +231,7 @@ class _Gather(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         rows = grads[0].movedim(ctx.dim, 0)
         mine = rows[ctx.start : ctx.start + ctx.each]
-        grad = rows.new_zeros((ctx.each, *rows.shape[1:]))  # what came twice counts once
+        grad = rows.new_zeros((ctx.each, *rows.shape[1:]))  # repeated rows count once
         grad[: len(mine)] = mine
         return grad.movedim(0, ctx.dim), None, None, None
 
@@ -241,7 +241,7 @@ def _gradients(module: nn.Module) -> list[Tensor]:
 
 
 def _sum(tensors: Sequence[Tensor]) -> None:
-    """Replace tensors of one device by their sums over processes; one message for each dtype."""
+    """Sum tensors of one device over processes, in place; one message for each dtype."""
     for dtype in dict.fromkeys(tensor.dtype for tensor in tensors):
         group = [tensor for tensor in tensors if tensor.dtype == dtype]
         flat = torch.cat([tensor.reshape(-1) for tensor in group])
@@ -261,7 +261,7 @@ def _broadcast(tensor: Tensor) -> None:
 
 @contextmanager
 def together() -> Iterator[Team]:
-    """Inside the block the processes that torchrun started; without it a process alone."""
+    """Within the block, the processes started by torchrun; without torchrun a single process."""
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield Team()
         return

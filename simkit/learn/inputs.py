@@ -1,4 +1,4 @@
-"""What training reads in batches: features, or images that are cropped and mirrored anew."""
+"""Inputs of training, read in batches: features, or images with random crops and flips."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from simkit.history import content_id
 from simkit.progress import Progress, silent
 
 Kind = Literal["pooled", "maps", "images"]
-ASPECT = (3 / 4, 4 / 3)  # width by height of crops, as in RandomResizedCrop of torchvision
-_MEMORY = 4 << 30  # bytes of decoded images that are kept in memory where no folder is named
+ASPECT = (3 / 4, 4 / 3)  # width / height of crops, as in RandomResizedCrop of torchvision
+_MEMORY = 4 << 30  # bytes of decoded images in memory if no folder is named
 _ROWS = 1024  # images in a file, at least
-_FILES = 512  # at most: each stays open
+_FILES = 512  # at most, as each stays open
 
 
 class FeatureInputs:
@@ -40,7 +40,7 @@ class FeatureInputs:
     values
         (N, D) pooled features or (N, D, h, w) maps, any float, memory-mapped or not.
     id
-        Names the content; by default it is computed from the values when it is first asked for.
+        Identifies the content; by default it is computed from the values on demand.
     """
 
     def __init__(self, values: NDArray[np.floating], id: str = "") -> None:
@@ -73,13 +73,13 @@ class FeatureInputs:
     def batch(self, index: Any) -> Tensor:
         """(b, D) or (b, D, h, w) float32."""
         rows = self.values[np.asarray(index)]
-        if rows.dtype == np.float16:  # torch widens them faster than numpy, to the same numbers
+        if rows.dtype == np.float16:  # torch converts faster than numpy, with the same result
             return torch.from_numpy(np.ascontiguousarray(rows)).float()
         return torch.from_numpy(np.asarray(rows, np.float32))
 
 
 class ImageInputs:
-    """Images of one size; training shows them cropped and mirrored anew in every epoch.
+    """Images of one size, with random crops and flips in training.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ImageInputs:
     flip, vertical
         Mirror left to right, or also top to bottom, with probability one half.
     crop
-        Smallest and largest share of the area that is shown, such as (0.25, 1), brought to the
+        Smallest and largest share of the area of a random crop, such as (0.25, 1), resized to the
         image's size; None for the whole image.
     """
 
@@ -129,7 +129,7 @@ class ImageInputs:
 
     @property
     def augmentation(self) -> dict[str, Any]:
-        """What is done to images in training, where it is not the usual: mirrored, but whole."""
+        """Description of the transform of images in training, unless it is the usual flip."""
         shown: dict[str, Any] = {} if self.flip else {"flip": False}
         if self.vertical:
             shown["vertical"] = True
@@ -141,7 +141,7 @@ class ImageInputs:
         return len(self.pictures)
 
     def views(self, index: NDArray[np.int64], chance: Chance, *, epoch: int) -> Views:
-        """How the images at these rows are shown in an epoch: by place, whatever the batch."""
+        """Views of the images at these rows in an epoch: by index, independent of the batch."""
         boxes = flips = vertical = None
         if self.crop is not None:
             boxes = torch.from_numpy(drawn_boxes(index, chance.of("crop", epoch), self.crop))
@@ -155,7 +155,7 @@ class ImageInputs:
         """(b, 3, H, W) uint8."""
         index = np.asarray(index)
         if isinstance(self.pictures, np.ndarray):
-            images = np.take(self.pictures, index, axis=0)  # other threads may go on meanwhile
+            images = np.take(self.pictures, index, axis=0)  # releases the GIL
         elif isinstance(self.pictures, SizedPictures):
             images = self.pictures[index]
         else:
@@ -171,7 +171,7 @@ class ImageInputs:
 
 
 class Views(NamedTuple):
-    """How n images are shown; each is None where nothing is done.
+    """The views of n images; each field is None if it leaves images unchanged.
 
     boxes (n, 4) float64 shares y0, x0, y1, x1 of the image;  flips (n,) bool, mirrored left to
     right;  vertical (n,) bool, mirrored top to bottom. An image is cropped before it is mirrored.
@@ -182,22 +182,22 @@ class Views(NamedTuple):
     vertical: Tensor | None = None
 
     def at(self, index: Tensor) -> Views:
-        """Those of some images, by their places."""
+        """The views of some images, by their indices."""
         return Views(*(None if x is None else x[index] for x in self))
 
     def to(self, device: torch.device) -> Views:
-        """The same on a device."""
+        """The same views on a device."""
         return Views(*(None if x is None else x.to(device) for x in self))
 
 
 def drawn_boxes(
     index: NDArray[np.int64], chance: Chance, area: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """(b, 4) shares y0, x0, y1, x1 of random parts, by the places of their images.
+    """(b, 4) shares y0, x0, y1, x1 of random crops, by the indices of their images.
 
-    A part's share of the area is uniform; the logarithm of its aspect (width by height, of a square
-    image) is uniform within ASPECT, as far as the part still lies inside. So every area has its
-    due; RandomResizedCrop of torchvision draws again what does not fit, which favours small parts.
+    A crop's share of the area is uniform; the logarithm of its aspect ratio (width / height, for a
+    square image) is uniform within ASPECT, restricted to crops inside the image. RandomResizedCrop
+    of torchvision instead resamples crops that do not fit, which favours small ones.
     """
     share, form, y, x = (_shares(chance.of(name)(index)) for name in ("area", "aspect", "y", "x"))
     whole = area[0] + share * (area[1] - area[0])
@@ -209,13 +209,13 @@ def drawn_boxes(
 
 
 def shown(pictures: Tensor, views: Views) -> Tensor:
-    """(b, 3, H, W) uint8: what views of b images show, brought to the images' own size.
+    """(b, 3, H, W) uint8: the views of b images, resized to the images' own size.
 
-    Crops are resampled once, bilinear with pixels' values in their middles; a box need not end at
-    pixels, and beyond the outermost middles inside it a part goes on even: nothing of the image
-    around it is seen, as where parts are cut out first. A part is never larger than the image and
-    so never made smaller, which is why nothing is smoothed (antialias of torchvision changes
-    nothing either). Nothing waits for the device.
+    Crops are resampled once, bilinearly with half-pixel centres; a box need not end at pixels, and
+    values beyond its outermost pixel centres are constant, so that nothing outside of the crop is
+    visible. A crop is never larger than the image and so never reduced, which is why no
+    antialiasing is needed (that of torchvision changes nothing either). Nothing waits for the
+    device.
     """
     flips, vertical = views.flips, views.vertical
     if views.boxes is None:
@@ -234,7 +234,7 @@ def shown(pictures: Tensor, views: Views) -> Tensor:
 
 
 def _places(first: Tensor, last: Tensor, size: int, flip: Tensor | None) -> Tensor:
-    """(b, size) float32: where pixels come from, -1 and 1 being the edges of the image."""
+    """(b, size) float32: sampling coordinates of pixels; -1 and 1 are the edges of the image."""
     middles = (torch.arange(size, device=first.device, dtype=first.dtype) + 0.5) / size
     if flip is not None:
         first, last = torch.where(flip, last, first), torch.where(flip, first, last)
@@ -246,14 +246,14 @@ def _places(first: Tensor, last: Tensor, size: int, flip: Tensor | None) -> Tens
 
 
 def _shares(numbers: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Uniform numbers as floats from 0 to below 1."""
+    """Uniform floats from 0 to below 1."""
     return (numbers >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 class SizedPictures:
     """N images (N, 3, size, size) uint8, in one array or in several files of equal length.
 
-    `pictures[[5, 1]]` gives an array of these rows. id names the images and how they were sized.
+    `pictures[[5, 1]]` gives an array of these rows. id depends on the images and their resizing.
     """
 
     def __init__(self, parts: Sequence[NDArray[np.uint8]], id: str) -> None:
@@ -284,7 +284,8 @@ def sized(
     threads: int | None = None,
     progress: Progress = silent,
 ) -> SizedPictures:
-    """Decode all images to squares, as the papers do: bilinear, smoothed, as Pillow resizes.
+    """Decode all images and resize them to squares, bilinearly with antialiasing (Pillow), as in
+    the papers.
 
     Parameters
     ----------
@@ -293,11 +294,11 @@ def sized(
     size
         Side in pixels.
     cache
-        The folder where they are kept as files of 1,024 images or more, each of which appears
-        whole; a second call opens them, and one that was interrupted goes on. By default images of
-        up to 4 GiB are kept in memory alone and more in the cache folder ($SIMKIT_CACHE).
+        The folder for files of 1,024 images or more, each of which appears whole; a second call
+        opens them, and resumes an interrupted call. By default images of up to 4 GiB are kept in
+        memory only and larger sets in the cache folder ($SIMKIT_CACHE).
     threads
-        By default as many as cores.
+        Number of threads, by default one for each core.
     progress
         Called with (images done, images).
 
@@ -309,7 +310,7 @@ def sized(
     Raises
     ------
     BadInput
-        For an image that cannot be read, and where files cannot be written.
+        For an unreadable image, and if files cannot be written.
     """
     N, shape = len(pictures), (3, size, size)
     if not N:
@@ -361,7 +362,7 @@ def _sized(picture: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
 
 
 def _opened(file: Path, shape: tuple[int, ...]) -> NDArray[np.uint8] | None:
-    """The images of a file, mapped; None where it is not there whole."""
+    """The images of a file, memory-mapped; None if it is missing or incomplete."""
     try:
         mapped = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError):

@@ -1,4 +1,4 @@
-"""Data loading: features in memory, images on the device or read ahead of it."""
+"""Data loading: features in memory, images on the device or prefetched."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from simkit.learn.model import batches, standardised
 
 Places = NDArray[np.int64]
 CPU = torch.device("cpu")
-SHARE = 0.6  # of the GPU's free memory that images may fill; the rest is for the network
-_RESIDENT_BYTES = 2 << 30  # maps above this stay where they are and are read batch by batch
-_AHEAD = 3  # batches that are read before they are asked for
+SHARE = 0.6  # largest share of the GPU's free memory for images; the rest is for the network
+_RESIDENT_BYTES = 2 << 30  # larger maps stay on disk and are read batch by batch
+_AHEAD = 3  # prefetched batches
 _CHUNK = 256  # inputs read at a time
 
 
 class Loader(Protocol):
-    """Batches of the asked images; `place` counts along them, not along all images.
+    """Batches of the asked images; `place` is an index among them, not among all images.
 
-    shift, scale (D): what standardises the features.
+    shift, scale (D): for the standardisation of features.
     """
 
     width: int
@@ -37,7 +37,7 @@ class Loader(Protocol):
     scale: Tensor
 
     def batches(self, places: Sequence[Places], epoch: int) -> Iterator[tuple[Tensor, Views]]:
-        """Features (b, D) or (b, D, h, w), or images (b, 3, H, W) uint8, and how they are shown."""
+        """Features (b, D) or (b, D, h, w), or images (b, 3, H, W) uint8, and their views."""
         ...
 
 
@@ -75,7 +75,7 @@ class FeatureLoader:
             yield values if values.ndim == 2 else values.movedim(-1, 1), Views()
 
     def _maps(self, rows: Places) -> Tensor:
-        """(n, h, w, D): the channels last, as one matrix product wants them."""
+        """(n, h, w, D): channels last, as for one matrix product."""
         values = standardised(self._inputs.batch(rows), self.shift, self.scale)
         return values.movedim(1, -1).contiguous()
 
@@ -83,8 +83,8 @@ class FeatureLoader:
 class ImageLoader:
     """Images of the asked rows, cropped and mirrored on the device.
 
-    A GPU holds all of them where they take at most SHARE of its free memory; otherwise they are
-    read ahead of it. How they are shown is drawn for an epoch and sent to the device once.
+    A GPU holds all of them if they take at most SHARE of its free memory; otherwise they are
+    prefetched. Views are drawn for a whole epoch and sent to the device once.
     """
 
     def __init__(
@@ -129,26 +129,26 @@ class ImageLoader:
 
 
 def room_for(size: int, device: torch.device) -> bool:
-    """Whether so many bytes are at most SHARE of a GPU's free memory; on a CPU nothing is kept."""
+    """Whether the bytes are at most SHARE of a GPU's free memory; False on a CPU."""
     if device.type != "cuda":
         return False
-    torch.cuda.empty_cache()  # what an earlier training left would not count as free
+    torch.cuda.empty_cache()  # cached memory of an earlier training would not count as free
     return size <= SHARE * torch.cuda.mem_get_info(device)[0]
 
 
 def streamed(
     read: Callable[[Places], Tensor], places: Sequence[Places], device: torch.device, ahead: int
 ) -> Iterator[Tensor]:
-    """Batches on the device, of which a thread reads up to `ahead` before they are asked for.
+    """Batches on the device, of which a thread prefetches up to `ahead`.
 
-    For a GPU they are read into pinned memory, from which they are sent without waiting.
+    For a GPU they are read into pinned memory and copied asynchronously.
     """
 
     def pinned(place: Places) -> Tensor:
         images = read(place)
         if device.type != "cuda":
             return images
-        with torch.cuda.device(device):  # a thread begins on the first GPU
+        with torch.cuda.device(device):  # the default of a new thread is the first GPU
             return images.pin_memory()
 
     pool = ThreadPoolExecutor(1, thread_name_prefix="images")
@@ -165,9 +165,9 @@ def streamed(
 
 
 def moments(pooled: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and deviation of every feature over images, (n, D) to (D) and (D) float32.
+    """Mean and standard deviation of every feature over images, (n, D) to (D) and (D) float32.
 
-    A feature that does not vary gets deviation 1. Raises BadInput for nan and infinity.
+    A constant feature gets deviation 1. Raises BadInput for nan and infinity.
     """
     values = pooled.double()
     mean = values.mean(0)

@@ -1,6 +1,6 @@
-"""Losses of single entries, their reductions, and the k-th largest of them: what methods share.
+"""Losses of single entries, their reductions, and the k-th largest of them, for all methods.
 
-Everything works on the last two dimensions, images and classes; others are runs.
+Functions reduce over the last two dimensions, images and classes; others are runs.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ Weight = Annotated[float, Range(0, 1_000_000)]
 
 
 def wide(logits: Tensor) -> Tensor:
-    """The logits in float32 at least: losses, and what is selected by them, want the digits."""
+    """The logits in float32 at least: losses, and selections by loss, need the precision."""
     return logits if logits.dtype == torch.float64 else logits.float()
 
 
 def log_of(p: Tensor, epsilon: Epsilon | None = None) -> Tensor:
-    """log p as published code guards it.
+    """log p with the guards of published code.
 
-    spml: log(p + 1e-5), as Cole et al. 2021 do: the loss ends at 11.513 and the gradient vanishes
-    where the model is confidently wrong.  csl: p is at least 1e-8, as in the code of Ridnik et al.
-    2021 and Ben-Baruch et al. 2022: beyond a logit of 18.4 the loss is 18.42, without gradient.
+    spml: log(p + 1e-5), as in Cole et al. 2021: the loss is at most 11.513 and the gradient
+    vanishes where the model is confidently wrong.  csl: p is at least 1e-8, as in the code of
+    Ridnik et al. 2021 and Ben-Baruch et al. 2022: beyond a logit of 18.4 the loss is 18.42, without
+    gradient.
     """
     if epsilon == "spml":
         return torch.log(p + SPML_EPSILON)
@@ -50,9 +51,9 @@ def bce(logits: Tensor, target: Tensor, epsilon: Epsilon | None = None) -> Tenso
     logits
         (..., b, L) x.
     target
-        t, to be spread over them: bool, or float from 0 to 1.
+        t, broadcastable to the logits: bool, or float from 0 to 1.
     epsilon
-        The logs of `log_of`; exact without.
+        Guard of the logarithm as in `log_of`; None: exact.
 
     Returns
     -------
@@ -74,12 +75,12 @@ def entropy(logits: Tensor, epsilon: Epsilon | None = None) -> Tensor:
 
 
 def reduce(values: Tensor, how: str, counted: Tensor | None = None) -> Tensor:
-    """(..., b, L) losses to one for each run, (...).
+    """Reduce (..., b, L) losses to one for each run, (...).
 
     mean_all: mean over all b * L entries, unknown ones included in the denominator (spml, LL).
-    sum_classes: sum over classes, mean over images (Soft Exposure).
-    sum: sum over everything (the code of Ben-Baruch et al. 2022 and of ASL).
-    mean_observed: mean over `counted` entries; 0 where there is none.
+    sum_classes: sum over classes, mean over images (Soft Exposure). sum: sum over all entries (the
+    code of Ben-Baruch et al. 2022 and of ASL). mean_observed: mean over `counted` entries; 0
+    without any.
     """
     if how == "mean_all":
         return values.mean((-2, -1))
@@ -110,13 +111,12 @@ def focused(
     present
         (..., b, L) bool.
     gamma_pos, gamma_neg
-        Of present and of absent labels.
+        Exponents for present and for absent labels.
     clip
-        By this the probability that counts against a negative is reduced: one below it has no loss
-        and no gradient.
+        Subtracted from the probability of a negative, which has no loss and no gradient below it.
     detach
-        No gradient flows through the focusing weight (the reference class of ASL; its optimised
-        twin and focal loss let it flow).
+        No gradient through the focusing weight (the reference class of ASL; its optimised twin and
+        focal loss differentiate it).
     epsilon
         As in `bce`.
 
@@ -128,7 +128,7 @@ def focused(
     error = torch.sigmoid(torch.where(present, -logits, logits))
     values = bce(logits, present, epsilon)
     if clip:
-        # A clip keeps the log away from 0 already, unless it drowns in the digits.
+        # A clip keeps the log away from 0 already, unless it is below the rounding error.
         clipped = (error - clip).clamp(0, 1 - torch.finfo(error.dtype).eps)
         values = torch.where(present, values, -torch.log1p(-clipped))
         error = torch.where(present, error, clipped)
@@ -142,9 +142,9 @@ def focused(
 
 
 def power(base: Tensor, gamma: float) -> Tensor:
-    """base ** gamma of numbers from 0 to 1; whole powers by multiplication, many times as fast."""
+    """base ** gamma of numbers from 0 to 1; integer powers by multiplication, many times faster."""
     if gamma != int(gamma) or gamma > 16:
-        # Away from 0, where the derivative of a power below 1 has no end.
+        # Away from 0, where the derivative of a power below 1 is infinite.
         return base.clamp(min=torch.finfo(base.dtype).tiny).pow(gamma)
     product, whole = None, int(gamma)
     while whole:
@@ -158,18 +158,22 @@ def power(base: Tensor, gamma: float) -> Tensor:
 def kth_largest(values: Tensor, k: Tensor, among: Tensor | None = None) -> Tensor:
     """The k-th largest value along the last dimension; nan for k = 0.
 
-    torch.topk wants k as a Python number, which a device would have to be waited for, and which
-    would compile anew when it grows. On a device all values are sorted; on the CPU, where sorting
-    takes many times as long as the loss, numpy divides them at the k-th.
+    torch.topk needs k as a Python number, which would wait for the device, and recompile whenever k
+    grows. On a device all values are sorted; on the CPU, where sorting takes many times as long as
+    the loss, numpy partitions them at the k-th.
 
     Parameters
     ----------
     values
-        (..., n) float32 or float64, not tracked for gradients.
+        (..., n) float32 or float64, without gradients.
     k
         (...) int64 from 0 to n.
     among
-        (..., n) bool: which values take part; -inf is the answer if they are fewer than k.
+        (..., n) bool: the values to include; the result is -inf if they are fewer than k.
+
+    Returns
+    -------
+    (...) the values.
     """
     if values.device.type == "cpu":
         return torch.ops.simkit.divided(values, k, among)
@@ -185,8 +189,8 @@ def by_sorting(values: Tensor, k: Tensor, among: Tensor | None = None) -> Tensor
     return torch.cat([nothing, ordered], -1).gather(-1, k[..., None]).squeeze(-1)
 
 
-# An operator, so that a compiler looks at its shape alone. torch.library.custom_op would do it in
-# fewer words, and load the compiler (seconds) when it is first called.
+# An operator, so that a compiler sees its shape only. torch.library.custom_op would be shorter, but
+# loads the compiler (seconds) at its first call.
 torch.library.define("simkit::divided", "(Tensor values, Tensor k, Tensor? among) -> Tensor")
 
 
@@ -201,7 +205,7 @@ def _divided(values: Tensor, k: Tensor, among: Tensor | None) -> Tensor:
 
 
 def _kth(row: NDArray[Any], k: int, mask: NDArray[np.bool_] | None) -> float:
-    # What takes no part is left out: numpy is slow where most values are the smallest one.
+    # Excluded values are removed: numpy is slow if most values equal the smallest one.
     kept = row.copy() if mask is None else np.compress(mask, row)
     if not 0 < k <= len(kept):
         return np.nan if k == 0 else -np.inf

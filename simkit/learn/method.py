@@ -1,10 +1,10 @@
-"""What a training method is.
+"""The interface of training methods.
 
-Every tensor may carry leading run dimensions: `...` below. A method reduces over the last two
+Every tensor may have leading run dimensions: `...` below. A method reduces over the last two
 dimensions only (of maps over the last four) and returns one loss for each run. The tensors of its
-state carry the same leading dimensions, because `stack_states` puts the states of several runs
-together. In a step nothing waits for the device: no branch on a tensor's value, no indexing whose
-result has a shape that depends on values.
+state have the same leading dimensions, as `stack_states` stacks the states of several runs. In a
+step nothing waits for the device: no branch on a tensor's value, no indexing whose result has a
+shape that depends on values.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ from simkit.registry import Registry, settle
 class Method:
     """How to learn from partial labels: a value whose fields are the hyper-parameters.
 
-    title is the field's display name, source the paper and equation. gist: the same in a few plain
+    title is the field's display name, source the paper and equation. gist: a summary in a few
     words. alternative: one more value of its most important setting, which a fair comparison tries
-    beside the default. presets: the fields that a published repository had, by the value of
-    `reproduce`.
+    beside the default. presets: the fields of a published repository, by the value of `reproduce`.
     """
 
     name: ClassVar[str]
@@ -41,12 +40,12 @@ class Method:
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def __post_init__(self) -> None:
-        """Turn the fields into their types. Raises BadInput; further checks come after it."""
+        """Convert the fields to their types. Raises BadInput; subclasses add further checks."""
         settle(self)
         self._preset(self.presets.get(getattr(self, "reproduce", None) or "", {}))
 
     def _preset(self, fields: Mapping[str, Any]) -> None:
-        """Set fields to what a repository had. Raises BadInput for one that was set otherwise."""
+        """Set fields to those of a repository. Raises BadInput for contradicting settings."""
         for key, value in fields.items():
             set_to = getattr(self, key)
             if set_to not in (value, type(self).__dataclass_fields__[key].default):
@@ -58,15 +57,15 @@ class Method:
 
     @property
     def needs(self) -> Needs:
-        """What this method, with these settings, needs."""
+        """The needs of this method with these settings."""
         return Needs()
 
     def state_bytes(self, sizes: Sizes) -> int:
-        """Bytes of the state of one run, known before it is made."""
+        """Bytes of the state of one run, known before it is created."""
         return 0
 
     def learned_bytes(self, sizes: Sizes) -> int:
-        """Those of them that are parameters, of which an optimiser keeps three times as much."""
+        """Bytes of its parameters, for which an optimiser needs three times as much."""
         return 0
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
@@ -74,9 +73,9 @@ class Method:
         return ()
 
     def estimates(self, task: Task | Sizes) -> dict[str, float]:
-        """The values that settings of "auto" take for this task, by name; the history has them.
+        """Values of "auto" settings for this task, by name, for the history.
 
-        Raises BadInput where they cannot be estimated from the task.
+        Raises BadInput if they cannot be estimated from the task.
         """
         return {}
 
@@ -87,19 +86,19 @@ class Method:
 
     @property
     def per_image(self) -> bool:
-        """Whether training changes something that it keeps for each image.
+        """Whether training changes a state for each image.
 
-        By default true where more images take more memory; a method that only reads such a state
-        says so.
+        By default true if memory grows with the number of images; methods that only read such a
+        state override this.
         """
         single, double = (Sizes(images, 1, width=1, map_side=1) for images in (1, 2))
         return self.state_bytes(double) > self.state_bytes(single)
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """A new state: everything that training will change, besides the model.
+        """A new state: everything besides the model that changes in training.
 
-        A method with state calls this first and registers its tensors on the module that it
-        returns. Raises BadInput that says what `task` lacks.
+        A method with state calls this first and registers its tensors on the returned module.
+        Raises BadInput that names the missing part of `task`.
         """
         needs = self.needs
         if needs.labels and not isinstance(task, Task):
@@ -117,7 +116,7 @@ class Method:
         return nn.Module()
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        """One loss for each run, (...); reads the state and writes nothing."""
+        """One loss for each run, (...); reads the state only."""
         raise NotImplementedError(f"{type(self).__name__} has no loss")
 
     def predict(self, out: Outputs, state: nn.Module) -> Tensor:
@@ -129,27 +128,28 @@ class Method:
         return torch.zeros_like(batch.labels, dtype=torch.bool)
 
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
-        """Bring the state up to date after an optimiser step; runs without gradients."""
+        """Update the state after an optimiser step, without gradients."""
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
-        """Bring the state up to date after `epoch` (from 1) has ended.
+        """Update the state after `epoch` (from 1).
 
-        scores (..., N, L) logits of all images where `needs.epoch_scores`, else None.
+        scores (..., N, L) logits of all images if `needs.epoch_scores`, else None.
         """
 
     def handed_over(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
     ) -> nn.Module:
-        """The new state that a second training starts with, from the state of a first one.
+        """The initial state of a second training, from the final state of a first one.
 
-        For LinearInit, where the head has been trained alone before.
+        For LinearInit, in which the head is trained alone first.
         """
         return self.start(task, chance)
 
     def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
         """Parameter groups for an optimiser; `model` has a `head` and perhaps a `backbone`.
 
-        A head on a backbone learns `model.head_ratio` times as fast (10 in Kim et al., CVPR 2022).
+        The learning rate of a head on a backbone is `model.head_ratio` times that of the backbone
+        (10 in Kim et al., CVPR 2022).
         """
         head = {"params": list(model.head.parameters()), "lr": lr}
         of_state = list(state.parameters())
@@ -164,10 +164,10 @@ class Method:
 
 @dataclass(frozen=True)
 class Around(Method):
-    """A method around another one: changes the outputs that `inner` sees, or adds to its loss.
+    """A wrapper around another method: changes the outputs of the model, or adds to the loss.
 
-    The changed outputs reach the inner loss, selection and updates alike. The inner state is
-    `state.inner`.
+    The changed outputs reach the loss, the selection and the updates of the `inner` method alike.
+    Its state is `state.inner`.
     """
 
     inner: Method
@@ -175,13 +175,13 @@ class Around(Method):
     own_needs: ClassVar[Needs] = Needs()
 
     def changed(self, out: Outputs, state: nn.Module, *, training: bool) -> Outputs:
-        """The outputs as the inner method shall see them."""
+        """The outputs for the inner method."""
         return out
 
     def extra(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor | float:
-        """What is added to the inner loss, (...), a mean over the images of the batch.
+        """The term added to the inner loss, (...), a mean over the images of the batch.
 
-        `out` is what the model said, unchanged.
+        `out` is the unchanged output of the model.
         """
         return 0.0
 
@@ -259,7 +259,7 @@ get = methods.__getitem__
 
 
 def sizes_of(task: Task | Sizes) -> Sizes:
-    """The sizes of a task, or those that came in its place."""
+    """The sizes of a task, or the sizes themselves."""
     return task if isinstance(task, Sizes) else task.sizes
 
 
@@ -270,18 +270,18 @@ def _needed(tensor: Tensor | None, method: Method, mend: str) -> Tensor:
 
 
 def scores_of(method: Method, scores: Tensor | None) -> Tensor:
-    """(..., N, L) scores at the end of an epoch. Raises BadInput where a loop gave none."""
+    """(..., N, L) scores at the end of an epoch. Raises BadInput if the loop gave none."""
     mend = "reads the scores of all images at the end of every epoch; give epochs(count, method, "
     return _needed(scores, method, mend + "state, scores), or after_epoch(epoch, scores, state)")
 
 
 def features_of(method: Method, out: Outputs) -> Tensor:
-    """(b, D) pooled features of the outputs. Raises BadInput where a loop gave none."""
+    """(b, D) pooled features of the outputs. Raises BadInput if the loop gave none."""
     return _needed(out.features, method, "reads pooled features; give Outputs(features=...)")
 
 
 def maps_of(method: Method, out: Outputs) -> Tensor:
-    """(..., b, L, h, w) class maps of the outputs. Raises BadInput where a loop gave none."""
+    """(..., b, L, h, w) class maps of the outputs. Raises BadInput if the loop gave none."""
     mend = "reads class maps; train it on features of kind 'maps', or give Outputs(maps=...)"
     return _needed(out.maps, method, mend)
 
@@ -289,25 +289,30 @@ def maps_of(method: Method, out: Outputs) -> Tensor:
 def epochs(
     count: int, method: Method, state: nn.Module, scores: Callable[[], Tensor] | None = None
 ) -> Iterator[int]:
-    """The epochs of a training loop of your own, 1 to `count`.
+    """The epochs of a custom training loop, 1 to `count`.
 
-    After the body of each the method brings its state up to date (`after_epoch`). A `break` in the
-    body ends the training, and its epoch counts for nothing.
+    After the body of each epoch the method updates its state (`after_epoch`). A `break` in the body
+    ends the training without this update.
 
     Parameters
     ----------
     count
-        How many.
+        Number of epochs.
     method, state
         The method and its state.
     scores
-        Gives the (N, L) logits of all images. It is called, without gradients, where
+        Returns the (N, L) logits of all images. It is called, without gradients, if
         `method.needs.epoch_scores`.
+
+    Yields
+    ------
+    int
+        The epoch, from 1.
 
     Raises
     ------
     BadInput
-        For a method that needs scores where there are none.
+        For a method that needs scores without any.
     """
     for epoch in range(1, count + 1):
         yield epoch
@@ -316,21 +321,21 @@ def epochs(
             method.after_epoch(epoch, logits, state)
 
 
-# States of several runs as one, and back. A module of a state may name, besides its tensors,
-# `for_training`: those that prediction does without, and `in_file`: those that lie in a file and
-# not in memory. Both are tuples of names.
+# States of several runs are stacked. A module of a state may name, besides its tensors,
+# `for_training`: tensors unused in prediction, and `in_file`: memory-mapped tensors. Both are
+# tuples of names.
 
 
 def stack_states(states: Iterable[nn.Module], count: int | None = None) -> nn.Module:
-    """One state whose tensors carry a leading run dimension, from the states of equal methods.
+    """One state whose tensors have a leading run dimension, from the states of equal methods.
 
-    A single state is taken over as it is and shares its memory. With their `count` given, states
-    may come out of a generator; each is let go before the next is asked for.
+    A single state is not copied and shares its memory. With their `count`, states may be a
+    generator; each is released before the next is created.
     """
     if count is None:
         states = states if isinstance(states, Sized) else list(states)
         count = len(states)
-    run = 0  # enumerate would hold on to the state before
+    run = 0  # enumerate would keep a reference to the previous state
     for state in states:
         if count == 1:
             return _with(state, lambda tensor: tensor[None].contiguous())
@@ -372,7 +377,7 @@ def state_size(state: nn.Module) -> int:
 def _with(
     state: nn.Module, change: Callable[[Tensor], Tensor], *, training: bool = True
 ) -> nn.Module:
-    """The same state with other tensors, those `for_training` only where `training`."""
+    """The same state with other tensors, those `for_training` only if `training`."""
     other = copy.copy(state)
     left_out = () if training else getattr(state, "for_training", ())
     other._buffers = {

@@ -165,6 +165,6 @@ def test_a_folder_of_others_is_kept(shell) -> None:
     done = shell("features", "--data", SMALL + ",seed=1", "--split", "val", "--out", "f")
     assert done.code == 2
     assert done.err == (
-        "simkit: f/val/pooled holds features of other pictures, or of another backbone, weights or "
+        "simkit: f/val/pooled holds features of other images, or of another backbone, weights or "
         "size; choose another folder or remove it\n"
     )

@@ -138,7 +138,7 @@ def test_weights_that_are_not_finite_are_named(tmp_path: Path, value: float) -> 
     damaged = SCENES[KEY].clone()
     damaged[3, 2, 1, 0] = value
     save_file(SCENES | {KEY: damaged}, str(path))
-    with pytest.raises(BadInput, match=f"{KEY} that are not finite; give a file that is whole"):
+    with pytest.raises(BadInput, match=f"{KEY} that are not finite; give an undamaged file"):
         backbone("scenes-net", path)
 
 

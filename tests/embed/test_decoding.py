@@ -127,6 +127,6 @@ def test_one_picture_too_large_for_the_memory_is_a_fault_in_its_place(
     found = list(fitted(Heavy(), np.arange(8, 11), 32, threads=1))
     assert [isinstance(one, torch.Tensor) for one in found] == [True, False, True]
     assert str(found[1]) == (
-        f"picture 9 cannot be brought to 32 x 32 pixels ({reason}); replace it or take it out of "
+        f"picture 9 cannot be brought to 32 x 32 pixels ({reason}); replace it or remove it from "
         "the list"
     )

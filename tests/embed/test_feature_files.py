@@ -119,7 +119,7 @@ def test_the_id_depends_on_what_was_skipped(tmp_path: Path) -> None:
 
 
 def test_features_without_a_single_picture_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"none of 5 pictures can be.*0\.jpg is torn"):
+    with pytest.raises(BadInput, match=r"none of 5 images can be.*0\.jpg is torn"):
         written_folder(tmp_path, {row: f"{row}.jpg is torn" for row in range(5)})
     assert not (tmp_path / "index.json").exists()
 

@@ -164,7 +164,7 @@ def test_a_folder_of_ones_own_is_read_without_the_pictures(
         again = read_features(tmp_path / "val", kind)
         assert again.id == one.id and np.array_equal(again.values, one.values)
         assert again.history == one.history
-    with pytest.raises(BadInput, match="holds features of other pictures"):
+    with pytest.raises(BadInput, match="holds features of other images"):
         extract(dataset, "test", net, out=tmp_path / "val")
 
 

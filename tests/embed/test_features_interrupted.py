@@ -153,7 +153,7 @@ def test_an_unreadable_picture_stops_everything(
         f"{tmp_path}/2.jpg cannot be read as an image (image file is truncated ("
     )
     assert str(error.value).endswith(
-        "; replace it or remove it from the list, or skip such pictures by `simkit features "
+        "; replace it or remove it from the list, or skip such images by `simkit features "
         "--unreadable skip`; train and compare then leave them out too"
     )
 
@@ -189,12 +189,12 @@ def test_what_was_skipped_before_an_interruption_is_known_after_it(
 
     with pytest.raises(KeyboardInterrupt):
         call(unreadable="skip", progress=stop)
-    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures"):
+    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such images"):
         call()
-    with pytest.raises(BadInput, match=r"7\.jpg cannot be read .*, or skip such pictures"):
+    with pytest.raises(BadInput, match=r"7\.jpg cannot be read .*, or skip such images"):
         call(unreadable="before")
     assert [each.row for each in call(unreadable="skip").skipped] == [2, 7]
-    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such pictures"):
+    with pytest.raises(BadInput, match=r"2\.jpg cannot be read .*, or skip such images"):
         call()
     assert [each.row for each in call(unreadable="before").skipped] == [2, 7]
 

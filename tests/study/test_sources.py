@@ -99,7 +99,7 @@ def test_a_split_that_is_missing_is_named_with_a_way_to_it(tmp_path):
     ):
         with pytest.raises(BadInput, match=words):
             open_source(replace(POOLED, data=spec), data=data)
-    with pytest.raises(BadInput, match=r"no pictures for 'train'.*\[features\]"):
+    with pytest.raises(BadInput, match=r"no images for 'train'.*\[features\]"):
         open_source(replace(POOLED, data=f"npz:{tmp_path}/labels.npz", splits=("train",)))
 
 
@@ -190,7 +190,7 @@ def test_pictures_that_could_not_be_read_take_no_part(tmp_path, monkeypatch):
         opened = open_source(of_files(*own), data=torn)
     monkeypatch.setenv("SIMKIT_CACHE", str(tmp_path / "cache"))
     cached = replace(POOLED, splits=("test",))
-    with pytest.raises(BadInput, match="torn, or skip such pictures"):
+    with pytest.raises(BadInput, match="torn, or skip such images"):
         open_source(cached, data=torn)
     extract(torn, "test", backbone("scenes-net"), kinds=("pooled",), unreadable="skip")
     with pytest.warns(UserWarning, match="2 images of test could not be read"):
