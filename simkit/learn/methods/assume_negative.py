@@ -1,4 +1,4 @@
-"""Unknown labels count as absent, each in its own way: AN, FE, WAN, LSAN and LS."""
+"""Methods that treat unknown labels as absent: AN, FE, WAN, LSAN and LS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simkit.registry import Positive, Range, setting
 
 @dataclass(frozen=True)
 class AssumedNegatives(Method):
-    """Unknown labels count as absent, with a weight on what is present: what AN and FE share."""
+    """Unknown labels count as absent, with a weight for present ones: the base of AN and FE."""
 
     pos_weight: Positive = setting(1.0, "weight of known positives")
     reduction: Reduction = setting("mean_all", "mean or sum; sum_classes: Soft Exposure")
@@ -80,10 +80,11 @@ class WeakAssumeNegative(Method):
     loss is the mean over all labels (..., b, L).
     """
 
-    # The published code knows no known negatives, and would give them the small weight as well.
+    # The published code does not have known negatives, and would give them the small weight as
+    # well.
     weight_known_negatives: bool = setting(False, "give known negatives the small weight too")
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
-    # paper: exact logs, and the small weight for what is assumed alone
+    # paper: exact logs, and the small weight for assumed negatives only
     reproduce: Literal["spml", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "wan"
@@ -109,15 +110,15 @@ class SmoothedAssumeNegative(Method):
     """Assume negative with label smoothing.
 
     Mean cross-entropy against targets (..., b, L) of 1 - epsilon for present and epsilon for all
-    else. On complete labels this is plain label smoothing. What Soft Exposure calls LS is another
-    thing: `ls-constant`.
+    other labels. On complete labels this is plain label smoothing. LS in Soft Exposure is another
+    method: `ls-constant`.
     """
 
     epsilon: Annotated[float, Range(0, below=0.5)] = setting(
         0.1, "smoothing of targets; Verelst et al. choose from 0.1 and 0.2"
     )
     eps_convention: Literal["whole", "half"] = setting("whole", "half: Cole et al.'s paper")
-    smooth: Literal["all", "unknown_only"] = setting("all", "labels that are softened")
+    smooth: Literal["all", "unknown_only"] = setting("all", "labels that are smoothed")
     log_epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
     reproduce: Literal["spml", "paper"] | None = setting(None, "paper: exact logs")
 
@@ -146,13 +147,13 @@ class SmoothedAssumeNegative(Method):
 class ConstantTemperature(Method):
     """Soft targets for unknown labels, with one temperature for all of them.
 
-    Soft Exposure calls this LS, but no target is smoothed (that is `lsan`): an unknown label adds
-    -log sigmoid(x / temperature) (eq. 3), which at -1 is assume negative.
+    Soft Exposure calls this LS, but it does not smooth targets (that is `lsan`): an unknown label
+    adds -log sigmoid(x / temperature) (eq. 3), which is assume negative at a temperature of -1.
     """
 
     temperature: Annotated[float, Range(most=-1e-6)] = setting(-2.0, "of unknown labels; -1 is AN")
     pos_weight: Positive = setting(1.0, "weight of known positives")
-    reduction: Reduction = setting("sum_classes", "what the loss is a mean or a sum over")
+    reduction: Reduction = setting("sum_classes", "reduction of the loss to a mean or a sum")
 
     name: ClassVar[str] = "ls-constant"
     title: ClassVar[str] = "LS (constant temperature)"

@@ -1,4 +1,4 @@
-"""Losses with a focus on what the model gets wrong: Focal, ASL and P-ASL."""
+"""Losses focused on hard labels: Focal, ASL and P-ASL."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from simkit.registry import Range, setting
 class Focal(Method):
     """Focal loss: unknown labels count as absent, and easy labels are down-weighted.
 
-    A label (..., b, L) to whose target the model gives q adds -(1 - q)^gamma log q. The loss is a
-    sum: a learning rate that suits it is far below that of a mean.
+    A label (..., b, L) whose target has probability q adds -(1 - q)^gamma log q. The loss is a sum:
+    suitable learning rates are far below those of a mean.
     """
 
-    gamma: Gamma = setting(2.0, "the larger, the less easy labels count")
+    gamma: Gamma = setting(2.0, "focusing exponent: the larger, the less easy labels count")
     alpha: Annotated[float, Range(above=0, below=1)] | None = setting(
         None, "weight of present labels, 1 - alpha of absent; 0.25 in Lin et al."
     )
     detach_focus: bool = setting(False, "no gradient through the focusing weight")
-    reduction: Reduction = setting("sum", "what the loss is a mean or a sum over")
+    reduction: Reduction = setting("sum", "reduction of the loss to a mean or a sum")
 
     name: ClassVar[str] = "focal"
     title: ClassVar[str] = "Focal"
@@ -59,17 +59,21 @@ class Focal(Method):
 class AsymmetricLoss(Method):
     """Asymmetric loss: unknown labels count as absent, and easy negatives are down-weighted.
 
-    A present label (..., b, L) adds -(1 - p)^gamma_pos log p, an absent one
-    -q^gamma_neg log(1 - q) with q = max(p - clip, 0): below the probability `clip` it has no loss
-    at all. The loss is a sum: a learning rate that suits it is far below that of a mean.
+    A present label (..., b, L) adds -(1 - p)^gamma_pos log p, an absent one -q^gamma_neg log(1 - q)
+    with q = max(p - clip, 0): below the probability `clip` it has no loss. The loss is a sum:
+    suitable learning rates are far below those of a mean.
     """
 
-    gamma_pos: Gamma = setting(1.0, "focus on present labels; 0 in the published script for COCO")
-    gamma_neg: Gamma = setting(4.0, "focus on absent labels: the larger, the less easy ones count")
-    clip: Clip = setting(0.05, "subtracted from probabilities of absent labels; no loss at 0")
+    gamma_pos: Gamma = setting(
+        1.0, "exponent for present labels; 0 in the published script for COCO"
+    )
+    gamma_neg: Gamma = setting(
+        4.0, "exponent for absent labels: the larger, the less easy ones count"
+    )
+    clip: Clip = setting(0.05, "subtracted from probabilities of absent labels; no loss below it")
     # The published class; its optimised twin differentiates the weight.
     detach_focus: bool = setting(True, "no gradient through the focusing weight")
-    reduction: Reduction = setting("sum", "what the loss is a mean or a sum over")
+    reduction: Reduction = setting("sum", "reduction of the loss to a mean or a sum")
     epsilon: Literal["csl"] | None = setting(None, "finite logs as in this code; none: exact")
     # csl: logs as in the code of both ASL and CSL; paper: exact logs
     reproduce: Literal["csl", "paper"] | None = setting(None, "paper: exact logs")
@@ -99,25 +103,29 @@ class AsymmetricLoss(Method):
 
 @dataclass(frozen=True)
 class Asymmetric(Method):
-    """Cross-entropy focused on what the model gets wrong, differently for each kind of label.
+    """Cross-entropy focused on hard labels, differently for each kind of label.
 
     A label (..., b, L) of one kind adds -alpha * (1 - q) ** gamma * log q, where q is the
-    probability that the model gives to its target (eq. 2-3). No gradient passes through the weight,
-    as in the published code, from which alphas and clip are.
+    probability of its target (eq. 2-3). No gradient passes through the weight, as in the published
+    code, the source of alphas and clip.
     """
 
     # Gammas, alphas and clip from the published code.
-    gamma_pos: Gamma = setting(0.0, "focus on known positives")
-    gamma_neg: Gamma = setting(1.0, "focus on known negatives: if large, easy ones count less")
-    gamma_unknown: Gamma = setting(2.0, "focus on unknown labels, meant to be the largest")
+    gamma_pos: Gamma = setting(0.0, "exponent for known positives")
+    gamma_neg: Gamma = setting(
+        1.0, "exponent for known negatives: if large, easy labels count less"
+    )
+    gamma_unknown: Gamma = setting(2.0, "exponent for unknown labels, usually the largest")
     alpha_pos: Weight = setting(1.0, "weight of known positives")
     alpha_neg: Weight = setting(1.0, "weight of known negatives")
     alpha_unknown: Weight = setting(1.0, "weight of unknown labels")
-    clip: Clip = setting(0.0, "added to q of negative and unknown labels; those below it drop out")
+    clip: Clip = setting(
+        0.0, "added to q of negative and unknown labels; those with p below it have no loss"
+    )
     # sum: the published code, B * L times a mean. mean_all: over all B * L entries.
     reduction: Literal["sum", "sum_classes", "mean_all"] = setting("sum", "sum: as published")
     # "csl": clamp probabilities at 1e-8, so that beyond logits of 18.4 the gradient is 0.
-    # "paper": exact logs, as without.
+    # "paper": exact logs, as by default.
     reproduce: Literal["csl", "paper"] | None = setting(None, "csl: p of at least 1e-8")
 
     def terms(
@@ -130,12 +138,12 @@ class Asymmetric(Method):
     ) -> Tensor:
         """(..., b, L) losses of all entries.
 
-        assumed (..., b, L) bool: unknown labels that are taken for absent (by default all), while
-        the others count nothing.  unknown_weight (..., 1, L): a factor for those.
+        assumed (..., b, L) bool: unknown labels assumed absent (by default all); the others are
+        ignored.  unknown_weight (..., 1, L): a factor for unknown labels.
         """
         logits = wide(out.logits)
         labels = batch.labels.expand(logits.shape)
-        # Kinds of labels as int8 of 0 and 1: where() and masks of floats are several times slower.
+        # Kinds of labels as int8 of 0 and 1: where() and float masks are several times slower.
         present = labels.clamp(min=0)
         absent = present - labels
         assumed = (~labels.bool() if assumed is None else assumed).to(torch.int8)
@@ -157,7 +165,7 @@ class Asymmetric(Method):
             if self.clip:
                 q = (q + self.clip * (1 - present).to(q.dtype)).clamp(max=1)
             return -log_of(q, "csl")
-        plain = F.softplus(against, threshold=40)  # what torch leaves out above 20 shows in doubles
+        plain = F.softplus(against, threshold=40)  # torch's cut-off at 20 is visible in float64
         if not self.clip:
             return plain
         clipped = (torch.sigmoid(-against) + self.clip).clamp(max=1)
@@ -178,8 +186,8 @@ class PartialAsymmetric(Asymmetric):
     """Partial asymmetric loss: known and unknown labels have their own focus.
 
     mode "ignore" leaves unknown labels out. "ignore_normalize_classes", the weighted Ignore of the
-    published code, also weighs known labels by 1 + 1 / (1 + known labels of their image). Trap:
-    the loss is a sum; learning rates tuned on means do not carry over to it (with sgd).
+    published code, also weighs known labels by 1 + 1 / (1 + known labels of their image). The loss
+    is a sum: learning rates tuned for means are not suitable (with sgd).
     """
 
     mode: Literal["negative", "ignore", "ignore_normalize_classes"] = setting(

@@ -20,18 +20,18 @@ from simkit.registry import Range, setting
 class BoostLU(Around):
     """Boost the positive scores of class maps: m above beta becomes alpha m + (1 - alpha) beta.
 
-    Maps are (..., b, L, h, w); logits are means of the boosted ones. Works around any method; the
-    paper's own uses are train=False around AN (boost at inference only), around AN, and around
-    LL-R, LL-Ct or LL-Cp. The bias of the 1x1 convolution lies inside the boost, as in the published
-    code. At m = beta the derivative is 1 (the paper's is alpha). Around LL-Cp the classes that stay
-    plain are those of the labels it started with.
+    Maps are (..., b, L, h, w); logits are the means of the boosted maps. Wraps any method; the
+    paper uses train=False around AN (boost at inference only), AN, and LL-R, LL-Ct or LL-Cp. The
+    bias of the 1x1 convolution is boosted as well, as in the published code. At m = beta the
+    derivative is 1 (alpha in the paper). Around LL-Cp the unboosted classes are determined by the
+    initial labels.
     """
 
-    alpha: Annotated[float, Range(1)] = setting(5.0, "slope of a map above beta")
-    beta: float = setting(0.0, "values of a map below it stay")
+    alpha: Annotated[float, Range(1)] = setting(5.0, "slope above the threshold beta")
+    beta: float = setting(0.0, "threshold: values of a map below it are unchanged")
     train: bool = setting(True, "boost in training")
     eval: bool = setting(True, "boost in prediction")
-    # Classes without any observed positive stay plain in training (paper, CUB; not in its code).
+    # Classes without any known positive are not boosted in training (paper, CUB; not in its code).
     zero_positive: Literal["plain", "boost"] = setting("plain", "classes without known positives")
     reproduce: Literal["cvpr23", "paper"] | None = setting(None, "the published code or the paper")
 

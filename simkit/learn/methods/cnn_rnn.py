@@ -1,4 +1,4 @@
-"""CNN-RNN: labels one after another, each knowing those before it."""
+"""CNN-RNN: predicts labels one after another, each given the previous ones."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ from simkit.registry import Count, setting
 class CNNRNN(Method):
     """A recurrent head predicts the present classes one by one, the most frequent first.
 
-    An LSTM reads the classes named so far; its output o_t, brought into the space of label
-    embeddings E by U, adds to what the picture says: scores at step t are logits + E U o_t, one
-    more class means "that was all", and a softmax over them is taught the next known positive.
-    Everything that is not a known positive counts as absent, known or not. The loss is a mean over
-    all words of a batch, so that images with many classes weigh more; with `accumulate` it is one
-    over each small batch, and these count the same.
+    An LSTM reads the previous classes; its output o_t, projected by U to the space of label
+    embeddings E, is added to the scores of the image: scores at step t are logits + E U o_t. An
+    additional class is the end token, and the target of a softmax is the next known positive. All
+    other labels count as absent, known or not. The loss is a mean over all tokens of a batch, so
+    that images with many classes weigh more; with `accumulate` it is a mean over each small batch,
+    and these count the same.
 
-    Reduced to a linear head: the source projects picture and o_t together through one more layer,
-    and its image part E U_I f is a linear layer of low rank; here the head is that part, at full
-    rank. It decodes by beam search. We name greedily up to `longest` classes, never one twice, and
-    the score of a class is the highest log-odds it had at a step before "that was all".
+    Reduced to a linear head: the source projects image features and o_t together through one more
+    layer, and its image part E U_I f is a linear layer of low rank; here the head is that part, at
+    full rank. The source decodes by beam search. Here decoding is greedy, up to `longest` classes
+    without repetition, and the score of a class is the highest log-odds at any step before the end
+    token.
     """
 
-    embedding: Count = setting(64, "numbers for a class, as in the source")
+    embedding: Count = setting(64, "dimensions of a label embedding, as in the source")
     hidden: Count = setting(512, "units of the LSTM, as in the source")
-    longest: Count = setting(10, "classes named at most, in training and in prediction")
+    longest: Count = setting(10, "most classes of an image, in training and in prediction")
 
     name: ClassVar[str] = "cnn-rnn"
     title: ClassVar[str] = "CNN-RNN"
@@ -59,7 +60,7 @@ class CNNRNN(Method):
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         """Weights uniform in +-1/sqrt(hidden); `rank` (L,) of each class, 0 the most frequent.
 
-        The last row of `labels` (L + 1, E) stands for the beginning, and for "that was all".
+        The last row of `labels` (L + 1, E) is the start and end token.
         """
         state = super().start(task, chance)
         assert isinstance(task, Task)
@@ -108,7 +109,7 @@ class CNNRNN(Method):
         return best[..., :-1]
 
     def _sequence(self, labels: Tensor, state: nn.Module) -> tuple[Tensor, Tensor]:
-        """Known positives by rank, then "that was all": (..., b, T + 1), and how many (..., b)."""
+        """Known positives by rank, then the end token: (..., b, T + 1); their number (..., b)."""
         L = labels.shape[-1]
         present = labels == PRESENT
         rank = torch.where(present, state.rank[..., None, :], L)
@@ -120,7 +121,7 @@ class CNNRNN(Method):
 
 
 def _with_stop(x: Tensor, state: nn.Module) -> Tensor:
-    """Scores of the picture for every class and, last, for "that was all"."""
+    """Scores of the image for every class and, last, for the end token."""
     stop = state.stop[..., None, :].to(x.dtype)
     return torch.cat([x, stop.expand(*x.shape[:-1], 1)], -1)
 
@@ -133,7 +134,7 @@ def _empty(x: Tensor, state: nn.Module) -> tuple[Tensor, Tensor]:
 def _read(
     said: Tensor, memory: tuple[Tensor, Tensor], state: nn.Module
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """One step of an LSTM (of 1997, with forget gates) on the label `said`, (..., b)."""
+    """One step of an LSTM (of 1997, with forget gates) on the previous label `said`, (..., b)."""
     o, cell = memory
     E = state.labels.shape[-1]
     word = state.labels.gather(-2, said[..., None].expand(*said.shape, E)).to(o.dtype)
@@ -145,12 +146,12 @@ def _read(
 
 
 def _scores(x: Tensor, o: Tensor, state: nn.Module) -> Tensor:
-    """(..., b, L + 1): what the picture says and what the labels so far say."""
+    """(..., b, L + 1): scores of the image plus those of the previous labels."""
     return x + o @ state.out.mT.to(o.dtype) @ state.labels.mT.to(o.dtype)
 
 
 def _log_odds(values: Tensor) -> Tensor:
-    """log p / (1 - p) of a softmax over the last dimension, also where p rounds to 1."""
+    """log p / (1 - p) of a softmax over the last dimension, also if p rounds to 1."""
     top = values.argmax(-1, keepdim=True)
     log_p = values.log_softmax(-1)
     odds = log_p - torch.log1p(-log_p.clamp(max=-math.log(2)).exp())

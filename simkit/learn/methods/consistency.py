@@ -33,24 +33,26 @@ Distance = Literal["l1", "l2", "jsd"]
 class Consistency(Around):
     """Adds `weight` times the distance to a moving average of earlier predictions.
 
-    distance l2 is squared, jsd the Jensen-Shannon divergence of the two answers (nats). The first
-    `warmup` epochs go without the term, while the average is kept up to date.
+    distance l2 is the squared error, jsd the Jensen-Shannon divergence of the two predictions
+    (nats). The term is added after the first `warmup` epochs, in which the average is already
+    updated.
     """
 
-    # The paper takes 0.1 or 1 by validation. Its norm reads as a sum; a mean, which keeps the term
-    # at the size of the losses it joins, is that many times smaller, so the larger one is default.
+    # The paper selects 0.1 or 1 on validation labels. Its norm reads as a sum; the mean used here,
+    # which has the scale of the other losses, is that many times smaller, so the larger weight is
+    # default.
     weight: NonNegative = setting(1.0, "weight of the distance; 0.1 or 1 in the paper")
-    distance: Distance = setting("l1", "distance to earlier predictions")
+    distance: Distance = setting("l1", "distance to the moving average")
     reduction: Literal["mean", "sum"] = setting("mean", "over the entries of an image")
-    warmup: Annotated[int, Range(0)] = setting(5, "epochs without the distance")
-    mu: Mu = setting(0.8, "share of the moving average that stays in one step")
+    warmup: Annotated[int, Range(0)] = setting(5, "initial epochs without the term")
+    mu: Mu = setting(0.8, "decay of the moving average")
 
     def state_bytes(self, sizes: Sizes) -> int:
         return super().state_bytes(sizes) + 8  # the epoch
 
     @property
     def per_image(self) -> bool:
-        """Earlier predictions are kept, be it in memory or in a file."""
+        """Earlier predictions are a state for each image, in memory or in a file."""
         return True
 
     def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
@@ -70,9 +72,9 @@ class Consistency(Around):
         return state
 
     def term(self, logits: Tensor, before: Tensor, state: nn.Module) -> Tensor:
-        """(...) the weighted distance of a batch, 0 in the warm-up.
+        """(...) the weighted distance of a batch, 0 during warm-up.
 
-        logits (..., b, places);  before, of the same shape, probabilities.
+        logits (..., b, places);  before, of the same shape: probabilities.
         """
         apart = distances(logits, before, self.distance)
         each = apart.mean(-1) if self.reduction == "mean" else apart.sum(-1)
@@ -88,8 +90,8 @@ class Consistency(Around):
 class ConsistencyLoss(Consistency):
     """Consistency loss: predictions stay close to a running average over earlier epochs.
 
-    Works around any method. Probabilities (..., b, L) are compared with scores (N, L), their moving
-    averages, which start at the known positives.
+    Wraps any method. Probabilities (..., b, L) are compared with scores (N, L), their moving
+    averages, which start at 1 for known positives and 0 for all other labels.
     """
 
     name: ClassVar[str] = "cl"
@@ -121,7 +123,7 @@ class ConsistencyLoss(Consistency):
 
 
 def distances(logits: Tensor, before: Tensor, distance: Distance) -> Tensor:
-    """How far sigmoid(logits) is from the probabilities `before`, entry by entry."""
+    """Distance of sigmoid(logits) to the probabilities `before`, for every entry."""
     said = torch.sigmoid(logits)
     if distance == "l1":
         return (said - before).abs()
@@ -134,11 +136,11 @@ def distances(logits: Tensor, before: Tensor, distance: Distance) -> Tensor:
 
 
 def _less_log(p: Tensor) -> Tensor:
-    """-p log p, whose gradient stays finite at 0."""
+    """-p log p with a finite gradient at 0."""
     return -p * torch.log(p.clamp(min=torch.finfo(p.dtype).tiny))
 
 
-_SIDE = 28  # of heat maps where that of the class maps is not known: twice 14, pictures of 448
+_SIDE = 28  # of heat maps if that of the class maps is unknown: twice 14, for images of 448 pixels
 
 
 @register
@@ -146,12 +148,12 @@ _SIDE = 28  # of heat maps where that of the class maps is not known: twice 14, 
 class SpatialConsistencyLoss(Consistency):
     """Spatial consistency loss: class maps stay close to a running average over earlier epochs.
 
-    Works around any method. Class maps (..., b, L, h, w), as probabilities, are compared with heat
-    maps H (N, L, side, side) uint8, by default of twice their side: H = mu H + (1 - mu) p in the
-    region that a random crop, perhaps mirrored, shows; without crops a picture is compared with
-    itself, which teaches little. mapped: keep the heat
-    maps, 4.1 GB for COCO, in a file of the cache folder instead of memory. Trained models are
-    without heat maps. The paper keeps ten classes an image on ImageNet; here all are kept.
+    Wraps any method. Class maps (..., b, L, h, w), as probabilities, are compared with heat maps H
+    (N, L, side, side) uint8, by default of twice their side: H = mu H + (1 - mu) p in the region of
+    a random crop, perhaps mirrored; without crops an image is compared with itself, which has
+    little effect. mapped: keep the heat maps, 4.1 GB for COCO, in a file of the cache folder
+    instead of memory. Trained models do not store heat maps. The paper keeps ten classes per image
+    on ImageNet; here all are kept.
     """
 
     side: Count | None = setting(None, "side of heat maps in cells; none: twice that of class maps")
@@ -202,7 +204,7 @@ class SpatialConsistencyLoss(Consistency):
 def initial_maps(task: Task, side: int, *, mapped: bool) -> Tensor:
     """(N, L, side, side) uint8: 255 everywhere in the classes known to be present, else 0.
 
-    mapped: in a file in the cache folder, which is gone as soon as nobody uses it.
+    mapped: in a file in the cache folder, deleted after its last use.
     """
     shape = (*task.labels.shape, side, side)
     maps = _in_file(shape) if mapped else np.zeros(shape, np.uint8)
@@ -214,9 +216,9 @@ def initial_maps(task: Task, side: int, *, mapped: bool) -> Tensor:
 
 
 def before(maps: Tensor, batch: Batch, height: int, width: int, dtype: torch.dtype) -> Tensor:
-    """(..., b, L, height, width) in [0, 1]: of each picture what the batch shows, as it shows it.
+    """(..., b, L, height, width) in [0, 1]: the heat maps of the views in the batch.
 
-    maps (..., N, L, W, W) uint8. The crop's region is mirrored where the picture is and resized
+    maps (..., N, L, W, W) uint8. The crop's region is mirrored like the image and resized
     (bilinear, half-pixel centres).
     """
     W = maps.shape[-1]
@@ -229,11 +231,11 @@ def before(maps: Tensor, batch: Batch, height: int, width: int, dtype: torch.dty
 
 
 def after(maps: Tensor, batch: Batch, said: Tensor, mu: float) -> Tensor:
-    """(..., b, L, W, W) uint8: the batch's heat maps, mu times the old and 1 - mu times `said`.
+    """(..., b, L, W, W) uint8: updated heat maps, mu times the old and 1 - mu times `said`.
 
-    said (..., b, L, h, w) probabilities. Only the crop's region changes. Rounded half to even:
-    cutting off would draw the maps down with every visit. Changes of `said` below
-    0.5 / 255 / (1 - mu), 0.0098 at 0.8, are lost in the rounding.
+    said (..., b, L, h, w) probabilities. Only the crop's region changes. Values are rounded half to
+    even: truncation would lower the maps at every update. Changes of `said` below 0.5 / 255 / (1 -
+    mu), 0.0098 at 0.8, are lost in the rounding.
     """
     W = maps.shape[-1]
     top, bottom, left, right = regions(batch, W)
@@ -247,9 +249,9 @@ def after(maps: Tensor, batch: Batch, said: Tensor, mu: float) -> Tensor:
 
 
 def regions(batch: Batch, side: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """First and one past the last row and column (b,) int64 that each box covers, at least one.
+    """First row and column (b,) int64 of each box, and those after the last, at least one each.
 
-    Without boxes it is the whole picture.
+    Without boxes the whole image.
     """
     if batch.boxes is None:
         first = torch.zeros_like(batch.index)
@@ -272,7 +274,7 @@ def from_region(first: Tensor, last: Tensor, side: int, size: int, dtype: torch.
 def to_region(first: Tensor, last: Tensor, side: int, size: int, dtype: torch.dtype) -> Tensor:
     """(b, side, size): weights that resize `size` cells to cells first..last of `side`.
 
-    The other rows, of cells outside of the region, are of no use.
+    The rows of cells outside of the region are not used.
     """
     cells = (last - first)[:, None]
     to = torch.arange(side, device=first.device) - first[:, None]
@@ -283,14 +285,14 @@ def to_region(first: Tensor, last: Tensor, side: int, size: int, dtype: torch.dt
 def resampled(values: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     """values (..., b, L, h, w) to (..., b, L, H, W) by rows (b, H, h) and columns (b, W, w)."""
     with torch.autocast(values.device.type, enabled=False):
-        for weights in (columns, rows):  # the last dimension first; each round turns the maps
+        for weights in (columns, rows):  # the last dimension first; each pass transposes the maps
             flat = values.flatten(-3, -2) @ weights.mT
             values = flat.unflatten(-2, values.shape[-3:-1]).mT
     return values
 
 
 def _hats(place: Tensor, size: int) -> Tensor:
-    """(..., n) places among `size` cells to (..., n, size) weights of the two nearest cells."""
+    """(..., n) coordinates in `size` cells to (..., n, size) weights of the two nearest cells."""
     cell = torch.arange(size, device=place.device)
     return (1 - (place[..., None] - cell).abs()).clamp(min=0)
 
@@ -315,6 +317,6 @@ def _in_file(shape: tuple[int, ...]) -> NDArray[np.uint8]:
             f"the heat maps take {needed / 1e9:.1f} GB and {folder} has {free / 1e9:.1f} GB left; "
             "make room, or set SIMKIT_CACHE to a folder with more"
         )
-    # Temporary to the system: it disappears with its last user, even if that one is killed.
+    # An unlinked temporary file: it disappears with its last user, even a killed one.
     with tempfile.TemporaryFile(dir=folder) as file:
         return np.memmap(file, np.uint8, "w+", shape=shape)

@@ -19,9 +19,9 @@ from simkit.learn.side_info import ClassPrior
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import NonNegative, Range, Share, setting
 
-# The published code takes eta = .5 for COCO: 5.06 times the mean of the prior that came with it.
+# The published code has eta = .5 for COCO: 5.06 times the mean of its published prior.
 _TIMES_MEAN = 5.0
-_BELOW_ALL = -1e30  # scores of known labels; masks of floats are several times slower
+_BELOW_ALL = -1e30  # scores of known labels; float masks are several times slower
 _DEGENERATE = (
     "csl: the labels say of nothing that it is absent, so that the prior covers every class and "
     "would have every unknown label ignored; it goes by likelihood alone, unless a ClassPrior "
@@ -34,31 +34,30 @@ _DEGENERATE = (
 class ClassAwareSelective(Asymmetric):
     """P-ASL that ignores the unknown labels most likely to be present.
 
-    By likelihood: in every step the top_k highest scores among the unknown labels of each image;
-    of equal scores the class that comes first. By prior: classes with an estimated prior above
-    eta. The union is ignored, and both count the same labels, so they may overlap. prior="none"
-    leaves the likelihood alone, top_k=0 the prior.
+    By likelihood: in every step the top_k highest scores among the unknown labels of each image; of
+    equal scores the first class. By prior: classes with an estimated prior above eta. The union is
+    ignored, and the two may overlap. prior="none" uses the likelihood alone, top_k=0 the prior.
 
-    eta is a share of images: .5 on COCO, .05 on OpenImages (with K=200 and gammas 1, 2, 7). The
-    right value depends on the data and on the prior, which an early or small model overestimates.
-    "auto" is 5 times the mean of the estimated prior, as .5 is for COCO's: a class is left out
-    that stands far above the others, never more than a fifth of them, and where classes are few or
-    alike there may be none. reproduce="csl" has .05 and takes the prior of the published code, a
-    mean over all outputs of the temporary training, where the ClassPrior was built here.
+    eta is a share of images: .5 on COCO, .05 on OpenImages (with K=200 and gammas 1, 2, 7). Its
+    value depends on the data and on the prior, which an early or small model overestimates. "auto"
+    is 5 times the mean of the estimated prior, as .5 is for COCO's: it ignores classes far above
+    the others, never more than a fifth of them, and possibly none if classes are few or similar.
+    reproduce="csl" has .05 and uses the prior of the published code, a mean over all outputs of the
+    temporary training, if the ClassPrior was built here.
 
-    Traps: of a class of which nothing is known absent, a prior estimated from these labels knows
-    nothing: it goes by likelihood alone. eta=0 puts every class above it; the published code then
-    has no prior.
+    The prior of a class without known absent labels, estimated from these labels, is not
+    informative: such a class is selected by likelihood alone. eta=0 selects every class; the
+    published code then has no prior.
     """
 
-    # The published code; the paper has 200 of the 9,600 classes of OpenImages.
-    top_k: Annotated[int, Range(0)] = setting(5, "likeliest unknown labels to ignore")
-    # "batch": the top_k * b highest of the whole batch, as the published code does.
-    top_k_scope: Literal["image", "batch"] = setting("image", "where top_k counts")
-    # "soft": unknown labels that likelihood leaves weigh exp(-a * prior) instead (appendix B).
+    # The published code; the paper uses 200 of the 9,600 classes of OpenImages.
+    top_k: Annotated[int, Range(0)] = setting(5, "number of likeliest unknown labels to ignore")
+    # "batch": the top_k * b highest of the whole batch, as in the published code.
+    top_k_scope: Literal["image", "batch"] = setting("image", "scope of top_k")
+    # "soft": labels not selected by likelihood have weight exp(-a * prior) instead (appendix B).
     prior: Literal["threshold", "soft", "none"] = setting("threshold", "use of the class prior")
-    eta: Share | Literal["auto"] = setting("auto", "limit of the prior; auto: 5 times its mean")
-    a: NonNegative = setting(10.0, "how fast weights fall with the prior; for soft")
+    eta: Share | Literal["auto"] = setting("auto", "threshold of the prior; auto: 5 times its mean")
+    a: NonNegative = setting(10.0, "decay of the weights with the prior; for soft")
 
     name: ClassVar[str] = "csl"
     title: ClassVar[str] = "CSL"
@@ -121,7 +120,7 @@ class ClassAwareSelective(Asymmetric):
         return state
 
     def _shares(self, task: Task) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """(L,) prior of each class, 0 where it is blind, and (L,) bool where that is."""
+        """(L,) prior of each class, 0 if uninformative, and (L,) bool mask of these classes."""
         prior = task.aid(ClassPrior)
         blind = prior.blind(task.labels)
         shares = prior.of(task.labels.classes, running=self.reproduce == "csl")
@@ -134,7 +133,7 @@ class ClassAwareSelective(Asymmetric):
         return reduce(values, self.reduction)
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        """Unknown labels that count nothing; a soft prior takes weight from others too."""
+        """Unknown labels without any weight; a soft prior reduces the weight of others too."""
         logits = wide(out.logits.detach())
         known = batch.labels.bool().expand(logits.shape)
         chosen = self._likely(logits, known) if self.top_k else torch.zeros_like(known)
@@ -143,7 +142,7 @@ class ClassAwareSelective(Asymmetric):
         return chosen & ~known
 
     def _likely(self, logits: Tensor, known: Tensor) -> Tensor:
-        """(..., b, L) bool: the highest scores of unknown labels; known ones where these end."""
+        """(..., b, L) bool: the highest scores of unknown labels; fewer if there are not enough."""
         images, classes = logits.shape[-2:]
         scores = known.to(torch.int8).to(logits.dtype).mul_(_BELOW_ALL).add_(logits)
         if self.top_k_scope == "image":
@@ -153,7 +152,7 @@ class ClassAwareSelective(Asymmetric):
 
 
 def highest(scores: Tensor, k: int) -> Tensor:
-    """(..., n) bool: the k highest along the last dimension; of equal ones the first."""
+    """(..., n) bool: the k highest along the last dimension; of ties the first."""
     best = scores.topk(k, dim=-1).values
     last = best[..., -1:]
     level = scores == last

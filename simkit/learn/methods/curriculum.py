@@ -1,4 +1,4 @@
-"""Curriculum labelling: learn from known labels, then from the model's confident answers too."""
+"""Curriculum labelling: known labels first, then confident pseudo-labels as well."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simkit.learn.methods.known_labels import few_weigh_more, warn_without_negat
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Share, setting
 
-_CLOSED = 2  # no pseudo-label ever: known, or of an image that was not asked about
+_CLOSED = 2  # never a pseudo-label: known, or of an image that was not asked about
 
 
 @register
@@ -26,26 +26,26 @@ class Curriculum(Method):
     """Partial BCE with pseudo-labels: every few epochs the model adds the labels it is sure of.
 
     Pseudo-labels (N, L) are chosen anew each time, known labels are never changed, and the weight
-    of an image goes by its known and pseudo-labels together.
+    of an image depends on the number of its known and pseudo-labels together.
 
     threshold: logits of at least `theta` are present, of at most -theta absent.  proportion: the
-    `share` of all unknown labels whose logits are farthest from 0, by their sign.  positives:
-    logits of at least theta are present, nothing is absent.
+    `share` of all unknown labels with the largest absolute logits, by their sign.  positives:
+    logits of at least theta are present, none are absent.
 
-    Of the published strategies those with an ensemble, with Bayesian uncertainty and the graph
-    network are left out. Where only positives are known everything becomes present; `start` warns.
+    The published strategies with an ensemble, with Bayesian uncertainty and with the graph network
+    are not implemented. With known positives only, everything is predicted present; `start` warns.
     """
 
     strategy: Literal["threshold", "proportion", "positives"] = setting(
-        "threshold", "which unknown labels become pseudo-labels"
+        "threshold", "selection of pseudo-labels"
     )
-    theta: NonNegative = setting(2.0, "logits beyond it on either side are sure; for threshold")
-    share: Share = setting(0.5, "share of unknown labels; for proportion")
-    # Epochs of a round. The paper trains a round to its end; ten epochs then hold five rounds.
+    theta: NonNegative = setting(2.0, "smallest absolute logit of a pseudo-label; for threshold")
+    share: Share = setting(0.5, "share of unknown labels to select; for proportion")
+    # Epochs of a round. The paper trains a round to convergence; ten epochs then hold five rounds.
     every: Count = setting(2, "epochs of a round")
     # The weighting of partial-bce, with the constants of Durand et al.
-    alpha: float = setting(-4.45, "a label weighs alpha p^gamma + beta where a share p is known")
-    beta: float = setting(5.45, "a label weighs alpha p^gamma + beta where a share p is known")
+    alpha: float = setting(-4.45, "weight alpha p^gamma + beta of a label if a share p is known")
+    beta: float = setting(5.45, "weight alpha p^gamma + beta of a label if a share p is known")
     gamma: float = setting(1.0, "exponent of the known share p")
 
     name: ClassVar[str] = "curriculum"
@@ -71,7 +71,7 @@ class Curriculum(Method):
         )
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`pseudo` (N, L) int8: +1, -1, 0 for none yet, another code where none shall be."""
+        """`pseudo` (N, L) int8: +1, -1, 0 for none yet, another code for never."""
         state = super().start(task, chance)
         assert isinstance(task, Task)
         warn_without_negatives(self.name, task)
@@ -92,7 +92,7 @@ class Curriculum(Method):
         return reduce(values * weight.to(values.dtype), "mean_all")
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        """Unknown labels that the model has answered itself."""
+        """Unknown labels with a pseudo-label."""
         pseudo = state.pseudo.index_select(-2, batch.index)
         return (batch.labels == UNKNOWN) & (pseudo.abs() == 1)
 
@@ -111,7 +111,7 @@ class Curriculum(Method):
         state.pseudo.copy_(torch.where(closed, state.pseudo, codes))
 
     def _easiest(self, x: Tensor, unknown: Tensor) -> Tensor:
-        """The share of the unknown labels with the largest |x|, and what ties with the last."""
+        """The share of the unknown labels with the largest |x|, and ties with the last one."""
         k = (self.share * unknown.sum((-2, -1)).double()).round().long()
         limit = kth_largest(x.abs().flatten(-2), k, among=unknown.flatten(-2))
         return unknown & (x.abs() >= limit[..., None, None])

@@ -25,12 +25,12 @@ class EntropyMaximisation(Method):
 
     The loss is the mean over all labels (..., b, L) of the cross-entropy of the known ones and of
     -alpha H(p) of the others, with the entropy H(p) = -p log p - (1 - p) log(1 - p). Known
-    negatives, which the published code cannot take, are learned from.
+    negatives, which the published code does not support, are learned from.
     """
 
     alpha: NonNegative = setting(0.1, "weight of the entropy; published: VOC 0.2, CUB 0.01")
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
-    # em: logs as in Cole et al.'s code, whence it comes; paper: exact logs
+    # em: logs as in Cole et al.'s code, on which it is based; paper: exact logs
     reproduce: Literal["em", "paper"] | None = setting(None, "paper: exact logs")
 
     name: ClassVar[str] = "em"
@@ -46,7 +46,7 @@ class EntropyMaximisation(Method):
         return reduce(torch.where(batch.labels == UNKNOWN, undecided, known), "mean_all")
 
 
-_OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; none ever: known, or of an image not asked about
+_OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; never: known, or of an image not asked about
 
 
 @register
@@ -54,24 +54,26 @@ _OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; none ever: known, or of an i
 class AsymmetricPseudoLabels(Method):
     """EM, with soft pseudo-labels for the least likely unknown labels, epoch by epoch.
 
-    The loss of EM, and beta times the cross-entropy against soft pseudo-labels (N, L).
-    From the end of epoch `warmup` on, every class gives the same number of its unknown labels, the
-    lowest scores first, their present probability as a soft label for good. With `epochs` epochs
-    a share of `share` of its unknown labels is settled before the last one; what is settled after
-    the last is never learned from. Known negatives, which the published code cannot tell from
-    pseudo-labels, are learned from as they are.
+    The loss is that of EM, plus beta times the cross-entropy against soft pseudo-labels (N, L).
+    From the end of epoch `warmup` on, the same number of unknown labels of every class becomes
+    pseudo-labels in each epoch, the lowest scores first, with their present probability as a
+    permanent soft label. With `epochs` epochs a `share` of the unknown labels has pseudo-labels
+    before the last one; those of the last epoch are not used. Known negatives, which the published
+    code does not distinguish from pseudo-labels, are learned from unchanged.
 
-    Published settings (alpha, share, warmup, beta): COCO .1, .9, 5, .9; VOC .2, .9, 5, .02;
-    NUS .1, .9, 4, .2; CUB .01, .9, 3, .4. We score images as they are, the published code as
-    training shows them, mirrored by chance.
+    Published settings (alpha, share, warmup, beta): COCO .1, .9, 5, .9; VOC .2, .9, 5, .02; NUS .1,
+    .9, 4, .2; CUB .01, .9, 3, .4. Scores are of unmirrored images; the published code scores images
+    with the random flips of training.
     """
 
     # COCO's settings
-    alpha: NonNegative = setting(0.1, "weight of the entropy of undecided labels")
+    alpha: NonNegative = setting(0.1, "weight of the entropy of labels without pseudo-label")
     beta: NonNegative = setting(0.9, "weight of pseudo-labels")
-    warmup: int = setting(5, "the first epoch at whose end labels are settled")
-    share: Share = setting(0.9, "share of the unknown labels of every class that is settled")
-    epochs: Annotated[int, Range(2)] = setting(10, "epochs over which pseudo-labels are spread")
+    warmup: int = setting(5, "first epoch that ends with new pseudo-labels")
+    share: Share = setting(0.9, "share of the unknown labels of every class to pseudo-label")
+    epochs: Annotated[int, Range(2)] = setting(
+        10, "epochs over which pseudo-labels are distributed"
+    )
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
     reproduce: Literal["em"] | None = setting(None, "logs as in the published code")
 
@@ -112,7 +114,7 @@ class AsymmetricPseudoLabels(Method):
         return ()
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`soft` (N, L): pseudo-labels from 0 to 1, below 0 for none; `quota` (L,) per epoch."""
+        """`soft` (N, L): pseudo-labels from 0 to 1, negative for none; `quota` (L,) per epoch."""
         state = super().start(task, chance)
         assert isinstance(task, Task)
         soft = np.full(task.labels.shape, _CLOSED, np.float32)
@@ -121,7 +123,7 @@ class AsymmetricPseudoLabels(Method):
         soft[codes.row, codes.col] = _CLOSED
         unknown = (soft == _OPEN).sum(0)
         rounds = self.epochs - self.warmup
-        quota = [int(self.share * int(count) / rounds) for count in unknown]  # in floats, as theirs
+        quota = [int(self.share * int(count) / rounds) for count in unknown]  # as published
         state.register_buffer("soft", torch.from_numpy(soft))
         state.register_buffer("quota", torch.tensor(quota, dtype=torch.int64))
         state.for_training = ("soft",)
@@ -137,7 +139,7 @@ class AsymmetricPseudoLabels(Method):
         return reduce(torch.where(batch.labels == UNKNOWN, unknown, known), "mean_all")
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        """Labels that were settled: almost all of them for absent."""
+        """Pseudo-labels, almost all of them absent."""
         soft = state.soft.index_select(-2, batch.index)
         return (batch.labels == UNKNOWN) & (soft >= 0)
 
@@ -146,7 +148,7 @@ class AsymmetricPseudoLabels(Method):
         if not self.warmup <= epoch <= self.epochs:
             return
         L = scores.shape[-1]
-        for c in range(L):  # by class: sorting needs several times the memory of what is sorted
+        for c in range(L):  # by class: sorting needs several times the memory of its input
             soft, x = state.soft[..., c], wide(scores[..., c].detach())
             ordered = torch.where(soft == _OPEN, x, torch.inf).argsort(dim=-1, stable=True)
             rank = torch.empty_like(ordered).scatter_(

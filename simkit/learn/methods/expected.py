@@ -1,4 +1,4 @@
-"""Methods that expect a number of positives: EPR, EN and EP."""
+"""Methods that use the expected number of positives: EPR, EN and EP."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from simkit.learn.method import Method, register, sizes_of
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Positive, Range, setting
 
-_COCO = 2.9  # what the published code takes, for COCO
+_COCO = 2.9  # in the published code, for COCO
 
 
 @dataclass(frozen=True)
 class ExpectedCount(Method):
-    """A method with a setting, or an estimate, of how many classes an image shows on average.
+    """A method with the expected number of positives per image, set or estimated.
 
     Its state holds the number as `positives`.
     """
 
-    # Positives per image. auto: estimated from images that are labelled completely, or from rpa;
-    # other labels do not tell it. The papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
+    # Positives per image. auto: estimated from completely labelled images, or from rpa; other
+    # labels do not determine it. The papers: VOC 1.5, COCO 2.9, NUS-WIDE 1.9, CUB 31.4.
     expected: Positive | Literal["auto"] = setting("auto", "positives per image; auto: estimated")
 
     def __post_init__(self) -> None:
@@ -72,13 +72,13 @@ class ExpectedCount(Method):
 
 
 def positives_per_image(labels: PartialLabels) -> float | None:
-    """The mean number of classes of an image, or None where it cannot be estimated.
+    """The mean number of classes per image, or None if it cannot be estimated.
 
-    It can where labels were not selected by their value: from images with all classes known while
-    all others, if any, know fewer than half (`full-subset`, `mixed`, your own labels), and from
-    `rpa`, which keeps present and absent labels with the same probability. A random part looks like
-    a selected one, so the scheme is read from the labels' history. Errors of annotators are errors
-    of the estimate, too.
+    This needs labels that were not selected by their value: images with all classes known if all
+    others know fewer than half (`full-subset`, `mixed`, your own labels), or `rpa`, which keeps
+    present and absent labels with the same probability. Random labels cannot be distinguished from
+    selected ones, so the scheme is read from the labels' history. Errors of annotators bias the
+    estimate.
     """
     scheme = of_labels(labels)
     codes, classes = labels.codes, labels.shape[1]
@@ -100,10 +100,10 @@ def positives_per_image(labels: PartialLabels) -> float | None:
 class ExpectedPositives(ExpectedCount):
     """Cross-entropy on known positives; the number of positives per image is regularised.
 
-    To the mean cross-entropy of known labels (..., b, L) it adds ((mean of an image's sum of p,
-    less `expected`) / L)^2. The average is over the batch, and squared afterwards: a small batch is
-    a stricter rule, and a batch that is split over devices another one. Known negatives, which the
-    source does not have, are learned from.
+    To the mean cross-entropy of known labels (..., b, L) it adds ((mean over images of the sum of
+    p, minus `expected`) / L)^2. The average is over the batch, and squared afterwards, so that the
+    penalty depends on the size of the batch and on its division over devices. Known negatives,
+    which the source does not have, are learned from.
     """
 
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
@@ -131,7 +131,7 @@ class ExpectedPositives(ExpectedCount):
 
 
 def expected_positives(logits: Tensor, expected: Tensor) -> Tensor:
-    """The regulariser of each run, (...): squared share by which a batch's mean number is off."""
+    """The regulariser of each run, (...): squared deviation of a batch's mean number, per class."""
     count = torch.sigmoid(wide(logits)).sum(-1).mean(-1)
     return ((count - expected.to(count.dtype)) / logits.shape[-1]) ** 2
 
@@ -143,19 +143,22 @@ SCORE_BYTES = 8  # float64: each score is a sum over all epochs, and the ranking
 
 @dataclass(frozen=True)
 class Expecting(ExpectedCount):
-    """What EN and EP have in common; the expected positives are `state.expected` (N, L) bool.
+    """The base of EN and EP; the expected positives are `state.expected` (N, L) bool.
 
     In the first epoch only known positives are expected, so both equal AN. After every epoch a
-    class is expected in the images that score highest for it, as many as are expected to show it.
-    Scores (N, L) are moving averages of probabilities, s = mu s + (1 - mu) p at every visit. Known
-    labels overrule them, whatever their rank.
+    class is expected in the images with the highest scores for it, as many as its expected number
+    of positives. Scores (N, L) are moving averages of probabilities, s = mu s + (1 - mu) p at every
+    visit. Known labels override them, whatever their rank.
     """
 
-    mu: Mu = setting(0.8, "share of a score's moving average that stays in one step")
-    # literal is the paper's K * count, which fits single positives alone; the two agree there.
+    mu: Mu = setting(0.8, "decay of the moving average of a score")
+    # literal is the paper's K * count, which is valid for single positives only; the two agree
+    # there.
     expected_counts: Counts = setting("normalised", "literal: K * count")
-    # unknown: the images whose label is known leave the ranking and are subtracted from the count.
-    ranking: Literal["all", "unknown"] = setting("all", "unknown: without images of known label")
+    # unknown: images with a known label are removed from the ranking and subtracted from the count.
+    ranking: Literal["all", "unknown"] = setting(
+        "all", "images in the ranking; unknown: without those of known label"
+    )
 
     @property
     def needs(self) -> Needs:
@@ -213,8 +216,8 @@ class Expecting(ExpectedCount):
 class ExpectedNegative(Expecting):
     """Assume negative, but ignore the unknown labels expected to be present.
 
-    The loss is the mean over all labels (..., b, L), with 0 for those left out. The paper counts
-    the number of positives per image (`expected`) on complete validation labels.
+    The loss is the mean over all labels (..., b, L), with 0 for ignored ones. The paper determines
+    the number of positives per image (`expected`) from complete validation labels.
     """
 
     name: ClassVar[str] = "en"
@@ -235,7 +238,7 @@ def start_scores(state: nn.Module, task: Task) -> None:
 
 
 def update_scores(state: nn.Module, batch: Batch, out: Outputs, mu: float) -> None:
-    """Move the scores of the batch's images towards what the model says: s = mu s + (1 - mu) p."""
+    """Update the scores of the batch's images by the model's: s = mu s + (1 - mu) p."""
     said = torch.sigmoid(out.logits.detach().double())
     before = state.scores.index_select(-2, batch.index)
     state.scores.index_copy_(-2, batch.index, mu * before + (1 - mu) * said)
@@ -244,11 +247,11 @@ def update_scores(state: nn.Module, batch: Batch, out: Outputs, mu: float) -> No
 def expected_counts(
     positives: NDArray[np.int64], images: int, expected: float, how: Counts
 ) -> NDArray[np.int64]:
-    """(L,) int64: in how many of the `images` each class is expected, rounded half to even.
+    """(L,) int64: the expected number of the `images` with each class, rounded half to even.
 
-    positives (L,): in how many images each class is known.  normalised shares out `expected` times
-    `images` as the positives are spread over classes; literal is `expected` times the positives
-    (the paper's K N count / N).
+    positives (L,): number of known positives of each class.  normalised distributes `expected`
+    times `images` in proportion to the positives; literal is `expected` times the positives (the
+    paper's K N count / N).
     """
     factor = Fraction(repr(expected))
     if how == "normalised":
@@ -257,9 +260,9 @@ def expected_counts(
 
 
 def highest(scores: Tensor, counts: Tensor) -> Tensor:
-    """(..., N, L) bool: the `counts` (..., L) highest scores of each class, the first of equals.
+    """(..., N, L) bool: the `counts` (..., L) highest scores of each class, the first of ties.
 
-    Images that were not asked about never get a score, and so stand behind all others.
+    Images that were not asked about never get a score, and so rank last.
     """
     order = scores.sort(dim=-2, descending=True, stable=True).indices
     place = torch.arange(scores.shape[-2], device=scores.device)[:, None]
@@ -276,8 +279,8 @@ def _dense(task: Task) -> NDArray[np.int8]:
 class ExpectedPositive(Expecting):
     """The unknown labels expected to be present count as present, the others as absent.
 
-    The loss is the mean cross-entropy over all labels (..., b, L). An ablation in the paper, which
-    finds EN better: labels expected by mistake confirm themselves.
+    The loss is the mean cross-entropy over all labels (..., b, L). An ablation in the paper, in
+    which EN is better: wrongly expected labels reinforce themselves.
     """
 
     name: ClassVar[str] = "ep"

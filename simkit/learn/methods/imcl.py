@@ -18,7 +18,7 @@ from simkit.learn.methods.known_labels import warn_without_negatives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Positive, setting
 
-_RIDGE = 1e-6  # keeps mixtures of nearly equal images solvable
+_RIDGE = 1e-6  # regularises mixtures of nearly equal images
 
 Views = tuple[Tensor, Tensor]
 
@@ -28,32 +28,34 @@ Views = tuple[Tensor, Tensor]
 class InteractiveLearning(Method):
     """Cross-entropy on known labels; missing labels are completed from similar images.
 
-    Labels are completed by the classifier: known ones are 1 and -1/c, others a(x) between them.
-    Each image is written as a mixture of at most `atoms` images of a dictionary, whose predictions
-    pass through a learned graph of classes first; they are found by orthogonal matching pursuit on
-    labels and features together. What the mixture does not explain of the labels is a loss.
+    The classifier completes labels: known ones are 1 and -1/c, others a(x) between them. Each image
+    is approximated by a mixture of at most `atoms` images of a dictionary, whose predictions pass
+    through a learned graph of classes first; the images are selected by orthogonal matching pursuit
+    on labels and features together. The residual of the labels is a loss.
 
-    Reduced to features that are ready: the loss of unexplained features teaches only a backbone and
-    is left out, though features still choose the mixture. The dictionary is the last `memory`
-    images seen, with their predictions of that time and without gradients, instead of a fixed part
-    that is encoded again every few thousand steps. The loss is a share of the labels' squared
-    length, times alpha and the logistic loss of an undecided model, instead of a weight measured
-    beforehand; scores in the choice are shares likewise. The optimiser is that of the training
-    (theirs: RMSProp), and the graph starts from known positives, not from word counts.
+    Reduced to precomputed features: the loss of the features' residual trains a backbone only and
+    is omitted, but features still affect the selection. The dictionary is the last `memory` images,
+    with their earlier predictions and without gradients, instead of a fixed set that is encoded
+    again every few thousand steps. The loss is the share of the labels' squared length in the
+    residual, times alpha and the logistic loss of an undecided model, instead of a weight measured
+    beforehand; scores of the selection are shares as well. The optimiser is that of the training
+    (RMSProp in the paper), and the graph is initialised from known positives, not from word counts.
 
-    The logistic loss is a mean over the known labels of the batch, and both are shares of a batch:
-    with `accumulate` each small batch counts the same, however many of its labels are known.
+    The logistic loss is a mean over the known labels of the batch, and both losses are means of a
+    batch: with `accumulate` each small batch counts the same, whatever its number of known labels.
 
-    Where only positives are known everything becomes present; `start` warns.
+    With known positives only, everything is predicted present; `start` warns.
     """
 
     c: Positive = setting(1.0, "completed labels lie from -1/c to 1; OpenImages: 2")
-    alpha: Positive = setting(0.5, "weight of unexplained labels; OpenImages: 1")
-    alpha_features: NonNegative = setting(0.25, "weight of features in the choice; OpenImages: 0.5")
-    atoms: Count = setting(3, "images in a mixture at most")
+    alpha: Positive = setting(0.5, "weight of the labels' residual; OpenImages: 1")
+    alpha_features: NonNegative = setting(
+        0.25, "weight of features in the selection; OpenImages: 0.5"
+    )
+    atoms: Count = setting(3, "most images in a mixture")
     # Published: 1e-3 to 1e-20.
-    threshold: NonNegative = setting(1e-3, "a score below this ends the mixture")
-    memory: Count = setting(1000, "places in the dictionary; 10,000 in the source for COCO")
+    threshold: NonNegative = setting(1e-3, "smallest score of a selected image")
+    memory: Count = setting(1000, "images in the dictionary; 10,000 in the source for COCO")
     # The graph's rate over the classifier's: Adam's steps do not shrink with the gradient.
     ratio: Positive = setting(0.1, "learning rate of the graph over that of the classifier")
 
@@ -75,7 +77,7 @@ class InteractiveLearning(Method):
         return 4 * sizes.classes**2
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """The graph (L, L), where it may be other than 0 (`linked`), and an empty dictionary."""
+        """The graph (L, L), the mask of its edges (`linked`), and an empty dictionary."""
         state = super().start(task, chance)
         assert isinstance(task, Task)
         warn_without_negatives(self.name, task)
@@ -147,7 +149,7 @@ class InteractiveLearning(Method):
                 threshold=self.threshold,
             )
         flat = chosen.flatten(-2)[..., None].expand(*chosen.shape[:-2], -1, x.shape[-1])
-        # Only the rows of the mixture pass through the graph with gradients.
+        # Only the selected rows pass through the graph with gradients.
         rows = self._completed(predicted.gather(-2, flat) @ graph, state.codes.gather(-2, flat))
         mixed = (rows.unflatten(-2, chosen.shape[-2:]) * weights[..., None]).sum(-2)
         explained = (weights != 0).any(-1, keepdim=True)
@@ -157,7 +159,7 @@ class InteractiveLearning(Method):
 
 
 def _together(task: Task) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """(L, L) how often a class comes with another, of known positives; columns add up to 1."""
+    """(L, L) relative co-occurrence of classes in known positives; columns sum to 1."""
     present = (task.labels.codes == PRESENT).astype(np.float32)
     counts = (present.T @ present).toarray()
     graph = counts / np.maximum(counts.diagonal(), 1)[:, None]
@@ -195,7 +197,7 @@ def similar(
     for _ in range(min(atoms, allowed.shape[-1])):
         score = _scores(residuals, dictionary, sizes, say).masked_fill(~allowed, -torch.inf)
         best = score.max(-1)
-        alive.append(best.values >= threshold)  # once below, always below: nothing changes
+        alive.append(best.values >= threshold)  # once below, always below
         chosen.append(best.indices)
         allowed = allowed & (
             torch.arange(score.shape[-1], device=score.device) != best.indices[..., None]
@@ -210,7 +212,7 @@ def similar(
 def _scores(
     residuals: list[Tensor], dictionary: Views, sizes: list[Tensor], say: tuple[float, float]
 ) -> Tensor:
-    """(..., b, M), at most twice the summed say."""
+    """(..., b, M), at most twice the sum of `say`."""
     total: Tensor | float = 0.0
     signs: Tensor | float = 0.0
     for left, entries, size, share in zip(residuals, dictionary, sizes, say, strict=True):
@@ -221,7 +223,7 @@ def _scores(
 
 
 def _fit(target: Tensor, entries: Tensor, index: Tensor, live: Tensor) -> tuple[Tensor, Tensor]:
-    """Least-squares weights (..., b, k) of the chosen entries, and what they leave of targets."""
+    """Least-squares weights (..., b, k) of the selected entries, and the residuals of targets."""
     b, k = index.shape[-2:]
     flat = index.flatten(-2)[..., None]
     places = flat.expand(*flat.shape[:-1], entries.shape[-1])

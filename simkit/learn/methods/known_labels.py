@@ -1,4 +1,4 @@
-"""Learning from known labels alone: complete labels, Ignore and Partial BCE."""
+"""Methods that learn from known labels only: complete labels, Ignore and Partial BCE."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ class Full(Method):
     """Cross-entropy on complete labels of the asked images.
 
     The loss is the mean binary cross-entropy over all labels (..., b, L). Raises BadInput at the
-    start when an entry is unknown. In a loop of your own an unknown entry that still comes along
-    counts for nothing.
+    start if an entry is unknown. In a custom loop unknown entries are ignored.
     """
 
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
@@ -63,15 +62,15 @@ class Full(Method):
 class Ignore(Method):
     """Cross-entropy on known labels alone.
 
-    Binary cross-entropy of the known labels (..., b, L), reduced over all or over these. Trap:
-    where only positives are known the best answer is "everything is present"; `start` warns of it.
-    The code of Cole et al. stops at a batch without a positive or without a negative; small batches
-    may be so.
+    Binary cross-entropy of the known labels (..., b, L), averaged over all entries or over these.
+    With known positives only, the optimum is to predict everything present; `start` warns of it.
+    The code of Cole et al. stops at a batch without positives or without negatives, which may occur
+    in small batches.
     """
 
     # mean_all: code of Cole et al.; sum: code of Ben-Baruch et al.; sum_classes: Soft Exposure.
     reduction: Literal["mean_all", "mean_observed", "sum", "sum_classes"] = setting(
-        "mean_all", "what the loss is a mean or a sum over"
+        "mean_all", "reduction of the loss to a mean or a sum"
     )
     epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
     reproduce: Literal["spml", "csl", "paper"] | None = setting(None, "paper: IU with exact logs")
@@ -101,7 +100,7 @@ class Ignore(Method):
 
 
 def warn_without_negatives(name: str, task: Task | Sizes) -> None:
-    """Warn, on behalf of a `start`, when no known label says absent."""
+    """Warn, in a `start`, if no known label is absent."""
     if isinstance(task, Task) and not task.labels.per_class(ABSENT).any():
         warnings.warn(
             f"method {name!r} learns from known labels alone, and none of these says absent: it "
@@ -119,19 +118,19 @@ class PartialBCE(Method):
     """Cross-entropy on known labels, weighted by the share of known labels of an image.
 
     Cross-entropy of the known labels (..., b, L) times a weight of their image. durand: alpha *
-    share ** gamma + beta, of the share of classes that are known; mean over all entries. Far below
-    a share of 0.1 the weight hardly grows any more; (alpha, beta, gamma) = (1, 0, -1) is the mean
-    over what is known.  csl: 1 + 1 / (1 + number of known), summed, on the asymmetric losses of
-    that code; as its baseline wCE, without focusing.
+    share ** gamma + beta, of the share of known classes; mean over all entries. Far below a share
+    of 0.1 the weight is nearly constant; (alpha, beta, gamma) = (1, 0, -1) is the mean over known
+    labels.  csl: 1 + 1 / (1 + number of known labels), summed, on the asymmetric losses of that
+    code; without focusing, as in its baseline wCE.
     """
 
-    # The constants of Durand et al.; Soft Exposure does not say which it takes.
-    alpha: float = setting(-4.45, "a label weighs alpha p^gamma + beta where a share p is known")
-    beta: float = setting(5.45, "a label weighs alpha p^gamma + beta where a share p is known")
+    # The constants of Durand et al.; Soft Exposure does not state its own.
+    alpha: float = setting(-4.45, "weight alpha p^gamma + beta of a label if a share p is known")
+    beta: float = setting(5.45, "weight alpha p^gamma + beta of a label if a share p is known")
     gamma: float = setting(1.0, "exponent of the known share p")
     normalise: Literal["durand", "csl"] = setting("durand", "formula of the weights")
-    gamma_pos: Gamma = setting(0.0, "focus on known positives, as in p-asl")
-    gamma_neg: Gamma = setting(0.0, "focus on known negatives, as in p-asl")
+    gamma_pos: Gamma = setting(0.0, "exponent for known positives, as in p-asl")
+    gamma_neg: Gamma = setting(0.0, "exponent for known negatives, as in p-asl")
     alpha_pos: Weight = setting(1.0, "weight of known positives")
     alpha_neg: Weight = setting(1.0, "weight of known negatives")
     clip: Clip = setting(0.0, "as in asl")
@@ -156,7 +155,7 @@ class PartialBCE(Method):
         return state
 
     def _check_weights(self, classes: int) -> None:
-        # They rise or fall with the share that is known: the two ends bound them all.
+        # Weights are monotone in the known share: the two ends bound them.
         for known in (1, classes):
             labels = torch.zeros(1, classes, dtype=torch.int8)
             labels[:, :known] = PRESENT
@@ -168,7 +167,7 @@ class PartialBCE(Method):
                 )
 
     def weights(self, labels: Tensor) -> Tensor:
-        """(..., b, 1) weight of every known label of an image, whatever where none is known."""
+        """(..., b, 1) weight of every known label of an image, arbitrary if none is known."""
         if self.normalise == "csl":
             return 1 / (1 + _known(labels)) + 1
         return few_weigh_more(labels, self.alpha, self.beta, self.gamma)
@@ -202,8 +201,8 @@ class PartialBCE(Method):
 
 
 def few_weigh_more(labels: Tensor, alpha: float, beta: float, gamma: float) -> Tensor:
-    """(..., b, 1) weight of an image: alpha * share ** gamma + beta, of the share that is known."""
-    # Without known labels nothing is weighted, but a negative gamma would divide by zero.
+    """(..., b, 1) weight of an image: alpha * share ** gamma + beta, of the known share."""
+    # Without known labels there is nothing to weight, but a negative gamma would divide by zero.
     share = _known(labels).clamp(min=1) / labels.shape[-1]
     return alpha * share**gamma + beta
 

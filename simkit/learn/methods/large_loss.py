@@ -1,12 +1,12 @@
-"""Which unknown labels have a large loss, and what LL-R, LL-Ct and LL-Cp do with them.
+"""Selection of large losses, and the methods LL-R, LL-Ct and LL-Cp.
 
-The loss of an unknown label, assumed negative, grows with its logit. So the largest losses are
-those of the largest logits, and nothing is lost to rounding: in float32 the losses of confident
-negatives differ by less than they are rounded.
+The loss of an unknown label, assumed negative, increases with its logit. The largest losses are
+therefore selected by the largest logits, which avoids rounding errors: in float32 the losses of
+confident negatives differ by less than their rounding.
 
-A method joins an effect (`Rejecting`, `Correcting`, `Remembering`) with a rule (`Relative`,
-`Absolute`). Source: Kim et al., Large Loss Matters in Weakly Supervised Multi-Label
-Classification, CVPR 2022.
+A method combines an effect (`Rejecting`, `Correcting`, `Remembering`) with a rule (`Relative`,
+`Absolute`). Source: Kim et al., Large Loss Matters in Weakly Supervised Multi-Label Classification,
+CVPR 2022.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _ROWS = 4096  # images packed at a time
 
 @dataclass(frozen=True)
 class LargeLoss(Method):
-    """Assume negative, except for unknown labels whose loss is large: what the family shares."""
+    """Assume negative, except for unknown labels with a large loss: the base class."""
 
     def open(self, batch: Batch, state: nn.Module) -> Tensor:
-        """(..., b, L) bool: labels that may be modified. What is known never is."""
+        """(..., b, L) bool: labels that may be modified, never known ones."""
         return batch.labels == UNKNOWN
 
     def large(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
-        """(..., b, L) bool: which of the `unknown` have a large loss in this step."""
+        """(..., b, L) bool: the `unknown` labels with a large loss in this step."""
         raise NotImplementedError(f"{type(self).__name__} has no rule")
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
@@ -61,7 +61,7 @@ def _mean(logits: Tensor, present: Tensor, weight: Tensor | None = None) -> Tens
 
 @dataclass(frozen=True)
 class Rejecting(LargeLoss):
-    """LL-R: large losses count 0 and keep their place in the denominator (eq. 4)."""
+    """LL-R: large losses count 0, but remain in the denominator of the mean (eq. 4)."""
 
     gist: ClassVar[str] = "large losses rejected"
 
@@ -74,7 +74,7 @@ class Rejecting(LargeLoss):
 class Correcting(LargeLoss):
     """LL-Ct: labels with large losses count as present in their step (eq. 5-6).
 
-    The paper writes a weight, the ratio of the two losses; differentiated through it is the same.
+    The paper writes a weight, the ratio of the two losses; its gradient is the same.
     """
 
     gist: ClassVar[str] = "large losses corrected"
@@ -89,8 +89,8 @@ class Remembering(LargeLoss):
     """LL-Cp: corrected labels count as present from then on (eq. 7-9).
 
     state.present holds the known positives and the corrected labels, packed as by `packed`. A
-    correction acts in its own step and from the image's next visit on. Of an image that is in a
-    batch more than once every copy's corrections stay.
+    correction acts in its own step and from the image's next visit on. If an image occurs several
+    times in a batch, the corrections of all copies are kept.
     """
 
     gist: ClassVar[str] = "large losses corrected for good"
@@ -126,7 +126,7 @@ class Remembering(LargeLoss):
         state.present.index_copy_(-2, index, rows | new)
 
     def lasting(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        """(..., b, L) bool: corrections of this step that stay."""
+        """(..., b, L) bool: permanent corrections of this step."""
         return self.selected(batch, out, state)
 
 
@@ -134,12 +134,12 @@ class Remembering(LargeLoss):
 class Relative(LargeLoss):
     """The rule of LL-R, LL-Ct and LL-Cp: a percentage of the batch with the largest losses.
 
-    From the second epoch on. The selection depends on the batch as a whole, so a batch that is
-    split over devices selects otherwise.
+    From the second epoch on. The selection depends on the whole batch, so it differs if a batch is
+    split over devices.
     """
 
     delta: Percent
-    k_of: KOf = setting("batch", "what the percentage is of; the paper says unknown")
+    k_of: KOf = setting("batch", "reference of the percentage; unknown labels in the paper")
     # paper: k_of unknown; the others: rates as their floats, one more at some exact multiples.
     reproduce: Reproduce | None = setting(None, "published floats or exact rates")
 
@@ -155,10 +155,10 @@ class Relative(LargeLoss):
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
-        # Tensors, so that a new epoch compiles nothing anew and reading them waits for nothing.
+        # Tensors, so that a new epoch causes no recompilation and no wait for the device.
         state.register_buffer("rate", torch.tensor([0, 1]))  # to modify, as an exact fraction
-        # The share that is kept by published code, in the bits of a double: a state that is cast
-        # to other floats stays as it is.
+        # The share kept by published code, as the bits of a double: casts of the state to other
+        # floats leave it unchanged.
         state.register_buffer("kept_bits", torch.ones((), dtype=torch.float64).view(torch.int64))
         return state
 
@@ -166,7 +166,7 @@ class Relative(LargeLoss):
         rate = Fraction(repr(self.delta)).limit_denominator(10**6) / 100
         rate = min(rate * epoch if self.grows else rate, Fraction(1))
         kept = 1.0
-        for _ in range(epoch):  # the published code subtracts in floats, again and again
+        for _ in range(epoch):  # the published code subtracts floats repeatedly
             kept -= self.delta / 100
         state.rate.copy_(torch.tensor([rate.numerator, rate.denominator]))
         kept_share(state).fill_(kept)
@@ -175,15 +175,14 @@ class Relative(LargeLoss):
         return unknown & (logits >= self.threshold(logits, unknown, state))
 
     def threshold(self, logits: Tensor, unknown: Tensor, state: nn.Module) -> Tensor:
-        """(..., 1, 1) the k-th largest logit of the `unknown`: nan for k = 0, -inf for too many."""
+        """(..., 1, 1) k-th largest logit of the unknown: nan for k = 0, -inf for too many."""
         limit = kth_largest(logits.flatten(-2), self.k(unknown, state), unknown.flatten(-2))
         return limit[..., None, None]
 
     def k(self, unknown: Tensor, state: nn.Module) -> Tensor:
-        """(...) int64: how many labels to modify in this step, the percentage rounded up.
+        """(...) int64: number of labels to modify in this step, the percentage rounded up.
 
-        When there are fewer unknown labels, all of them are (the published code then modifies known
-        ones too).
+        At most all unknown labels (the published code then modifies known ones too).
         """
         entries = unknown.shape[-2] * unknown.shape[-1]
         if self.k_of == "unknown":
@@ -204,8 +203,8 @@ class Relative(LargeLoss):
 class Absolute(LargeLoss):
     """The rule of the absolute variants: a loss above R(t) = r0 - t * delta in epoch t (from 1).
 
-    Trap: when R has fallen to 0 every unknown label is modified; `min_threshold` keeps it above.
-    There is no published code. Source: Kim et al., CVPR 2022, supplement B.
+    At R = 0 every unknown label is modified; `min_threshold` keeps R above 0. There is no published
+    code. Source: Kim et al., CVPR 2022, supplement B.
     """
 
     # The supplement searches r0 in 1, 1.5, 2 and delta in 0.1, 0.15, 0.2 without naming the best.
@@ -213,7 +212,7 @@ class Absolute(LargeLoss):
     r0: NonNegative = setting(1.5, "threshold of the loss before the first epoch")
     delta: NonNegative = setting(0.1, "fall of the threshold in every epoch")
     min_threshold: NonNegative = setting(0.0, "lowest threshold")
-    # The supplement says nothing of it.
+    # Not stated in the supplement.
     skip_first_epoch: bool = setting(False, "modify nothing in the first epoch")
 
     alternative: ClassVar = {"delta": 0.02}
@@ -233,13 +232,13 @@ class Absolute(LargeLoss):
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
         state = super().start(task, chance)
-        # One logit; a tensor without any dimension would have the compiler trace everything twice.
+        # One logit; a 0-dimensional tensor would make the compiler trace everything twice.
         state.register_buffer("above_bits", torch.zeros(1, dtype=torch.int64))
         self.after_epoch(0, None, state)
         return state
 
     def least(self, epoch: int) -> float:
-        """R of an epoch, from 1: a loss above it is large."""
+        """R of an epoch, from 1: the threshold of large losses."""
         return max(self.r0 - epoch * self.delta, self.min_threshold)
 
     def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
@@ -259,7 +258,7 @@ def kept_share(state: nn.Module) -> Tensor:
 
 
 def _of_all_copies(flags: Tensor, index: Tensor) -> Tensor:
-    """(..., b, L) bool: of an image that is in a batch more than once, what any copy says."""
+    """(..., b, L) bool: the union over all copies of an image in the batch."""
     places = torch.arange(len(index), device=index.device)
     same = index[:, None] == index
     first = torch.where(same, places, len(index)).amin(-1) if len(index) else places
@@ -281,7 +280,7 @@ def pack(flags: Tensor) -> Tensor:
 
 
 def unpack(rows: Tensor, classes: int) -> Tensor:
-    """The first `classes` bits of every row, (..., b, classes) bool; `pack` undone."""
+    """The first `classes` bits of every row, (..., b, classes) bool; inverse of `pack`."""
     bits = (rows[..., None] >> _places(rows)) & 1
     return bits.flatten(-2)[..., :classes].bool()
 
@@ -295,9 +294,9 @@ def _places(like: Tensor) -> Tensor:
 class LargeLossRejection(Rejecting, Relative):
     """Large-loss rejection: unknown labels count as absent, except those with the largest losses.
 
-    In epoch t these are (t - 1) * delta percent of the labels (..., b, L); what is left out keeps
-    its place in the denominator. Known labels are never left out. The selection depends on the
-    batch as a whole, so a batch that is split over devices selects otherwise.
+    In epoch t these are (t - 1) * delta percent of the labels (..., b, L); rejected labels remain
+    in the denominator of the mean. Known labels are never rejected. The selection depends on the
+    whole batch, so it differs if a batch is split over devices.
     """
 
     # Percent per epoch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to 0.5,
@@ -334,19 +333,21 @@ class LargeLossCorrection(Correcting, Relative):
 class LargeLossPermanentCorrection(Remembering, Relative):
     """Large-loss correction, permanent: unknown labels with the largest losses become present.
 
-    delta percent of the batch in every step from the second epoch on; the printed rate, read
-    literally, would start in the first. Known labels are never corrected, and what was corrected is
-    known from then on.
-    The code of CVPR 2022, run from the command line, compares the name of the scheme by identity
-    and then trains LL-Ct: `ll-ct(reproduce=cvpr22)` is what it ran, ours is what it meant.
+    These are delta percent of the batch in every step from the second epoch on; the printed rate,
+    read literally, would start in the first. Known labels are never corrected, and corrected labels
+    are known from then on. The code of CVPR 2022, run from the command line, compares the name of
+    the scheme by identity and therefore trains LL-Ct: `ll-ct(reproduce=cvpr22)` is the method that
+    it ran, this one the method that it intended.
     """
 
     # Percent of every batch: Kim et al. CVPR 2023 on single positives; CVPR 2022 searches 0.1 to
     # 0.5, and 0.005 and 0.01 on OpenImages.
     delta: Percent = setting(0.1, "percent of every batch")
-    # Which corrections stay: those at the threshold too (code of CVPR 2023), or only those above
-    # it (code of CVPR 2022), whose label at the threshold is corrected in the step alone.
-    update: Literal[">=", ">"] = setting(">=", "> keeps no ties at the threshold")
+    # Permanent corrections: including those at the threshold (code of CVPR 2023), or only those
+    # above it (code of CVPR 2022), where a label at the threshold is corrected in the step alone.
+    update: Literal[">=", ">"] = setting(
+        ">=", "permanent corrections; >: without ties at the threshold"
+    )
 
     name: ClassVar[str] = "ll-cp"
     title: ClassVar[str] = "LL-Cp"
@@ -373,8 +374,8 @@ class LargeLossPermanentCorrection(Remembering, Relative):
 class AbsoluteRejection(Rejecting, Absolute):
     """LL-R with an absolute threshold on the loss, which falls with every epoch.
 
-    The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
-    rejected; a note says so before training. There is no published code.
+    The threshold in epoch t is r0 - t * delta; at 0 every unknown label is rejected, which a note
+    before training reports. There is no published code.
     """
 
     name: ClassVar[str] = "ll-r-abs"
@@ -386,8 +387,8 @@ class AbsoluteRejection(Rejecting, Absolute):
 class AbsoluteCorrection(Correcting, Absolute):
     """LL-Ct with an absolute threshold on the loss, which falls with every epoch.
 
-    The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
-    corrected; a note says so before training. There is no published code.
+    The threshold in epoch t is r0 - t * delta; at 0 every unknown label is corrected, which a note
+    before training reports. There is no published code.
     """
 
     name: ClassVar[str] = "ll-ct-abs"
@@ -399,8 +400,8 @@ class AbsoluteCorrection(Correcting, Absolute):
 class AbsolutePermanentCorrection(Remembering, Absolute):
     """LL-Cp with an absolute threshold on the loss, which falls with every epoch.
 
-    The threshold in epoch t is r0 - t * delta, and when it has fallen to 0 every unknown label is
-    corrected; a note says so before training. There is no published code.
+    The threshold in epoch t is r0 - t * delta; at 0 every unknown label is corrected, which a note
+    before training reports. There is no published code.
     """
 
     name: ClassVar[str] = "ll-cp-abs"

@@ -1,4 +1,4 @@
-"""Latent noise: what is in the picture, and what a person says about it, as two things."""
+"""Latent noise: separate models of the classes in an image and of their annotation."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ _Open = Annotated[float, Range(above=0, below=1)]
 class LatentNoise(Method):
     """Labels are modelled as noisy reports: present classes are omitted, absent ones invented.
 
-    The classifier says whether a class is visible, p(v | image). A second linear layer on the same
-    features says how likely a visible class is reported, r(1 | v = 1, image), and one that is not,
-    r(1 | v = 0, image); the labels teach their mixture, r(1) = r(1 | 1) p + r(1 | 0) (1 - p), by
-    the mean cross-entropy over all labels (..., b, L). Predictions are p(v | image), the "visual"
-    rows of the tables.
+    The classifier predicts whether a class is visible, p(v | image). A second linear layer on the
+    same features predicts the probability that a visible class is reported, r(1 | v = 1, image),
+    and that an invisible one is, r(1 | v = 0, image); labels train their mixture, r(1) = r(1 | 1) p
+    + r(1 | 0) (1 - p), by the mean cross-entropy over all labels (..., b, L). Predictions are p(v |
+    image), the "visual" rows of the tables.
 
-    Reduced to features: the source trains both layers on a whole network. The start is our choice.
-    A layer on the same features could explain all labels by itself and leave nothing to the
-    classifier; so it hardly invents reports at the start, and learns slowly. (On photographs of
-    animals with single positives it costs 22 mAP when it starts at 0.1 and learns as fast.)
+    Reduced to features: the source trains both layers on a whole network. The initialisation is our
+    choice. A layer on the same features could explain all labels by itself and leave nothing to the
+    classifier; so it hardly invents reports initially, and has a small learning rate. (With 0.1 and
+    an equal rate it loses 22 mAP on photographs of animals with single positives.)
 
-    Trap: known negatives count as labels that were not reported, and so do unknown ones, unless
-    `unknown` is "ignore"; without negatives the latter learns that everything is reported.
+    Known negatives count as labels that were not reported, and so do unknown ones, unless `unknown`
+    is "ignore"; without negatives the latter predicts that everything is reported.
     """
 
-    unknown: Literal["absent", "ignore"] = setting("absent", "absent: as in the source")
-    reported: _Open = setting(0.9, "share of visible classes reported at the start")
-    invented: _Open = setting(1e-4, "share of invisible classes reported at the start")
-    ratio: Positive = setting(0.1, "learning rate of reports over that of the classifier")
+    unknown: Literal["absent", "ignore"] = setting(
+        "absent", "unknown labels; absent: as in the source"
+    )
+    reported: _Open = setting(0.9, "initial probability that a visible class is reported")
+    invented: _Open = setting(1e-4, "initial probability that an invisible class is reported")
+    ratio: Positive = setting(0.1, "learning rate of the report layer over that of the classifier")
 
     name: ClassVar[str] = "latent-noise"
     title: ClassVar[str] = "Latent noise"
@@ -61,7 +63,7 @@ class LatentNoise(Method):
         return self.state_bytes(sizes)
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """The layer of reports: `weight` (2, L, D), `bias` (2, L); first of visible classes."""
+        """The report layer: `weight` (2, L, D), `bias` (2, L); visible classes first."""
         state = super().start(task, chance)
         sizes = sizes_of(task)
         assert sizes.width is not None

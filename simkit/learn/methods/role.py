@@ -18,8 +18,8 @@ from simkit.learn.methods.expected import ExpectedCount, expected_positives
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Positive, setting
 
-_UNSURE = math.log(0.6 / 0.4)  # unknown labels start within these logits of 0
-_SURE = math.log(0.995 / 0.005)  # known ones start here
+_UNSURE = math.log(0.6 / 0.4)  # initial logits of unknown labels lie within this distance of 0
+_SURE = math.log(0.995 / 0.005)  # initial logit of known labels
 _ROWS = 4096
 
 
@@ -28,14 +28,15 @@ _ROWS = 4096
 class LabelEstimation(ExpectedCount):
     """Regularised online label estimation: training labels are estimated along with the model.
 
-    Each of the two is taught by the other's prediction, by the known positives, and by the expected
-    number of positives in an image (as in epr: the mean over the batch is squared). The estimator
-    is a free table of logits, `theta` (N, L); known negatives count where it starts, as in the
-    published code, and known labels may drift in it. Predictions come from the classifier.
+    Model and estimator are each trained by the prediction of the other, by the known positives, and
+    by the expected number of positives per image (as in epr: the mean over the batch is squared).
+    The estimator is a table of logits, `theta` (N, L); known negatives affect its initial values
+    only, as in the published code, and known labels may drift in it. Predictions come from the
+    classifier.
 
-    Train it with Adam: rows that a batch does not hold keep moving by their momentum, which a lazy
-    or sparse Adam leaves out. The gradient of the table and Adam's two moments take three times as
-    much again.
+    Train it with Adam: rows outside of a batch keep moving by their momentum, unlike with a lazy or
+    sparse Adam. The gradient of the table and Adam's two moments need three times its memory in
+    addition.
     """
 
     ratio: Positive = setting(10.0, "learning rate of the estimator over that of the classifier")
@@ -69,7 +70,7 @@ class LabelEstimation(ExpectedCount):
         )
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
-        """`theta` (N, L): undecided where unknown."""
+        """`theta` (N, L): undecided for unknown labels."""
         state = super().start(task, chance)
         assert isinstance(task, Task)
         keyed = (chance or Chance.seeded(0)).of("label estimator")
@@ -84,7 +85,7 @@ class LabelEstimation(ExpectedCount):
         return terms / 2
 
     def _half(self, learns: Tensor, teaches: Tensor, present: Tensor, expected: Tensor) -> Tensor:
-        """What one of the two learns by, (...)."""
+        """The loss of the classifier or of the estimator, (...)."""
         soft = torch.sigmoid(teaches.detach())
         known = bce(learns, torch.ones_like(present), self.epsilon).masked_fill(~present, 0.0)
         values = known + bce(learns, soft.to(learns.dtype), self.epsilon)
@@ -93,10 +94,10 @@ class LabelEstimation(ExpectedCount):
     def handed_over(
         self, state: nn.Module, task: Task | Sizes, chance: Chance | None = None
     ) -> nn.Module:
-        """A fresh state from the estimates of the first training.
+        """The initial state from the estimates of the first training.
 
-        For LinearInit: train the head alone, then backbone and head from there with a new
-        optimiser. Estimates are kept within 1e-5 of 0 and 1, as in the published code.
+        For LinearInit: train the head alone, then backbone and head with a new optimiser. Estimates
+        are kept within 1e-5 of 0 and 1, as in the published code.
         """
         fresh = nn.Module()
         theta = torch.logit(estimated(state).double(), eps=1e-5)
@@ -105,7 +106,7 @@ class LabelEstimation(ExpectedCount):
         return fresh
 
     def groups(self, model: nn.Module, state: nn.Module, lr: float) -> list[dict[str, Any]]:
-        """The estimator learns faster, and no weight decay pulls it back to undecided."""
+        """The estimator has its own learning rate, and no weight decay."""
         groups = super().groups(model, state, lr)
         for group in groups:
             if any(parameter is state.theta for parameter in group["params"]):
@@ -114,7 +115,7 @@ class LabelEstimation(ExpectedCount):
 
 
 def estimated(state: nn.Module) -> Tensor:
-    """(..., N, L) probability of every label, as the estimator has it."""
+    """(..., N, L) estimated probability of every label."""
     return torch.sigmoid(state.theta.detach())
 
 

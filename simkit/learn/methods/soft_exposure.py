@@ -1,6 +1,7 @@
-"""What SE, SE-L and SE-I share: unknown labels as soft targets, each with its own temperature.
+"""The base of SE, SE-L and SE-I: unknown labels as soft targets, each with its own temperature.
 
-Source: Soft Exposure, section 3. No code was published; what the paper leaves open is a field.
+Source: Soft Exposure, section 3. No code was published; choices that the paper leaves open are
+settings.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from simkit.learn.method import Method, register
 from simkit.learn.task import Batch, Needs, Outputs, Sizes, Task
 from simkit.registry import Count, NonNegative, Positive, setting
 
-FEW = 0.01  # of images or of known labels: hardly any
-_ROWS = 64  # images whose temperatures are computed at a time: few know few classes together
+FEW = 0.01  # of images or of known labels: too few
+_ROWS = 64  # images whose temperatures are computed at a time: few images share few known classes
 
 
 @dataclass(frozen=True)
@@ -37,24 +38,25 @@ class Exposure(Method):
     """The loss -log sigmoid(x / T) of unknown labels (eq. 3), T > 0 for soft positives, T < 0 for
     soft negatives (eq. 8).
 
-    The state is T (N, L), computed at the start and the same in every epoch; 0 where a label is
-    known or ignored, and in images that were not asked. With store="none" it is what T is computed
-    from, batch by batch: distances between classes (L, L), neighbours (N, k) and two bits for each
-    label; the temperatures are the same. Trap of separate maxima: the only unknown label of an
-    image has the largest d+ and the largest d-, a tie, and is a hard negative.
+    The state is T (N, L), computed at the start and constant; 0 for known and ignored labels, and
+    in images that were not asked. With store="none" it is the data from which T is computed batch
+    by batch: distances between classes (L, L), neighbours (N, k) and two bits for each label; the
+    temperatures are the same. With separate maxima, the only unknown label of an image has the
+    largest d+ and the largest d-, a tie, and is a hard negative.
     """
 
-    beta: NonNegative = setting(5.0, "T is exp(beta) beside something known, 1 farthest from it")
+    beta: NonNegative = setting(5.0, "T is exp(beta) at distance 0, 1 at the largest distance")
     gamma: NonNegative = setting(0.0, "added to every T")
-    # The paper names none.
+    # Not stated in the paper.
     distance: soft.Distance = setting("euclidean", "distance of classes or images")
     nearest: soft.Nearest = setting("min", "median5: of the five smallest")
-    temperature: soft.Form = setting("printed", "inverse: the nearer the harder")
+    temperature: soft.Form = setting("printed", "inverse: the nearer, the harder the label")
     maxima: soft.Maxima = setting("separate", "separate maxima of d+ and d-, or joint")
-    # 5 in the paper's FE, unsaid for SE.
+    # 5 in the paper's FE, not stated for SE.
     pos_weight: Positive = setting(1.0, "weight of known positives")
-    # float16 takes a quarter of the memory; beta above 11 goes beyond it (a loss without slope).
-    # none: nothing of size N x L is kept; each step then costs b x L x L more (SE and SE-L).
+    # float16 takes a quarter of the memory; beta above 11 exceeds its range (a loss without
+    # gradient). none: nothing of size N x L is stored; each step then costs b x L x L more (SE and
+    # SE-L).
     store: Literal["float64", "float32", "float16", "none"] = setting(
         "float64", "precision of the stored temperatures; none: compute them in every step"
     )
@@ -63,7 +65,7 @@ class Exposure(Method):
 
     @property
     def _k(self) -> int:
-        """Neighbouring images; 0 without."""
+        """Number of neighbouring images; 0 without."""
         return getattr(self, "k", 0)
 
     @property
@@ -81,7 +83,7 @@ class Exposure(Method):
 
     @property
     def per_image(self) -> bool:
-        """Temperatures are read and never changed."""
+        """Temperatures are constant."""
         return False
 
     def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
@@ -92,7 +94,7 @@ class Exposure(Method):
             table = np.zeros(task.labels.shape, self.store)
             for start in range(0, len(task.rows), _ROWS):
                 rows = task.rows[start : start + _ROWS]
-                with np.errstate(over="ignore"):  # float16 has no number for a flat loss
+                with np.errstate(over="ignore"):  # float16 overflows for a flat loss
                     table[rows] = self._of_rows(sources, task.labels, rows)
             sources = {"temperature": torch.from_numpy(table)}
         for name, tensor in sources.items():
@@ -102,16 +104,16 @@ class Exposure(Method):
         return state
 
     def temperatures(self, task: Task, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """(b, L) temperatures of these images, 0 where a label is known or ignored.
+        """(b, L) temperatures of these images, 0 for known and ignored labels.
 
-        The task carries the aids. Images that were not asked have no temperatures.
+        The task has the side information. Images that were not asked have no temperatures.
         """
         rows = np.asarray(rows, np.int64)
         T = self._of_rows(self._sources(task), task.labels, rows)
         return np.where(task.labels.asked[rows, None], T, 0.0)
 
     def temperature_of(self, batch: Batch, state: nn.Module) -> Tensor:
-        """(..., b, L) temperatures of a batch, 0 where a label is known or ignored."""
+        """(..., b, L) temperatures of a batch, 0 for known and ignored labels."""
         if self.store != "none":
             return state.temperature.index_select(-2, batch.index)
         with torch.no_grad():
@@ -122,22 +124,22 @@ class Exposure(Method):
         T = self.temperature_of(batch, state).to(x.dtype)
         T = torch.where(batch.labels == UNKNOWN, T, batch.labels.to(x.dtype))  # known: 1 or -1
         ignored = T == 0
-        values = -F.logsigmoid(x / T.masked_fill(ignored, 1.0))  # softplus would be cut off at 20
+        values = -F.logsigmoid(x / T.masked_fill(ignored, 1.0))  # torch cuts softplus off at 20
         if self.pos_weight != 1:
             values = values * (1 + (self.pos_weight - 1) * (batch.labels == PRESENT))
         return reduce(values.masked_fill(ignored, 0.0), "sum_classes")
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        """Unknown labels that are not taken for absent: soft positives and ignored ones."""
+        """Unknown labels not assumed absent: soft positives and ignored ones."""
         T = self.temperature_of(batch, state)
         return (batch.labels == UNKNOWN) & ~(T < 0)
 
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
-        """d+ and d- (2, ..., b, L) before scaling, and which labels are ignored (..., b, L) (their
-        d is 0 where it shall not count as the largest).
+        """d+ and d- (2, ..., b, L) before scaling, and a mask of ignored labels (..., b, L).
 
-        labels, images (2, ..., b, L): by classes of the image (eq. 4) and by neighbours (eq. 5),
-        inf where there is none; None where the method has no aid for it.
+        d is 0 for labels that shall not enter the maximum. labels, images (2, ..., b, L): by
+        classes of the image (eq. 4) and by neighbours (eq. 5), inf without any; None if the method
+        does not use them.
         """
         raise NotImplementedError(f"{type(self).__name__} has no distances")
 
@@ -156,8 +158,10 @@ class Exposure(Method):
         index: Tensor,
         known: Tensor | slice = slice(None),
     ) -> Tensor:
-        """(..., b, L) temperatures of labels (..., b, L) of the rows index; known: classes of which
-        some label may be known."""
+        """(b, L) temperatures of labels (..., b, L) of the rows index.
+
+        known: classes with any known label.
+        """
         by_labels = by_images = None
         if "between" in sources:
             between = sources["between"][..., known, :]
@@ -173,8 +177,8 @@ class Exposure(Method):
         return torch.where(unknown & ~ignored, T, 0.0)
 
     def _sources(self, task: Task) -> dict[str, Tensor]:
-        """What T is computed from: `between` classes; `packed` labels, `near` images, how far
-        `away` they are. Raises BadInput for aids of other labels or features."""
+        """The data from which T is computed: `between` classes; `packed` labels, `near` images, and
+        distances `away`. Raises BadInput for side information of other labels or features."""
         sources = {}
         for kind in self.needs.aids:
             aid: Any = task.aid(kind)
@@ -203,7 +207,7 @@ class Exposure(Method):
         return sources
 
     def _warn(self, labels: PartialLabels) -> None:
-        """Warn of labels of which soft exposure cannot make what it means to, and of gamma."""
+        """Warn of labels that are unsuitable for soft exposure, and of gamma."""
         lack = _lack(labels, LabelMedians in self.aids)
         if lack:
             warnings.warn(
@@ -221,10 +225,10 @@ class Exposure(Method):
 
 
 def _lack(labels: PartialLabels, images: bool) -> str:
-    """What hardly any labels say, in words; "" for nothing.
+    """The kinds of labels that are missing or rare, in words; "" for none.
 
-    A handful of labels of the other kind is no way out, so both are counted: in `images` that know
-    both, or among the labels.
+    A handful of labels of the other kind is not sufficient, so both are counted: in `images` that
+    know both, or among the labels.
     """
     present, absent = ((labels.codes == code).sum(1) for code in (PRESENT, ABSENT))
     counts = {"present": int(present.sum()), "absent": int(absent.sum())}
@@ -246,14 +250,14 @@ def _lack(labels: PartialLabels, images: bool) -> str:
 class SoftExposure(Exposure):
     """Soft exposure: unknown labels take the sign of the nearest known label, softened by distance.
 
-    Near are similar classes in the same image, and the same class in similar images: d+ and d-
-    (..., b, L) are the smaller of the two distances (eq. 6-7). As printed, the nearer a label is to
-    something known the flatter is its loss: at a distance of 0 it is all but ignored, and the
-    farthest get the full loss of a known label. Trap: where hardly any label says "absent" nearly
-    every unknown one becomes a soft positive.
+    Distances are to similar classes in the same image, and to the same class in similar images: d+
+    and d- (..., b, L) are the smaller of the two (eq. 6-7). As printed, a label near a known one
+    has a flat loss: at a distance of 0 it is nearly ignored, and the farthest have the full loss of
+    a known label. With hardly any absent labels, nearly every unknown label becomes a soft
+    positive.
     """
 
-    psi: Literal["median", "mean"] = setting("median", "of a class's features; a mean did worse")
+    psi: Literal["median", "mean"] = setting("median", "label embedding; a mean was worse")
     k: Count = setting(10, "neighbouring images; with fewer than 5 SE comes near SE-L")
 
     name: ClassVar[str] = "se"
@@ -265,7 +269,7 @@ class SoftExposure(Exposure):
 
     def distances(self, labels: Tensor | None, images: Tensor | None) -> tuple[Tensor, Tensor]:
         assert labels is not None and images is not None
-        images = torch.where(torch.isinf(images), 1.0, images)  # no neighbour says anything
+        images = torch.where(torch.isinf(images), 1.0, images)  # no neighbour with a known label
         nearer = torch.minimum(labels, images)
         return nearer, torch.zeros_like(nearer[0], dtype=torch.bool)
 
@@ -275,12 +279,12 @@ class SoftExposure(Exposure):
 class SoftExposureByLabels(Exposure):
     """SE by the known classes of an image alone: the nearest one decides, softened by distance.
 
-    d+ and d- (..., b, L) are the distances of eq. 4. Ignored are all unknown labels of an image in
-    which nothing is known to be present, or nothing to be absent, and classes that are known to be
-    present nowhere. Trap: where no label says "absent" it is Ignore.
+    d+ and d- (..., b, L) are the distances of eq. 4. Ignored are all unknown labels of an image
+    without known present or without known absent labels, and classes without any present label.
+    Without absent labels the method equals Ignore.
     """
 
-    psi: Literal["median", "mean"] = setting("median", "of a class's features; a mean did worse")
+    psi: Literal["median", "mean"] = setting("median", "label embedding; a mean was worse")
 
     name: ClassVar[str] = "se-l"
     title: ClassVar[str] = "SE-L"
@@ -300,15 +304,16 @@ class SoftExposureByLabels(Exposure):
 class SoftExposureByImages(Exposure):
     """SE by similar images alone: the nearest image decides, softened by its distance.
 
-    d+ and d- (..., b, L) are the distances of eq. 5; one is 1 where no neighbour says anything.
-    Trap: where hardly any label says
-    "absent" nearly every label that a neighbour covers becomes a soft positive.
+    d+ and d- (..., b, L) are the distances of eq. 5, 1 without neighbours with a known label. With
+    hardly any absent labels, nearly every label with such neighbours becomes a soft positive.
     """
 
     k: Count = setting(10, "neighbouring images; with fewer than 5 SE-I comes near Ignore")
-    # What becomes of a label on which no neighbour says anything: by eq. 8 a hard negative; the
-    # paper's results, near to those of NE, say that it is ignored.
-    uncovered: Literal["ignore", "negative"] = setting("ignore", "labels without neighbours")
+    # Labels without any neighbour of known label: by eq. 8 a hard negative; the paper's results,
+    # close to those of NE, suggest that they are ignored.
+    uncovered: Literal["ignore", "negative"] = setting(
+        "ignore", "labels without labelled neighbours"
+    )
 
     name: ClassVar[str] = "se-i"
     title: ClassVar[str] = "SE-I"
