@@ -1,4 +1,4 @@
-"""The model: a linear head on features, or on a backbone that learns with it."""
+"""The model: a linear head on features, or on a backbone that is trained with it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ BATCH = 256  # inputs scored at a time
 class Head(nn.Module):
     """A linear layer over pooled features and over maps: weight (..., L, D), bias (..., L).
 
-    Pooling and a linear layer commute: the logits are the means of the class maps, the bias lies
-    inside the maps. So only methods that look at maps pay for them.
+    Pooling and a linear layer commute: the logits are the means of the class maps, which include
+    the bias. So maps are computed only for methods that use them.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
@@ -45,10 +45,10 @@ class Head(nn.Module):
 
 
 class Model(nn.Module):
-    """A head on features that are standardised first, or on a backbone that learns with it.
+    """A head on standardised features, or on a backbone that is trained with it.
 
-    shift, scale (D): subtracted from and dividing cached features; 0 and 1 with a backbone.
-    head_ratio: how much faster than the backbone the head learns.  precision: of the backbone.
+    shift, scale (D): for the standardisation of cached features; 0 and 1 with a backbone.
+    head_ratio: learning rate of the head over that of the backbone.  precision: of the backbone.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class Model(nn.Module):
         self.register_buffer("scale", torch.ones(width) if scale is None else scale)
 
     def features(self, x: Tensor) -> Tensor:
-        """What the head sees of features (b, D), (b, D, h, w), or images (b, 3, H, W) uint8."""
+        """The input of the head for features (b, D), (b, D, h, w), or images (b, 3, H, W) uint8."""
         if self.backbone is None:
             return standardised(x, self.shift, self.scale)
         with not_compiled(self.backbone):
             return backbone_maps(self.backbone, x, self.precision)
 
     def forward(self, x: Tensor, *, maps: bool = False) -> Outputs:
-        """Outputs for what `features` takes; with class maps if `maps`."""
+        """Outputs for arguments of `features`; with class maps if `maps`."""
         return self.head(self.features(x), maps=maps)
 
 
@@ -92,7 +92,7 @@ def standardised(features: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
 def backbone_maps(backbone: Any, images: Tensor, precision: str) -> Tensor:
     """(b, D, h, w) float32 maps of images (b, 3, H, W) uint8; heads and losses stay in fp32."""
     prepared = backbone.prepare(images)
-    if images.is_cuda:  # as the backbone lies there
+    if images.is_cuda:  # channels last, as in the backbone
         prepared = prepared.contiguous(memory_format=torch.channels_last)
     with autocast(images.device, precision):
         return backbone(prepared).float()
@@ -101,7 +101,7 @@ def backbone_maps(backbone: Any, images: Tensor, precision: str) -> Tensor:
 def initial(chance: Chance, classes: int, width: int) -> tuple[Tensor, Tensor]:
     """Weight (L, D) and bias (L): uniform in +-1/sqrt(D), as torch.nn.Linear; zero bias.
 
-    The numbers depend on `chance` alone: every run of a draw starts at the same place.
+    The numbers depend on `chance` alone: all runs of a draw have the same initial head.
     """
     bound = 1 / math.sqrt(width)
     weight = torch.rand(classes, width, generator=chance.torch())
@@ -131,7 +131,7 @@ def batches(n: int, size: int = BATCH) -> Iterator[slice]:
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode inside the block, whatever it was before."""
+    """Evaluation mode within the block; the previous mode is restored."""
     was_training = model.training
     model.eval()
     try:

@@ -17,20 +17,20 @@ from simkit.errors import BadInput
 from simkit.registry import Count, NonNegative, Positive, Range, setting, settle
 
 _BelowOne = Annotated[float, Range(0, below=1)]
-_ONLY_WITH = {  # settings that do something only beside another one
+_ONLY_WITH = {  # settings that have an effect only with another one
     "milestones": ("schedule", "step"),
     "cycle_momentum": ("schedule", "one-cycle"),
     "patience": ("select", "best"),
     "max_drop": ("select", "best"),
 }
 _BETAS, _EPS = (0.9, 0.999), 1e-8  # of Adam, as torch.optim has them
-_FIRST, _LAST = 1 / 25, 1e-4 / 25  # of one cycle: shares of the rate at its start and its end
-_HIGH, _LOW = 0.95, 0.85  # between which one cycle moves the momentum
+_FIRST, _LAST = 1 / 25, 1e-4 / 25  # initial and final rate of one cycle, as shares of its rate
+_HIGH, _LOW = 0.95, 0.85  # range of the momentum in one cycle
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train, whatever the method.
+    """Settings of the training, independent of the method.
 
     Attributes
     ----------
@@ -39,92 +39,96 @@ class Settings:
     batch_size
         Images in a batch; the last one of an epoch may be smaller.
     accumulate
-        Batches in a step of the optimiser. Losses of single entries come out as with batches so
-        many times larger; a method that chooses among the entries of a batch, batch normalisation,
-        and a loss of means over the batch (epr, role, cnn-rnn) see the small ones.
+            Batches per optimiser step. For losses of single entries this equals batches so many
+            times larger; methods that select entries of a batch, batch normalisation, and losses of
+            batch means (epr, role, cnn-rnn) use the small batches.
     lr
         None means 0.01 for heads on features and 0.0001 with a backbone. With complete labels and
         ten epochs 0.01 comes within 2.2 mAP of the best rate both on features of photographs (VOC,
         COCO) and on scenes; 0.001 loses 16 on scenes.
     weight_decay
-        Added to the gradient (L2), as torch.optim does; of adamw it is decoupled.
-    decay_vectors
-        Whether it acts on biases and the scales of normalisations too.
+            Added to the gradient (L2), as in torch.optim; decoupled in adamw.
+        decay_vectors
+            Whether biases and the scales of normalisations decay too.
     optimiser, momentum
-        The momentum is that of sgd.
+            The momentum is for sgd.
     schedule
         "cosine" falls to 0 over all steps; "one-cycle" rises for a share `warm_up` of them, with
         `cycle_momentum` while momentum (Adam's first beta) falls from 0.95 to 0.85 and back; "step"
         multiplies with `step_factor` after the epochs `milestones`.
     ema
-        Keep a moving average of all weights, this much of it staying in every step; `ema_warm_up`:
-        less in the first ones, (1 + t) / (10 + t) in step t.
+        Decay of a moving average of all weights; with `ema_warm_up` at most (1 + t) / (10 + t) in
+        step t.
     keep
-        Which weights are scored and kept, averaged or plain; "better" takes whichever has the
-        higher mAP on the validation labels in each epoch.
+        The weights to score and keep, averaged or plain; "better" selects those with the higher mAP
+        on the validation labels in each epoch.
     standardise
-        Bring every feature to mean 0 and deviation 1 over the asked images. Off, because that is
-        what the papers' last layers see: non-negative features of which none is common to all
-        images by construction. With complete labels it costs 1 to 4 mAP on photographs and gains 2
-        on scenes, and it hides how `ignore` collapses where only positives are known.
+            Standardise every feature to mean 0 and deviation 1 over the asked images. Off, as in
+            the papers, whose last layers see non-negative features. With complete labels it costs 1
+            to 4 mAP on photographs and gains 2 on scenes, and it hides the collapse of `ignore`
+            with known positives only.
     select
-        Which epoch's model is kept; "best" by mAP on the validation labels.
+            The epoch whose model is kept; "best" by mAP on the validation labels.
     patience
         With "best", stop after so many epochs without a better one; None: never.
     max_drop
-        With "best", stop once mAP lies more than this below the best (0.03 is 3 points).
+            With "best", stop when mAP is more than this below the best (0.03 is 3 points).
     head_ratio
-        With a backbone, how much faster the head learns (Kim et al., CVPR 2022: 10).
+            With a backbone, learning rate of the head over that of the backbone (Kim et al., CVPR
+            2022: 10).
     head_epochs, head_lr
-        With a backbone, epochs in which the head alone learns first, at its own rate, while the
-        backbone stays as it is and normalises as in evaluation. Then all learns, with a new
-        optimiser.
+            With a backbone, initial epochs of the head alone at its own rate, with a frozen
+            backbone in evaluation mode. Then both are trained, with a new optimiser.
     head_augment
-        Let the head see images that are cropped and mirrored, and not features computed once.
-    head_then
-        "restart" takes over the head of the epoch that is selected and lets the method begin anew
-        (Cole et al., CVPR 2021: LinearInit), "go-on" the last head, the method's state and its
-        count of epochs (Verelst et al., WACV 2023).
+            Train the head alone on cropped and mirrored images instead of features computed once.
+        head_then
+            "restart" continues with the head of the selected epoch and a new state of the method
+            (Cole et al., CVPR 2021: LinearInit), "go-on" with the last head, the method's state and
+            its count of epochs (Verelst et al., WACV 2023).
     precision
         Of the backbone, with "bf16" by autocast; heads and losses are always fp32.
     state_gb
-        The most that the states of all runs may take together.
+            Largest memory of the states of all runs together.
     """
 
     epochs: Count = setting(10, "passes over the asked images")
     batch_size: Count = setting(64, "images in a batch")
-    accumulate: Count = setting(1, "batches in a step of the optimiser")
+    accumulate: Count = setting(1, "batches per optimiser step")
     lr: Positive | None = setting(None, "learning rate; 0.01 for heads, 0.0001 with a backbone")
     weight_decay: NonNegative = setting(0.0, "L2, added to the gradient; decoupled with adamw")
     decay_vectors: bool = setting(True, "decay biases and scales of normalisations too")
     optimiser: Literal["adam", "adamw", "sgd"] = setting("adam", "algorithm")
     momentum: _BelowOne = setting(0.9, "momentum of sgd")
     schedule: Literal["constant", "cosine", "one-cycle", "step"] = setting(
-        "constant", "course of the learning rate"
+        "constant", "schedule of the learning rate"
     )
-    warm_up: _BelowOne = setting(0.3, "share of the steps in which one-cycle rises")
-    cycle_momentum: bool = setting(False, "one-cycle moves the momentum too")
-    milestones: tuple[Count, ...] | None = setting(None, "epochs after which step lowers the rate")
+    warm_up: _BelowOne = setting(0.3, "share of the steps with rising rate, for one-cycle")
+    cycle_momentum: bool = setting(False, "change the momentum too, for one-cycle")
+    milestones: tuple[Count, ...] | None = setting(
+        None, "epochs after which the rate falls, for step"
+    )
     step_factor: Positive = setting(0.1, "factor of the rate at a milestone")
-    ema: _BelowOne | None = setting(None, "share of averaged weights that stays in one step")
-    ema_warm_up: bool = setting(True, "average faster in the first steps")
-    keep: Literal["average", "plain", "better"] = setting("average", "weights that are scored")
-    standardise: bool = setting(False, "bring features to mean 0 and deviation 1")
+    ema: _BelowOne | None = setting(None, "decay of the moving average of weights")
+    ema_warm_up: bool = setting(True, "smaller decay in the first steps")
+    keep: Literal["average", "plain", "better"] = setting("average", "weights to score and keep")
+    standardise: bool = setting(False, "standardise features to mean 0 and deviation 1")
     select: Literal["last", "best"] = setting("last", "best: by mAP on validation labels")
-    patience: Count | None = setting(None, "with best: epochs without a better one before a stop")
-    max_drop: Positive | None = setting(None, "with best: stop when mAP falls by more (0.03)")
+    patience: Count | None = setting(None, "with best: epochs without improvement before a stop")
+    max_drop: Positive | None = setting(None, "with best: stop when mAP is lower by more (0.03)")
     head_ratio: Positive = setting(10.0, "learning rate of the head over that of the backbone")
-    head_epochs: Annotated[int, Range(0)] = setting(0, "epochs of the head alone before all learns")
+    head_epochs: Annotated[int, Range(0)] = setting(0, "initial epochs of the head alone")
     head_lr: Positive = setting(1e-3, "learning rate of the head alone")
-    head_augment: bool = setting(False, "show the head cropped and mirrored images")
-    head_then: Literal["restart", "go-on"] = setting("restart", "restart, or keep the state")
-    precision: Literal["fp32", "bf16"] = setting("fp32", "of the backbone")
+    head_augment: bool = setting(False, "train the head alone on cropped and mirrored images")
+    head_then: Literal["restart", "go-on"] = setting(
+        "restart", "method's state after the head alone"
+    )
+    precision: Literal["fp32", "bf16"] = setting("fp32", "precision of the backbone")
     state_gb: Positive = setting(8.0, "largest memory of the states of all runs, in GB")
 
     name: ClassVar[str] = "training"
 
     def __post_init__(self) -> None:
-        """Raise BadInput for settings out of range, and for those that would do nothing."""
+        """Raise BadInput for settings out of range, and for those without any effect."""
         settle(self)
         milestones = self.milestones or ()
         falling = list(milestones) == sorted({*milestones} & {*range(1, self.epochs)})
@@ -147,11 +151,11 @@ class Settings:
             )
 
     def rate(self, *, backbone: bool) -> float:
-        """The learning rate: as set, or the default for heads on features or a whole backbone."""
+        """The learning rate: as set, or the default for heads on features or for backbones."""
         return self.lr if self.lr is not None else (1e-4 if backbone else 1e-2)
 
     def of_head(self) -> Settings:
-        """The settings of the first epochs, in which the head learns alone: at a constant rate."""
+        """The settings of the initial epochs of the head alone, at a constant rate."""
         return replace(
             self,
             epochs=self.head_epochs,
@@ -167,19 +171,19 @@ class Settings:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All settings, as JSON has them."""
+        """All settings as plain values."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
 
 class Optimiser:
     """Adam, AdamW and SGD by the fused steps of torch, without its classes.
 
-    A step of `torch.optim.Adam` gives the same numbers, but the first one of a process also loads
-    torch's compiler, which takes longer than many a training here.
+    Results equal those of `torch.optim.Adam`, whose first step in a process also loads torch's
+    compiler, which takes longer than many trainings of heads.
 
-    param_groups: dictionaries of `params` and how they are moved: `lr` and, by default from the
-    settings, `weight_decay` (L2; of adamw decoupled) and `momentum` or `betas`. Each remembers its
-    own rate as `base_lr`, for the schedule.
+    param_groups: dictionaries of `params` and their options: `lr` and, by default from the
+    settings, `weight_decay` (L2; decoupled in adamw) and `momentum` or `betas`. Each keeps its
+    initial rate as `base_lr`, for the schedule.
     """
 
     def __init__(self, groups: list[dict[str, Any]], settings: Settings) -> None:
@@ -205,7 +209,7 @@ class Optimiser:
 
     @torch.no_grad()
     def step(self) -> None:
-        """Move every parameter that has a gradient."""
+        """Update every parameter that has a gradient."""
         for group in self.param_groups:
             params = [p for p in group["params"] if p.grad is not None]
             if params:
@@ -232,7 +236,7 @@ class Optimiser:
         )
 
     def _descend(self, group: dict[str, Any], params: list[Tensor]) -> None:
-        # The first step has no momentum yet: torch fills the list.
+        # The first step has no momentum yet: torch creates it.
         moments = [self._kept.get(p, {}).get("momentum_buffer") for p in params]
         sgd(
             params,
@@ -261,7 +265,7 @@ class Optimiser:
         return self._kept[parameter]
 
     def tensors(self) -> dict[str, Tensor]:
-        """What it keeps between steps, by the place of a parameter and a name: "3.exp_avg"."""
+        """The state between steps, by the index of a parameter and a name: "3.exp_avg"."""
         return {
             f"{place}.{name}": value
             for place, p in enumerate(self._params)
@@ -269,10 +273,10 @@ class Optimiser:
         }
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Take over what another one over the same groups kept.
+        """Load the state of another optimiser over the same groups.
 
-        Every moment is laid out in memory as what it moves: files hold rows one after another, and
-        a fused step goes through memory as it lies.
+        Every moment gets the memory layout of its parameter: files are row-major, and a fused step
+        follows the layout.
         """
         params = self._params
         self._kept = {}
@@ -290,7 +294,7 @@ class Optimiser:
 
 
 def without_decay(groups: list[dict[str, Any]], vectors: set[int]) -> list[dict[str, Any]]:
-    """The same groups with those parameters apart, and free of decay, whose `id` is in vectors."""
+    """The same groups, split so that parameters with `id` in vectors have no weight decay."""
     split = []
     for group in groups:
         apart = [p for p in group["params"] if id(p) in vectors]
@@ -301,7 +305,7 @@ def without_decay(groups: list[dict[str, Any]], vectors: set[int]) -> list[dict[
 
 
 def joined(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same parameters in as few groups: an optimiser takes its time for each of them."""
+    """The same parameters in fewer groups, as an optimiser step has a cost per group."""
     merged: dict[Any, dict[str, Any]] = {}
     for group in groups:
         how = tuple(sorted((key, value) for key, value in group.items() if key != "params"))
@@ -310,7 +314,7 @@ def joined(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def factor(settings: Settings, step: int, steps: int) -> float:
-    """What the learning rate is multiplied with in step `step`, from 0, of a whole training.
+    """The factor of the learning rate in step `step`, from 0, of a whole training.
 
     constant   1.
     cosine     falls from 1 to 0 over all steps.
@@ -348,9 +352,9 @@ def _between(first: float, last: float, share: float) -> float:
 class Averages:
     """A moving average (EMA) of weights, by name: of heads, of a backbone and its statistics.
 
-    After step t (from 1) this much of the average stays: `decay`, or with `warm_up` no more than
-    (1 + t) / (10 + t), so that the weights at the start are forgotten soon. Whole numbers (batch
-    normalisation counts its batches) are taken over as they are; method states are not averaged.
+    The decay in step t (from 1) is `decay`, or with `warm_up` at most (1 + t) / (10 + t), so that
+    initial weights are forgotten soon. Integers (batch counts of batch normalisation) are copied;
+    method states are not averaged.
     """
 
     def __init__(self, weights: dict[str, Tensor], decay: float, *, warm_up: bool = True) -> None:
@@ -360,7 +364,7 @@ class Averages:
 
     @torch.no_grad()
     def update(self) -> None:
-        """Take in the weights as they are after a step; nothing waits for the device."""
+        """Update the averages after a step, without waiting for the device."""
         self.step += 1
         stays = self.decay
         if self.warm_up:
@@ -376,7 +380,7 @@ class Averages:
 
     @contextmanager
     def shown(self) -> Iterator[None]:
-        """Inside the block the averaged weights stand in place of the plain ones."""
+        """Within the block the averaged weights replace the plain ones."""
         self._swap()
         try:
             yield
@@ -395,7 +399,7 @@ class Averages:
         return {f"average.{name}": value for name, value in self.values.items()}
 
     def restore(self, step: int, tensors: dict[str, Tensor]) -> None:
-        """Take up again what `tensors` gave after `step` steps."""
+        """Restore the averages after `step` steps from `tensors`."""
         self.step = step
         for name, value in self.values.items():
             value.copy_(tensors[f"average.{name}"])

@@ -1,4 +1,4 @@
-"""The pointing game, played by a trained model on the boxes of a data set."""
+"""The pointing game of a trained model on the boxes of a data set."""
 
 from __future__ import annotations
 
@@ -24,13 +24,26 @@ def pointed(
     device: str = "auto",
     precision: str = "fp32",
 ) -> float:
-    """Mean over classes of the share of hits, in [0, 1]; nan without any box.
+    """Mean over classes of the hit rate, in [0, 1]; nan without any box.
 
-    inputs: maps of features or images, of the images that `boxes` is about, in their order.
-    regions (N, 4): what of each image the inputs show, x0, y0, x1, y1 in its pixels; None is the
-    whole of it. Boxes are cut off there, and a class of which nothing is left in an image has no
-    turn in it. batch, device, precision: as in `Trained.maps`. Raises BadInput for boxes without
-    image sizes or of other images. Source: Kim et al. CVPR 2022 (Large Loss).
+    Parameters
+    ----------
+    inputs
+        Maps of features or images, of the images of `boxes`, in their order.
+    regions
+        (N, 4) visible region of each image, x0, y0, x1, y1 in its pixels; None for whole images.
+        Boxes are clipped to it, and classes without a remaining box in an image are skipped.
+    batch, device, precision
+        As in `Trained.maps`.
+
+    Raises
+    ------
+    BadInput
+        For boxes without image sizes or of other images.
+
+    References
+    ----------
+    Kim et al. CVPR 2022 (Large Loss).
     """
     if boxes.sizes is None or len(boxes.sizes) != len(inputs):
         known = "no image" if boxes.sizes is None else f"{len(boxes.sizes):,} images"
@@ -61,10 +74,10 @@ def pointed(
 
 
 def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """(N, 4) what features are made of, of images of these widths and heights (N, 2).
+    """(N, 4) region of each image that its features cover, for widths and heights (N, 2).
 
-    size: of the backbone's images. An image of just this size is taken whole; of others the
-    middle square, 7/8 of the shorter side, is shown (`simkit.embed.decoding.fit`).
+    size: of the backbone's images. An image of this size is used whole; of others the central
+    square of 7/8 of the shorter side (`simkit.embed.decoding.fit`).
     """
     shorter = sizes.min(1)
     side = np.where((sizes == size).all(1), shorter, shorter * size / (size * 8 // 7))[:, None]
@@ -73,7 +86,7 @@ def middle(sizes: NDArray[np.int64], size: int) -> NDArray[np.float64]:
 
 
 def _within(boxes: Boxes, regions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, 4) corners of the boxes in the pixels of the regions, cut off at their edges."""
+    """(n, 4) corners of the boxes in the pixels of the regions, clipped to them."""
     edges = regions[boxes.images]
     low, high = edges[:, :2], edges[:, 2:]
     corners = boxes.corners.astype(np.float64)

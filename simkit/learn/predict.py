@@ -37,20 +37,20 @@ def predict(
     Parameters
     ----------
     model
-        What `train` returned, or a folder that `Trained.save` or `simkit train --out` wrote.
+        The result of `train`, or a folder written by `Trained.save` or `simkit train --out`.
     data
         A data set or its text, such as ``"folder:photos,labels=none"``; or inputs of the kind that
         the model was trained on: `FeatureInputs` or an array of features (N, D) or (N, D, h, w),
         `ImageInputs` or uint8 images (N, 3, H, W).
     split
-        Of a data set: the split to score; by default all of them, one after the other.
+        The split of a data set to score; by default all of them, one after the other.
     backbone
-        The network that gives the features of a data set, or that a fine-tuned model is loaded
-        into; by default the one that the model names, where its weights can be had by that name.
-        If training had images of another size than usual, give
-        ``simkit.backbone(name, weights, size=...)``.
+        The network that computes the features of a data set, or into which a fine-tuned model is
+        loaded; by default the one named in the model, if its weights are available by name. For
+        images of another size than usual in training, pass ``simkit.backbone(name, weights,
+        size=...)``.
     unreadable
-        "stop" at an image that cannot be read, or "skip" it: its scores are nan (features only).
+        "stop" at an unreadable image, or "skip" it: its scores are nan (features only).
     device
         "auto", "cpu", "cuda" or "cuda:1".
     progress
@@ -59,14 +59,14 @@ def predict(
     Returns
     -------
     pandas.DataFrame
-        (N, L) float32 logits, the higher the likelier; ``1 / (1 + exp(-scores))`` lies in 0 to 1.
-        The index holds image ids (rows, for arrays), the columns are the classes.
+            (N, L) float32 logits, higher is likelier; ``1 / (1 + exp(-scores))`` is in [0, 1]. The
+            index holds image ids (row numbers, for arrays), the columns are the classes.
 
     Raises
     ------
     BadInput
-        For inputs that the model was not trained on, data without images, and a backbone that is
-        neither given nor named by the model.
+            For inputs that the model was not trained on, data without images, and if no backbone is
+            passed or named by the model.
     """
     import pandas as pd
 

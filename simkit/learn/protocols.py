@@ -1,4 +1,4 @@
-"""How each paper trained: presets of the settings, the backbone and the pictures."""
+"""The training protocols of the papers: presets of settings, backbone and images."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from simkit.registry import build
 
 @dataclass(frozen=True)
 class Protocol:
-    """A paper's way of training a backbone.
+    """A paper's protocol for training a backbone.
 
-    size: side in pixels of the pictures, which are brought to a square.  flip: mirror half of them;
-    upside_down: turn half of them upside down, too.  crop: share of the area that is shown.
-    weights: what `backbone` takes.  left_out: what the paper has and this has not, and what was
-    chosen where the paper searched or is silent.
+    size: side in pixels of the square images.  flip: mirror half of them;  upside_down: turn half
+    of them upside down, too.  crop: share of the area of random crops. weights: argument of
+    `backbone`. left_out: differences to the paper, and choices if the paper searched or is silent.
     """
 
     name: str
@@ -33,9 +32,9 @@ class Protocol:
     crop: tuple[float, float] | None = None
 
     def changed(self, changes: Mapping[str, Any]) -> Settings:
-        """Its settings, with those that are given in their place. Raises BadInput.
+        """Its settings, with `changed` ones replaced. Raises BadInput.
 
-        With another schedule or selection its own details of these are left out.
+        With another schedule or selection, the protocol's options for its own are dropped.
         """
         settings = {k: v for k, v in self.settings.to_json().items() if v is not None}
         changes = {key.replace("-", "_"): value for key, value in changes.items()}
@@ -95,7 +94,7 @@ _OF_EXPOSURE = Protocol(
         schedule="step", milestones=(10, 20), step_factor=0.1, select="best", head_ratio=1.0,
     ),
     left_out="the paper says ResNeXt-101 alone: 32x8d is our choice; augmentation is not stated: "
-    "pictures are mirrored here",
+    "images are mirrored here",
 )  # fmt: skip
 
 _ALL = (
@@ -136,7 +135,7 @@ _ALL = (
         source="Zhou et al., ECCV 2022",
         settings=replace(_BASE, head_ratio=1.0, patience=1),
         left_out="settings of COCO and NUS-WIDE; VOC takes batches of 8, CUB 8 and a rate of 1e-4; "
-        f"pseudo-labels come from pictures as they are, not from mirrored ones; {_CLEAN}",
+        f"pseudo-labels come from unmirrored images; {_CLEAN}",
     ),
     Protocol(
         name="csl",
@@ -150,12 +149,12 @@ _ALL = (
         ),
         flip=False,
         left_out="TResNet-M with ImageNet-21k weights is a ResNet-50 here; no Cutout, no "
-        "RandAugment; pictures are normalised; bf16 for fp16; decay is 1e-4 added to Adam's "
+        "RandAugment; images are normalised; bf16 for fp16; decay is 1e-4 added to Adam's "
         "gradient, as in the code, where the paper says 3e-4 and decoupled (adamw); not mirrored, "
         'as in the code, where the paper says "standard ImageNet augmentations"; LVIS '
         "takes a rate of 6e-4; the code takes the better of plain and averaged weights on the "
         "evaluation set itself, here on the validation split; the paper trains on all images, as "
-        "unasked=absent does, and here those that nobody was asked about are skipped (FPC with 20 "
+        "unasked=absent does, and here images without any question are skipped (FPC with 20 "
         "per class, the published code, on asked and on all images: P-ASL 36.2 and 32.9, AN 36.3 "
         "and 34.2, Ignore 36.4 and 36.1 mAP)",
     ),
@@ -170,7 +169,7 @@ _ALL = (
             select="best", head_ratio=0.1,
         ),
         upside_down=True,
-        left_out="96 pictures on each of several GPUs in the paper; its last layer learns slower "
+        left_out="96 images on each of several GPUs in the paper; its last layer learns slower "
         "than the body, contrary to all others",
     ),
     _OF_VERELST,
@@ -188,7 +187,7 @@ _ALL = (
         crop=(0.22, 0.77),
         settings=replace(_OF_VERELST.settings, weight_decay=1e-4, head_lr=1e-4, select="last"),
         left_out="batch size and the rate of the last 25 epochs are those of the other data sets; "
-        "crops are those of He et al., CVPR 2016, in their share of a square picture only: 224 of "
+        "crops are those of He et al., CVPR 2016, in their share of a square image only: 224 of "
         "256 to 480 pixels there, here of uniform area and width by height from 3/4 to 4/3; SCL "
         "keeps the heat maps of all classes, the paper those of the ten with the highest scores",
     ),
@@ -202,14 +201,14 @@ def names() -> list[str]:
 
 
 def protocol(name: str) -> Protocol:
-    """The protocol of this name. Raises BadInput with the nearest one otherwise."""
+    """The protocol of this name. Raises BadInput with the nearest name otherwise."""
     if name.lower() not in _BY_NAME:
         raise unknown("protocol", name, _BY_NAME)
     return _BY_NAME[name.lower()]
 
 
 def summary(one: Protocol) -> str:
-    """Backbone, size, views, and what of its settings differs from the plain ones."""
+    """Backbone, size, views, and the settings that differ from the defaults."""
     plain = Settings().to_json()
     special = {k: v for k, v in one.settings.to_json().items() if v != plain[k]}
     views = ["flip"] * one.flip + ["upside down"] * one.upside_down

@@ -1,4 +1,4 @@
-"""Side information that a method needs besides labels and pictures, such as a class prior."""
+"""Side information that a method needs besides labels and images, such as a class prior."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _BATCH = 256
 
 @runtime_checkable
 class Aid(Protocol):
-    """A value that is computed once before training and belongs to one task.
+    """Side information that is computed once before training and belongs to one task.
 
-    id: names the content, for histories and for the keys of finished work.
+    id: identifies the content, for histories and for the keys of finished jobs.
     """
 
     name: ClassVar[str]
@@ -45,22 +45,21 @@ class Aid(Protocol):
 
     @classmethod
     def build(cls, task: Task, *, train: Callable[..., Any]) -> Aid:
-        """Make the aid from what the task holds; `train(task, method)` trains a temporary model."""
+        """Compute it from the task; `train(task, method)` trains a temporary model."""
         ...
 
 
 def prepare(task: Task, *methods: Method, **training: Any) -> Task:
     """The task with all side information that any of the methods needs.
 
-    One aid serves all methods: neighbours are as many as the method with most wants. Those that the
-    task has already are kept.
-
+    One value serves all methods: the number of neighbours is the largest that a method needs. Side
+    information of the task is kept.
     Parameters
     ----------
     task
         Labels and inputs.
     methods
-        Methods that are to be trained on it.
+            Methods to be trained on it.
     **training
         Settings, seed, draw and so on, as `train` takes them, for an aid that trains a temporary
         model.
@@ -68,7 +67,7 @@ def prepare(task: Task, *methods: Method, **training: Any) -> Task:
     Raises
     ------
     BadInput
-        Where an aid cannot be built from the task.
+            If side information cannot be computed from the task.
     """
     from simkit.learn.train import train
 
@@ -80,7 +79,7 @@ def prepare(task: Task, *methods: Method, **training: Any) -> Task:
 
 
 def build_aid(kind: type[Any], task: Task, needs: Needs, **how: Any) -> Any:
-    """An aid of this kind as these needs want it, where the kind says how to with `wanted`."""
+    """Side information of this kind for these needs; `wanted` of the kind returns its arguments."""
     wanted = getattr(kind, "wanted", None)
     return kind.build(task, **how, **(wanted(needs) if wanted else {}))
 
@@ -96,10 +95,10 @@ class ClassPrior:
     classes
         Their L names, or None for the order of the task.
     history
-        How it came about.
+            Its origin.
     running
-        (L,) float64 the prior of the published code, a mean over all outputs of the temporary
-        training from its first step on; None where there was none.
+            (L,) float64 prior of the published code, a mean over all outputs of the temporary
+            training from its first step on; None if it was not trained here.
 
     References
     ----------
@@ -114,7 +113,7 @@ class ClassPrior:
     name: ClassVar[str] = "class-prior"
 
     def __post_init__(self) -> None:
-        """Raises BadInput for values that are no shares, and for names that do not fit them."""
+        """Raises BadInput for values outside of [0, 1], and for names that do not fit them."""
         object.__setattr__(self, "values", self._shares(self.values))
         if self.classes is not None:
             object.__setattr__(self, "classes", tuple(self.classes))
@@ -156,11 +155,13 @@ class ClassPrior:
 
     @classmethod
     def build(cls, task: Task, *, train: Callable[..., Trained]) -> ClassPrior:
-        """Train a temporary model that ignores unknown labels, and average its probabilities: over
-        the asked images when training has ended, and for `running` during training."""
+        """Train a temporary model that ignores unknown labels, and average its probabilities.
+
+        Over the asked images after training, and for `running` during training.
+        """
         mean = RunningMean()
         with warnings.catch_warnings():
-            # What it says of labels without negatives is about this model; CSL says its own.
+            # The warning about labels without negatives concerns this model; CSL has its own.
             warnings.filterwarnings("ignore", "method 'ignore' learns from known labels alone")
             trained = train(task, make("ignore"), watch=(mean,))
         parents = (task.labels.id, str(task.inputs.id))
@@ -169,9 +170,9 @@ class ClassPrior:
         return cls(mean_probability(trained, task), task.labels.classes, history, mean.value)
 
     def of(self, classes: Sequence[str], *, running: bool = False) -> NDArray[np.float64]:
-        """(L,) priors of these classes: by name where this one has names, else by place.
+        """(L,) priors of these classes: by name if this prior has names, else by index.
 
-        running: those of the published code, where there are such.
+        running: those of the published code, if available.
         """
         values = self.running if running and self.running is not None else self.values
         if self.classes is None:
@@ -188,11 +189,11 @@ class ClassPrior:
         return values[[place[name] for name in classes]]
 
     def blind(self, labels: PartialLabels) -> NDArray[np.bool_]:
-        """(L,) bool: classes whose prior cannot be told, for it was estimated from these labels.
+        """(L,) bool: classes whose prior is not informative, as it was estimated from these labels.
 
-        These are the classes of which no label says absent: "present everywhere" is the best
-        answer to the others, and without any label there is no answer. Of a prior from elsewhere
-        it is none.
+        These are the classes without known absent labels: with present labels only, "present
+        everywhere" is the best fit, and without any label there is no estimate. False for a prior
+        from other labels.
         """
         if self.history.command != self.name or labels.id not in self.history.parents:
             return np.zeros(labels.shape[1], bool)
@@ -201,8 +202,8 @@ class ClassPrior:
     def spearman(self, truth_frequency: Any, top: int | None = None) -> float:
         """Rank correlation with the true frequencies (L,), over the `top` truly most frequent.
 
-        Of equally frequent classes the first count. nan where either is constant.
-        Source: Ben-Baruch et al., CVPR 2022, figure 7.
+        Of equally frequent classes the first count. nan if either is constant. Source: Ben-Baruch
+        et al., CVPR 2022, figure 7.
         """
         from scipy.stats import spearmanr
 
@@ -218,7 +219,7 @@ class ClassPrior:
         return float("nan") if min(map(np.ptp, pair)) == 0 else float(spearmanr(*pair).statistic)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write JSON: priors by class name, or as a list where there are no names; the history.
+        """Write JSON: priors by class name, or as a list without names; the history.
 
         Running means are a list in the order of the priors.
         """
@@ -235,10 +236,10 @@ class ClassPrior:
 
     @staticmethod
     def load(path: str | PathLike[str]) -> ClassPrior:
-        """Read what `save` wrote, or a .csv of class and prior with or without a line of headings.
+        """Read a file of `save`, or a .csv of class and prior with or without a header.
 
-        The CSVs that the code of Ben-Baruch et al. writes end with a line that holds a count and no
-        class; such a last line is left out. Raises BadInput.
+        The CSVs written by the code of Ben-Baruch et al. end with a line with a count and no class;
+        such a last line is skipped. Raises BadInput.
         """
         file = readable(path, "a class prior (JSON or CSV)")
         try:
@@ -283,7 +284,7 @@ def _from_csv(path: Path) -> ClassPrior:
 def mean_probability(trained: Trained, task: Task) -> NDArray[np.float64]:
     """(L,) mean of the sigmoid of the scores over the asked images of a task.
 
-    With a backbone on a GPU where there is one.
+    With a backbone, on a GPU if there is one.
     """
     trained = trained.on("auto")
     device = trained.model.head.weight.device
@@ -297,7 +298,7 @@ def mean_probability(trained: Trained, task: Task) -> NDArray[np.float64]:
 
 
 class RunningMean:
-    """Watches a training: the mean probability of each class over all steps so far."""
+    """A watcher that averages the probability of each class over all steps."""
 
     def __init__(self) -> None:
         self._total: Tensor | float = 0.0

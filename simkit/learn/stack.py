@@ -1,4 +1,4 @@
-"""Runs that are trained together: their heads lie in one memory, one product serves all."""
+"""Stacks: runs that are trained together, with their heads in one memory and one product."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Run = tuple[Task, Method]
 
 
 class RunWarning(UserWarning):
-    """A warning about one run of a stack; run: its place in what the caller gave."""
+    """A warning about one run of a stack; run: its index in the caller's list."""
 
     def __init__(self, text: str, run: int) -> None:
         super().__init__(text)
@@ -43,10 +43,10 @@ class RunWarning(UserWarning):
 
 
 class Heads:
-    """The linear heads of R runs: weight (R, L, D), bias (R, L); one of each for all to begin at.
+    """The linear heads of R runs: weight (R, L, D), bias (R, L); all start with the same values.
 
-    shares: number of runs and whether they look at class maps, for each method; those with maps
-    come last. The others are computed by one product, each with maps by its own.
+    shares: number of runs of each method, and whether it uses class maps; those with maps come
+    last, with one product for each method. The others are computed by one product.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor, shares: Sequence[tuple[int, bool]]) -> None:
@@ -85,11 +85,11 @@ def _product(rows: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 @dataclass(eq=False)
 class Part:
-    """Runs of one method (equal values) at one learning rate; tensors carry a leading run axis.
+    """Runs of one method (equal values) at one learning rate; tensors have a leading run axis.
 
-    runs: their places in what the caller gave.  labels (r, n, L) int8 of the asked images, or
-    (1, n, L) where all runs learn from the same.  state: stacked.  head: views of the memory of all
-    heads, whose rows begin at `start`.
+    runs: their indices in the caller's list.  labels (r, n, L) int8 of the asked images, or (1, n,
+    L) if all runs have the same.  state: stacked.  head: views of the memory of all heads, whose
+    rows begin at `start`.
     """
 
     method: Method
@@ -108,10 +108,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """What the phases of a training share.
+    """Common arguments of the phases of a training.
 
-    backbone: None for heads on features.  frozen: it stays as it is.  before: epochs that the
-    methods have seen already.
+    backbone: None for heads on features.  frozen: do not train it.  before: number of earlier
+    epochs of the methods.
     """
 
     settings: Settings
@@ -124,7 +124,7 @@ class Setup:
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """Where a training goes on from: weight (L, D), bias (L), and a state of one run, stacked."""
+    """The start of a phase: weight (L, D), bias (L), and the stacked state of one run."""
 
     weight: Tensor
     bias: Tensor
@@ -132,7 +132,7 @@ class Begun:
 
 
 class Stack:
-    """All parts, their heads in one memory, and the backbone where there is one."""
+    """All parts, with their heads in one memory, and the backbone if there is one."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class Stack:
         labels: dict[str, Tensor],
         begun: Begun | None,
     ) -> Part:
-        """labels: of the asked images by id, each made dense once."""
+        """labels: of the asked images by id, each converted to dense once."""
         tasks = [self.runs[run][0] for run in members]
         for task in tasks:
             if task.labels.id not in labels:
@@ -191,7 +191,7 @@ class Stack:
         return Part(method, tuple(members), lr, codes.to(self.device), state.to(self.device))
 
     def _start(self, method: Method, task: Task, run: int) -> nn.Module:
-        """The state of one run; the warnings of its method name the run."""
+        """The state of one run; warnings of its method name the run."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             state = method.start(task, self.chance.of("state", method.name))
@@ -202,14 +202,14 @@ class Stack:
         return state
 
     def groups(self) -> list[dict[str, Any]]:
-        """Parameter groups of every part, as its method wants them."""
+        """Parameter groups of every part, from its method."""
         groups, vectors = [], set()
         backbone = None if self.frozen else self.backbone
         for part in self.parts:
             model = Model(part.head, backbone=backbone, head_ratio=self.settings.head_ratio)
             groups += part.method.groups(model, part.state, part.lr)
             learned = [*part.head.parameters(), *part.state.parameters()]
-            vectors |= {id(p) for p in learned if p.ndim <= 2}  # the first dimension is of runs
+            vectors |= {id(p) for p in learned if p.ndim <= 2}  # the first dimension is the run
         if not self.settings.decay_vectors:
             if backbone is not None:
                 vectors |= {id(p) for p in backbone.parameters() if p.ndim <= 1}
@@ -218,7 +218,7 @@ class Stack:
 
     @contextmanager
     def training(self, epoch: int) -> Iterator[None]:
-        """Training mode; torch's own generators (dropout) are keyed, and put back afterwards."""
+        """Training mode; torch's generators (dropout) are keyed, and restored afterwards."""
         if self.backbone is None:
             yield
             return
@@ -235,14 +235,14 @@ class Stack:
         return self.heads.forward(x)
 
     def zero_grad(self) -> None:
-        """Forget all gradients."""
+        """Reset all gradients."""
         self.heads.weight.grad = self.heads.bias.grad = None
         modules = [part.state for part in self.parts]
         for module in modules if self.backbone is None else [*modules, self.backbone]:
             module.zero_grad(set_to_none=True)
 
     def share_gradients(self) -> None:
-        """Hand every part its rows of the heads' gradients, as views."""
+        """Give every part its rows of the heads' gradients, as views."""
         assert self.heads.weight.grad is not None and self.heads.bias.grad is not None
         for part in self.parts:
             rows = slice(part.start, part.start + len(part.runs))
@@ -250,7 +250,7 @@ class Stack:
             part.head.bias.grad = self.heads.bias.grad[rows]
 
     def weights(self) -> dict[str, Tensor]:
-        """Of heads and backbone, with its statistics, by name; not those of states."""
+        """Tensors of heads and backbone, with its statistics, by name; without states."""
         weights = {"heads.weight": self.heads.weight.data, "heads.bias": self.heads.bias.data}
         if self.backbone is not None and not self.frozen:
             weights |= {f"backbone.{k}": v for k, v in self.backbone.state_dict().items()}
@@ -290,7 +290,7 @@ class Stack:
 def scores_of_all(trained: Sequence[Trained], inputs: Any) -> Tensor:
     """(R, N, L) float32 logits of heads that were trained together on features.
 
-    Equal to each one's own `scores` to 1e-5; the inputs are read once and multiplied once. Raises
+    Equal to those of `scores` of each to 1e-5; inputs are read once, with one product. Raises
     BadInput for inputs of another kind or width.
     """
     first = trained[0].model
@@ -311,7 +311,7 @@ def scores_of_all(trained: Sequence[Trained], inputs: Any) -> Tensor:
 def _outputs(
     heads: Heads, inputs: Any, shift: Tensor, scale: Tensor
 ) -> Iterator[tuple[slice, list[Outputs]]]:
-    """Outputs of all heads, for some rows of the inputs after the others."""
+    """Outputs of all heads, for one block of rows of the inputs after the other."""
     device = heads.weight.device
     shift, scale = shift.to(device), scale.to(device)
     for rows in batches(len(inputs)):

@@ -1,4 +1,4 @@
-"""What a method is given: the task, its batches, the model's outputs; and what it can ask for."""
+"""Interfaces of methods: the task, its batches, the model's outputs, and the method's needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many images and classes there are: enough to start a method that needs no labels.
+    """Number of images and classes, sufficient to start a method that needs no labels.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Sizes:
     width
         D of the pooled features, for methods that read them.
     map_side
-        Height or width of the class maps, whichever is larger; None where it is not known.
+            Height or width of the class maps, whichever is larger; None if unknown.
     """
 
     images: int
@@ -38,19 +38,19 @@ class Sizes:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is learned from: partial labels, an input for each of their images, side information.
+    """A training task: partial labels, an input for each of their images, and side information.
 
     Parameters
     ----------
     labels
-        PartialLabels, of which only asked images enter training, or an (N, L) array or tensor of
-        +1 present, -1 absent, 0 unknown, of which every row does. There is no place for truth.
+        PartialLabels, of which only asked images are used, or an (N, L) array or tensor of +1
+        present, -1 absent, 0 unknown, of which all rows are. There is no field for ground truth.
     inputs
         FeatureInputs or ImageInputs with a row for each image of the labels.
     aids
         Side information, such as a ClassPrior: at most one value of a kind.
     map_side
-        Of the class maps, where a backbone makes them; known as soon as one is trained.
+        Side of the class maps of a backbone; known as soon as one is trained.
     """
 
     labels: PartialLabels
@@ -79,7 +79,7 @@ class Task:
 
     @property
     def sizes(self) -> Sizes:
-        """Images and classes of the labels, and what the inputs tell about features."""
+        """Number of images and classes of the labels, and the sizes of the features."""
         shape = getattr(getattr(self.inputs, "values", None), "shape", ())
         return Sizes(
             *self.labels.shape,
@@ -89,23 +89,23 @@ class Task:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Rows of the asked images: those that enter training."""
+        """Rows of the asked images, which are used in training."""
         return np.flatnonzero(self.labels.asked)
 
     def with_aids(self, *aids: Any) -> Task:
-        """The same task with these aids added; a new one replaces an older one of its kind."""
+        """The same task with this side information added; a new value replaces one of its kind."""
         kept = tuple(old for old in self.aids if type(old) not in {type(aid) for aid in aids})
         return replace(self, aids=(*kept, *aids))
 
     def aid(self, kind: type[A]) -> A:
-        """The aid of this kind. Raises BadInput when the task carries none."""
+        """The side information of this kind. Raises BadInput if the task has none."""
         check_aids("this", (kind,), self.aids)
         return next(aid for aid in self.aids if isinstance(aid, kind))
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """One step's images.
+    """The images of one step.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ class Batch:
     flips
         (b,) bool, mirrored left to right, or None.
     share
-        Of the images of an optimiser's step, below 1 where several batches make one.
+            Share of the images of an optimiser step, below 1 for gradients accumulated over several
+            batches.
     """
 
     index: Tensor
@@ -130,7 +131,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What the model says about a batch.
+    """The model's outputs for a batch.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Needs:
-    """What a method cannot do without; `a | b` joins two.
+    """The needs of a method; `a | b` joins two.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ class Needs:
     aids
         Kinds of side information.
     neighbours
-        How many of each image an aid of them must hold.
+            Number of neighbours of each image.
     """
 
     maps: bool = False
@@ -188,13 +189,13 @@ class Needs:
 
 
 def missing_aids(needed: Iterable[type[Any]], aids: Iterable[Any]) -> list[type[Any]]:
-    """The needed kinds of side information of which `aids` holds none, in order."""
+    """The needed kinds of side information that are missing in `aids`, in order."""
     held = list(aids)
     return [kind for kind in needed if not any(isinstance(aid, kind) for aid in held)]
 
 
 def check_aids(method: str, needed: Iterable[type], aids: Iterable[Any]) -> None:
-    """Raise BadInput that names the first aid which `method` needs and `aids` lacks."""
+    """Raise BadInput with the first kind that `method` needs and `aids` lacks."""
     for kind in missing_aids(needed, aids):
         raise BadInput(
             f"method {method!r} needs {kind.__name__}, which this task does not carry; "

@@ -40,20 +40,20 @@ Data = Iterator[tuple[Tensor, Views]]
 
 
 class Watcher(Protocol):
-    """Called in every step, after the optimiser and before the method's state is updated.
+    """Called in every step, after the optimiser and before the update of the method's state.
 
-    What it is shown lies where training runs. It may also have `after_epoch(epoch, model, state)`,
-    called when an epoch has ended.
+    Its arguments are on the device of the training. It may also have `after_epoch(epoch, model,
+    state)`, called at the end of each epoch.
     """
 
     def __call__(self, epoch: int, batch: Batch, out: Outputs, state: nn.Module) -> None: ...
 
 
-Watch = Mapping[int, Sequence[Watcher]]  # watchers by the place of their run
+Watch = Mapping[int, Sequence[Watcher]]  # watchers by index of their run
 
 
 class TrainOptions(TypedDict, total=False):
-    """Where and how a training runs, as keywords of `train`; the defaults are of `Execution`."""
+    """Where and how a training runs, as keywords of `train`; defaults as in `Execution`."""
 
     device: str | torch.device
     compile: bool
@@ -64,7 +64,7 @@ class TrainOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Execution:
-    """Where and how a training runs; its numbers agree within 1e-5 whatever these are."""
+    """Where and how a training runs; results agree within 1e-5 for all values."""
 
     device: str | torch.device = "auto"
     compile: bool = False
@@ -75,7 +75,7 @@ class Execution:
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """What accompanies a training: of the head alone, or of everything."""
+    """Companions of a training: of the head alone, or of the whole model."""
 
     checkpoint: Checkpoint
     report: Reporter
@@ -103,37 +103,37 @@ def train(
     task
         Labels of N images and their inputs; only asked images enter training.
     method
-        For instance ``simkit.methods.make("ll-r")``.
+            Such as ``simkit.methods.make("ll-r")``.
     settings
         Epochs, batch size, learning rate and so on.
     seed, draw
-        The order of images and the initial head depend on these alone.
-    validation
-        Images to score after every epoch, and to choose one where the settings ask for it.
-    watch
-        Called in every step; they see no epochs in which the head learns alone.
-    backbone
-        A network that learns along with the head, on ImageInputs; a copy of it, the one given
-        stays. One of one's own has `width`, the number D, and `prepare(images)`, from uint8
-        (b, 3, H, W) to what it takes, and gives maps (b, D, h, w) of floats.
+            Determine the order of images and the initial head.
+        validation
+            Images to score after every epoch, and to select the epoch if the settings require it.
+        watch
+            Called in every step, except in epochs of the head alone.
+        backbone
+            A network to train with the head, on ImageInputs; it is copied and not changed. A custom
+            one has `width`, the number D, and `prepare(images)`, from uint8 (b, 3, H, W) to its
+            input, and returns maps (b, D, h, w) of floats.
     **options
         See Other Parameters.
 
     Other Parameters
     ----------------
     device : str or torch.device
-        "auto" is a GPU where there is one and a backbone learns, else the CPU; or "cpu", "cuda",
-        "cuda:1". What comes back lies on the CPU.
-    compile : bool
-        Let torch.compile work on the backbone.
-    checkpoint : path
-        A file written after every epoch; where it exists, training goes on from it to the same
-        numbers.
-    progress : callable
-        Called with (epochs done, epochs); it may have `report`, called after every step and epoch
-        with `Reached`. By default a bar in notebooks, unless SIMKIT_PROGRESS is "off".
-    team : Team
-        The processes that train together: see `distributed.together`.
+            "auto" is a GPU if there is one and a backbone is trained, else the CPU; or "cpu",
+            "cuda", "cuda:1". Results are on the CPU.
+        compile : bool
+            Use torch.compile for the backbone.
+        checkpoint : path
+            A file written after every epoch; if it exists, training resumes from it to the same
+            numbers.
+        progress : callable
+            Called with (epochs done, epochs); it may have `report`, called after every step and
+            epoch with `Reached`. By default a bar in notebooks, unless SIMKIT_PROGRESS is "off".
+        team : Team
+            The processes that train together: see `distributed.together`.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def train(
     Raises
     ------
     BadInput
-        For what does not fit together, and for what a method or a backbone lacks.
+            For arguments that do not fit together, and for missing needs of a method or a backbone.
     """
     if options.get("progress") is None:
         options["progress"] = notebook_bar("training")
@@ -164,10 +164,10 @@ def train_stack(
     backbone: nn.Module | None = None,
     **options: Unpack[TrainOptions],
 ) -> list[Trained]:
-    """Train several runs of one draw together; each comes out as it would alone (to 1e-5).
+    """Train several runs of one draw together, with the results of separate trainings (to 1e-5).
 
-    The order of images depends on seed and draw alone, and so does the initial head: differences
-    between runs are differences between labels and methods.
+    The order of images and the initial head depend on seed and draw alone: differences between runs
+    are differences between labels and methods.
 
     Parameters
     ----------
@@ -176,9 +176,9 @@ def train_stack(
     lrs
         A learning rate for each run; by default that of the settings.
     watch
-        Watchers by the place of their run.
+            Watchers by index of their run.
     settings, seed, draw, validation, backbone, **options
-        As in `train`; a backbone learns with a single run.
+            As in `train`; a backbone is trained with a single run.
 
     Returns
     -------
@@ -236,7 +236,7 @@ def train_stack(
 def fit(
     stack: Stack, phase: Phase, head_curves: dict[str, list[float]]
 ) -> tuple[Record, Averages | None]:
-    """Train a stack to the end, or from where its checkpoint left it: the loop."""
+    """The training loop: train a stack to the end, or from its checkpoint."""
     settings, team = stack.settings, phase.team
     optimiser = Optimiser(stack.groups(), settings)
     averages = None
@@ -253,7 +253,7 @@ def fit(
         if record.over:
             break
         sums = [torch.zeros(len(part.runs), device=stack.device) for part in stack.parts]
-        count = stack.before + epoch  # of the method's epochs
+        count = stack.before + epoch  # epoch of the method
         steps = _steps(stack, count)
         places = [team.part(batch) for step in steps for batch in step]
         data = stack.loader.batches(places, count)
@@ -289,14 +289,14 @@ def fit(
 def _forward_and_backward(
     place: Places, share: float, data: Data, stack: Stack, team: Team, sums: list[Tensor]
 ) -> Seen:
-    """Add a batch's gradients and its sums of losses; returns what each part saw.
+    """Add a batch's gradients and its sums of losses; returns the batch of each part.
 
-    place (b,): among the asked images.  share: of the images of the step.  data: of which the next
-    batch is taken.  Nothing in a step waits for the device: indices come from pinned memory, the
-    sums stay.
+    place (b,): among the asked images.  share: of the images of the step.  data: loads the next
+    batch.  Nothing in a step waits for the device: indices come from pinned memory, the sums stay
+    on the device.
     """
     b = len(place)
-    # A last, smaller batch is no reason to compile a backbone again.
+    # A last, smaller batch is not worth another compilation.
     with nullcontext() if b == stack.settings.batch_size else not_compiled(stack.backbone):
         x, views = next(data)
         outs = stack.forward(x)
@@ -322,7 +322,7 @@ def _forward_and_backward(
 
 
 def _steps(stack: Stack, epoch: int) -> list[list[Places]]:
-    """The batches of each step of an epoch: places among the asked images, in keyed order."""
+    """The batches of each step of an epoch: indices among the asked images, in keyed order."""
     N, size = len(stack.rows), stack.settings.batch_size
     order = stack.chance.of("order", epoch).permutation(N).at(np.arange(N))
     cut = [order[rows] for rows in batches(N, size)]
@@ -330,7 +330,7 @@ def _steps(stack: Stack, epoch: int) -> list[list[Places]]:
 
 
 def _after_epoch(epoch: int, stack: Stack) -> None:
-    """Bring states up to date, with scores of all images for the methods that need them."""
+    """Update states, with scores of all images for the methods that need them."""
     wanted = any(part.method.needs.epoch_scores for part in stack.parts)
     scores = stack.scores(stack.runs[0][0].inputs) if wanted else [None] * len(stack.parts)
     with torch.no_grad():
@@ -340,7 +340,7 @@ def _after_epoch(epoch: int, stack: Stack) -> None:
 
 
 def _watch_step(watch: Watch, epoch: int, seen: Seen) -> None:
-    """Show a step to the watchers of each run as if it were trained alone."""
+    """Call the watchers of each run with the step as if it were trained alone."""
     for part, batch, out in seen if watch else ():
         for k, run in enumerate(part.runs):
             for watcher in watch.get(run, ()):
@@ -374,20 +374,20 @@ def _loader(runs: Sequence[Run], setup: Setup) -> Loader:
 
 
 def _head_first(run: Run, setup: Setup, phase: Phase) -> tuple[Begun, dict[str, list[float]]]:
-    """Train the head of one run for `head_epochs`; returns what to go on from, and the curves.
+    """Train the head of one run for `head_epochs`; returns the next phase's start, and the curves.
 
-    The backbone normalises as in evaluation and stays as it is. Features are computed once, of
-    images as they are, unless the head shall see them augmented or the method looks at maps, which
-    would fill the memory. With "restart" the method begins anew from the best epoch's head (Cole et
-    al., CVPR 2021, who hand ROLE's estimates over), with "go-on" it keeps its state (Verelst et
-    al., WACV 2023).
+    The backbone is frozen, in evaluation mode. Features are computed once, of untransformed images,
+    unless the head is trained on augmented images or the method uses maps, which would fill the
+    memory. With "restart" the method starts again from the best epoch's head (Cole et al., CVPR
+    2021, who transfer ROLE's estimates), with "go-on" it keeps its state (Verelst et al., WACV
+    2023).
     """
     task, method = run
     settings, network = replace(setup.settings, standardise=False).of_head(), setup.backbone
     assert network is not None
     held = phase.validation
     augmented = settings.head_augment or method.needs.maps
-    if not augmented:  # rows of images that nobody was asked about stay empty if none needs them
+    if not augmented:  # rows of images without any question stay empty if none needs them
         rows = np.arange(len(task.inputs)) if method.needs.epoch_scores else task.rows
         task = replace(task, inputs=_features(task.inputs, rows, setup))
         if held is not None and held.labels is not None:
@@ -411,7 +411,7 @@ def _head_first(run: Run, setup: Setup, phase: Phase) -> tuple[Begun, dict[str, 
 
 @contextmanager
 def _frozen(backbone: nn.Module) -> Iterator[None]:
-    """Inside the block no gradients are wanted of the backbone, and it normalises as it learned."""
+    """Within the block the backbone has no gradients, and is in evaluation mode."""
     learned = [p for p in backbone.parameters() if p.requires_grad]
     for parameter in learned:
         parameter.requires_grad_(False)
@@ -424,7 +424,7 @@ def _frozen(backbone: nn.Module) -> Iterator[None]:
 
 
 def _features(images: Any, rows: Places, setup: Setup) -> FeatureInputs:
-    """Pooled features (N, D) of images as they are; zero but at `rows`."""
+    """Pooled features (N, D) of untransformed images; zero except at `rows`."""
     network: Any = setup.backbone
     values = np.zeros((len(images), network.width), np.float32)
     with torch.no_grad(), evaluating(network), not_compiled(network):

@@ -39,22 +39,22 @@ _CURVES = ("validation", "validation_plain", "head_losses", "head_validation")
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained model, with all that is needed to use it and to train it again.
+    """A trained model, with everything that its use and its reproduction need.
 
     Attributes
     ----------
     model, method, state, classes
         Head and backbone, the method with its state, and names of the L classes.
     epoch
-        The one whose weights these are.
+            The epoch of these weights.
     losses
-        Mean training loss of every epoch, by image: those that sum over a batch are divided by its
-        images, so that curves do not depend on its size.
-    validation, validation_plain
-        mAP in [0, 1] of every epoch where there were labels to score by; of the averaged weights
-        where there are such and they are kept, and then `validation_plain` is of the plain ones.
-    head_losses, head_validation
-        Those of the epochs in which the head learned alone.
+            Mean training loss per image of every epoch: losses that sum over a batch are divided by
+            its images, so that curves do not depend on its size.
+        validation, validation_plain
+            mAP in [0, 1] of every epoch if there were labels to score; if averaged weights are
+            kept, of these, and `validation_plain` is that of the plain weights.
+        head_losses, head_validation
+            The same for the epochs of the head alone.
     history
         Settings, seed, versions, and ids of labels and inputs.
     """
@@ -115,13 +115,13 @@ class Trained:
     ) -> Iterator[NDArray[np.float32]]:
         """Class maps of one batch of inputs after the other, in their order.
 
-        Their means are the logits before what a method does at inference (BoostLU).
+        Their means are the logits before a method's changes at inference (BoostLU).
 
         Parameters
         ----------
         inputs
-            Maps of features, or images where a backbone was trained; a head on pooled features has
-            maps too.
+                Maps of features, or images for a trained backbone; a head trained on pooled
+                features has maps too.
         batch, device, precision
             As in `scores`.
 
@@ -139,7 +139,7 @@ class Trained:
         model = self.on(device, precision).model
         for rows in batches(len(inputs), batch):
             x = inputs.batch(np.arange(rows.start, rows.stop)).to(model.head.weight.device)
-            # Not around the loop: who reads two of these in turn would be left without gradients.
+            # Not around the loop: interleaved generators would leave gradients disabled.
             with torch.no_grad(), evaluating(model):
                 maps = model(x, maps=True).maps
             yield maps.float().cpu().numpy()
@@ -157,7 +157,7 @@ class Trained:
         return content_id("trained", *_values(self.model))
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write model.safetensors, then model.json that vouches for it, into a folder."""
+        """Write model.safetensors, then model.json, which identifies it, into a folder."""
         target = Path(folder)
         if target.exists() and not target.is_dir():
             raise BadInput(f"{target} is a file; give a folder for the model")
@@ -186,20 +186,20 @@ class Trained:
 
     @staticmethod
     def load(folder: str | PathLike[str], *, backbone: nn.Module | None = None) -> Trained:
-        """Read what `save` wrote.
+        """Read a folder of `save`.
 
         Parameters
         ----------
         folder
             With model.json and model.safetensors.
         backbone
-            The network that the weights of a fine-tuned model are filled into; by default the one
-            that the model names, if its weights were no file.
+                The network for the weights of a fine-tuned model; by default the one named in the
+                model, if its weights were not a file.
 
         Raises
         ------
         BadInput
-            For damaged files, and for a backbone that is missing or does not fit.
+                For damaged files, and for a missing or unsuitable backbone.
         """
         facts = _facts(Path(folder))
         file = Path(folder) / "model.safetensors"
@@ -236,7 +236,7 @@ class Trained:
 
 
 def describe(folder: str | PathLike[str]) -> dict[str, Any]:
-    """What a saved model is and how it was made, for people and programs."""
+    """Facts about a saved model and its training, for people and programs."""
     facts = _facts(Path(folder))
     history = facts["history"]
     return {
@@ -255,8 +255,8 @@ def describe(folder: str | PathLike[str]) -> dict[str, Any]:
 def backbone_of(settings: Mapping[str, Any]) -> Backbone:
     """The backbone that the settings of a model name.
 
-    Raises BadInput for one of one's own and where its weights came from a file: their name alone
-    does not find them again, and a file may say how a network pads its images.
+    Raises BadInput for a custom one, and if its weights came from a file: their name is not
+    sufficient to find them, and a file may specify the padding of images.
     """
     name, weights = settings.get("backbone"), str(settings.get("weights"))
     if name not in BACKBONES.names() or not (weights in _BY_NAME or weights.startswith("IMAGENET")):
@@ -278,9 +278,9 @@ def histories(
     validation: Validation | None,
     backbone: nn.Module | None,
 ) -> list[History]:
-    """Everything that decides a training, for each of its runs; see `computed_on` for where.
+    """Everything that determines a training, for each of its runs; see `computed_on` for where.
 
-    The weights that a backbone begins with are among its parents, by their content.
+    The content ids of a backbone's initial weights are among its parents.
     """
     inputs = runs[0][0].inputs
     shared: dict[str, Any] = {
@@ -305,7 +305,7 @@ def histories(
         if estimates := method.estimates(task):
             details["estimates"] = estimates
         aids = [aid for aid in task.aids if isinstance(aid, method.needs.aids)]
-        for aid in aids:  # neighbours may be nearly all of the nearest
+        for aid in aids:  # approximate neighbours have a recall
             if getattr(aid, "recall", 1) < 1:
                 details[f"{aid.name} recall"] = aid.recall
         ids = (task.labels.id, *parents, *(aid.id for aid in aids))
@@ -316,10 +316,10 @@ def histories(
 def computed_on(
     history: History, device: torch.device, *, compiled: bool, processes: int = 1
 ) -> History:
-    """The history with the kind of device among its versions, where that is not the plain CPU.
+    """The history with the kind of device among its versions, unless it is the plain CPU.
 
-    Results of different devices agree to about 1e-5, so this says with what a number was made and
-    not what was made: a training that is interrupted may go on elsewhere.
+    Results of different devices agree to about 1e-5, so the device is no part of the training's
+    identity: an interrupted training may resume on another one.
     """
     kind = device.type + (" compiled" if compiled else "")
     kind += f" in {processes} processes" if processes > 1 else ""
@@ -329,18 +329,18 @@ def computed_on(
 
 
 def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Those whose names begin like this, by the rest of their names."""
+    """The entries whose names have this prefix, by the rest of their names."""
     return {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], texts: dict[str, str]) -> None:
-    """A safetensors file, which appears whole."""
+    """Write a safetensors file, which appears whole."""
     with whole(path) as part:
         save_file({name: _alone(tensor) for name, tensor in tensors.items()}, part, texts)
 
 
 def read_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Tensors and texts of a safetensors file. Raises BadInput where it is none."""
+    """Tensors and texts of a safetensors file. Raises BadInput for other files."""
     try:
         with safe_open(readable(path, what), framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}
@@ -349,9 +349,9 @@ def read_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, st
 
 
 def _alone(tensor: Tensor) -> Tensor:
-    """The tensor in a memory of its own: safetensors writes no two views of one memory.
+    """The tensor in its own memory, as safetensors does not write two views of one memory.
 
-    Copied only where it must be, for some states are large.
+    Copied only if necessary, as some states are large.
     """
     tensor = tensor.detach()
     whole_memory = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
@@ -359,9 +359,9 @@ def _alone(tensor: Tensor) -> Tensor:
 
 
 def _as_state(tensors: dict[str, Tensor], method: Method) -> nn.Module:
-    """A state of this method with these tensors as buffers, nested as their names are."""
+    """A state of this method with these tensors as buffers, nested by their names."""
     state = module = nn.Module()
-    while isinstance(method, Around):  # what stands inside may have no tensors of its own
+    while isinstance(method, Around):  # the inner state may have no tensors
         module.inner = nn.Module()
         module, method = module.inner, method.inner
     for name, tensor in tensors.items():

@@ -36,10 +36,9 @@ _SAVED = ("losses", "validation", "plain", "best", "epoch", "stopped")  # of eve
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """Images to score after every epoch, and what is known of them.
+    """Images to score after every epoch, and their labels.
 
-    What kind of labels it was is recorded with every result, because complete labels cost money
-    too.
+    The kind of labels is recorded with every result, because complete labels have a cost too.
 
     Attributes
     ----------
@@ -48,9 +47,9 @@ class Validation:
     labels
         Truth (complete, or with `known`), partial labels (scored on what is known), or None.
     known
-        (N, L) bool, or None for all: entries that may count where the labels know them.
-    classes
-        Indices of those that the mean is over, or None for all.
+            (N, L) bool, or None for all: the entries that may count if the labels know them.
+        classes
+            Indices of the classes to average over, or None for all.
     """
 
     inputs: Any
@@ -68,40 +67,39 @@ class Validation:
 
     @property
     def id(self) -> str | None:
-        """Content id of the labels, and of what counts of them where that is not everything."""
+        """Content id of the labels, and of the entries that count unless all do."""
         if self.labels is None or (self.known is None and self.classes is None):
             return None if self.labels is None else self.labels.id
         counts = [np.zeros(0) if a is None else np.asarray(a) for a in (self.known, self.classes)]
         return content_id("validation", self.labels.id, *counts)
 
     def score(self, scores: Any) -> float:
-        """mAP(C) in [0, 1] of scores (N, L), array or tensor; nan without anything to go by."""
+        """mAP(C) in [0, 1] of scores (N, L), array or tensor; nan without known present labels."""
         present, known = self._reference
-        ap = average_precision(scores, present, known)  # of all: choosing would copy the scores
+        ap = average_precision(scores, present, known)  # of all: a selection would copy the scores
         return mean_ap(ap if self.classes is None else ap[self.classes])
 
     @cached_property
     def _reference(self) -> tuple[csr_array, csr_array | NDArray[np.bool_] | None]:
-        """What is present and what is known, or None for all of it."""
+        """Present and known labels, None for all."""
         assert self.labels is not None
         if isinstance(self.labels, Truth):
             present, known = self.labels.present, self.labels.known
         else:
             present, known = self.labels.codes == PRESENT, self.labels.codes.astype(bool)
         if self.known is not None:
-            # A dense mask stays dense: it takes a byte for each entry, sorted places nine.
+            # A dense mask stays dense, at a byte for each entry; sparse indices need nine.
             known = self.known if known is None else csr_array(known.multiply(self.known))
         return present, known
 
 
 @dataclass(eq=False)
 class Curve:
-    """What training has shown of one run.
+    """The course of one run.
 
-    losses, validation: by epoch.  plain: mAP of the plain weights where averaged ones are scored
-    too.  best, epoch: the highest mAP yet and its epoch.  stopped: nothing after this is looked at,
-    so that a run in a stack chooses as it would alone.  kept: model and state of the best epoch, on
-    the CPU.
+    losses, validation: by epoch.  plain: mAP of the plain weights if averaged ones are scored too.
+    best, epoch: the highest mAP so far and its epoch.  stopped: later epochs are ignored, so that a
+    run in a stack selects as it would alone.  kept: model and state of the best epoch, on the CPU.
     """
 
     losses: list[float] = field(default_factory=list)
@@ -113,11 +111,11 @@ class Curve:
     kept: tuple[Model, nn.Module] | None = None
 
     def improves(self, epoch: int, score: float, settings: Settings) -> bool:
-        """Whether this epoch is the best one yet; stops the run that got too late or too low."""
+        """Whether this epoch is the best so far; stops the run by patience or drop."""
         if self.stopped:
             return False
         score = _LOWEST if math.isnan(score) else score
-        # As long as there is nothing to choose by, the last epoch is taken.
+        # Without any mAP the last epoch is selected.
         if score > self.best or self.best == _LOWEST:
             self.best, self.epoch = score, epoch
             return True
@@ -128,7 +126,7 @@ class Curve:
 
 
 class Record:
-    """Curves and selected models of all runs; head: curves of the epochs with the head alone."""
+    """Curves and selected models of all runs; head: curves of the epochs of the head alone."""
 
     def __init__(self, runs: int, settings: Settings, head: dict[str, list[float]]) -> None:
         self.settings, self.head = settings, head
@@ -140,7 +138,7 @@ class Record:
         return all(curve.stopped for curve in self.curves)
 
     def note_losses(self, epoch: int, sums: list[Tensor], stack: Stack) -> None:
-        """Note the mean losses of an epoch from the sums (r,) over all images of every part."""
+        """Record the mean losses of an epoch from the sums (r,) over all images of every part."""
         for part, total in zip(stack.parts, sums, strict=True):
             means = (total.double().cpu() / len(stack.rows)).tolist()
             for run, loss in zip(part.runs, means, strict=True):
@@ -162,7 +160,7 @@ class Record:
         averages: Averages | None,
         team: Team,
     ) -> None:
-        """Score the validation images by plain and averaged weights, and keep what is best."""
+        """Score the validation images by plain and averaged weights, and keep the best."""
         if validation is None or validation.labels is None:
             return
         plain = averaged = team.from_first(lambda: _mean_aps(stack, validation))
@@ -185,7 +183,7 @@ class Record:
     def chosen(
         self, run: int, stack: Stack, averages: Averages | None
     ) -> tuple[Model, nn.Module, int]:
-        """Model, state and epoch of one run: the best ones where selected, else the last."""
+        """Model, state and epoch of one run: the best ones if selected, else the last."""
         curve = self.curves[run]
         if curve.kept is not None:
             return (*curve.kept, curve.epoch)
@@ -209,7 +207,7 @@ class Record:
         }
 
     def restore(self, saved: dict[str, Any], tensors: dict[str, Tensor], stack: Stack) -> None:
-        """Take up again what `to_json` and `tensors` gave."""
+        """Restore the state from `to_json` and `tensors`."""
         self.head = saved["head"]
         for run, curve in enumerate(self.curves):
             for name in _SAVED:
@@ -242,11 +240,12 @@ def _copied(run: int, stack: Stack) -> tuple[Model, nn.Module]:
 
 @dataclass(frozen=True)
 class Reached:
-    """How far a training is.
+    """The progress of a training.
 
-    epochs: done, of `of` in all; a part of one while it lasts.  loss, validation: mean loss of the
-    epoch that has just ended, and mAP on the validation images; None in its midst and where there
-    are none. They are those of the first run.  resumed: a checkpoint has brought the training here.
+    epochs: done, of `of` in all, with a fraction during an epoch.  loss, validation: mean loss of
+    the epoch just finished, and mAP on the validation images; None within an epoch and without
+    validation images. They are those of the first run.  resumed: whether training was resumed from
+    a checkpoint here.
     """
 
     epochs: float
@@ -258,10 +257,10 @@ class Reached:
 
 @dataclass(frozen=True)
 class Reporter:
-    """Tells a progress how far a training is, with `before` epochs of another phase done, of `of`.
+    """Reports the progress of a training, with `before` epochs of another phase done, of `of`.
 
-    It is called with (epochs done, of); where it has `report`, that is called after every step and
-    epoch with `Reached`.
+    The callable is called with (epochs done, of); its `report`, if any, after every step and epoch
+    with `Reached`.
     """
 
     progress: Progress
@@ -271,7 +270,7 @@ class Reporter:
     def __call__(
         self, epochs: float, record: Record | None = None, *, resumed: bool = False
     ) -> None:
-        """After so many epochs of this phase; record: where one has just ended, or is resumed."""
+        """After so many epochs of this phase; record: of an epoch that just ended or is resumed."""
         done = self.before + epochs
         if record is not None and not resumed:
             self.progress(int(done), self.of)

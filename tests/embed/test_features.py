@@ -204,7 +204,7 @@ def test_features_that_are_all_zero_are_refused_every_time(
         for values in net.parameters():
             values.zero_()
     for _ in range(2):  # the second time nearly all rows are there
-        with pytest.raises(BadInput, match=r"features of all 5 pictures.*give the backbone other"):
+        with pytest.raises(BadInput, match=r"features of all 5 images.*give the backbone other"):
             features(dataset, "val", net, cache=tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""How good scores are: average precision, F1, top-1, the pointing game, and mAP in parts."""
+"""Metrics: average precision, F1, top-1, the pointing game, and mAP of subsets."""
 
 from simkit.learn.metrics.ap import (
     Part,

@@ -1,6 +1,6 @@
-"""Average precision, exact with ties and on partly known references; its means, whole and in parts.
+"""Average precision, exact with ties and incomplete ground truth; mAP overall and of subsets.
 
-Of each present image all that counts is how many scores are at least as high as its own.
+AP depends only on the number of scores at least as high as that of each present image.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ def average_precision(
     *,
     convention: Convention = "nan",
 ) -> NDArray[np.float64]:
-    """Mean precision at the ranks of the present images, per class; images of one score tie.
+    """Mean precision at the ranks of the present images, per class; images of equal score tie.
 
-    Works on a block of classes at a time, so that next to its arguments it needs some 100 MB, and a
-    copy of sparse labels sorted by class. Faster for scores that lie in memory class by class:
-    `s.T` of an (L, N) array. Equal to scikit-learn's average_precision_score to 1e-12.
+    Works on a block of classes at a time, with about 100 MB besides its arguments, and a copy of
+    sparse labels sorted by class. Faster for scores stored class by class: `s.T` of an (L, N)
+    array. Equal to scikit-learn's average_precision_score to 1e-12.
 
     Parameters
     ----------
     scores
         (N, L), higher is likelier, an array or a tensor on any device.
     present
-        (N, L) bool, dense, sparse or a tensor; a Truth brings known too, unless it is given.
+        (N, L) bool, dense, sparse or a tensor; or a Truth, which also provides `known` by default.
     known
-        Likewise, None for everything: entries that are not known are left out, class by class.
+        (N, L) bool likewise, None for all: unknown entries are left out, class by class.
     convention
-        What a class without a present or without an absent label gets. Means leave nan out, and
-        count the zeros.
+        AP of a class without present or without absent labels. Means leave nan out, and include
+        zeros.
 
-        - nan: no present label: nan. No absent one: 1, as any order is right.
+        - nan: nan without present labels, 1 without absent ones, as any order is right.
         - csl: nan unless it has both (Ben-Baruch et al. 2022).
-        - cvpr22: nan if nothing is known, else 0 without a present label, 1 without an absent one.
-        - spml: 0 without a present label (Cole et al. 2021); imcl: the same.
+        - cvpr22: nan if nothing is known, else 0 without present labels, 1 without absent ones.
+        - spml: 0 without present labels (Cole et al. 2021); imcl: the same.
 
     Returns
     -------
-    (L,) in [0, 1].
+    (L,) AP in [0, 1].
 
     Raises
     ------
     BadInput
-        For shapes that differ, nan scores, labels that hold anything but 0 and 1, or booleans, and
-        an unknown convention.
+        For shapes that differ, nan scores, labels other than 0, 1 or booleans, and an unknown
+        convention.
     """
     values, present_images, known_images = [], [], []
     for ranks in ranked(scores, present, known):
@@ -77,9 +77,9 @@ def settled(
     known: NDArray[np.int64],
     convention: Convention,
 ) -> NDArray[np.float64]:
-    """values (L,), 0 without a present label, with nan where the convention leaves a class out.
+    """values (L,), 0 without a present label, and nan for classes that the convention leaves out.
 
-    present, known (L,): how many labels are present, and known. Raises BadInput for an unknown
+    present, known (L,): numbers of present and of known labels. Raises BadInput for an unknown
     convention.
     """
     if convention not in get_args(Convention):
@@ -96,17 +96,17 @@ def settled(
 
 
 def mean_ap(ap: Any) -> float:
-    """mAP(C): the mean over the classes that are not nan; nan when all are. Printed x 100."""
+    """mAP(C): the mean over classes with an AP; nan without any. Printed x 100."""
     ap = np.asarray(ap, np.float64)
     valid = ap[~np.isnan(ap)]
     return float(valid.mean()) if len(valid) else float("nan")
 
 
 def overall_ap(ap: Any, counts: Any) -> float:
-    """mAP(O): the mean weighted by how many present labels each class has; not a pooled AP.
+    """mAP(O): the mean weighted by the number of present labels of each class; not a pooled AP.
 
-    ap, counts (L,), counts as `present_counts` gives them.
-    Source: the published code of Ben-Baruch et al. 2022.
+    ap, counts (L,), counts as returned by `present_counts`. Source: the published code of
+    Ben-Baruch et al. 2022.
     """
     ap, counts = np.asarray(ap, np.float64), np.asarray(counts)
     valid = ~np.isnan(ap) & (counts > 0)
@@ -115,10 +115,10 @@ def overall_ap(ap: Any, counts: Any) -> float:
 
 
 def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
-    """(L,) how many (known) present labels each class has: the weights of `overall_ap`.
+    """(L,) number of known present labels of each class: the weights of `overall_ap`.
 
-    present, known (N, L) as in `average_precision`, and so are the errors. A dense one is read some
-    million entries at a time.
+    present, known (N, L), and errors, as in `average_precision`. A dense array is read in blocks of
+    some million entries.
     """
     present, known = labels_of(present, known)
     if known is not None and not issparse(present):
@@ -135,7 +135,7 @@ def present_counts(present: Any, known: Any = None) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Part:
-    """Images with so many present labels: name ("1", "2", ... ">=4"), how many, their mAP."""
+    """Images with a number of present labels: name ("1", "2", ... ">=4"), count, mAP."""
 
     name: str
     images: int
@@ -143,12 +143,12 @@ class Part:
 
 
 def class_groups(annotations: Any, groups: int = 5) -> NDArray[np.int64]:
-    """(L,) which group each class is in, 1 for those with the fewest annotations.
+    """(L,) group of each class, 1 for those with the fewest annotations.
 
-    annotations (L,): how many training images are annotated with each class, present or absent.
-    Classes are sorted by them, equal ones by index, and cut into consecutive groups whose sizes
-    differ by at most one, larger ones first.
-    Source: G1 to G5 of Kim et al. CVPR 2022 and CVPR 2023 (OpenImages).
+    annotations (L,): number of training images annotated with each class, present or absent.
+    Classes are sorted by it, ties by index, and divided into consecutive groups whose sizes differ
+    by at most one, larger ones first. Source: G1 to G5 of Kim et al. CVPR 2022 and CVPR 2023
+    (OpenImages).
     """
     annotations = np.asarray(annotations)
     out = np.empty(len(annotations), np.int64)
@@ -159,9 +159,9 @@ def class_groups(annotations: Any, groups: int = 5) -> NDArray[np.int64]:
 
 
 def group_map(ap: NDArray[np.float64], groups: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(groups,) mAP of each group of classes; nan for a group in which every class is.
+    """(groups,) mAP of each group of classes; nan for groups without an AP.
 
-    ap (L,) in [0, 1];  groups (L,) as `class_groups` gives them.
+    ap (L,) in [0, 1];  groups (L,) as returned by `class_groups`.
     """
     return np.array([mean_ap(ap[groups == g]) for g in range(1, groups.max(initial=0) + 1)])
 
@@ -177,16 +177,16 @@ def map_by_labels(
 ) -> list[Part]:
     """mAP of the images with exactly 1, 2, 3 present labels, and with 4 or more.
 
-    A class that no image of a part shows is left out of its mean, or counts as 0 with "spml". nan
-    for a part without images. Labels that are not known are not counted, and need a byte each while
-    a part is ranked.
+    A class without present images in a subset is left out of its mean, or counts as 0 with "spml".
+    nan for a subset without images. Unknown labels are not counted, and need a byte each during the
+    ranking of a subset.
 
     Parameters
     ----------
     scores, present, known, convention
         As in `average_precision`, and so are the errors.
     counts, at_least
-        Numbers of labels, and the number from which on images are one part, or None.
+        Numbers of labels, and the number from which on images form one subset, or None.
 
     References
     ----------
@@ -209,10 +209,10 @@ def map_by_labels(
 def _map(
     scores: Any, present: Any, known: Any, images: NDArray[np.bool_], convention: Convention
 ) -> float:
-    """mAP of some images."""
+    """mAP of a subset of images."""
     if not images.any():
         return float("nan")
-    # All other images are unknown: a view without memory of its own, where rows would be copied.
+    # All other images are unknown: a view without additional memory, whereas rows would be copied.
     counts: Any = np.broadcast_to(images[:, None], scores.shape)
     if issparse(known):
         counts = known.multiply(counts)

@@ -1,4 +1,4 @@
-"""The pointing game: does the highest place of a class's map lie on an object of the class?"""
+"""The pointing game: whether the maximum of a class map lies on an object of the class."""
 
 from __future__ import annotations
 
@@ -15,15 +15,27 @@ from simkit.learn.metrics.ranking import array, refuse_diverged
 def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.bool_]:
     """(M,) whether the highest pixel of each map lies in one of its boxes.
 
-    maps (M, h, w), array or tensor: one for each test image and class present in it.
-    boxes: for each map the boxes of that class in that image, (n, 4) or (4,): x0, y0, x1, y1 in
-    pixels of the image; x1 and y1 lie outside.  sizes: (M, 2), or (2,) for all: height and width
-    of the images. Maps are enlarged bilinearly to them, pixel centres at halves; of equal pixels,
-    to 1e-12 of the largest, the first in reading order counts.
+    Parameters
+    ----------
+    maps
+        (M, h, w), array or tensor: one for each test image and class present in it.
+    boxes
+        For each map the boxes of that class in that image, (n, 4) or (4,): x0, y0, x1, y1 in pixels
+        of the image; x1 and y1 are exclusive.
+    sizes
+        (M, 2), or (2,) for all: height and width of the images. Maps are resized bilinearly to
+        them, with half-pixel centres; of equal pixels, to 1e-12 of the largest, the first in
+        reading order counts.
 
-    Raises BadInput for maps that are not finite, for boxes that are no (x0 < x1, y0 < y1), sizes
-    that are no whole numbers, and shapes that do not fit. Source: Kim et al.
-    CVPR 2022 (Large Loss); the way of enlarging is ours.
+    Raises
+    ------
+    BadInput
+        For maps that are not finite, invalid boxes (x0 < x1, y0 < y1 is required), sizes that are
+        not whole numbers, and shapes that do not fit.
+
+    References
+    ----------
+    Kim et al. CVPR 2022 (Large Loss); the resizing is ours.
     """
     maps, sizes = array(maps), np.asarray(sizes, np.float64)
     M = len(maps)
@@ -54,9 +66,9 @@ def pointing_hits(maps: Any, boxes: Sequence[Any], sizes: Any) -> NDArray[np.boo
 
 
 def pointing_game(hits: Any, classes: Any) -> float:
-    """The share of hits of each class, and the mean over those that occur; printed x 100.
+    """The hit rate of each class, and its mean over the classes that occur; printed x 100.
 
-    hits (M,) bool;  classes (M,) index of each one's class. nan without any.
+    hits (M,) bool;  classes (M,) index of each map's class. nan without any.
     """
     _, which, counts = np.unique(classes, return_inverse=True, return_counts=True)
     rates = np.bincount(which, np.asarray(hits, np.float64)) / counts
@@ -64,18 +76,18 @@ def pointing_game(hits: Any, classes: Any) -> float:
 
 
 def _highest(values: NDArray[Any], height: int, width: int) -> tuple[int, int]:
-    """Row and column of the highest pixel of the enlarged map."""
+    """Row and column of the highest pixel of the resized map."""
     values = values.astype(np.float64)
     refuse_diverged(not np.isfinite(values).all(), "maps hold nan or infinity")
     down, across = _weights(values.shape[0], height), _weights(values.shape[1], width)
     grid = (down @ values @ across.T).ravel()
-    # A plateau of equal cells is equal up to the rounding of the weights.
+    # Equal cells form a plateau that is equal up to the rounding of the weights.
     limit = grid.max() - 1e-12 * np.abs(values).max()
     return divmod(int((grid >= limit).argmax()), width)
 
 
 def _weights(cells: int, pixels: int) -> NDArray[np.float64]:
-    """(pixels, cells) how much each cell of a map adds to each pixel; beyond the edge, as it."""
+    """(pixels, cells) weights of the cells of a map for each pixel; constant beyond the edge."""
     at = np.clip((np.arange(pixels) + 0.5) * cells / pixels - 0.5, 0, cells - 1)
     low = np.minimum(at.astype(np.int64), max(cells - 2, 0))
     out = np.zeros((pixels, cells))

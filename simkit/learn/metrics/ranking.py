@@ -1,7 +1,7 @@
 """Scores and labels, read class by class or image by image, and the ranks of present images.
 
-Only values are sorted, never their order, and only a block of classes at a time, so that nothing of
-images x classes is ever copied whole.
+Only values are sorted, never indices, and only a block of classes at a time, so that no (images x
+classes) array is ever copied.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from simkit.errors import BadInput
 from simkit.labels.truth import Truth
 
 _CACHE_BYTES = 1 << 22  # blocks of about this size are transposed and sorted fastest
-_LEAST_CLASSES = 32  # narrower blocks would waste most of every cache line of row-major scores
-_BLOCK_BYTES = 1 << 26  # no block is larger, unless one class alone is
-_FEW = 8  # known entries are picked one by one where fewer than one in so many is known
-_STRIP = 512  # rows that are transposed together and stay in the cache
-_ENTRIES = 1 << 22  # of a block of images
+_LEAST_CLASSES = 32  # narrower blocks would waste most of each cache line of row-major scores
+_BLOCK_BYTES = 1 << 26  # largest block, unless a single class is larger
+_FEW = 8  # known entries are gathered one by one if fewer than one in so many is known
+_STRIP = 512  # rows transposed together, which fit into the cache
+_ENTRIES = 1 << 22  # in a block of images
 
 
 def array(values: Any) -> NDArray[Any]:
-    """The values as an array; a tensor is copied if it lies on a device or is bfloat16."""
-    if hasattr(values, "detach"):  # a tensor; torch is not loaded to find out
+    """The values as an array; a tensor is copied if it is on a device or bfloat16."""
+    if hasattr(values, "detach"):  # a tensor; the check does not import torch
         values = values.detach().cpu()
         return (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
     return np.asarray(values)
@@ -36,9 +36,9 @@ def array(values: Any) -> NDArray[Any]:
 def scores_and_labels(
     scores: Any, present: Any, known: Any = None, *, form: Any = csr_array, name: str = "present"
 ) -> Any:
-    """Scores as an array, and labels as `labels_of` gives them.
+    """Scores as an array, and labels as returned by `labels_of`.
 
-    Raises BadInput for scores that are no matrix of numbers, and labels that do not fit them.
+    Raises BadInput for scores that are not a matrix of numbers, and labels that do not fit them.
     """
     scores = array(scores)
     if scores.ndim != 2 or scores.dtype.kind not in "fiu":
@@ -59,8 +59,8 @@ def labels_of(
 ) -> tuple[Any, Any]:
     """Present and known labels, images x classes: arrays, or sparse in `form` without stored zeros.
 
-    A Truth brings both; known None means all.  name: what the caller's argument is called that came
-    as `present`. Raises BadInput for other shapes, and labels that hold anything but 0 and 1.
+    A Truth provides both; known None means all.  name: the caller's argument that is passed as
+    `present`. Raises BadInput for other shapes, and labels other than 0 and 1.
     """
     if isinstance(present, Truth):
         known = present.known if known is None else known
@@ -85,9 +85,9 @@ def labels_of(
 
 
 def _check_marks(labels: Any, name: str) -> None:
-    """Raise BadInput for labels that hold anything but 0 and 1, or booleans.
+    """Raise BadInput for labels other than 0, 1 or booleans.
 
-    Codes, of which -1 is absent and 0 unknown, would be read as present wherever they are not 0.
+    Label codes (-1 absent, 0 unknown) would be read as present wherever they are not 0.
     """
     if labels.dtype == bool:
         return
@@ -103,7 +103,7 @@ def _check_marks(labels: Any, name: str) -> None:
 
 
 def refuse_diverged(diverged: Any, what: str = "scores hold nan") -> None:
-    """Raise BadInput for what a model gave, where it has `diverged`."""
+    """Raise BadInput for the output of a model if it has `diverged`."""
     if diverged:
         raise BadInput(f"the {what}; the model that gave them has diverged, lower its lr")
 
@@ -122,7 +122,7 @@ def columns(values: Any, classes: slice) -> NDArray[Any]:
 
 
 def places(labels: Any, classes: slice) -> NDArray[np.int64]:
-    """Where labels are set in the chosen columns, written one after the other; ascending."""
+    """Indices of the set labels in the selected columns, concatenated; ascending."""
     if not issparse(labels):
         return np.flatnonzero(columns(labels, classes))
     begin, end = labels.indptr[classes.start], labels.indptr[classes.stop]
@@ -132,7 +132,7 @@ def places(labels: Any, classes: slice) -> NDArray[np.int64]:
 
 
 def marked(labels: Any, images: slice) -> NDArray[np.bool_]:
-    """(images, L) whether labels are set in the chosen rows."""
+    """(images, L) mask of the set labels in the selected rows."""
     return labels[images].toarray() if issparse(labels) else labels[images] != 0
 
 
@@ -145,21 +145,21 @@ def row_blocks(shape: tuple[int, ...]) -> Iterator[slice]:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Where the present images of a block of classes stand among their known ones.
+    """Ranks of the present images of a block of classes among their known images.
 
-    Parameters
+    Attributes
     ----------
     pointers
-        (classes + 1,): of each class c, entries pointers[c] to pointers[c + 1] are its present
+        (classes + 1,): for each class c, entries pointers[c] to pointers[c + 1] are its present
         images, from the lowest score.
     scores
-        (P,) theirs.
+        (P,) scores of the present images.
     hits, images
-        (P,) int64: how many present and how many known images score at least as high.
+        (P,) int64: numbers of present and of known images with at least this score.
     known
-        (classes,) how many are known.
+        (classes,) number of known images.
     top
-        (classes,) their highest score, -inf without any.
+        (classes,) highest score of the known images, -inf without any.
     """
 
     pointers: NDArray[np.int64]
@@ -171,11 +171,11 @@ class Ranks:
 
     @property
     def present(self) -> NDArray[np.int64]:
-        """(classes,) how many images are present."""
+        """(classes,) number of present images."""
         return np.diff(self.pointers)
 
     def reduce(self, how: np.ufunc, values: NDArray[Any], empty: float) -> NDArray[Any]:
-        """(classes,) `how` over each class's values (P,), `empty` where it has none."""
+        """(classes,) reduction `how` of each class's values (P,), `empty` without any."""
         some = self.present > 0
         out = np.full(len(some), empty, values.dtype)
         if some.any():
@@ -189,15 +189,15 @@ def ranked(scores: Any, present: Any, known: Any = None) -> Iterator[Ranks]:
     Parameters
     ----------
     scores
-        (N, L). What lies in memory class by class, as the transpose of an (L, N) array does, is
-        read faster.
+            (N, L). Scores stored class by class, such as the transpose of an (L, N) array, are read
+            faster.
     present, known
         (N, L) bool: arrays, tensors or sparse; known None for everything.
 
     Raises
     ------
     BadInput
-        For shapes that differ, scores that are no numbers, and nan among the known ones.
+            For shapes that differ, scores that are not numbers, and nan among the known ones.
     """
     scores, present, known = scores_and_labels(scores, present, known, form=csc_array)
     N, L = scores.shape
@@ -241,9 +241,9 @@ def _ranks(scores: Any, present: Any, known: Any, classes: slice) -> Ranks:
 
 
 def _hits(scores: NDArray[Any], pointers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many of a class's present images score at least as high; arguments as in Ranks."""
+    """Number of a class's present images with at least each score; arguments as in Ranks."""
     place = np.arange(len(scores))
-    first = np.ones(len(scores), bool)  # of those that tie
+    first = np.ones(len(scores), bool)  # of ties
     first[1:] = scores[1:] != scores[:-1]
     first[pointers[:-1][pointers[:-1] < len(scores)]] = True
     first_place = np.maximum.accumulate(np.where(first, place, 0))

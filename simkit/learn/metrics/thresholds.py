@@ -23,12 +23,12 @@ from simkit.learn.metrics.ranking import (
 
 
 def f1_thresholds(scores: Any, present: Any, known: Any = None) -> NDArray[np.float64]:
-    """(L,) the scores from which on each class is called present, so that F1 is highest.
+    """(L,) thresholds with the highest F1 of each class: it is predicted present from there on.
 
-    scores, present, known: of the validation split, as in `average_precision`. Of thresholds that
-    do equally well the largest is taken, which for a class without a present label is its highest
-    score; inf for a class of which nothing is known, so that it is never called present.
-    Source: mF1 of "Soft Exposure"; the rule for ties is ours.
+    scores, present, known: of the validation split, as in `average_precision`. Of equally good
+    thresholds the largest is returned, which for a class without present labels is its highest
+    score; inf for a class without known labels, which is then never predicted. Source: mF1 of "Soft
+    Exposure"; the rule for ties is ours.
     """
     thresholds = [np.zeros(0)]
     for ranks in ranked(scores, present, known):
@@ -52,12 +52,12 @@ def f1(
     *,
     convention: Convention = "nan",
 ) -> NDArray[np.float64]:
-    """(L,) F1 of calling a class present where its score is at least its threshold.
+    """(L,) F1 of predicting a class present if its score is at least its threshold.
 
-    thresholds (L,), or one number for all;  the others as in `average_precision`, whose convention
-    also says which classes get nan; 0 where nothing is called present and nothing is. Its mean,
-    `mean_ap(f1(...))`, is mF1; with "spml" classes without a present label count as 0.
-    Raises BadInput for thresholds of another length or nan.
+    thresholds (L,), or one number for all;  the others, and the convention for nan, as in
+    `average_precision`; 0 for a class without present labels and predictions. The mean,
+    `mean_ap(f1(...))`, is mF1; with "spml" classes without present labels count as 0. Raises
+    BadInput for thresholds of another length or nan.
     """
     hits, called, shown, counted = _counts(scores, present, thresholds, known)
     values = 2 * hits / np.maximum(called + shown, 1)
@@ -67,9 +67,9 @@ def f1(
 def precision_recall(
     scores: Any, present: Any, thresholds: Any, known: Any = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(L,) precision and (L,) recall of calling a class present, arguments as of `f1`.
+    """(L,) precision and (L,) recall of predicting a class present, arguments as of `f1`.
 
-    Precision is nan for a class that is never called present, recall for one that never is.
+    Precision is nan for a class that is never predicted, recall for one that never occurs.
     """
     hits, called, shown, _ = _counts(scores, present, thresholds, known)
     with np.errstate(invalid="ignore"):
@@ -77,7 +77,7 @@ def precision_recall(
 
 
 def _counts(scores: Any, present: Any, thresholds: Any, known: Any) -> NDArray[np.int64]:
-    """(4, L): images that are rightly called present, called present, present, and known."""
+    """(4, L): numbers of true positives, predicted, present and known images."""
     scores, present, known = scores_and_labels(scores, present, known)
     L = scores.shape[1]
     limits = np.asarray(thresholds, np.float64)
@@ -107,12 +107,26 @@ class AtK:
 
 
 def top1(scores: Any, truth: Any) -> float:
-    """Share of images whose highest score is that of a right class; the first of equal scores.
+    """Share of images whose highest score is that of a correct class; the first of ties.
 
-    scores (N, L), an array or a tensor.  truth: (N,) the one class of each image, or (N, L) bool,
-    dense or sparse, with all that are right; images without any are then left out, as ReaL does
-    (Beyer et al. 2020; used by Verelst et al. WACV 2023). nan where no image is left.
-    Raises BadInput for shapes that differ, a class that does not exist, and nan scores.
+    Parameters
+    ----------
+    scores
+        (N, L), an array or a tensor.
+    truth
+        (N,) the class index of each image, or (N, L) bool, dense or sparse, with all correct
+        classes; images without any are then left out, as in ReaL (Beyer et al. 2020; used by
+        Verelst et al. WACV 2023).
+
+    Returns
+    -------
+    float
+        In [0, 1]; nan without images.
+
+    Raises
+    ------
+    BadInput
+        For shapes that differ, an invalid class index, and nan scores.
     """
     scores, _ = scores_and_labels(scores, None)[:2]
     if not isinstance(truth, Truth) and not issparse(truth):
@@ -131,7 +145,7 @@ def top1(scores: Any, truth: Any) -> float:
 
 
 def _one_hot(classes: NDArray[Any], shape: tuple[int, int]) -> csr_array:
-    """(N, L) bool from the one class of each image. Raises BadInput for what is none."""
+    """(N, L) bool from the class index of each image. Raises BadInput for invalid ones."""
     N, L = shape
     whole = classes.shape == (N,) and classes.dtype.kind in "iu"
     if not whole or (N and not 0 <= classes.min() <= classes.max() < L):
@@ -143,13 +157,13 @@ def _one_hot(classes: NDArray[Any], shape: tuple[int, int]) -> csr_array:
 
 
 def at_k(scores: Any, present: Any, k: int) -> AtK:
-    """How many of an image's k highest scores are of present classes, in three ways.
+    """Precision, recall and hit rate of the k highest scores of each image.
 
-    precision: of those k;  recall: of the image's present classes, 0 for an image that has none;
-    any: whether there is at least one. All are means over the N images; of equal scores the class
-    of lower index comes first. scores and present (N, L) as in `average_precision`. Raises BadInput
-    for k outside 1 to L.
-    Source: the published code of Cole et al. CVPR 2021.
+    precision: share of present classes among these k;  recall: their share of the image's present
+    classes, 0 for an image without any;  any: whether there is at least one. All are means over the
+    N images; of ties the class of lower index comes first. scores and present (N, L) as in
+    `average_precision`. Raises BadInput for k outside 1 to L. Source: the published code of Cole et
+    al. CVPR 2021.
     """
     scores, present, _ = scores_and_labels(scores, present)
     N, L = scores.shape
@@ -166,7 +180,7 @@ def at_k(scores: Any, present: Any, k: int) -> AtK:
 
 
 def _first(scores: NDArray[Any], k: int) -> NDArray[np.bool_]:
-    """(n, L) which are the k highest of each row; of equal ones those of lower index."""
+    """(n, L) mask of the k highest of each row; of ties those of lower index."""
     limit = np.partition(scores, scores.shape[1] - k, axis=1)[:, -k, None]
     above, ties = scores > limit, scores == limit
     left = k - above.sum(1, keepdims=True)
