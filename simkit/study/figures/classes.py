@@ -23,12 +23,12 @@ from simkit.study.figures.base import Panels, option, register
 from simkit.study.figures.options import RUNS, AtBudget, intervals, not_shown, some
 from simkit.study.figures.style import INK, PALE, count, fold, label, looks, over_draws, text_width
 
-# One hue whose lightness falls all the way: a grey print keeps the order.
+# One hue with decreasing lightness: the order is visible in grey prints.
 _SHADES = LinearSegmentedColormap.from_list("missing", ["#F7E08B", "#6BA8A0", "#1D3B6F", "#0A1530"])
-_LEAST = 0.02  # share: shades span at least this, so that alike looks alike
+_LEAST = 0.02  # least range of shares over all shades, so that similar values look similar
 _STRIP = 0.035  # of the height of the axes
-_NAMED = 70  # classes whose names have room under their bars
-_GROUPS = 10  # groups whose names have room
+_NAMED = 70  # most classes with names under their bars
+_GROUPS = 10  # most groups with names
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class OfScheme(AtBudget):
         "class_present": list[int] | None, "class_absent": list[int] | None,
     }  # fmt: skip
 
-    scheme: str = option("", "which scheme; nothing: the first")
+    scheme: str = option("", "the scheme; by default the first")
     classes: Literal["leaves", "all"] = option(
-        "leaves", "leaves, over which mAP is the mean, or all: inner classes too"
+        "leaves", "leaves (mAP is their mean), or all: inner classes too"
     )
 
     def of_scheme(self, table: pd.DataFrame) -> tuple[str, pd.DataFrame]:
-        """The scheme with its cost, as a heading says it, and its runs."""
+        """The scheme with its cost, for a heading, and its runs."""
         limit, runs = self.at_budget(table)
         scheme, runs = under(runs, scheme=self.scheme, asker=self.name)
         return f"{scheme} for up to {limit}" if limit else scheme, runs
 
     def by_class(self, runs: pd.DataFrame, methods: Sequence[str]) -> ByClass:
-        """AP of each class under these methods. Raises BadInput where no class has one."""
+        """AP of each class under these methods. Raises BadInput if no class has one."""
         inner = self.classes == "all"
         scored = by_class(runs, methods=tuple(methods), asker=self.name, inner=inner)
         seen = not _unseen(scored).all()
@@ -77,7 +77,7 @@ class PerClass(OfScheme):
     title = "AP of each class under several methods, by frequency"
 
     methods: Methods = some("three")
-    most: int = option(60, "classes at most; of more, some of every frequency")
+    most: int = option(60, "most classes shown, selected evenly by frequency")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         self.require(self.most > 0, f"most is {self.most}; at least one class is expected")
@@ -104,7 +104,7 @@ class PerClass(OfScheme):
         axes.set_xlim(-1, 101)
         panels.labels(x="AP on the test split, points")
         return panels.finish(
-            f"What each class reaches with {where}",
+            f"AP of each class with {where}",
             "Right: images labelled with the class.",
             f"{len(shown)} of {len(order):,} classes, evenly by frequency." if fewer else "",
             *self.notes(scored, "Lines", len(drawn) - len(scored.ap)),
@@ -151,9 +151,9 @@ class ClassGroups(OfScheme):
         axes.grid(False, axis="x")
         by = "classes by the number of images that are labelled with them, mean over draws"
         panels.labels(by, "mAP of the group on the test split, points")
-        fewer = f"{self.groups} groups are asked for; {len(names)} classes make no more."
+        fewer = f"{len(names)} groups instead of {self.groups}, as there are no more classes."
         return panels.finish(
-            f"What rare and frequent classes reach with {where}",
+            f"mAP of rare and frequent classes with {where}",
             fewer if len(names) < self.groups else "",
             *self.notes(scored, "Bars", len(drawn) - len(scored.ap)),
         )
@@ -161,17 +161,18 @@ class ClassGroups(OfScheme):
 
 @register
 class ClassDifference(OfScheme):
-    """AP of `first` minus AP of `second` for each class, sorted; dark where labels are missing.
+    """AP of `first` minus AP of `second` for each class, sorted; darker with more missing labels.
 
-    Source: "Soft Exposure", Fig. 5, whose caption and text disagree on which end is bright; here
-    dark means missing. Missing is the share of asked images that say nothing about the class.
+    Source: "Soft Exposure", Fig. 5, whose caption and text contradict each other about the colours;
+    here dark means missing. Missing is the share of asked images with an unknown label of the
+    class.
     """
 
     name = "class-difference"
     title = "AP difference of two methods for each class, by missing labels"
 
-    first: str = option("", "a method; nothing: the highest")
-    second: str = option("", "what it is compared with; nothing: an, or the next highest")
+    first: str = option("", "a method; by default the highest")
+    second: str = option("", "the other method; by default an, or the next highest")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
@@ -194,14 +195,14 @@ class ClassDifference(OfScheme):
         panels.labels(y=f"AP of {label(first)} − {label(second)}, points")
         over, *left_out = self.notes(scored, "Lines")
         return panels.finish(
-            f"Which classes gain by {label(first)} instead of {label(second)}: {where}",
+            f"AP of each class by {label(first)} instead of {label(second)}: {where}",
             f"Better in {(gaps['mean'] > 0).sum():,} of {len(gaps):,} classes.",
-            f"{over} Each class alone, not corrected for many." if named else "",
+            f"{over} Not corrected for multiple comparisons." if named else "",
             *left_out, _correlation(gaps),
         )  # fmt: skip
 
     def _pair(self, runs: pd.DataFrame) -> tuple[str, str]:
-        """The methods to be compared. Raises BadInput where there are no two."""
+        """The two methods to compare. Raises BadInput if there are not two."""
         means = runs.groupby("method", sort=False)["map"].mean()
         ranked = list(means.sort_values(ascending=False, kind="stable").index)
         check_known(filter(None, (self.first, self.second)), ranked, asker=self.name)
@@ -214,7 +215,7 @@ class ClassDifference(OfScheme):
 
 
 def _bars(drawing: Drawing, axes: Axes, gaps: pd.DataFrame, named: bool) -> None:
-    """A bar for each class with its interval, and where labels are missing what shades say."""
+    """A bar for each class with its interval, and a colour bar of missing labels."""
     missing = gaps["missing"].to_numpy()
     high = max(missing.max(), _LEAST)
     norm = Normalize(min(missing.min(), high - _LEAST), high)
@@ -222,14 +223,14 @@ def _bars(drawing: Drawing, axes: Axes, gaps: pd.DataFrame, named: bool) -> None
     bar["color"] = _SHADES(norm(missing))
     axes.bar(gaps.index, gaps["mean"], **bar)
     if named:
-        on_any = [withStroke(linewidth=2.6, foreground="white")]  # seen on dark bars too
+        on_any = [withStroke(linewidth=2.6, foreground="white")]  # visible on dark bars too
         axes.vlines(gaps.index, gaps["low"], gaps["high"], INK, linewidth=0.9, path_effects=on_any)
     axes.axhline(0, color=INK, linewidth=0.8)
     axes.tick_params(axis="x", length=0)
     axes.spines["bottom"].set_visible(False)
     axes.grid(False, axis="x")
     axes.set_xlim(-0.7, len(gaps) - 0.3)
-    if missing.any():  # a strip below, for bars that are too low to show their shade
+    if missing.any():  # a strip below, as low bars do not show their shade
         low, high = axes.get_ylim()
         axes.set_ylim(low - 2 * _STRIP * (high - low), high)
         axes.bar(gaps.index, _STRIP, transform=axes.get_xaxis_transform(), **bar)
@@ -239,11 +240,11 @@ def _bars(drawing: Drawing, axes: Axes, gaps: pd.DataFrame, named: bool) -> None
 
 
 def _correlation(gaps: pd.DataFrame) -> str:
-    """Whether classes gain more the more of their labels are missing, in one number."""
+    """The rank correlation of differences and missing labels, in a sentence."""
     if len(gaps) < 3 or not np.ptp(gaps["missing"]) or not np.ptp(gaps["mean"]):
         return "" if gaps["missing"].any() else "No labels are missing."
     rho = float(spearmanr(gaps["missing"], gaps["mean"]).statistic)
-    return f"Rank correlation of the difference with the share that is missing: {rho:+.2f}."
+    return f"Rank correlation of the difference with the share of missing labels: {rho:+.2f}."
 
 
 def _unseen(scored: ByClass) -> NDArray[np.bool_]:

@@ -24,7 +24,7 @@ from simkit.study.limit import money
 from simkit.study.statistics import BOOTSTRAP_FROM
 
 Kind = Literal["scheme", "method"]
-_PANELS = "what has a panel of its own, the other has lines: scheme or method"
+_PANELS = "panels by scheme or by method; the other is shown as lines"
 _SCORE = "mAP on the test split, points"
 _GAP = ("gap", "gap_low", "gap_high")
 _DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (0, (9, 3)))
@@ -34,7 +34,7 @@ _DASHES: tuple[Any, ...] = ((0, (1, 1.5)), (0, (5, 2)), (0, (5, 1.5, 1, 1.5)), (
 class Ablation(Figure):
     """Means with 95 % intervals, rows as in the table, and on the right the paired difference.
 
-    Full dots differ significantly from the base, hollow ones do not; the base is a dashed line.
+    Filled dots differ significantly from the base, hollow ones do not; the base is a dashed line.
     """
 
     name = "ablation"
@@ -46,7 +46,7 @@ class Ablation(Figure):
         **dict.fromkeys(_GAP, float | None),
     }  # fmt: skip
 
-    score: str = option("mAP", "how the score is called")
+    score: str = option("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         rows = in_points(table, *_GAP)
@@ -76,7 +76,7 @@ class Ablation(Figure):
             "correction tests it; bold, with a full dot: significant."
         )
         return panels.finish(
-            f"What each variation is worth{''.join(against[:1])}",
+            f"Scores of the variations{''.join(against[:1])}",
             over_draws(rows["draws"], "Lines"),
             tested if rows["draws"].max() > 1 else "",
             _failed(table),
@@ -100,10 +100,10 @@ def _failed(table: pd.DataFrame) -> str:
 
 @register
 class Sweep(Figure):
-    """Scores over the values of a setting; bands are 95 % over draws, rings stand at defaults.
+    """Scores over the values of a setting; bands are 95 % over draws, rings mark defaults.
 
-    The axis is logarithmic where the largest number is at least 20 times the smallest; values that
-    are no numbers, and numbers of which one is 0 where it would be, stand side by side.
+    The axis is logarithmic if the largest number is at least 20 times the smallest; values that are
+    not numbers, and numbers with a 0 among them on such an axis, are evenly spaced.
     Source: the sweeps of Large Loss Matters (Fig. 5), BoostLU, Class-aware Selective Loss and Soft
     Exposure (rebuttal).
     """
@@ -117,7 +117,7 @@ class Sweep(Figure):
     }  # fmt: skip
 
     panels: Kind = option("scheme", _PANELS)
-    score: str = option("mAP", "how the score is called")
+    score: str = option("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         other, drawn = _lines(table, self.panels)
@@ -125,7 +125,7 @@ class Sweep(Figure):
         values = {place: value for value, place in places.items()}
         rows = in_points(table).assign(place=table["value"].map(places))
         words = table["number"].isna().any()
-        if words:  # they have no order: points side by side, and no lines
+        if words:  # they have no order: evenly spaced points without lines
             shift = {name: marks.dodge(n, len(drawn), 0.3) for n, name in enumerate(drawn)}
             rows["place"] += rows[other].map(shift)
         height = 3.1 if rows[self.panels].nunique() < 3 else 2.5
@@ -151,14 +151,14 @@ class Sweep(Figure):
 
 
 def _lines(table: pd.DataFrame, panels: Kind) -> tuple[Kind, dict[str, Look]]:
-    """What has lines where the other has panels, and how they are drawn."""
+    """The column shown as lines, the other being shown as panels, and their looks."""
     if panels == "method":
         return "scheme", palette(table["scheme"])
     return "method", looks(table["method"].unique())
 
 
 def _places(table: pd.DataFrame) -> tuple[dict[str, float], bool]:
-    """Where each value stands, and whether that is side by side and not at its number."""
+    """Coordinates of the values, and whether they are evenly spaced instead of numbers."""
     values = table.drop_duplicates("value").set_index("value")["number"]
     if values.notna().all():
         values = values.sort_values()
@@ -173,12 +173,12 @@ def _places(table: pd.DataFrame) -> tuple[dict[str, float], bool]:
 class ImagesOrLabels(Figure):
     """Left, mAP over the share of images; right, the same over the number of labels.
 
-    On the left all lines of a place have the same images and complete labels have many times the
-    labels; on the right those above each other have the same number of labels.
+    On the left all lines at a position have the same images, and complete labels have many times
+    the labels; on the right those at a position have the same number of labels.
     """
 
     name = "images-or-labels"
-    title = "Few images completely labelled, or many weakly: over images and labels"
+    title = "Few complete or many weak labels: over images and labels"
     made_by = "simkit.analysis.images_or_labels"
     reads: ClassVar = {"scheme": str, "method": str, "share": float, "labels": float, **MEANS}
 
@@ -196,7 +196,7 @@ class ImagesOrLabels(Figure):
         marks.percent(images.xaxis)
         marks.log_axis(labels, "x")
         panels.labels(["share of the images", "number of labels, log axis"], _SCORE)
-        heading = "Many images weakly labelled, or few completely?"
+        heading = "Many weakly labelled images, or few complete ones"
         return panels.finish(heading, over_draws(table["draws"]))
 
 
@@ -204,12 +204,12 @@ class ImagesOrLabels(Figure):
 class LabelShares(Figure):
     """Scores over the share of labels, a panel for each scheme; bands are 95 % over draws.
 
-    Where the table has differences to a base, they stand below the scores.
+    If the table has differences to a base, they are below the scores.
     Source: "Soft Exposure", Fig. 3.
     """
 
     name = "label-shares"
-    title = "mAP by the share of labels that are known, beside the oracle"
+    title = "mAP by the share of known labels, beside the oracle"
     made_by = "simkit.analysis.shares"
     reads: ClassVar = {
         "scheme": str, "method": str, "base": str | None, "reference": bool, "positives": float,
@@ -217,7 +217,7 @@ class LabelShares(Figure):
     }  # fmt: skip
 
     share: Literal["positives", "labels"] = option("positives", "of present labels, or of all")
-    score: str = option("mAP", "how the score is called")
+    score: str = option("mAP", "name of the score")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = in_points(table, *_GAP)
@@ -247,9 +247,9 @@ class LabelShares(Figure):
         scores = list(rows["what"].unique())
         panels.labels(f"share of all {of}", scores if base else scores[0])
         return panels.finish(
-            f"What more labels buy: {self.score} by the share of labels",
+            f"{self.score} by the share of labels",
             over_draws(table["draws"]),
-            "Dashed: everything labelled." if len(oracles) else "",
+            "Dashed: complete labels." if len(oracles) else "",
             "Differences are paired by draw." if base else "",
         )
 
@@ -273,9 +273,9 @@ class CostCurve(Figure):
 
     panels: Kind = option("scheme", _PANELS)
     over: Literal["auto", "dollars", "hours"] = option(
-        "auto", "dollars, hours, or auto: hours where all budgets are in hours"
+        "auto", "dollars, hours, or auto: hours if all budgets are in hours"
     )
-    metric: Metric = option("map", "what is averaged over draws")
+    metric: Metric = option("map", "the score to average over draws")
     methods: Methods = options.some("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -295,7 +295,7 @@ class CostCurve(Figure):
         self.require(timed or not hours, mend)
         unit, price = ("hours", "{:,.3g} h".format) if hours else ("dollars", money)
         points = intervals(cell.score for cell in cells).assign(
-            # Amounts as written make one curve of each scheme.
+            # Without budgets each scheme has one curve over its amounts.
             scheme=[c.scheme if c.limit else c.scheme.partition("(")[0] for c in cells],
             method=[c.method for c in cells],
             spent=[getattr(c, unit) for c in cells],
@@ -310,11 +310,11 @@ class CostCurve(Figure):
             _cost_axis(axes, points, price)
         panels.labels(f"{unit} of annotation, log axis", _SCORE)
         others = options.not_shown(runs["method"].nunique() - len(methods))
-        return panels.finish("What more annotation buys", over_draws(points["draws"]), others)
+        return panels.finish("mAP over the cost of annotation", over_draws(points["draws"]), others)
 
 
 def _cost_axis(axes: Axes, points: pd.DataFrame, price: Callable[[float], str]) -> None:
-    """Ticks stand at the budgets themselves where those are few: a reader knows these numbers."""
+    """Ticks at the budgets themselves, if these are few."""
     budgets = set(points["limit"].dropna())
     others = set(points["spent"][points["limit"].isna()].round(2)) - budgets
     values = [value for value in (*sorted(budgets), *sorted(others)) if value > 0]
@@ -330,8 +330,8 @@ def _cost_axis(axes: Axes, points: pd.DataFrame, price: Callable[[float], str]) 
 class Convergence(AtBudget):
     """mAP after every epoch, a panel for each scheme; bands are 95 % intervals over draws.
 
-    Bands end where the first draw stopped. Large markers stand at the epochs whose weights are
-    scored, larger where more draws chose them; small ones tell lines apart without colour.
+    Bands end where the first draw stopped. Large markers are at the epochs whose weights are
+    scored, larger if more draws chose them; small ones distinguish lines without colour.
     """
 
     name = "convergence"
@@ -342,7 +342,7 @@ class Convergence(AtBudget):
     }  # fmt: skip
 
     of: What = option("curve", "curve (mAP) or losses")
-    scheme: str = option("", "one scheme; nothing: all of them")
+    scheme: str = option("", "one scheme; by default all")
     methods: Methods = options.some("eight")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -358,12 +358,12 @@ class Convergence(AtBudget):
         for axes, in_panel in panels:
             every = -(-in_panel["epoch"].max() // 3)
             for place, (method, course) in enumerate(split(in_panel, "method").items()):
-                first = place * every // in_panel["method"].nunique()  # lines lie upon each other
+                first = place * every // in_panel["method"].nunique()  # lines may coincide
                 _course(axes, course, drawn[method], (first, every))
         splits = {"val": "validation split", "test": "test split"}
         on = " and ".join(splits.get(name, name) for name in rows["of"].unique())
         panels.labels("epochs", "mean training loss" if losses else f"mAP on the {on}, points")
-        what = "How losses fall" if losses else "How fast methods learn"
+        what = "Training loss by epoch" if losses else "mAP by epoch"
         return panels.finish(
             f"{what}, {options.paid(limit)}",
             over_draws(rows["draws"]),
@@ -372,7 +372,7 @@ class Convergence(AtBudget):
         )
 
     def _epochs(self, runs: pd.DataFrame) -> pd.DataFrame:
-        """A row for each scheme, method and epoch; chosen: by what share of the draws."""
+        """A row for each scheme, method and epoch; chosen: the share of the draws that chose it."""
         scale = 1 if self.of == "losses" else 100
         parts = []
         for course in courses(runs, self.of, asker=self.name):
@@ -386,7 +386,7 @@ class Convergence(AtBudget):
 
 
 def _course(axes: Axes, rows: pd.DataFrame, look: Look, marked: tuple[int, int]) -> None:
-    """The mean with its band. marked: where small markers start, and their distance."""
+    """The mean with its band. marked: start and distance of small markers."""
     small = {"markevery": marked, "markersize": 3.4, "markeredgewidth": 1, "linewidth": 1.5}
     marks.line(axes, rows, "epoch", "mean", look, band=marks.BAND, **small)
     for row in rows[rows["chosen"] > 0].itertuples():
@@ -399,15 +399,15 @@ class RankDiagram(AtBudget):
     """Methods by mean rank over schemes and draws; bars join those without significant difference.
 
     Small ticks are the mean ranks under each scheme. Source: the critical-difference diagrams of
-    Demsar, JMLR 7 (2006), turned by a quarter so that names have their rows.
+    Demsar, JMLR 7 (2006), rotated so that each name has a row.
     """
 
     name = "rank-diagram"
-    title = "Mean ranks of methods, those without significant difference joined"
+    title = "Mean ranks of methods, joined without significant difference"
     reads: ClassVar = options.SCORED | {"labels_id": str | None}
 
-    test: Test = option("paired", "of differences: paired (by draw) or nemenyi (by mean rank)")
-    metric: Metric = option("map", "what is averaged over draws")
+    test: Test = option("paired", "test of differences: paired (by draw) or nemenyi (by mean rank)")
+    metric: Metric = option("map", "the score to average over draws")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
@@ -426,7 +426,7 @@ class RankDiagram(AtBudget):
         bars.set(xticks=[], xlim=(-0.8, max(len(groups), 4) - 0.2))
         text = "no significant\ndifference" if groups else "all differ\nsignificantly"
         bars.set_xlabel("one draw:\nno test" if ranking.alike is None else text, loc="left")
-        heading = f"Which methods rank higher, over all schemes ({options.paid(limit)})"
+        heading = f"Mean ranks of methods over all schemes ({options.paid(limit)})"
         return panels.finish(heading, *_ranked(ranking))
 
 
@@ -466,6 +466,6 @@ def _ranked(ranking: Ranks) -> list[str]:
         f"Marker: mean rank by mAP on the test split over {ranking.blocks} blocks (scheme, draw).",
         "Grey: under each scheme." if len(ranking.by_scheme) > 1 else "",
         f"Blocks with the same labels as others, which count once: {copies}." if copies else "",
-        f"Blocks left out, where a method has no score: {left_out}." if left_out else "",
+        f"Blocks left out, as a method has no score: {left_out}." if left_out else "",
         "One draw: differences are not tested." if ranking.alike is None else joined,
     ]

@@ -19,7 +19,7 @@ from simkit.study.figures.base import Figure, Panels, Pictures, option, register
 from simkit.study.frames import Endless
 
 Note = tuple[str, str, str]  # a line of text, its colour and weight
-_LETTERS, _LINE = 7.5, 0.15  # points of notes, and inches from one to the next
+_LETTERS, _LINE = 7.5, 0.15  # size of notes in points, and distance of their lines in inches
 
 
 def _named(
@@ -29,14 +29,14 @@ def _named(
     """Notes of `room` inches, such as "+ cat, dog, 3 more"; none for no names."""
     kept = list(names[:most])
     if len(names) > most:
-        kept.append(f"{len(names) - most:,}\u00a0more")  # stays in one line
+        kept.append(f"{len(names) - most:,}\u00a0more")  # no line break
     text = f"{sign} {', '.join(kept)}"
     lines = style.wrapped(text, room, _LETTERS, weight) if kept else []
     return [(line, color, weight) for line in lines]
 
 
 def _write(axes: Axes, notes: Sequence[Note], *, below: bool) -> None:
-    """Notes below a picture, or from the top of its panel on; the panel must have room for them."""
+    """Notes below an image, or at the top of its panel; the panel must have room for them."""
     for n, (text, color, weight) in enumerate(notes):
         written = axes.annotate(
             text, (0, 0 if below else 1), (0, -3 - 72 * _LINE * n), "axes fraction",
@@ -50,9 +50,9 @@ def _write(axes: Axes, notes: Sequence[Note], *, below: bool) -> None:
 class NeighboursFigure(Figure):
     """The query on the left and its neighbours, nearest first, each with its known labels.
 
-    Names after + are known to be present, after − to be absent; a class the query is known to have
-    too is bold. Classes that are in an image without being known are named in grey.
-    pictures: the query's first, in the order of the table; their middles are shown.
+    Names after + are known to be present, after − to be absent; classes that the query is known to
+    have too are bold. Unknown classes that are present in truth are grey. pictures: the query's
+    first, in the order of the table; their central squares are shown.
     """
 
     name = "neighbours"
@@ -73,7 +73,7 @@ class NeighboursFigure(Figure):
         notes = [_notes(row, set(rows[0].present) if row.rank else set(), side) for row in rows]
         titles = [f"{row.rank}.  {row.distance:.3f}" for row in rows]
         titles[0] = f"image {rows[0].image}"
-        places = [0]  # of images, row by row; the first column is the query's alone
+        places = [0]  # of images, row by row; the first column has the query alone
         for n in range(1, len(rows)):
             places += [-1] * (len(places) % columns == 0) + [n]
         places += [-1] * (columns - len(places))
@@ -97,11 +97,11 @@ class NeighboursFigure(Figure):
 
 
 def _notes(row: Any, shared: set[str], room: float) -> list[Note]:
-    """What is known of an image, what is not, and what it shows in truth."""
+    """The known classes of an image, the number of unknown ones, and its classes in truth."""
     both = [name for name in row.present if name in shared]
     notes = _named("+", both, style.PRESENT, room, weight="bold")
     notes += _named("+", [name for name in row.present if name not in shared], style.PRESENT, room)
-    if row.unknown:  # where all is known, the rest is absent
+    if row.unknown:  # with complete labels all other classes are absent
         notes += _named("−", row.absent, style.ABSENT, room, most=3)
         notes.append((f"? {row.unknown:,} unknown", style.PALE, "normal"))
     notes += _named("in truth", row.hidden, style.PALE, room, most=6)
@@ -116,7 +116,7 @@ def _square(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 @register
 class LabelDistances(Figure):
-    """Classes x classes, dark where two are near; in the order of the table. Grey: itself."""
+    """Classes x classes, dark for near pairs; in the order of the table. Diagonal: grey."""
 
     name = "label-distances"
     title = "Distances between classes"
@@ -130,9 +130,9 @@ class LabelDistances(Figure):
         self.require(L > 1, "the table holds one class; distances need two")
         away = table.pivot(index="class", columns="other", values="distance")
         away = away.loc[classes, classes].to_numpy(copy=True)
-        np.fill_diagonal(away, np.nan)  # to itself: nothing to see
-        high = np.nanmax(away) or 1.0  # all at one place: everything is nearer
-        # A few near pairs leave shades for others; where all are alike there is still a scale.
+        np.fill_diagonal(away, np.nan)  # distance to itself
+        high = np.nanmax(away) or 1.0  # all distances may be 0
+        # A few near pairs leave shades for others; equal distances still have a scale.
         low = min(max(np.nanmin(away), high / 100), high / 2)
         shades = LinearSegmentedColormap.from_list(
             "near", ["#041A33", "#0B3C6F", style.PRESENT, "#8FC1E0", "#DCECF7"]
@@ -142,7 +142,7 @@ class LabelDistances(Figure):
         norm = LogNorm(low, high)  # a few far classes leave shades for others
         shown = axes.imshow(np.maximum(away, low), cmap=shades, norm=norm, aspect="auto")
         marks.bare(axes)
-        step = -(-L // 88)  # names that have room
+        step = -(-L // 88)  # most names that have room
         names = [name if n % step == 0 else "" for n, name in enumerate(classes)]
         marks.row_names(axes, names, size=8, room=1.6)
         axes.set(xticks=[], ylim=(L - 0.5, -0.5))
@@ -151,7 +151,7 @@ class LabelDistances(Figure):
             axes.set_xticks(range(L), below, rotation=90, fontsize=8)
         marks.scale(panels.drawing, axes, shown, "distance (log)", "{:g}".format)
         return panels.finish(
-            "Which classes look alike",
+            "Distances between classes",
             "Dark: near; grey: the class itself. Columns are in the order of the rows.",
         )
 
@@ -161,7 +161,7 @@ class TemperatureCurve(Figure):
     """Signed temperature over distance on the left, the gradient at a logit of 0 on the right.
 
     Solid lines are soft positives, dashed ones soft negatives; a colour for each setting. A line
-    ends where a temperature is beyond the largest number.
+    ends where a temperature exceeds the range of floats.
     """
 
     name = "temperature-curve"
@@ -190,7 +190,7 @@ class TemperatureCurve(Figure):
         marks.log_axis(right, "y")
         left.set_ylabel("temperature T")
         right.set_ylabel("gradient at a logit of 0")
-        panels.labels(x="distance to what is known, over the largest")
+        panels.labels(x="distance to the nearest known label, over the largest")
         return panels.finish(self.title)
 
 
@@ -214,9 +214,9 @@ def _signed(axes: Axes, which: Literal["x", "y"], largest: float, *, most: int =
 class Temperatures(Figure):
     """Unknown labels sorted by temperature: soft positives above, soft negatives below.
 
-    A panel for each method, in the order of the first; a cross where a method ignores the label.
-    Classes that are in the picture in truth are bold. picture: (H, W, 3) uint8, drawn on the left.
-    Raises BadInput for more than five methods, which have no room.
+    A panel for each method, in the order of the first; a cross marks ignored labels. Classes
+    present in truth are bold. picture: (H, W, 3) uint8, drawn on the left. Raises BadInput for more
+    than five methods, the most that fit.
     """
 
     name = "temperatures"
@@ -228,7 +228,7 @@ class Temperatures(Figure):
     unique = (("method",), ("class",))
 
     picture: NDArray[np.uint8] | None = setting(None, "image (H, W, 3) uint8, drawn on the left")
-    most: int = option(60, "classes shown; of more, those in the middle are left out")
+    most: int = option(60, "most classes shown; those in the middle are left out")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         methods = split(table, "method")
@@ -240,7 +240,7 @@ class Temperatures(Figure):
         shown = unknown.drop(unknown.index[self.most - self.most // 2 :][:hidden])
         names = list(shown["class"])
         widest = max([style.text_width(name, 8) for name in names], default=0)
-        left = 1.15  # how wide the picture is beside a panel, which is 1
+        left = 1.15  # width of the image relative to a panel
         room = left * (style.WIDTH - 0.4 - min(widest, 1.5)) / (left + len(methods))
         notes = _about(first, room)
         tall = 0.0 if self.picture is None else room * self.picture.shape[0] / self.picture.shape[1]
@@ -269,20 +269,20 @@ class Temperatures(Figure):
 
 
 def _about(rows: pd.DataFrame, room: float) -> list[Note]:
-    """What is known of the image."""
+    """The labels of the image."""
     notes = []
     for sign, code, color in (("+", 1, style.PRESENT), ("−", -1, style.ABSENT)):
         names = list(rows.loc[rows["state"] == code, "class"])
-        notes += _named(sign, names or ["nothing is known to be so"], color, room, most=16)
+        notes += _named(sign, names or ["none known"], color, room, most=16)
     notes.append((f"? {(rows['state'] == 0).sum()} unknown", style.PALE, "normal"))
     truth = rows["present"].fillna(False).any()
     return [*notes, ("bold: present in truth", style.PALE, "normal")] if truth else notes
 
 
 def _sticks(axes: Axes, values: NDArray[np.float64], *, ticks: int) -> None:
-    """A line from 0 to each temperature, row by row from above."""
+    """A line from 0 to each temperature, in rows from the top."""
     top = max([*abs(values[np.isfinite(values)]), 100.0])
-    edge = min(1.6 * top, 1e307)  # what is beyond the largest number stands there
+    edge = min(1.6 * top, 1e307)  # coordinate of infinite values
     values, rows = values.clip(-edge, edge), np.arange(len(values))
     for word, some, color in (
         ("soft positive", values > 0, style.PRESENT),

@@ -22,8 +22,8 @@ _MAPS = {"map": list[list[float]], "boxes": list[list[float]]}
 class MapRows(Figure):
     """A row of tiles for each picked image and class: the image, then maps of it.
 
-    pictures: one for each image and class, in the order of the table; without them maps stand
-    alone. Frames are the objects of the class.
+    pictures: one for each image and class, in the order of the table; without them maps only.
+    Frames are the objects of the class.
     """
 
     pictures: Pictures | None = setting(None, "one for each image and class of the table")
@@ -32,12 +32,12 @@ class MapRows(Figure):
         self, table: pd.DataFrame, by: list[str], titles: list[str], names: list[str], *,
         below: float, **look: Any,
     ) -> tuple[Panels, list[tuple[Axes, Any]]]:  # fmt: skip
-        """The panels, with a map for each value of the columns `by`; and each map's with its row.
+        """The panels, with a map for each value of the columns `by`; axes and row of each map.
 
-        titles: of these maps. names: columns with the texts that stand on the left. below: inches
-        between rows. The column "top" holds what is brightest in each map.
+        titles: of these maps. names: columns with the texts on the left. below: inches between
+        rows. The column "top" holds the brightest value of each map.
         """
-        rows = table[by].drop_duplicates().merge(table)  # in each row maps are in the same order
+        rows = table[by].drop_duplicates().merge(table)  # maps in the same order in each row
         picks = list(rows.groupby(["image", "class"], sort=False))
         self.check_pictures(self.pictures, len(picks))
         first = 1 if self.pictures else 0
@@ -46,8 +46,8 @@ class MapRows(Figure):
             [""] * first + titles, rows=len(picks), sharex=False, sharey=False,
             height=side + below + 0.3 / len(picks),
         )  # fmt: skip
-        panels.drawing.set_layout_engine("compressed")  # tiles stand close together
-        whole: dict[str, Any] = {"extent": (0, 1, 1, 0)}  # boxes are shares of a picture's sides
+        panels.drawing.set_layout_engine("compressed")  # tiles are close together
+        whole: dict[str, Any] = {"extent": (0, 1, 1, 0)}  # boxes are shares of an image's sides
         tiles = []
         for place, (line, (_, maps)) in enumerate(zip(panels.grid, picks, strict=True)):
             if self.pictures:
@@ -72,13 +72,13 @@ class ActivationMaps(MapRows):
     """
 
     name = "activation-maps"
-    title = "Images, and where models see a class in them"
+    title = "Images and class maps of models"
     made_by = "simkit.analysis.activation"
     reads: ClassVar = {"model": str, "image": int, "class": str, "probability": float, **_MAPS}
     unique = (("image", "class"), ("model",))
 
     scale: Literal["row", "own"] = option(
-        "row", "what is brightest: the highest of the row, or of a map"
+        "row", "brightest value: the highest of the row, or of each map"
     )
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -94,7 +94,7 @@ class ActivationMaps(MapRows):
             axes.set_xlabel(f"p = {row.probability:.2f}", fontsize=9)
         scale = "of the row" if self.scale == "row" else "of each map"
         return panels.finish(
-            "Where models see a class",
+            "Class maps of models",
             f"Dark: a score of 0 and less; bright: the highest {scale}. Frames: objects of the "
             "class. Cross: the maximum. p: the model's probability of the class.",
         )
@@ -104,7 +104,7 @@ class ActivationMaps(MapRows):
 class HeatMaps(MapRows):
     """A row for each picked image and class: the image, then its heat maps.
 
-    Columns are the models and epochs of the table. Below each class stands what was known of it.
+    Columns are the models and epochs of the table. The label is below each class.
     Source: "Spatial Consistency Loss" (WACV 2023), Figs 2, 3 and 4.
     """
 
@@ -135,12 +135,12 @@ class HeatMaps(MapRows):
 class HeatLocated(Figure):
     """A panel for annotated positives, unannotated ones and negatives; over the epochs.
 
-    Lines with markers are the mean probability inside of objects (of negatives: of the whole map),
-    thin dotted ones without markers that of the places outside.
+    Lines with markers are the mean probability inside objects (for negatives: of the whole map),
+    thin dotted ones without markers that outside.
     """
 
     name = "heat-located"
-    title = "How well heat maps tell objects from their surroundings"
+    title = "Mean probability of heat maps inside and outside of objects"
     made_by = "simkit.analysis.located"
     reads: ClassVar = {
         "model": str, "epoch": int, "kind": str,
@@ -158,7 +158,7 @@ class HeatLocated(Figure):
         axes.set_ylim(bottom=0)
         panels.labels("epoch", "mean probability in heat maps")
         return panels.finish(
-            "Do heat maps tell objects from their surroundings?",
+            "Heat maps inside and outside of objects",
             "With markers: inside of objects (negatives: whole maps); thin and dotted: outside.",
         )
 
@@ -171,10 +171,10 @@ def _means(table: pd.DataFrame, by: list[str], column: str) -> pd.DataFrame:
 
 @register
 class ByPart(Figure):
-    """A line for each method over the parts, and, with a base, its differences to it beside them.
+    """A line for each method over the parts, and, with a base, its differences to the base.
 
-    Bars are 95 % over draws, each method alone; differences are paired by draw. The table is
-    by the size of objects, or by present labels (`object_size.positives`).
+    Bars are 95 % over draws, for each method alone; differences are paired by draw. The table is by
+    the size of objects, or by present labels (`object_size.positives`).
     Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5d, Table 3 and appendix D.
     """
 
@@ -183,7 +183,7 @@ class ByPart(Figure):
     made_by = "simkit.analysis.object_size"
     reads: ClassVar = {"method": str, "by": str, "part": str, "draw": int, "map": float | None}
 
-    base: str = option("", "a method; others' differences to it")
+    base: str = option("", "the baseline of the differences")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table.dropna(subset="map")
@@ -227,7 +227,7 @@ class Pointing(Figure):
     made_by = "simkit.analysis.pointing"
     reads: ClassVar = {"method": str, "draw": int, "map": float, "pointing": float}
 
-    centre: float | None = option(None, "what pointing at the middle gives, 0 to 1; none: no line")
+    centre: float | None = option(None, "score of pointing at the centre, 0 to 1; none: no line")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         both = _means(table, ["method"], "map").merge(
@@ -237,11 +237,11 @@ class Pointing(Figure):
         (axes,) = panels
         marks.pairs(axes, both)
         if self.centre is not None:
-            middle = {"linestyle": style.DASHED, "label": "pointing at the middle"}
+            middle = {"linestyle": style.DASHED, "label": "pointing at the centre"}
             axes.axhline(100 * self.centre, color=style.INK, linewidth=1, **middle)
         panels.labels("mAP on the test split, points", "pointing game, points")
         return panels.finish(
-            "Who scores well, and who looks at the right place?",
+            "Pointing game over mAP",
             "Share of maps with their maximum on an object.",
             style.over_draws(table.groupby("method")["draw"].nunique(), "Lines"),
         )
@@ -251,7 +251,7 @@ class Pointing(Figure):
 class MapCourse(Figure):
     """A panel for present and one for absent classes, a line for each model.
 
-    Tables of several models stand one below the other.
+    Tables of several models are concatenated.
     """
 
     name = "map-course"
@@ -262,7 +262,7 @@ class MapCourse(Figure):
     }  # fmt: skip
 
     of: Literal["top", "bottom", "logit"] = option(
-        "top", "of a map: its highest 5 %, its lowest, or its mean"
+        "top", "measure of a map: its highest 5 %, its lowest, or its mean"
     )
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -273,15 +273,15 @@ class MapCourse(Figure):
             marks.lines(axes, rows, "epoch", self.of, drawn, by="model")
             axes.axhline(0, color=style.PALE, linewidth=0.8, zorder=0)
         panels.labels("epoch", f"{words[self.of]} of a map's scores")
-        heading = "Class maps over the epochs, on images not trained on"
+        heading = "Class maps of held-out images over the epochs"
         return panels.finish(heading, "Means over all images and classes.")
 
 
 @register
 class MapDamage(Figure):
-    """Left: do maps rank places as the full model's do; right: mean of their extreme scores.
+    """Left: rank correlation with the full model's maps; right: mean of the extreme scores.
 
-    Boxes reach from quartile to quartile, whiskers over 90 % of the maps.
+    Boxes extend from quartile to quartile, whiskers over 90 % of the maps.
     Source: BoostLU (Kim et al., CVPR 2023), Fig. 2.
     """
 
@@ -298,7 +298,7 @@ class MapDamage(Figure):
         full = next(iter(models.values())).assign(model="full")  # the same for all models
         full = full.assign(top=full["full_top"], bottom=full["full_bottom"])
         drawn = style.looks(["full", *models])
-        titles = ["order of places, present", "highest 5 % of a map", "lowest 5 % of a map"]
+        titles = ["order of cells, present", "highest 5 % of a map", "lowest 5 % of a map"]
         panels = Panels(titles, height=3.1, widths=(1.25, 1, 1), sharex=False, sharey=False)
         order, *ends = panels
         name = drawn["full"].name  # a box in the legend
@@ -317,21 +317,21 @@ class MapDamage(Figure):
             axes.set_xticks([0, 1], ["present", "absent"])
             axes.set_ylabel("mean attribution score")
         return panels.finish(
-            "What missing labels do to class maps",
+            "Effect of missing labels on class maps",
             "Boxes, in the order of the legend: half of the maps; whiskers: 90 %. Control: the "
             "full model's maps and a Gaussian in the middle of the image.",
         )
 
 
 def _steps(axes: Axes, values: pd.Series, look: style.Look) -> None:
-    """How many maps have which correlation; those of flat maps are missing."""
+    """Histogram of the correlations; those of constant maps are missing."""
     counts, edges = np.histogram(values.dropna(), np.linspace(-1, 1, 41))
     line: dict[str, Any] = {"color": look.color, "linestyle": look.dashes, "label": look.name}
     axes.stairs(100 * counts / max(counts.sum(), 1), edges, linewidth=1.8, **line)
 
 
 def _boxes(axes: Axes, rows: pd.DataFrame, key: str, away: float, width: float, color: str) -> None:
-    """Boxes of a model for present and for absent classes; the full model's are filled."""
+    """Boxes of a model for present and for absent classes; filled for the full model."""
     full = rows["model"].iloc[0] == "full"
     groups = split(rows, "present")
     axes.boxplot(
@@ -346,15 +346,15 @@ def _boxes(axes: Axes, rows: pd.DataFrame, key: str, away: float, width: float, 
 
 @register
 class CellGradients(Figure):
-    """A panel for cells above the boost's threshold and one for those below, a bar for each method.
+    """A panel for cells above BoostLU's threshold and one for those below, a bar for each method.
 
-    Right of zero a cell is pushed down, left of it up; 1 is the full push of cross-entropy without
-    a boost.
+    To the right of zero training lowers a cell, to the left it raises it; 1 is the maximum of
+    cross-entropy without BoostLU.
     Source: BoostLU (Kim et al., CVPR 2023), Eqs 9 and 10.
     """
 
     name = "cell-gradients"
-    title = "What training pushes at cells of class maps, with and without a boost"
+    title = "Gradients at cells of class maps, with and without BoostLU"
     made_by = "simkit.analysis.cell_gradients"
     reads: ClassVar = {"method": str, "labels": str, "cells": str, "push": float}
 
@@ -379,14 +379,14 @@ class CellGradients(Figure):
             axes.margins(x=0.18)
         panels.labels("mean gradient: pushed up  ←   0   →  pushed down")
         return panels.finish(
-            "How hard AN pushes at the cells of a class map",
-            "1 is the full push of cross-entropy at a cell without a boost.",
+            "AN's gradients at the cells of a class map",
+            "1 is the maximum of cross-entropy at a cell without BoostLU.",
         )
 
 
 @register
 class TopScores(Figure):
-    """A panel for each rank, a line for each model: how many images have p or more.
+    """A panel for each rank, a line for each model: the share of images with at least p.
 
     Source: "Spatial Consistency Loss" (WACV 2023), Fig. 5a.
     """
@@ -408,6 +408,6 @@ class TopScores(Figure):
         axes.set_ylim(-2, 102)
         panels.labels("probability p", "images with at least p, %")
         return panels.finish(
-            "How sure are models of what they rank highest?",
-            "Highest, second ... probability of each image not trained on.",
+            "Highest probabilities of models",
+            "Highest, second ... probability of each held-out image.",
         )

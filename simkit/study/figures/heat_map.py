@@ -1,4 +1,4 @@
-"""Scheme x method at equal cost: which method is best where, and how sure is that?"""
+"""The heat map of a comparison: scheme x method at equal cost, with the best method of each row."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from simkit.study.figures.options import PRICED, AtBudget, Metric, paid
 from simkit.study.figures.style import INK, WIDTH, fold, label
 from simkit.study.limit import Limit, money
 
-_NAMES = 2.3  # inches for the schemes, and as many for what stands on the right
+_NAMES = 2.3  # inches for the schemes, and as many for the text on the right
 
 
 @register
 class HeatMap(AtBudget):
     """Mean mAP of every method under every scheme; the colour is the mAP.
 
-    Behind each scheme stands its best method, and how sure it is that it is the best.
+    On the right of each scheme is its best method, with the probability that it is the best.
     """
 
     name = "heat-map"
     title = "mAP by scheme x method at equal cost, and the best of each row"
     reads: ClassVar = PRICED
 
-    against: str = option("", "show differences to this method, in points, in place of mAP")
-    metric: Metric = option("map", "what is averaged over draws")
+    against: str = option("", "show differences to this method, in points, instead of mAP")
+    metric: Metric = option("map", "the score to average over draws")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         limit, runs = self.at_budget(table)
@@ -49,7 +49,7 @@ class HeatMap(AtBudget):
         shared = [[over_shared(cell, row.cells) for cell in row.cells] for row in rows]
         means = [{cell.method: 100 * cell.score.mean for cell in cells} for cells in shared]
         values = pd.DataFrame(means, columns=methods).to_numpy(float)
-        width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # each number has its place
+        width = max(WIDTH, 2 * _NAMES + 0.55 * len(methods))  # room for each number
         level = len(methods) <= 6
         head = 0.9 if level else 0.3 + 0.055 * max(len(label(method)) for method in methods)
         panels = Panels(height=head + 0.6 * len(rows))
@@ -98,7 +98,7 @@ class HeatMap(AtBudget):
 
 
 def _frame_best(axes: Axes, place: int, row: Line, methods: list[str]) -> None:
-    """A frame around the highest mean of a row, solid where it is surely the best."""
+    """A frame around the highest mean of a row, solid if it is probably the best."""
     style = "-" if row.best.sure else (0, (3, 2))
     for method in (row.best.first, *row.best.ties) if len(row.cells) > 1 else ():
         corner = methods.index(method) - 0.475, place - 0.455
@@ -106,15 +106,15 @@ def _frame_best(axes: Axes, place: int, row: Line, methods: list[str]) -> None:
 
 
 def _scheme(spec: str) -> str:
-    """A scheme with its gist in plain words below, where it has one."""
+    """A scheme with its gist in plain words below, if it has one."""
     try:
         return f"{spec}\n{getattr(schemes.make(spec), 'gist', '')}".rstrip()
-    except BadInput:  # a table may come from elsewhere
+    except BadInput:  # not a registered scheme, in a table of other origin
         return spec
 
 
 def _method(spec: str, room: float) -> str:
-    """A method in lines of `room` inches, with its gist below where it wraps no other."""
+    """A method in lines of `room` inches, with its gist below unless it is a wrapper."""
     name = fold(label(spec).replace(" + ", "\n+ "), room, size=9, lines=3)
     try:
         gist = "" if "+" in spec else methods_by_name.get(spec.partition("(")[0]).gist
@@ -124,7 +124,7 @@ def _method(spec: str, room: float) -> str:
 
 
 def _best(row: Line) -> str:
-    """ "best: LL-R", or "LL-R? 62 % sure" and how many others are possible."""
+    """ "best: LL-R", or "LL-R? 62 % sure" and the number of possible others."""
     best = row.best
     name = fold(label(best.first), _NAMES - 0.4, size=9)
     if len(row.cells) == 1:

@@ -22,7 +22,7 @@ from simkit.study.figures.base import Facets, Figure, Panels, option, register
 
 @register
 class Confusion(Figure):
-    """Answers by truth, each worker's misses over false alarms, yes votes real and simulated.
+    """Answers by truth, each worker's misses over false alarms, and yes votes, real and simulated.
 
     Raises BadInput for a table without votes.
     """
@@ -44,7 +44,7 @@ class Confusion(Figure):
         votes = len(yes) and matrix["votes"].sum() and workers["votes"].sum()
         self.require(votes, "the table has no votes; pass the result of simkit.analysis.confusion")
         panels = Panels(
-            ["Answers by estimated truth", "Each worker", "How many agree"],
+            ["Answers by estimated truth", "Each worker", "Agreement"],
             height=2.9, widths=[1.5, 1, 1], sharex=False, sharey=False,
         )  # fmt: skip
         left, middle, right = panels
@@ -60,20 +60,20 @@ class Confusion(Figure):
         right.grid(False, axis="x")
         marks.percent(right.yaxis)
         return panels.finish(
-            f"How {len(workers):,} people answer: {matrix['votes'].sum():,.0f} votes",
+            f"Answers of {len(workers):,} people: {matrix['votes'].sum():,.0f} votes",
             f"Area of a worker: votes, at most {workers['votes'].max():,.0f}.",
         )
 
 
 def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
-    """Cells as strong as their share of the truth's votes; experts' shares stand below ours."""
+    """Cells shaded by their share of the truth's votes; experts' shares are below ours."""
     truths, said = ["present", "absent"], matrix.loc[matrix["votes"] > 0, "answer"].unique()
     answers = [word for word in ("no", "maybe", "yes") if word in said or word != "maybe"]
     experts = gold.set_index(["name", "answer"])["share"].to_dict()
     colors: list[list[Any]] = [[style.FAINT] * len(answers) for _ in truths]
     for row in matrix[matrix["answer"].isin(answers)].itertuples():
         x, y = answers.index(row.answer), truths.index(row.name)
-        share = np.nan_to_num(row.share)  # missing where nobody was asked about such a class
+        share = np.nan_to_num(row.share)  # missing if no question was about such a class
         right = (row.answer == "yes") == (row.name == "present")
         hue = style.PALE if row.answer == "maybe" else style.BLUE if right else style.ORANGE
         colors[y][x] = to_rgba(hue, 0.12 + 0.78 * share)
@@ -91,11 +91,11 @@ def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
 
 
 def _workers(axes: Axes, workers: pd.DataFrame) -> None:
-    alarms = workers["false_alarm"].clip(lower=1e-3)  # fewer have no place on the log axis
+    alarms = workers["false_alarm"].clip(lower=1e-3)  # limit of the log axis
     area = 12 + 260 * workers["votes"] / workers["votes"].max()
     axes.scatter(alarms, workers["miss"], area, style.BLUE, alpha=0.45, edgecolors="white")
     axes.set(xlabel="false alarms, of absent classes (log)", ylabel="misses, of present classes")
-    # False alarms are rare with most people and the rule with some: a log axis shows both.
+    # False alarms are rare for most people and frequent for some: hence the log axis.
     marks.log_percent(axes)
     marks.percent(axes.yaxis)
     axes.margins(0.15)
@@ -103,7 +103,7 @@ def _workers(axes: Axes, workers: pd.DataFrame) -> None:
 
 @register
 class LabelDepths(Figure):
-    """Shares of the labels of each level that are known and missing; hatched: missing."""
+    """Shares of known and missing labels at each level; missing ones are hatched."""
 
     name = "label-depths"
     title = "Known and missing labels by depth in the hierarchy"
@@ -112,7 +112,7 @@ class LabelDepths(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         grey = "#b5b5b5"
-        states = {  # their words, colours of face and edge, and hatches
+        states = {  # name, colours of face and edge, and hatches
             "present": ("known to be present", style.BLUE, style.BLUE, ""),
             "missing present": ("present, unknown", "#CFE3F2", style.BLUE, "////"),
             "missing absent": ("absent, unknown", "#F4F4F4", grey, "...."),
@@ -134,7 +134,7 @@ class LabelDepths(Figure):
         marks.percent(axes.xaxis)
         panels.labels(x="of the labels of the level")
         return panels.finish(
-            "Which labels are missing, from the top of the hierarchy down",
+            "Known and missing labels by depth in the hierarchy",
             "Depth 0: classes without parents. Of the asked images.",
         )
 
@@ -154,7 +154,7 @@ class Distributions(Figure):
     def draw(self, table: pd.DataFrame) -> Drawing:
         sums = table.groupby("scheme")[["true", "present"]].sum()
         shares = sums["present"] / sums["true"].clip(lower=1)
-        few = 0.5  # images at which a class without any is drawn, below the axis
+        few = 0.5  # y of classes without images, below the axis
         named = (shares.index + ": ") + shares.map("{:.0%}".format)
         panels = Facets(table, "scheme", named=named.get, across=self.columns, height=2.2)
         for axes, rows in panels:
@@ -166,16 +166,16 @@ class Distributions(Figure):
         axes.set_ylim(0.8, 1.6 * max(table["true"].max(), 1))
         panels.labels("class, most frequent first", "images")
         return panels.finish(
-            "How many images of each class are labelled as such?",
+            "Class distribution before and after annotation",
             "Percent: of all labels that are present in truth.",
         )
 
 
 @register
 class HierarchyTree(Figure):
-    """Every class below its parent; in blue those with children, beside them their other parents.
+    """Every class below its parent; classes with children in blue, with other parents beside them.
 
-    A hierarchy of more lines than `most` shows its upper levels, and how many are below.
+    A hierarchy of more lines than `most` shows its upper levels, and the number of classes below.
     """
 
     name = "hierarchy"
@@ -183,8 +183,8 @@ class HierarchyTree(Figure):
     made_by = "simkit.labels.hierarchy.Hierarchy.table"
     reads: ClassVar = {"class": str, "parents": list[str]}
 
-    most: int = option(200, "lines at most")
-    columns: int = option(0, "of lines; 0: by their number")
+    most: int = option(200, "most lines shown")
+    columns: int = option(0, "columns of lines; 0: by their number")
     heading: str = option("", "above it")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -207,19 +207,19 @@ class HierarchyTree(Figure):
         return panels.finish(self.heading or self.title, classes + levels, "Blue: with children.")
 
 
-_STEP = 0.13  # inches from level to level of a tree
+_STEP = 0.13  # inches between levels of a tree
 _LETTERS = 7.5  # points
 
 
 def _columns(lines: list[Line], count: int) -> list[list[Line]]:
-    """Columns of about equal length; each begins with the ancestors of its first line."""
+    """Columns of about equal length; each starts with the ancestors of its first line."""
     rows = -(-len(lines) // count)
     columns: list[list[Line]] = []
     start = 0
     while start < len(lines):
         end = min(start + rows, len(lines)) if len(columns) + 1 < count else len(lines)
         while end < len(lines) and lines[end - 1].depth < lines[end].depth:
-            end -= 1  # no class stands apart from its first child
+            end -= 1  # keep a class with its first child
         path: list[Line] = []
         for line in reversed(lines[:start]):
             if line.depth < (path[0] if path else lines[start]).depth:
@@ -230,7 +230,7 @@ def _columns(lines: list[Line], count: int) -> list[list[Line]]:
 
 
 def _branches(axes: Axes, lines: list[Line]) -> None:
-    """From each line a way up to its parent: the last line before it that is indented less."""
+    """A path from each line to its parent: the last line above with less indentation."""
     ways = []
     for y, line in enumerate(lines):
         if line.depth:
@@ -242,7 +242,7 @@ def _branches(axes: Axes, lines: list[Line]) -> None:
 
 def _write(axes: Axes, line: Line, y: int, width: float) -> None:
     x = line.depth * _STEP
-    again = line.hidden < 0  # an ancestor that stands in the column before
+    again = line.hidden < 0  # an ancestor repeated from the previous column
     color = style.PALE if again else style.BLUE if line.inner else style.INK
     look: dict[str, Any] = {"fontsize": _LETTERS, "va": "center_baseline"}
     name = _joined(line.names, width - x)
@@ -254,7 +254,7 @@ def _write(axes: Axes, line: Line, y: int, width: float) -> None:
 
 
 def _joined(names: Sequence[str], width: float) -> str:
-    """As many names as there is room for, and how many more there are."""
+    """As many names as fit, and the number of the others."""
     for shown in range(min(len(names), 20), 0, -1):
         left = len(names) - shown
         text = ", ".join(names[:shown]) + f" + {left}" * (left > 0)
@@ -267,18 +267,18 @@ def _joined(names: Sequence[str], width: float) -> str:
 class Revealed(Figure):
     """Cells of classes x schemes for one image: filled with + present, with − absent, pale unknown.
 
-    picture: (H, W, 3) uint8, drawn on the left; without it the cells stand alone. All classes in
-    the image are shown, and of the others those that most schemes know of.
+    picture: (H, W, 3) uint8, drawn on the left; without it cells only. All present classes are
+    shown, and the absent ones known under the most schemes.
     """
 
     name = "revealed"
-    title = "What each scheme reveals of one image"
+    title = "Labels of one image under each scheme"
     made_by = "simkit.analysis.revealed"
     reads: ClassVar = {"scheme": str, "class": str, "present": bool, "state": int, "dollars": float}
     unique = (("scheme",), ("class",))
 
     picture: NDArray[np.uint8] | None = setting(None, "image (H, W, 3) uint8, drawn on the left")
-    absent: int = option(8, "classes shown that are not in the image")
+    absent: int = option(8, "absent classes shown")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         states = table.pivot(index="class", columns="scheme", values="state")

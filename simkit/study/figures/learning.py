@@ -17,22 +17,22 @@ from simkit.study.figures.style import BLUE, FAINT, GREEN, INK, PALE, RED, Look,
 
 @register
 class Memorisation(Figure):
-    """Above, loss over the epochs for each kind of label; below, when the highest loss was.
+    """Above, loss over the epochs for each kind of label; below, the epoch of the highest loss.
 
-    A column for each method. Above stand the mean, or the median with the band between quartiles.
-    Below, the share of labels whose loss was at its highest in that epoch or before: a curve that
-    starts high is of labels that were learned from the first epoch on.
+    A column for each method. Above are the mean, or the median with a band between quartiles. Below
+    is the share of labels whose highest loss was in that epoch or before: a curve that starts high
+    belongs to labels that were learned from the first epoch on.
     """
 
     name = "memorisation"
-    title = "When the loss of each kind of label is highest"
+    title = "Epoch of the highest loss for each kind of label"
     made_by = "simkit.analysis.memorisation"
     reads: ClassVar = {
         "method": str, "kind": str, "epoch": int,
         **dict.fromkeys(("share", "mean", "low", "median", "high"), float),
     }  # fmt: skip
 
-    middle: Literal["mean", "median"] = option("mean", "of the losses: mean or median")
+    middle: Literal["mean", "median"] = option("mean", "average of the losses: mean or median")
     log: bool = option(False, "losses on a log axis")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -57,7 +57,7 @@ class Memorisation(Figure):
         loss = f"{self.middle} loss as absent\n(true positives: as present)"
         panels.labels(x="epoch", y=[loss, "labels past their highest loss, %"])
         return panels.finish(
-            "When is the loss of each kind of label highest?",
+            "Epoch of the highest loss for each kind of label",
             "Bands: half of the labels." if median else "",
             "Below: share of labels whose loss was highest in this epoch or an earlier one.",
         )
@@ -65,14 +65,14 @@ class Memorisation(Figure):
 
 @register
 class Modification(Figure):
-    """Left the precision of modification, right how many false negatives are modified.
+    """Precision of modification on the left, number of modified false negatives on the right.
 
-    A line for each method; the dotted one is the precision of modifying at random. Methods that
-    correct for good are counted over all epochs so far.
+    A line for each method; the dotted one is the precision of modifying at random. Permanent
+    corrections are counted over all epochs so far.
     """
 
     name = "modification"
-    title = "How many of the rejected or corrected labels are false negatives"
+    title = "Precision and recall of rejected or corrected labels"
     made_by = "simkit.analysis.modification"
     reads: ClassVar = {
         "method": str, "lasting": bool, "epoch": int, "modified": int, "right": int,
@@ -85,7 +85,7 @@ class Modification(Figure):
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         table = table[table["modified"] > 0]
-        mend = "take a method that selects, such as ll-r, for two epochs or more"
+        mend = "use a method that selects, such as ll-r, for two epochs or more"
         self.require(len(table), f"no label was modified; {mend}")
         title, unit = {
             "right": ("False negatives modified", "labels"),
@@ -106,8 +106,8 @@ class Modification(Figure):
         beside.set_ylim(bottom=0)
         beside.yaxis.set_major_formatter("{x:,.0f}")
         panels.labels(x="epoch")
-        note = "Lasting corrections are counted over all epochs so far."
-        heading = "How many of the modified labels are false negatives?"
+        note = "Permanent corrections are counted over all epochs so far."
+        heading = "False negatives among the modified labels"
         return panels.finish(heading, note if table["lasting"].any() else "")
 
 
@@ -115,20 +115,20 @@ class Modification(Figure):
 class Corrections(Figure):
     """For each image a row of cells for each class, a column for each epoch, two side by side.
 
-    Names in grey are of classes that are absent. pictures: in the order of the table.
-    Raises BadInput for another number of pictures than images.
+    Grey names: absent classes. pictures: in the order of the table. Raises BadInput unless there is
+    one image for each of the table.
     """
 
     name = "corrections"
-    title = "Which labels of an image are corrected, epoch by epoch"
+    title = "Corrected labels of images, epoch by epoch"
     made_by = "simkit.analysis.corrections"
     reads: ClassVar = {
         "method": str, "row": int, "why": str, "class": str, "epoch": int,
         **dict.fromkeys(("given", "present", "corrected"), bool),
     }  # fmt: skip
 
-    pictures: Pictures | None = setting(None, "in the order of the table")
-    classes: int = option(14, "most classes shown of an image")
+    pictures: Pictures | None = setting(None, "images in the order of the table")
+    classes: int = option(14, "most classes shown per image")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         state = [table["given"], ~table["corrected"], table["present"]]
@@ -150,8 +150,8 @@ class Corrections(Figure):
         for rows, each in zip(images, axes[shown - 1 :: shown], strict=True):
             self._cells(each, rows)
         return panels.finish(
-            f"What {label(table['method'].iloc[0])} corrects, epoch by epoch",
-            "+ on blue: corrected rightly, the class is present; × on red: corrected wrongly; dark "
+            f"Corrections by {label(table['method'].iloc[0])}, epoch by epoch",
+            "+ on blue: correct, the class is present; × on red: wrong correction; dark "
             "grey: labelled from the start; light grey: assumed absent. Names in grey: absent.",
         )
 
@@ -174,8 +174,8 @@ class Corrections(Figure):
 class LossShapes(Figure):
     """Losses above, their gradients below, a column for each kind of label; late epochs dashed.
 
-    A dashed line stands only where the later epoch differs from the first. The first method's lines
-    are the widest, so that they show under others that run along them.
+    A dashed line is drawn only where the later epoch differs from the first. The first method's
+    lines are the widest, so that they are visible under coinciding ones.
     """
 
     name = "loss-shapes"
@@ -218,7 +218,7 @@ class LossShapes(Figure):
 def _curve(
     pair: Any, rows: pd.DataFrame, look: Look, place: int, dashes: object, late: bool
 ) -> None:
-    """Loss and gradient, with markers at other logits than those of the methods before."""
+    """Loss and gradient, with markers at other logits than those of the previous methods."""
     every = max(1, len(rows) // 7)
     first = int((place * 0.37 + late * 0.5) * every) % every
     style: dict[str, Any] = {"linestyle": dashes, "markevery": (first, every)}

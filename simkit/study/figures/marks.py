@@ -1,4 +1,4 @@
-"""Marks on axes: lines, points, bars, cells and pictures; and the formats of axes.
+"""Marks on axes: lines, points, bars, cells and images; and the formats of axes.
 
 A mark draws rows of a table; `look.name` is its name in the legend.
 """
@@ -23,7 +23,7 @@ from simkit.study.figures.style import INK, Look, fold, looks, power, text_width
 
 Band = tuple[str, str]  # columns with the ends of an interval
 BAND: Band = ("low", "high")  # of tables of means over draws
-_WIDE = 20  # the largest over the smallest number from which on an axis is logarithmic
+_WIDE = 20  # ratio of the largest to the smallest number from which on an axis is logarithmic
 
 
 def line(
@@ -33,7 +33,7 @@ def line(
     """Column y over column x with up to 8 markers, and the intervals of `band` shaded.
 
     Missing numbers are gaps. The interval of a single point is a bar. Counts, such as epochs and
-    ranks, have ticks at whole numbers.
+    ranks, have integer ticks.
     """
     rows = rows.sort_values(x)
     if rows[x].dtype.kind == "i":
@@ -65,7 +65,7 @@ def points(
     axes: Axes, rows: pd.DataFrame, x: str, y: str, look: Look, *, xband: Band | None = None,
     yband: Band | None = None, **style: Any,
 ) -> None:  # fmt: skip
-    """A marker for each row, with its intervals along x and y; rows without an interval lack it."""
+    """A marker for each row, with its intervals along x and y, if it has any."""
     bar: dict[str, Any] = {"color": look.color, "linewidth": 1.2, "zorder": 2}
     if xband:
         axes.hlines(rows[y], rows[xband[0]], rows[xband[1]], **bar)
@@ -82,7 +82,7 @@ def pairs(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def dodge(place: int, count: int, room: float = 0.5) -> float:
-    """How far one of `count` marks that share a place of an axis stands from its middle."""
+    """Offset of one of `count` marks at the same position of an axis."""
     return room * ((place + 0.5) / count - 0.5)
 
 
@@ -90,9 +90,9 @@ def stacked(
     axes: Axes, places: Any, parts: Mapping[str, tuple[ArrayLike, dict[str, Any]]], *,
     across: bool = False, **style: Any,
 ) -> None:  # fmt: skip
-    """Bars upon each other: for each name of `parts` the sizes at all places, and their style.
+    """Stacked bars: for each name of `parts` the sizes at all positions, and their style.
 
-    across: the bars lie on their sides.
+    across: horizontal bars.
     """
     base = np.zeros(len(places))
     for name, (sizes, own_style) in parts.items():
@@ -108,7 +108,7 @@ def cells(
     axes: Axes, colors: Sequence[Sequence[Any]], texts: Sequence[Sequence[str]] = (), *,
     size: float = 9, weight: str = "bold",
 ) -> None:  # fmt: skip
-    """A rectangle of each colour, row by row from above, and a text that can be read on it."""
+    """A coloured rectangle for each cell, in rows from the top, with readable text."""
     for y, row in enumerate(colors):
         for x, color in enumerate(row):
             axes.add_patch(Rectangle((x - 0.46, y - 0.44), 0.92, 0.88, color=color, linewidth=0))
@@ -123,7 +123,7 @@ def cells(
 
 
 def picture(axes: Axes, image: ArrayLike | None = None, **style: Any) -> None:
-    """A picture or a map without axes, in the upper part of its panel; none: an empty panel."""
+    """An image or a map without axes, at the top of its panel; None: an empty panel."""
     bare(axes)
     axes.set(xticks=[], yticks=[])
     axes.set_anchor("N")
@@ -132,7 +132,7 @@ def picture(axes: Axes, image: ArrayLike | None = None, **style: Any) -> None:
 
 
 def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
-    """Frames around objects at x0, y0, x1, y1, seen on light and on dark."""
+    """Frames around objects at x0, y0, x1, y1, visible on light and on dark."""
     for x0, y0, x1, y1 in corners:
         for color, width in ((INK, 2.6), ("white", 1.2)):
             edge: dict[str, Any] = {"fill": False, "edgecolor": color, "linewidth": width}
@@ -140,7 +140,7 @@ def boxes(axes: Axes, corners: Iterable[Sequence[float]]) -> None:
 
 
 def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[..., str]) -> None:
-    """What colours say, beside the axes. shades: a ScalarMappable; named: texts of its ticks."""
+    """A colour bar beside the axes. shades: a ScalarMappable; named: labels of its ticks."""
     bar = drawing.colorbar(shades, ax=axes, pad=0.01, aspect=28)
     if isinstance(shades.norm, LogNorm):
         bar.ax.yaxis.set_major_locator(_LogTicks())
@@ -154,7 +154,7 @@ def scale(drawing: Drawing, axes: Axes, shades: Any, text: str, named: Callable[
 
 
 def bare(axes: Axes) -> None:
-    """Leave out grid, frame and the strokes of ticks."""
+    """Remove grid, frame and tick marks."""
     axes.grid(False)
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
@@ -164,9 +164,9 @@ def row_names(
     axes: Axes, names: Sequence[str], *, right: Sequence[str] = (), lines: int = 1,
     size: float = 9, room: float = 2.4,
 ) -> list[Any]:  # fmt: skip
-    """Rows from above: a name for each in lines of `room` inches, and a text on the right.
+    """Rows from the top: a name for each in lines of `room` inches, and a text on the right.
 
-    Returns the artists of the names, or those of the texts on the right where there are some.
+    Returns the artists of the names, or those of the texts on the right if there are any.
     """
     axes.set_ylim(len(names) - 0.4, -0.6)
     shown = [fold(name, room, size=size, lines=lines) for name in names]
@@ -183,7 +183,7 @@ def row_names(
 
 
 def column_names(axes: Axes, names: Sequence[str]) -> None:
-    """Names below columns at 0, 1, 2 ..., in lines that have room."""
+    """Names below columns at 0, 1, 2 ..., wrapped to fit."""
     drawing: Any = axes.get_figure(root=True)
     room = axes.get_position().width * drawing.get_figwidth() / len(names) - 0.1
     axes.set_xticks(range(len(names)), [fold(name, room, lines=3) for name in names])
@@ -191,12 +191,12 @@ def column_names(axes: Axes, names: Sequence[str]) -> None:
 
 
 def whole_numbers(axis: Axis) -> None:
-    """Ticks of counts, such as epochs and ranks."""
+    """Integer ticks, for counts such as epochs and ranks."""
     axis.set_major_locator(MaxNLocator(integer=True))
 
 
 def score_limits(axes: Axes) -> None:
-    """Limits of y that hold scores alone: intervals over few draws may end beyond any score."""
+    """Limits of y for the scores only: intervals over few draws may be very wide."""
     low, high = axes.get_ylim()
     axes.set_ylim(max(low, 0), min(high, 100.5))
 
@@ -220,9 +220,9 @@ def log_axis(
 def ticks_at(
     axes: Axes, values: Iterable[float], named: Callable[[float], str] = "{:g}".format
 ) -> None:
-    """Ticks along x at these values, those that have room, the first of them before the others.
+    """Ticks along x at these values, as far as they fit, with priority for the first.
 
-    The axis is logarithmic where the largest value is at least 20 times the smallest.
+    The axis is logarithmic if the largest value is at least 20 times the smallest.
     """
     values = list(dict.fromkeys(values))
     if max(values) >= _WIDE * min(values) > 0:
@@ -233,14 +233,14 @@ def ticks_at(
 
 
 def log_percent(axes: Axes) -> None:
-    """Make x logarithmic, with shares from 0.01 % to 100 % as ticks that have room."""
+    """Make x logarithmic, with shares from 0.01 % to 100 % as ticks, as far as they fit."""
     axes.set_xscale("log")
     shares = [step * 10.0**power for step in (1, 2, 5) for power in (-4, -3, -2, -1, 0)]
     ticks_at(axes, shares, named=lambda share: f"{100 * share:g}%")
 
 
 class _LogTicks(Locator):
-    """Round numbers: 1, 2, 5 of every power of ten, more on a short axis and fewer on a long."""
+    """Round numbers: 1, 2, 5 of every power of ten, more of them on a short axis."""
 
     axis: Any
 
@@ -269,7 +269,7 @@ class _TicksAt(Locator):
         axes = self.axis.axes
         dpi = axes.get_figure(root=True).dpi
         places = axes.get_xaxis_transform().transform([(value, 0) for value in self.values])[:, 0]
-        kept: list[tuple[float, float]] = []  # where a text stands, and half of its width
+        kept: list[tuple[float, float]] = []  # centre and half the width of each text
         numbers = []
         for value, place in zip(self.values, places / dpi, strict=True):
             half = text_width(self.named(value)) / 2 + 0.04

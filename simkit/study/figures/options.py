@@ -1,4 +1,4 @@
-"""What figures of runs and of means over draws share: columns, which runs they show, captions."""
+"""Common parts of figures of runs and of means over draws: columns, options, captions."""
 
 from __future__ import annotations
 
@@ -32,28 +32,28 @@ class AtBudget(Figure):
     made_by = "simkit.open_runs"
     reads: ClassVar = RUNS
 
-    budget: float | None = option(None, "which budget in dollars; none: the middle one")
-    hours: float | None = option(None, "or which budget in hours")
+    budget: float | None = option(None, "budget in dollars; by default the middle one")
+    hours: float | None = option(None, "or budget in hours")
 
     def at_budget(self, table: pd.DataFrame) -> tuple[Limit, pd.DataFrame]:
-        """The budget and its runs. Raises BadInput where there are none, or of two test splits."""
+        """The budget and its runs. Raises BadInput without any, or for two test splits."""
         check_one_test(table, asker=self.name)
         return within(table, budget=self.budget, hours=self.hours, asker=self.name)
 
 
 def some(most: str) -> Any:
-    """The option `methods`; most: how many are shown by default, in words."""
-    return option("", f"which methods, with commas; nothing: the best {most}")
+    """The option `methods`; most: the number shown by default, in words."""
+    return option("", f"methods, separated by commas; by default the best {most}")
 
 
 def not_shown(others: int) -> str:
-    """What the caption says of methods that are left out."""
+    """A sentence of the caption about omitted methods."""
     many = "other methods are" if others > 1 else "other method is"
-    return f"{others} {many} not shown; the option methods chooses." if others else ""
+    return f"{others} {many} not shown; use the option methods." if others else ""
 
 
 def paid(limit: Limit) -> str:
-    """The cost of the runs within this limit, in words; those of a scheme may cost less."""
+    """The cost of the runs within this limit, in words; some of a scheme may cost less."""
     return f"for up to {limit} of annotation each" if limit else "amounts as written"
 
 

@@ -18,7 +18,7 @@ from simkit.study.figures.base import Facets, Figure, Panels, Pictures, option, 
 from simkit.study.figures.options import MEANS, in_points
 
 _READ = ("present", "absent", "ignored", "ignored_present", "assumed", "wrong")  # counts
-_OUT = "#e6e6e6"  # labels that a method leaves out of its loss
+_OUT = "#e6e6e6"  # ignored labels
 _SEVERAL = "compare several, such as fpc(per_class=10) and fpc(per_class=100)"
 
 
@@ -27,11 +27,11 @@ class CommonClasses(Figure):
     """The n classes with the largest share of images: left in truth, right by the estimate."""
 
     name = "common-classes"
-    title = "The most frequent classes, in truth and as estimated"
+    title = "The most frequent classes, true and estimated"
     made_by = "simkit.analysis.priors"
     reads: ClassVar = {"estimate": str, "class": str, "true": float, "prior": float}
 
-    estimate: str = option("", "which estimate; nothing: the first")
+    estimate: str = option("", "the estimate; by default the first")
     top: int = option(10, "classes on each side")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
@@ -57,7 +57,7 @@ class Likelihood(Figure):
     """
 
     name = "likelihood"
-    title = "How often the likeliest unknown labels of an image are present"
+    title = "Precision of the likeliest unknown labels of an image"
     made_by = "simkit.analysis.likelihood"
     reads: ClassVar = {"method": str, "epoch": int, "rank": int, "present": float, "chance": float}
 
@@ -75,12 +75,12 @@ class Likelihood(Figure):
         axes.set_ylim(0, 1)
         marks.percent(axes.yaxis)
         panels.labels("rank among the unknown labels of an image", "present in truth")
-        return panels.finish("Are the likeliest unknown labels present?", "Rank 1: highest score.")
+        return panels.finish("Precision of the likeliest unknown labels", "Rank 1: highest score.")
 
 
 @register
 class LikelyLabels(Figure):
-    """Images, and below each the likeliest of its unknown labels with their probabilities.
+    """Images, with their likeliest unknown labels and probabilities below.
 
     pictures: one for each image of the table.
     Source: Ben-Baruch et al., CVPR 2022, figure 4.
@@ -91,8 +91,8 @@ class LikelyLabels(Figure):
     made_by = "simkit.analysis.likely_labels"
     reads: ClassVar = {"row": int, "class": str, "rank": int, "probability": float, "present": bool}
 
-    pictures: Pictures = setting((), "one for each image of the table")
-    ignored: int = option(5, "how many the method leaves out: a line")
+    pictures: Pictures = setting((), "one image for each in the table")
+    ignored: int = option(5, "number of labels ignored by the method: a line")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         self.check_pictures(self.pictures, table["row"].nunique())
@@ -109,7 +109,7 @@ class LikelyLabels(Figure):
             if self.ignored < most:
                 column[-1].axhline(self.ignored - 0.5, color=style.INK, linewidth=1)
         panels.labels(x="probability")
-        above = f" Above the line: the {self.ignored} left out of the loss."
+        above = f" Above the line: the {self.ignored} ignored in the loss."
         note = "Probability by the model." + (above if self.ignored < most else "")
         return panels.finish("The likeliest unknown labels", note)
 
@@ -117,11 +117,11 @@ class LikelyLabels(Figure):
 def _bars(
     axes: Axes, names: Sequence[str], shares: pd.Series, full: pd.Series, words: tuple[str, str]
 ) -> None:
-    """Shares of classes from above, filled and hollow; words: what these two stand for."""
+    """Shares of classes from the top, filled and hollow; words: names of these two."""
     for fill, kept, word in ((style.BLUE, full, words[0]), ("white", ~full, words[1])):
         places = np.flatnonzero(kept)
         if not len(places):
-            continue  # the legend would show a bar of another colour
+            continue  # the legend would have a bar of another colour
         bar: dict[str, Any] = {"height": 0.7, "edgecolor": style.BLUE, "linewidth": 1.2}
         axes.barh(places, shares.to_numpy()[places], color=fill, label=word, **bar)
     marks.row_names(axes, list(names), room=1.3)
@@ -133,7 +133,7 @@ def _bars(
 class Modes(Figure):
     """A row of panels for each measure, a column for each kind of scheme, a line for each method.
 
-    Bands are 95 % over draws. Schemes that stand in the table with one amount alone are left out.
+    Bands are 95 % over draws. Schemes with a single amount in the table are left out.
     Source: Ben-Baruch et al., CVPR 2022, figures 6 and 10.
     """
 
@@ -159,20 +159,20 @@ class Modes(Figure):
             x=table.groupby("family", sort=False)["setting"].first(),
             y=[f"{_measure(name)}, points" for name in table["measure"].unique()],
         )
-        heading = "What unknown labels are taken for, over the amount of labels"
+        heading = "Treatment of unknown labels, by the amount of labels"
         return panels.finish(heading, style.over_draws(table["draws"]))
 
 
 @register
 class ModeGap(Figure):
-    """The lead of one method over another, over the share of labels that is known.
+    """The lead of one method over another, by the share of known labels.
 
     A panel for each measure, a line for each kind of scheme; bands are 95 % over draws, paired.
     Source: Ben-Baruch et al., CVPR 2022, figure 6.
     """
 
     name = "mode-gap"
-    title = "How far two methods are apart, over the share of known labels"
+    title = "Difference of two methods over the share of known labels"
     made_by = "simkit.analysis.mode_gaps"
     reads: ClassVar = {
         "family": str, "value": float | None, "known": float | None, "measure": str,
@@ -188,7 +188,7 @@ class ModeGap(Figure):
             marks.lines(axes, rows, "known", "mean", drawn, by="family", band=marks.BAND)
             axes.axhline(0, color=style.INK, linewidth=1)
         marks.log_percent(axes)
-        panels.labels("share of labels known, log axis", f"{first} minus {second}, points")
+        panels.labels("share of known labels, log axis", f"{first} minus {second}, points")
         above = f"Above 0: {first} is ahead."
         return panels.finish(f"{first} against {second}", above, style.over_draws(table["draws"]))
 
@@ -205,9 +205,9 @@ class ScorePair(Figure):
     made_by = "simkit.analysis.modes"
     reads: ClassVar = {"scheme": str, "measure": str, "method": str, **MEANS}
 
-    scheme: str = option("", "which scheme; nothing: the first")
-    x: str = option("", "which measure; nothing: the first")
-    y: str = option("", "which measure; nothing: the second")
+    scheme: str = option("", "the scheme; by default the first")
+    x: str = option("", "measure of the x axis; by default the first")
+    y: str = option("", "measure of the y axis; by default the second")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         measures = list(table["measure"].unique())
@@ -225,14 +225,14 @@ class ScorePair(Figure):
         marks.pairs(axes, both)
         panels.labels(f"{_measure(x)}, points", f"{_measure(y)}, points")
         draws = both[["draws", "draws_y"]].max(axis=1)
-        return panels.finish(f"Good at both? {scheme}", style.over_draws(draws, "Lines"))
+        return panels.finish(f"Two measures: {scheme}", style.over_draws(draws, "Lines"))
 
 
 def _several_amounts(figure: Figure, table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of schemes with two amounts or more, in points. Raises BadInput where there are none."""
+    """Rows of schemes with two amounts or more, in points. Raises BadInput without any."""
     table = table.dropna(subset="value")
     table = table[table.groupby("family")["value"].transform("nunique") > 1]
-    figure.require(len(table), f"no scheme stands in the table with two amounts; {_SEVERAL}")
+    figure.require(len(table), f"no scheme in the table has two amounts; {_SEVERAL}")
     return in_points(table)
 
 
@@ -244,19 +244,19 @@ def _measure(name: str) -> str:
 class NamedShare(Figure):
     """A panel for each scheme, a dot for each class: images labelled present over those in truth.
 
-    On the line every present label is known. The classes that lack most labels are named.
+    On the line every present label is known. The classes with the most missing labels are named.
     Source: Ben-Baruch et al., CVPR 2022, figure 1 (2) and section 3.3.1.
     """
 
     name = "named-share"
-    title = "How often each class is labelled over how often it is there"
+    title = "Labelled images over true images of each class"
     made_by = "simkit.analysis.distributions"
     reads: ClassVar = {"scheme": str, "class": str, "true": int, "present": int}
 
-    named: int = option(5, "classes that are named in a panel")
+    named: int = option(5, "classes named in a panel")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        few = 0.5  # images at which a class that is never labelled is drawn
+        few = 0.5  # y of classes without labels
         shown = table[table["true"] > 0].assign(present=table["present"].clip(lower=few))
         largest = shown["true"].max()
         panels = Facets(shown, "scheme", across=2, height=2.9)
@@ -269,12 +269,12 @@ class NamedShare(Figure):
             self._names(axes, rows.loc[missing.nlargest(self.named).index], largest, few)
         marks.log_axis(axes, "x")
         marks.log_axis(axes, "y")
-        axes.set_xlim(max(shown["true"].min() / 1.5, 0.8), 9 * largest)  # names stand on the right
+        axes.set_xlim(max(shown["true"].min() / 1.5, 0.8), 9 * largest)  # room for names
         axes.set_ylim(few / 1.6, 2 * largest)
-        panels.labels("images that show the class, log axis", "images labelled with it, log axis")
+        panels.labels("images with the class, log axis", "images labelled with it, log axis")
         none = (shown["present"] == few).any()
         note = f"At {few:g}: classes without a label." if none else ""
-        return panels.finish("Which classes lack labels?", note)
+        return panels.finish("Missing positives of each class", note)
 
     def _names(self, axes: Axes, rows: pd.DataFrame, largest: float, few: float) -> None:
         """Class names right of all dots, each with a dotted line to its dot."""
@@ -292,8 +292,8 @@ class NamedShare(Figure):
 class RankAgreement(Figure):
     """Spearman correlation with the true frequencies over the n most frequent classes.
 
-    A line for each estimate, in the look of the method it was made by; it has gaps where an
-    estimate gives all classes the same prior.
+    A line for each estimate, in the look of its method; it has gaps where an estimate gives all
+    classes the same prior.
     """
 
     name = "rank-agreement"
@@ -312,27 +312,27 @@ class RankAgreement(Figure):
         panels.labels("number of most frequent classes", "Spearman correlation")
         silent = len(drawn) - ranked["estimate"].nunique()
         return panels.finish(
-            "Does the estimate rank classes as the truth does?",
+            "Rank correlation of estimated and true frequencies",
             "1: the same order, 0: no relation.",
             f"Not shown: {silent} with the same prior for every class." if silent else "",
         )
 
 
 def _estimate(name: str) -> str:
-    """How an estimate is named: by the method, or as counted labels."""
+    """The name of an estimate: its method, or counted labels."""
     return "counted labels" if name == COUNTED else style.label(name)
 
 
 @register
 class Readings(Figure):
-    """A panel for each method: of all images the share of labels of each class, by how it is read.
+    """A panel for each method: the treatment of each class's labels, as shares of all images.
 
     Classes by falling true frequency.
     Source: Ben-Baruch et al., CVPR 2022, figure 2.
     """
 
     name = "readings"
-    title = "What each method takes the labels of every class for"
+    title = "Treatment of the labels of every class by each method"
     made_by = "simkit.analysis.readings"
     reads: ClassVar = {"method": str, "rank": int, "images": int, **dict.fromkeys(_READ, int)}
 
@@ -343,10 +343,10 @@ class Readings(Figure):
             of = rows[list(_READ)].div(rows["images"].clip(lower=1), axis=0)
             parts = {
                 "labelled": (of["present"] + of["absent"], {"color": style.BLUE}),
-                "assumed absent, rightly": (of["assumed"] - of["wrong"], {"color": "#BFD9EA"}),
-                "assumed absent, wrongly": (of["wrong"], _hatched(style.RED, "////", "w")),
-                "left out, absent": (of["ignored"] - of["ignored_present"], {"color": _OUT}),
-                "left out, present": (of["ignored_present"], _hatched(_OUT, "....", style.INK)),
+                "assumed absent, correct": (of["assumed"] - of["wrong"], {"color": "#BFD9EA"}),
+                "assumed absent, wrong": (of["wrong"], _hatched(style.RED, "////", "w")),
+                "ignored, absent": (of["ignored"] - of["ignored_present"], {"color": _OUT}),
+                "ignored, present": (of["ignored_present"], _hatched(_OUT, "....", style.INK)),
             }
             marks.stacked(axes, rows["rank"] + 1, parts, width=1, linewidth=0)
             axes.grid(False)
@@ -354,8 +354,8 @@ class Readings(Figure):
         marks.percent(axes.yaxis)
         panels.labels("class, most frequent first", "share of the images")
         return panels.finish(
-            "How each method reads the labels of each class",
-            "Stacked from below. Grey, dotted or not: left out of the loss.",
+            "Treatment of labels by each method",
+            "Stacked from below. Grey, dotted or not: ignored in the loss.",
         )
 
 

@@ -1,4 +1,4 @@
-"""The house style: fonts, colours, folded texts, and the look of each method."""
+"""The house style: fonts, colours, wrapped texts, and the look of each method."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ INK, PALE, FAINT = "#222222", "#767676", "#efefef"
 # Colours of Okabe & Ito (2008), which colour-blind readers can tell apart.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PINK, SKY, PURPLE, GREY = "#CC79A7", "#56B4E9", "#7A5195", "#4D4D4D"
-PRESENT, ABSENT = BLUE, "#B87300"  # of what is known of a label
-DASHED = (0, (4, 3))  # of lines that stand for one number, such as a baseline
+PRESENT, ABSENT = BLUE, "#B87300"  # of known labels
+DASHED = (0, (4, 3))  # of lines for a single number, such as a baseline
 
 STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans", "font.size": 10, "figure.facecolor": "white", "savefig.dpi": 200,
@@ -38,33 +38,33 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False, "legend.handlelength": 3,
     "lines.linewidth": 1.8, "lines.markersize": 6, "hatch.linewidth": 0.8,
     "image.interpolation": "nearest",
-    # Names of classes and images stand as they are: "$5 to $10" is no formula.
+    # Names of classes and images are literal: "$5 to $10" is no formula.
     "text.parse_math": False,
-    # Equal tables give equal files: no random ids inside, text stays text.
+    # Equal tables give equal files: no random ids, and text as text.
     "svg.hashsalt": "simkit", "svg.fonttype": "none",
 }  # fmt: skip
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Our fonts and lines for the block; the user's own settings are back afterwards."""
+    """Our fonts and lines within the block; the user's settings are restored afterwards."""
     with mpl.rc_context(STYLE):
         yield
 
 
 @cache
 def text_width(text: str, size: float = 10, weight: str = "normal") -> float:
-    """Inches that a line of text takes. size: of its letters, in points."""
+    """The width of a line of text in inches. size: of its letters, in points."""
     font = FontProperties(family=STYLE["font.family"], size=size, weight=weight)
     points, *_ = text_to_path.get_text_width_height_descent(text, font, False)
-    return 1.05 * float(points) / 72  # in a picture each letter is rounded to whole dots
+    return 1.05 * float(points) / 72  # a raster image rounds each letter to whole pixels
 
 
 def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") -> list[str]:
     """Lines of at most `room` inches.
 
-    They break at spaces, behind hyphens, and behind the commas and opening parentheses of settings;
-    a word that is longer than a line breaks anywhere.
+    Lines break at spaces, after hyphens, and after the commas and opening parentheses of settings;
+    a word longer than a line breaks anywhere.
     """
 
     def fits(line: str) -> bool:
@@ -88,7 +88,7 @@ def wrapped(text: str, room: float, size: float = 10, weight: str = "normal") ->
 def fold(
     text: str, room: float, *, size: float = 10, lines: int = 2, weight: str = "normal"
 ) -> str:
-    """A name in at most so many lines of `room` inches; what does not fit ends in "…"."""
+    """A name in at most so many lines of `room` inches; longer ones end in "…"."""
     folded = wrapped(text, room, size, weight)
     if len(folded) > lines:
         last = folded[lines - 1]
@@ -101,13 +101,13 @@ def fold(
 def spread(
     wanted: Sequence[float], gap: ArrayLike, low: float = -np.inf, high: float = np.inf
 ) -> NDArray[np.float64]:
-    """Ascending places (n,) at least `gap` apart, near those wanted (n, ascending).
+    """Ascending positions (n,) with distances of at least `gap`, near the wanted ones.
 
-    gap: a number, or (n - 1,) one between each two. Neighbours that are too near share their mean
-    as middle. All keep between low and high where there is room.
+    wanted: (n,), ascending.  gap: a number, or (n - 1,) one for each pair. Neighbours that are too
+    near are centred at their mean. All are kept between low and high if possible.
     """
     offsets = np.append(0, np.cumsum(np.broadcast_to(gap, len(wanted[1:]))))[: len(wanted)]
-    blocks: list[tuple[float, int]] = []  # the mean of what its first place would be, how many
+    blocks: list[tuple[float, int]] = []  # mean of the first position, and number of positions
     for value, offset in zip(wanted, offsets, strict=True):
         start, number = value - offset, 1
         while blocks and blocks[-1][0] > start:
@@ -120,7 +120,7 @@ def spread(
     if last >= low:
         flat = np.clip(flat, low, last)
     elif np.isfinite(last):
-        flat = np.full(len(wanted), (low + last) / 2)  # over both ends alike
+        flat = np.full(len(wanted), (low + last) / 2)  # exceeds both ends equally
     return flat + offsets
 
 
@@ -133,13 +133,13 @@ def label(method: str) -> str:
         name, bracket, settings = part.partition("(")
         try:
             shown.append(methods.get(name).title + bracket + settings)
-        except BadInput:  # a table may come from elsewhere
+        except BadInput:  # not a registered method, in a table of other origin
             shown.append(part)
     return " + ".join(shown)
 
 
 def power(value: float) -> str:
-    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for what is longer."""
+    """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for longer numbers."""
     if value == 0 or 1e-3 <= value < 1e5:
         return f"{value:,.0f}" if value == 0 or value >= 10 else f"{value:g}"
     factor, exponent = f"{value:.0e}".split("e")
@@ -148,27 +148,27 @@ def power(value: float) -> str:
 
 
 def count(mean: float) -> str:
-    """A mean of counts: 1,234, 52, 5.7, 0.33; it is 0 only where nothing was counted."""
+    """A mean of counts: 1,234, 52, 5.7, 0.33; 0 only for a mean of 0."""
     return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.2g}"
 
 
 def over_draws(draws: pd.Series[int], what: str = "Bands") -> str:
-    """What the caption says of intervals. draws: of how many draws each mean is."""
+    """A sentence of the caption about intervals. draws: number of draws of each mean."""
     many = int(draws.max())
     return f"{what}: 95 % over {many} draws." if many > 1 else f"One draw: no {what.lower()}."
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a method, or another thing that has lines and markers of its own, is drawn.
+    """The look of a method, or of another thing with its own lines and markers.
 
-    Dashes and marker tell it apart without colour. fill: of the marker, "full", "none", "pale", or
-    the half that is full, such as "left". name: in the legend.
+    Dashes and marker distinguish it without colour. fill: of the marker, "full", "none", "pale", or
+    the filled half, such as "left". name: in the legend.
     """
 
     color: str
     marker: str = ""
-    dashes: Any = "-"  # whatever matplotlib takes as a line's style
+    dashes: Any = "-"  # any line style of matplotlib
     fill: str = "full"
     name: str = ""
 
@@ -213,10 +213,10 @@ _PALETTE = [BLUE, RED, INK, GREEN, ORANGE, PINK, SKY, PURPLE]
 
 
 def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[str, Look]:
-    """How the methods of a table are drawn, in their order; give all of them.
+    """The looks of the methods of a table, in their order; pass all of them.
 
-    The method inside of all wrappers says colour and marker, the same in every figure. Settings and
-    wrappers make a variation of it, with another fill and other dashes: `ll-r+boostlu` is `ll-r`
+    The innermost method determines colour and marker, the same in every figure. Settings and
+    wrappers are variations of it, with another fill and other dashes: `ll-r+boostlu` is `ll-r`
     dashed and hollow.
     """
     parts = {method: re.split(r"(?=[(+])", method, maxsplit=1) for method in methods}
@@ -235,7 +235,7 @@ def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[s
 
 
 def palette(names: Iterable[Any], named: Callable[[Any], str] = str) -> dict[Any, Look]:
-    """How things that are no methods are drawn, such as schemes: by their place among the names."""
+    """The looks of other things than methods, such as schemes: by their place among the names."""
     dashes = ("-", "--", ":", "-.")
     by_name = {}
     for place, name in enumerate(dict.fromkeys(names)):
@@ -246,7 +246,7 @@ def palette(names: Iterable[Any], named: Callable[[Any], str] = str) -> dict[Any
 
 
 def _chosen(name: str) -> tuple[str, str]:
-    # By the name alone, so that a method looks the same whatever else is in a figure.
+    # By the name alone, so that a method looks the same in all figures.
     digest = hashlib.sha256(name.encode()).digest()
     return _COLORS[digest[0] % len(_COLORS)], _MARKERS[digest[1] % len(_MARKERS)]
 
