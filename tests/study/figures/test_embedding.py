@@ -127,7 +127,7 @@ def ends(axes, word: str) -> dict[float, float]:
 def test_unknown_labels_are_sorted_by_the_first_method() -> None:
     left, first, second = figures.make("temperatures", picture=BLACK[0])(SOFT).axes
     assert len(left.images) == 1 and texts(left) == [
-        "+ cat", "− nothing is known to be so", "? 4 unknown", "bold: present in truth"
+        "+ cat", "− none known", "? 4 unknown", "bold: present in truth"
     ]  # fmt: skip
     assert names(first) == ["dog", "pig", "cow", "hen"] and not names(second)
     weights = [text.get_fontweight() for text in first.get_yticklabels()]

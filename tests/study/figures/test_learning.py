@@ -68,7 +68,7 @@ def test_modification_shows_precision_beside_what_is_asked_for() -> None:
     assert right["LL-Cp"].get_ydata().tolist() == [5, 9]
     assert precision["at random"].get_ydata() == [10, 10]
     assert legend(drawing) == ["LL-R", "LL-Cp", "at random"]
-    assert "Lasting" in drawing.get_supxlabel()
+    assert "Permanent" in drawing.get_supxlabel()
     for beside, values in (("found", [4.5, 8]), ("modified", [10, 20])):
         axes = figures.make("modification", beside=beside)(MODIFIED).axes[1]
         np.testing.assert_allclose(named_lines(axes)["LL-R"].get_ydata(), values)

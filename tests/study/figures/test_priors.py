@@ -202,11 +202,11 @@ def test_readings_stand_upon_each_other() -> None:
     heights = {name: [bar.get_height() for bar in part] for name, part in parts.items()}
     assert heights == {
         "labelled": pytest.approx([0.2, 0.1]),
-        "assumed absent, rightly": pytest.approx([0.2, 0.0]),
-        "assumed absent, wrongly": pytest.approx([0.6, 0.0]),
-        "left out, absent": pytest.approx([0.0, 0.6]),
-        "left out, present": pytest.approx([0.0, 0.3]),
+        "assumed absent, correct": pytest.approx([0.2, 0.0]),
+        "assumed absent, wrong": pytest.approx([0.6, 0.0]),
+        "ignored, absent": pytest.approx([0.0, 0.6]),
+        "ignored, present": pytest.approx([0.0, 0.3]),
     }
-    wrong = parts["assumed absent, wrongly"][0]
+    wrong = parts["assumed absent, wrong"][0]
     assert wrong.get_y() == pytest.approx(0.4) and wrong.get_hatch()
     assert legend(drawing) == list(heights)
