@@ -74,8 +74,8 @@ def fitted(
         except (BadInput, RuntimeError, MemoryError) as error:
             if len(part) > 1:
                 return [each for row in part for each in some([row])]
-            known = isinstance(error, BadInput)
-            return [error if known else _not_fitted(pictures, part[0], size, error)]
+            explained = isinstance(error, BadInput)
+            return [error if explained else _not_fitted(pictures, part[0], size, error)]
 
     # Files are read one by one, since each may be large; generated or sliced images in parts.
     at_once = 1 if isinstance(pictures, FilePictures) else _PART

@@ -30,15 +30,15 @@ _CODES = (PRESENT, ABSENT & 3)  # as two bits
 
 def label_distances(psi: NDArray[np.float64], distance: Distance) -> NDArray[np.float64]:
     """(L, L) distances between the label embeddings psi (L, D); inf for a class without one."""
-    known = ~np.any(np.isnan(psi), axis=-1)
-    psi = np.where(known[:, None], psi, 0.0)
+    embedded = ~np.any(np.isnan(psi), axis=-1)
+    psi = np.where(embedded[:, None], psi, 0.0)
     if distance == "euclidean":
         between = np.stack([np.sqrt(((psi - row) ** 2).sum(-1)) for row in psi])
     else:
         lengths = np.sqrt((psi**2).sum(-1))
         products = lengths[:, None] * lengths
         between = np.maximum(1 - psi @ psi.T / np.where(products > 0, products, 1.0), 0.0)
-    return np.where(known[:, None] & known, between, np.inf)
+    return np.where(embedded[:, None] & embedded, between, np.inf)
 
 
 def by_labels(labels: Tensor, between: Tensor, nearest: Nearest) -> Tensor:
@@ -92,11 +92,11 @@ def by_images(packed: Tensor, near: Tensor, away: Tensor, nearest: Nearest) -> T
     """
     b, k = near.shape[-2:]
     rows = near.flatten(-2)[..., None].expand(*near.shape[:-2], b * k, packed.shape[-1])
-    theirs = packed.gather(-2, rows).unflatten(-2, (b, k))
+    neighbour_labels = packed.gather(-2, rows).unflatten(-2, (b, k))
     shifts = torch.arange(0, 8, 2, dtype=torch.uint8, device=packed.device)
-    codes = ((theirs[..., None] >> shifts) & 3).flatten(-2)  # (..., b, k, 4 w)
-    carried = (torch.where(codes == code, away[..., None], torch.inf) for code in _CODES)
-    return torch.stack([_middle(_smallest(values, nearest), nearest) for values in carried])
+    codes = ((neighbour_labels[..., None] >> shifts) & 3).flatten(-2)  # (..., b, k, 4 w)
+    distances = (torch.where(codes == code, away[..., None], torch.inf) for code in _CODES)
+    return torch.stack([_middle(_smallest(values, nearest), nearest) for values in distances])
 
 
 def packed_width(classes: int) -> int:

@@ -130,12 +130,12 @@ class ImageInputs:
     @property
     def augmentation(self) -> dict[str, Any]:
         """Description of the transform of images in training, unless it is the usual flip."""
-        shown: dict[str, Any] = {} if self.flip else {"flip": False}
+        settings: dict[str, Any] = {} if self.flip else {"flip": False}
         if self.vertical:
-            shown["vertical"] = True
+            settings["vertical"] = True
         if self.crop is not None:
-            shown |= {"crop": list(self.crop), "aspect": list(ASPECT)}
-        return shown
+            settings |= {"crop": list(self.crop), "aspect": list(ASPECT)}
+        return settings
 
     def __len__(self) -> int:
         return len(self.pictures)

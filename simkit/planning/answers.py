@@ -128,23 +128,23 @@ def _spend(plan: Plan) -> Iterator[str]:
 
 
 def _expect(plan: Plan) -> Iterator[str]:
-    one = plan.chosen
-    whole = f" once the whole {dollars(one.dollars)} is spent" if len(plan.order) > 1 else ""
-    yield f"{points(one.median)} mAP on new images, trained with {label(one.method)}{whole}."
+    chosen = plan.chosen
+    whole = f" once the whole {dollars(chosen.dollars)} is spent" if len(plan.order) > 1 else ""
+    yield f"{points(chosen.median)} mAP on new images, trained with {label(chosen.method)}{whole}."
     if others := _other_methods(plan):
         yield f"Train {' and '.join(others)} on the same labels as well; it may be better."
     target = plan.project.target
     if target is not None:
-        chance, wanted = one.reaches(target), points(target)
+        chance, wanted = chosen.reaches(target), points(target)
         if plan.choice.reached:
             yield f"{wanted} is reached with {chance:.0%} probability, at the lowest such price."
         else:
             yield f"The best chance of reaching {wanted} is {chance:.0%}."
-    left = plan.project.dollars - one.dollars
+    left = plan.project.dollars - chosen.dollars
     if target is None and left > 0.02 * plan.project.dollars:
         best = plan.choice.best
-        gains = float((best.map - one.map > LOSS).mean())
-        if best.dollars > 1.02 * one.dollars:
+        gains = float((best.map - chosen.map > LOSS).mean())
+        if best.dollars > 1.02 * chosen.dollars:
             yield (
                 f"The best purchase within the budget costs {dollars(best.dollars)}, with "
                 f"{points(best.median)} expected: more than 1 point better with {gains:.0%} "
@@ -160,16 +160,16 @@ def _expect(plan: Plan) -> Iterator[str]:
 
 def _other_methods(plan: Plan) -> list[str]:
     """Methods that may beat the chosen one on the labels of the order, most likely ones first."""
-    one = plan.chosen
+    chosen = plan.chosen
     better = {
-        other.method: float((other.map > one.map + LOSS / 2).mean())
+        other.method: float((other.map > chosen.map + LOSS / 2).mean())
         for other in plan.choice.every
-        if other.option == one.option and other.method not in (one.method, "full")
-        and other.images == one.images and abs(other.dollars - one.dollars) < 0.005
+        if other.option == chosen.option and other.method not in (chosen.method, "full")
+        and other.images == chosen.images and abs(other.dollars - chosen.dollars) < 0.005
     }  # fmt: skip
     # On complete labels many methods are identical.
-    same = {float(plan.curves.full((one.option, m)).end.mean()): m for m in better}
-    distinct = same.values() if one.option.complete else better
+    same = {float(plan.curves.full((chosen.option, m)).end.mean()): m for m in better}
+    distinct = same.values() if chosen.option.complete else better
     likely = sorted(distinct, key=lambda method: -better[method])
     return [label(method) for method in likely if better[method] >= MAYBE][:2]
 
@@ -206,11 +206,11 @@ def _next(plan: Plan) -> str:
         return "Order it." if plan.choice.reached else "Raise the budget or lower the target."
     if measurement is None:
         return "Order it: no smaller purchase is likely to change this decision."
-    one = measurement.candidate
+    candidate = measurement.candidate
     return (
-        f"The smallest purchase that may change this decision: {dollars(one.dollars)} on "
-        f"{described(one)}, trained with {label(one.method)} ({measurement.changes:.0%} "
-        "probability)."
+        f"The smallest purchase that may change this decision: {dollars(candidate.dollars)} on "
+        f"{described(candidate)}, trained with {label(candidate.method)} "
+        f"({measurement.changes:.0%} probability)."
     )
 
 
@@ -259,20 +259,20 @@ def _hours(values: list[float | None]) -> str:
 
 
 def _details(plan: Plan) -> Iterator[Section]:
-    one = plan.chosen
-    trained = plan.evidence.trained_as.get(one.pair)
-    spelled = schemes.spell(one.option.with_amount(one.amount))
+    chosen = plan.chosen
+    trained = plan.evidence.trained_as.get(chosen.pair)
+    spelled = schemes.spell(chosen.option.with_amount(chosen.amount))
     yield Section(
         "The order",
         items=tuple(filter(None, (
-            f"Scheme: {spelled}, about {round(one.asked):,} images asked about",
-            f"Labels: about {one.present.sum():,.0f} present and {one.absent.sum():,.0f} absent of "
-            f"the {len(one.present)} classes that mAP averages",
+            f"Scheme: {spelled}, about {round(chosen.asked):,} images asked about",
+            f"Labels: about {chosen.present.sum():,.0f} present and {chosen.absent.sum():,.0f} "
+            f"absent of the {len(chosen.present)} classes that mAP averages",
             f"Training as in the comparison: {trained['method']}, learning rate {trained['lr']:g}, "
             f"{trained['epochs']} epochs" if trained and trained["lr"] else "",
         ))),
     )  # fmt: skip
-    title = f"Other amounts of {one.option}, trained with {label(one.method)}"
+    title = f"Other amounts of {chosen.option}, trained with {label(chosen.method)}"
     yield Section(title, table=_amounts(plan))
     if plan.unpriced:
         yield Section("Not considered", items=plan.unpriced)
@@ -314,19 +314,19 @@ def _tested(plan: Plan) -> str:
 
 
 def _assumptions(plan: Plan) -> Iterator[str]:
-    one = plan.chosen
+    chosen = plan.chosen
     yield "Images and annotators are like the pilot's"
     yield "The model is trained on the order alone; the pilot's labels would add to it"
-    if one.times > 1:
+    if chosen.times > 1:
         yield (
             "Beyond the pilot's images, the curve of complete labels flattens as in other data; a "
             "scheme keeps its distance to it (in logit mAP), its worth in completely labelled "
             "images, or something between"
         )
-    if not one.option.complete and not plan.curves.reaches_complete(one.pair):
+    if not chosen.option.complete and not plan.curves.reaches_complete(chosen.pair):
         yield (
-            f"{one.option} with {label(one.method)} never reaches complete labels; its curve is "
-            "assumed to end anywhere between its largest size and theirs"
+            f"{chosen.option} with {label(chosen.method)} never reaches complete labels; its curve "
+            "is assumed to end anywhere between its largest size and theirs"
         )
     if plan.evidence.test.small:
         yield "Measured mAP was corrected for the bias of few test images"

@@ -95,9 +95,9 @@ class Plan(Readable):
     @property
     def hours(self) -> float | None:
         """Working time of the order; None if the price list has no times."""
-        known = [line.hours for line in self.bill if line.when == "now" and line.hours is not None]
-        complete = len(known) == sum(line.when == "now" for line in self.bill)
-        return math.fsum(known) if complete else None
+        hours = [line.hours for line in self.bill if line.when == "now" and line.hours is not None]
+        complete = len(hours) == sum(line.when == "now" for line in self.bill)
+        return math.fsum(hours) if complete else None
 
     @property
     def weeks(self) -> float | None:

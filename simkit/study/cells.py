@@ -188,8 +188,8 @@ def percent(score: Interval) -> str:
 def listed(names: Sequence[str], most: int = 3, *, last: str = "and") -> str:
     """ "an", "an and ll-r", "an, ll-r, em and 5 others"; `last`: the word before the last one."""
     shown = list(names[: most if len(names) > most + 1 else len(names)])
-    rest = len(names) - len(shown)
-    if rest:
-        return f"{', '.join(shown)} {last} {rest} others"
+    others = len(names) - len(shown)
+    if others:
+        return f"{', '.join(shown)} {last} {others} others"
     *first, end = shown
     return f"{', '.join(first)} {last} {end}" if first else end

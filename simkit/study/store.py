@@ -93,11 +93,11 @@ def codes(folder: Path, keys: Iterable[str]) -> Counter[str]:
 
 def check_code(folder: Path, code: str) -> None:
     """Raise BadInput if none of the stored jobs was run by the code with this hash."""
-    known = {path.stem.rpartition("-")[2] for path in folder.glob("*-*.arrows")}
-    if code and not known:
+    stored = {path.stem.rpartition("-")[2] for path in folder.glob("*-*.arrows")}
+    if code and not stored:
         raise BadInput(f"accept is {code!r}, but {folder} has no results; leave accept out")
-    if code and code not in known:
-        raise BadInput(f"accept: {unknown(f'code with results in {folder}', code, known)}")
+    if code and code not in stored:
+        raise BadInput(f"accept: {unknown(f'code with results in {folder}', code, stored)}")
 
 
 def begin(

@@ -210,8 +210,8 @@ class PartialAsymmetric(Asymmetric):
         nothing = torch.zeros_like(out.logits, dtype=torch.bool)
         values = self.terms(batch, out, assumed=None if self.mode == "negative" else nothing)
         if self.mode == "ignore_normalize_classes":
-            known = (batch.labels != UNKNOWN).sum(-1, keepdim=True).to(values.dtype)
-            values = values * (1 + 1 / (1 + known))
+            known_count = (batch.labels != UNKNOWN).sum(-1, keepdim=True).to(values.dtype)
+            values = values * (1 + 1 / (1 + known_count))
         return reduce(values, self.reduction)
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:

@@ -80,13 +80,13 @@ class CNNRNN(Method):
         x = _with_stop(wide(out.logits), state)
         named, steps = self._sequence(batch.labels, state)
         memory = _empty(x, state)
-        said = torch.full_like(named[..., 0], x.shape[-1] - 1)
+        previous = torch.full_like(named[..., 0], x.shape[-1] - 1)
         total: Tensor | float = 0.0
         for t in range(named.shape[-1]):
-            o, memory = _read(said, memory, state)
-            said = named[..., t]
+            o, memory = _read(previous, memory, state)
+            previous = named[..., t]
             values = _scores(x, o, state)
-            log_p = values.gather(-1, said[..., None]).squeeze(-1) - values.logsumexp(-1)
+            log_p = values.gather(-1, previous[..., None]).squeeze(-1) - values.logsumexp(-1)
             total = total - torch.where(t < steps, log_p, 0.0).sum(-1)
         return total / steps.sum(-1)
 
@@ -95,17 +95,17 @@ class CNNRNN(Method):
         stop = x.shape[-1] - 1
         classes = torch.arange(stop + 1, device=x.device)
         memory = _empty(x, state)
-        said = torch.full_like(x[..., 0], stop, dtype=torch.int64)
+        previous = torch.full_like(x[..., 0], stop, dtype=torch.int64)
         free = torch.ones_like(x, dtype=torch.bool)
-        going = torch.ones_like(said, dtype=torch.bool)[..., None]
+        going = torch.ones_like(previous, dtype=torch.bool)[..., None]
         best = torch.full_like(x, -torch.inf)
         for _ in range(min(self.longest, stop)):
-            o, memory = _read(said, memory, state)
+            o, memory = _read(previous, memory, state)
             values = _scores(x, o, state)
             best = torch.where(going, torch.maximum(best, _log_odds(values)), best)
-            said = values.masked_fill(~free, -torch.inf).argmax(-1)
-            free = free & (classes != said[..., None])
-            going = going & (said != stop)[..., None]
+            previous = values.masked_fill(~free, -torch.inf).argmax(-1)
+            free = free & (classes != previous[..., None])
+            going = going & (previous != stop)[..., None]
         return best[..., :-1]
 
     def _sequence(self, labels: Tensor, state: nn.Module) -> tuple[Tensor, Tensor]:
@@ -132,12 +132,12 @@ def _empty(x: Tensor, state: nn.Module) -> tuple[Tensor, Tensor]:
 
 
 def _read(
-    said: Tensor, memory: tuple[Tensor, Tensor], state: nn.Module
+    previous: Tensor, memory: tuple[Tensor, Tensor], state: nn.Module
 ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-    """One step of an LSTM (of 1997, with forget gates) on the previous label `said`, (..., b)."""
+    """One step of an LSTM (of 1997, with forget gates) on the `previous` label, (..., b)."""
     o, cell = memory
     E = state.labels.shape[-1]
-    word = state.labels.gather(-2, said[..., None].expand(*said.shape, E)).to(o.dtype)
+    word = state.labels.gather(-2, previous[..., None].expand(*previous.shape, E)).to(o.dtype)
     gates = torch.cat([word, o], -1) @ state.weight.mT.to(o.dtype)
     take, keep, new, show = (gates + state.bias[..., None, :]).to(o.dtype).chunk(4, -1)
     cell = torch.sigmoid(keep) * cell + torch.sigmoid(take) * torch.tanh(new)

@@ -124,14 +124,14 @@ class ConsistencyLoss(Consistency):
 
 def distances(logits: Tensor, before: Tensor, distance: Distance) -> Tensor:
     """Distance of sigmoid(logits) to the probabilities `before`, for every entry."""
-    said = torch.sigmoid(logits)
+    p = torch.sigmoid(logits)
     if distance == "l1":
-        return (said - before).abs()
+        return (p - before).abs()
     if distance == "l2":
-        return (said - before).square()
-    denied = torch.sigmoid(-logits)
-    entropy = said * F.softplus(-logits) + denied * F.softplus(logits)
-    both = _less_log((said + before) / 2) + _less_log((denied + (1 - before)) / 2)
+        return (p - before).square()
+    complement = torch.sigmoid(-logits)
+    entropy = p * F.softplus(-logits) + complement * F.softplus(logits)
+    both = _less_log((p + before) / 2) + _less_log((complement + (1 - before)) / 2)
     return both - (entropy + _less_log(before) + _less_log(1 - before)) / 2
 
 
@@ -188,8 +188,8 @@ class SpatialConsistencyLoss(Consistency):
 
     def after_batch(self, batch: Batch, out: Outputs, state: nn.Module) -> None:
         super().after_batch(batch, out, state)
-        said = torch.sigmoid(self._maps(out).detach())
-        changed = after(state.heat, batch, said, self.mu)
+        probabilities = torch.sigmoid(self._maps(out).detach())
+        changed = after(state.heat, batch, probabilities, self.mu)
         state.heat.index_copy_(-4, batch.index, changed)
 
     def _side(self, sizes: Sizes) -> int:
@@ -230,20 +230,20 @@ def before(maps: Tensor, batch: Batch, height: int, width: int, dtype: torch.dty
     return resampled(kept, rows, columns)
 
 
-def after(maps: Tensor, batch: Batch, said: Tensor, mu: float) -> Tensor:
-    """(..., b, L, W, W) uint8: updated heat maps, mu times the old and 1 - mu times `said`.
+def after(maps: Tensor, batch: Batch, probabilities: Tensor, mu: float) -> Tensor:
+    """(..., b, L, W, W) uint8: updated heat maps, mu times the old and 1 - mu times new ones.
 
-    said (..., b, L, h, w) probabilities. Only the crop's region changes. Values are rounded half to
-    even: truncation would lower the maps at every update. Changes of `said` below 0.5 / 255 / (1 -
-    mu), 0.0098 at 0.8, are lost in the rounding.
+    probabilities (..., b, L, h, w). Only the crop's region changes. Values are rounded half to
+    even: truncation would lower the maps at every update. Changes of probabilities below
+    0.5 / 255 / (1 - mu), 0.0098 at 0.8, are lost in the rounding.
     """
     W = maps.shape[-1]
     top, bottom, left, right = regions(batch, W)
-    rows = to_region(top, bottom, W, said.shape[-2], said.dtype)
-    columns = to_region(left, right, W, said.shape[-1], said.dtype)
+    rows = to_region(top, bottom, W, probabilities.shape[-2], probabilities.dtype)
+    columns = to_region(left, right, W, probabilities.shape[-1], probabilities.dtype)
     columns = _mirrored(columns, batch, -1)
     old = maps.index_select(-4, batch.index)
-    new = mu * old + 255 * (1 - mu) * resampled(said, rows, columns)
+    new = mu * old + 255 * (1 - mu) * resampled(probabilities, rows, columns)
     inside = (_within(top, bottom, W)[:, :, None] & _within(left, right, W)[:, None])[:, None]
     return torch.where(inside, new.round().to(torch.uint8), old)
 

@@ -41,9 +41,9 @@ class EntropyMaximisation(Method):
     presets: ClassVar = {"em": {"epsilon": "spml"}, "paper": {"epsilon": None}}
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
-        known = bce(out.logits, batch.labels == PRESENT, self.epsilon)
+        known_loss = bce(out.logits, batch.labels == PRESENT, self.epsilon)
         undecided = -self.alpha * entropy(out.logits, self.epsilon)
-        return reduce(torch.where(batch.labels == UNKNOWN, undecided, known), "mean_all")
+        return reduce(torch.where(batch.labels == UNKNOWN, undecided, known_loss), "mean_all")
 
 
 _OPEN, _CLOSED = -1.0, -2.0  # no pseudo-label yet; never: known, or of an image not asked about
@@ -132,11 +132,11 @@ class AsymmetricPseudoLabels(Method):
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         x = wide(out.logits)
         soft = state.soft.index_select(-2, batch.index)
-        known = bce(x, batch.labels == PRESENT, self.epsilon)
+        known_loss = bce(x, batch.labels == PRESENT, self.epsilon)
         undecided = -self.alpha * entropy(x, self.epsilon)
         settled = self.beta * bce(x, soft.clamp(min=0).to(x.dtype), self.epsilon)
-        unknown = torch.where(soft >= 0, settled, undecided)
-        return reduce(torch.where(batch.labels == UNKNOWN, unknown, known), "mean_all")
+        unknown_loss = torch.where(soft >= 0, settled, undecided)
+        return reduce(torch.where(batch.labels == UNKNOWN, unknown_loss, known_loss), "mean_all")
 
     def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         """Pseudo-labels, almost all of them absent."""

@@ -84,9 +84,9 @@ def positives_per_image(labels: PartialLabels) -> float | None:
     codes, classes = labels.codes, labels.shape[1]
     simulated = "scheme" in labels.history.settings
     if not simulated or getattr(scheme, "complete_images", False):
-        known = np.diff(codes.indptr)
-        complete = known == classes
-        if (2 * known[~complete] >= classes).any():
+        counts = np.diff(codes.indptr)
+        complete = counts == classes
+        if (2 * counts[~complete] >= classes).any():
             return None
         codes = codes[complete]
     elif not getattr(scheme, "even", False):
@@ -126,8 +126,8 @@ class ExpectedPositives(ExpectedCount):
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
         values = bce(out.logits, batch.labels == PRESENT, self.epsilon)
-        known = reduce(values.masked_fill(batch.labels == UNKNOWN, 0.0), "mean_all")
-        return known + expected_positives(out.logits, state.positives)
+        known_loss = reduce(values.masked_fill(batch.labels == UNKNOWN, 0.0), "mean_all")
+        return known_loss + expected_positives(out.logits, state.positives)
 
 
 def expected_positives(logits: Tensor, expected: Tensor) -> Tensor:
@@ -239,9 +239,9 @@ def start_scores(state: nn.Module, task: Task) -> None:
 
 def update_scores(state: nn.Module, batch: Batch, out: Outputs, mu: float) -> None:
     """Update the scores of the batch's images by the model's: s = mu s + (1 - mu) p."""
-    said = torch.sigmoid(out.logits.detach().double())
+    probabilities = torch.sigmoid(out.logits.detach().double())
     before = state.scores.index_select(-2, batch.index)
-    state.scores.index_copy_(-2, batch.index, mu * before + (1 - mu) * said)
+    state.scores.index_copy_(-2, batch.index, mu * before + (1 - mu) * probabilities)
 
 
 def expected_counts(

@@ -131,8 +131,8 @@ class InteractiveLearning(Method):
         return (1 + 1 / self.c) * torch.sigmoid(2 * x - math.log(self.c)) - 1 / self.c
 
     def _completed(self, answers: Tensor, codes: Tensor) -> Tensor:
-        known = torch.where(codes == PRESENT, 1.0, -1 / self.c).to(answers.dtype)
-        return torch.where(codes == UNKNOWN, answers, known)
+        targets = torch.where(codes == PRESENT, 1.0, -1 / self.c).to(answers.dtype)
+        return torch.where(codes == UNKNOWN, answers, targets)
 
     def _unexplained(self, batch: Batch, x: Tensor, out: Outputs, state: nn.Module) -> Tensor:
         """Squared length of what the mixtures leave of the labels, as a share of the whole."""

@@ -87,8 +87,8 @@ class LabelEstimation(ExpectedCount):
     def _half(self, learns: Tensor, teaches: Tensor, present: Tensor, expected: Tensor) -> Tensor:
         """The loss of the classifier or of the estimator, (...)."""
         soft = torch.sigmoid(teaches.detach())
-        known = bce(learns, torch.ones_like(present), self.epsilon).masked_fill(~present, 0.0)
-        values = known + bce(learns, soft.to(learns.dtype), self.epsilon)
+        positives = bce(learns, torch.ones_like(present), self.epsilon).masked_fill(~present, 0.0)
+        values = positives + bce(learns, soft.to(learns.dtype), self.epsilon)
         return reduce(values, "mean_all") + expected_positives(learns, expected)
 
     def handed_over(

@@ -268,13 +268,13 @@ def images_or_labels(
 
 def _cells(scored: pd.DataFrame, metric: str) -> pd.DataFrame:
     """A row per scheme, method, and budget or number of images: means over draws."""
-    known = scored.assign(labels=scored["present"] + scored["absent"])
-    runs = zip(known["grid"], selection.limits_of(known), known["images"], strict=True)
-    known["place"] = [(grid, limit) if limit else images for grid, limit, images in runs]
+    counted = scored.assign(labels=scored["present"] + scored["absent"])
+    runs = zip(counted["grid"], selection.limits_of(counted), counted["images"], strict=True)
+    counted["place"] = [(grid, limit) if limit else images for grid, limit, images in runs]
     keys = ["scheme", "method", "complete", "place"]
-    known = one_result(known, metric, by=keys, asker="images-or-labels")
+    counted = one_result(counted, metric, by=keys, asker="images-or-labels")
     rows = []
-    for key, cell in known.groupby(keys, sort=False):
+    for key, cell in counted.groupby(keys, sort=False):
         row = {"images": round(cell["images"].mean()), "labels": cell["labels"].mean()}
         rows.append(dict(zip(keys, key, strict=True)) | row | mean_columns(cell[metric]))
     return _in_order(pd.DataFrame(rows).drop(columns="place"), "images")
@@ -399,17 +399,17 @@ def with_class_ap(runs: Table, classes: Sequence[str] | str) -> pd.DataFrame:
         For a class that the runs do not have, or whose name is that of another column.
     """
     ap = selection.read_runs(runs, ("ap",), asker="class AP")
-    known = class_names(ap)
-    if not known or ap.empty:
+    names = class_names(ap)
+    if not names or ap.empty:
         what = "holds no runs" if ap.empty else "does not name its classes"
         raise BadInput(f"class AP: the table {what}; compare again")
     table: pd.DataFrame = opened(runs)
     for name in [classes] if isinstance(classes, str) else classes:
-        if name not in known:
-            raise unknown("class of the runs", name, known)
+        if name not in names:
+            raise unknown("class of the runs", name, names)
         if name in COLUMNS:
             raise BadInput(f"class AP: class {name!r} has the name of a column; rename the class")
-        table = table.assign(**{name: ap["ap"].str[known.index(name)].astype(float).to_numpy()})
+        table = table.assign(**{name: ap["ap"].str[names.index(name)].astype(float).to_numpy()})
     return table
 
 
@@ -474,12 +474,12 @@ def _short(parts: Sequence[Any], owner: Any, setting: str | None) -> str:
     """The spelling of a method with its wrappers, without defaults and `setting` of `owner`."""
     texts = []
     for part in parts:
-        said = [
+        settings = [
             f"{name}={getattr(part, name)}"
             for name, default in _defaults(part).items()
             if getattr(part, name) != default and not (part is owner and name == setting)
         ]
-        texts.append(f"{part.name}({','.join(said)})" if said else part.name)
+        texts.append(f"{part.name}({','.join(settings)})" if settings else part.name)
     return "+".join(texts)
 
 

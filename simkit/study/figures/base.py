@@ -81,9 +81,11 @@ class Figure(ABC):
 
     def check_pictures(self, pictures: Sequence[Any] | None, count: int) -> None:
         """Raise BadInput unless pictures are empty or one for each of `count` images."""
-        came = len(pictures or ())
-        each = "pass one for each image, in the order of the table"
-        self.require(came in (0, count), f"pictures has {came} items for {count} images; {each}")
+        number = len(pictures or ())
+        mend = "pass one for each image, in the order of the table"
+        self.require(
+            number in (0, count), f"pictures has {number} items for {count} images; {mend}"
+        )
 
 
 F = TypeVar("F", bound=Figure)

@@ -82,10 +82,10 @@ class HeatMap(AtBudget):
     def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
         draws = sorted({row.best.draws for row in rows})
         over = " to ".join(dict.fromkeys(map(str, (draws[0], draws[-1]))))
-        shown = f", less that of {label(self.against)}" if self.against else ""
+        difference = f", less that of {label(self.against)}" if self.against else ""
         yield (
             f"Rows: how labels are bought, {paid(limit)}. Columns: how a model is trained on them. "
-            f"Numbers: mean average precision (mAP) on the test split in points{shown}; "
+            f"Numbers: mean average precision (mAP) on the test split in points{difference}; "
             f"draws: {over}. "
             "Frame: highest mean of the row, solid where it is the best with a probability of "
             f"{SURE:.0%} or more."

@@ -67,8 +67,8 @@ class Confusion(Figure):
 
 def _answers(axes: Axes, matrix: pd.DataFrame, gold: pd.DataFrame) -> None:
     """Cells shaded by their share of the truth's votes; experts' shares are below ours."""
-    truths, said = ["present", "absent"], matrix.loc[matrix["votes"] > 0, "answer"].unique()
-    answers = [word for word in ("no", "maybe", "yes") if word in said or word != "maybe"]
+    truths, occurring = ["present", "absent"], matrix.loc[matrix["votes"] > 0, "answer"].unique()
+    answers = [word for word in ("no", "maybe", "yes") if word in occurring or word != "maybe"]
     experts = gold.set_index(["name", "answer"])["share"].to_dict()
     colors: list[list[Any]] = [[style.FAINT] * len(answers) for _ in truths]
     for row in matrix[matrix["answer"].isin(answers)].itertuples():

@@ -42,10 +42,10 @@ def line(
     axes.plot(rows[x], rows[y], **{**look.line(), "markevery": every, **style})
     if band is None:
         return
-    known = rows.dropna(subset=list(band))
-    if len(known) == 1:
-        axes.vlines(known[x], known[band[0]], known[band[1]], color=look.color, linewidth=1.4)
-    elif len(known):
+    bounded = rows.dropna(subset=list(band))
+    if len(bounded) == 1:
+        axes.vlines(bounded[x], bounded[band[0]], bounded[band[1]], color=look.color, linewidth=1.4)
+    elif len(bounded):
         low, high = rows[band[0]].astype(float), rows[band[1]].astype(float)
         axes.fill_between(rows[x], low, high, color=look.color, alpha=0.13, linewidth=0)
 

@@ -128,14 +128,14 @@ def label(method: str) -> str:
     """A method's display name: `ll-r(delta=1)+boostlu` is "LL-R(delta=1) + BoostLU"."""
     from simkit.learn import methods
 
-    shown = []
+    names = []
     for part in method.split("+"):
         name, bracket, settings = part.partition("(")
         try:
-            shown.append(methods.get(name).title + bracket + settings)
+            names.append(methods.get(name).title + bracket + settings)
         except BadInput:  # not a registered method, in a table of other origin
-            shown.append(part)
-    return " + ".join(shown)
+            names.append(part)
+    return " + ".join(names)
 
 
 def power(value: float) -> str:
