@@ -56,7 +56,7 @@ class BillLine:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Readable):
-    """The purchase for a budget, its expected mAP, and a grade of trust.
+    """The purchase for a budget, with its expected mAP and a grade of trust.
 
     Attributes
     ----------

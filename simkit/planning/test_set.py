@@ -1,6 +1,6 @@
 """The upward bias of mAP on few test images: mAP of the same models on new images, with its error.
 
-Two effects raise it. A class is scored only if a test image shows it, and often none shows the
+Two effects cause it. A class is scored only if a test image shows it, and often none shows the
 rare, hard ones. And a class in one of 50 images has a prevalence of 1 in 15 if it is in one of 15
 test images, so fewer negatives can be ranked before its positive.
 

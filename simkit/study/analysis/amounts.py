@@ -202,7 +202,7 @@ def _family(scheme: str) -> str:
 def images_or_labels(
     runs: Table | list[Table], *, full: str = "full-subset", metric: str = "map"
 ) -> pd.DataFrame:
-    """Scores over the number of images, weakly and completely labelled, and the numbers that match.
+    """Scores over the number of images, weakly or completely labelled, and equivalent numbers.
 
     Parameters
     ----------
