@@ -14,7 +14,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 notebooks: $(VENV)/installed
 	SIMKIT_SIZE=full $(BIN)/python scripts/notebooks.py
