@@ -52,11 +52,10 @@ def command(
     source = which or names_file
     if which is not None and names_file is not None:
         raise BadInput(f"{which} and --classes were given; give one hierarchy to show or build")
-    if mapping is not None and names_file is None:
-        raise BadInput("--mapping is for building a hierarchy; give class names with --classes")
+    needless = mapping if which else mapping or out or figure
+    if needless is not None and names_file is None:
+        raise BadInput(f"{needless} needs a hierarchy; give the class names with --classes")
     if source is None:
-        if out or figure:
-            raise BadInput(f"nothing to write to {out or figure}; give a hierarchy or --classes")
         _list(as_json)
         return
     if out or names_file:
