@@ -5,7 +5,6 @@ from simkit import formats as formats
 from simkit import methods as methods
 from simkit import metrics as metrics
 from simkit import schemes as schemes
-from simkit import study as study
 from simkit.annotate.annotators import Habits as Habits
 from simkit.annotate.budget import amount_for as amount_for
 from simkit.annotate.dawid_skene import fit_annotators as fit_annotators
