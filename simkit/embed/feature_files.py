@@ -99,7 +99,7 @@ class Index:
     Parameters
     ----------
     key
-            Content hash of images, weights, size and kind.
+        Content hash of images, weights, size and kind.
     kind, shape
         (N, D) pooled features or (N, D, h, w) maps.
     history
