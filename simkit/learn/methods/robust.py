@@ -1,0 +1,208 @@
+"""Losses that are robust to missing labels: Hill, SPLC and GR-Loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from simkit.chance import Chance
+from simkit.errors import BadInput
+from simkit.labels.partial import PRESENT, UNKNOWN
+from simkit.learn.losses import Gamma, Reduction, power, reduce, wide
+from simkit.learn.method import Method, register
+from simkit.learn.task import Batch, Outputs, Sizes, Task
+from simkit.registry import NonNegative, Positive, Range, Share, setting
+
+_EPSILON = 1e-7  # of GR-Loss as published, for positives alone
+Exponent = Annotated[float, Range(above=0, most=1)]
+
+
+def _focal(logits: Tensor, gamma: float) -> Tensor:
+    """-(1 - p)^gamma log p of every entry with p = sigmoid(x); the weight is differentiated."""
+    return power(torch.sigmoid(-logits), gamma) * F.softplus(-logits)
+
+
+@register
+@dataclass(frozen=True)
+class Hill(Method):
+    """Assume negative, with a loss that gives up on negatives with a high probability.
+
+    A present label (..., b, L) adds -(1 - p_m)^gamma log p_m with p_m = sigmoid(x - margin), any
+    other label (lamb - p) p^2. At lamb = 1.5 the gradient of the latter for the logit is
+    3 p^2 (1 - p)^2, which vanishes at both ends, so that probable false negatives are left alone.
+    The focusing weight is differentiated, and the margin is not part of predictions. The loss is a
+    sum: a suitable learning rate is far below that of a mean. Known negatives, which the
+    published code does not have, count as assumed ones.
+
+    References
+    ----------
+    Zhang et al., Simple and Robust Loss Design for Multi-Label Learning with Missing Labels, 2021
+    (arXiv 2112.07368), section 3.3.
+    """
+
+    lamb: Annotated[float, Range(1)] = setting(1.5, "above 1.5, negatives are never given up")
+    margin: NonNegative = setting(1.0, "subtracted from the logits of present labels")
+    gamma: Gamma = setting(2.0, "focus on hard present labels")
+    reduction: Reduction = setting("sum", "how the losses of a batch are added up")
+
+    name: ClassVar[str] = "hill"
+    title: ClassVar[str] = "Hill"
+    gist: ClassVar[str] = "unknown = absent, probable ones left alone"
+    alternative: ClassVar = {"margin": 0.5}
+    source: ClassVar[str] = "Zhang et al. 2021 (arXiv 2112.07368), Hill loss"
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        logits = wide(out.logits)
+        present = _focal(logits - self.margin, self.gamma)
+        p = torch.sigmoid(logits)
+        absent = (self.lamb - p) * p**2
+        return reduce(torch.where(batch.labels == PRESENT, present, absent), self.reduction)
+
+
+@register
+@dataclass(frozen=True)
+class SelfPacedCorrection(Method):
+    """Assume negative, but take unknown labels with a high probability for present.
+
+    A present label (..., b, L) adds -(1 - p_m)^gamma log p_m with p_m = sigmoid(x - margin), an
+    absent one -p^gamma log(1 - p). After `warmup` epochs an unknown label with p > tau counts as
+    present in this step, without the margin. The focusing weight is differentiated. The loss is a
+    sum: a suitable learning rate is far below that of a mean. Known negatives, which the
+    published code does not have, are never corrected.
+
+    References
+    ----------
+    Zhang et al., Simple and Robust Loss Design for Multi-Label Learning with Missing Labels, 2021
+    (arXiv 2112.07368), section 3.4.
+    """
+
+    tau: Share = setting(0.6, "probability above which a label is corrected; 1 corrects none")
+    margin: NonNegative = setting(1.0, "subtracted from the logits of present labels")
+    gamma: Gamma = setting(2.0, "focus on hard labels")
+    warmup: Annotated[int, Range(0)] = setting(1, "epochs without corrections")
+    reduction: Reduction = setting("sum", "how the losses of a batch are added up")
+
+    name: ClassVar[str] = "splc"
+    title: ClassVar[str] = "SPLC"
+    gist: ClassVar[str] = "probable absents count as present"
+    alternative: ClassVar = {"tau": 0.8}
+    source: ClassVar[str] = "Zhang et al. 2021 (arXiv 2112.07368), SPLC"
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return 1
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        """`active` (1,) bool: whether labels are corrected in this epoch."""
+        state = super().start(task, chance)
+        state.register_buffer("active", torch.tensor([self.warmup == 0]))
+        return state
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        logits, known = wide(out.logits), batch.labels == PRESENT
+        present = known | self.selected(batch, out, state)
+        positive = _focal(torch.where(known, logits - self.margin, logits), self.gamma)
+        negative = _focal(-logits, self.gamma)
+        return reduce(torch.where(present, positive, negative), self.reduction)
+
+    def selected(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        """Unknown labels that count as present."""
+        probable = torch.sigmoid(wide(out.logits.detach())) > self.tau
+        return (batch.labels == UNKNOWN) & probable & state.active[..., None]
+
+    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
+        state.active.fill_(epoch >= self.warmup)
+
+
+@register
+@dataclass(frozen=True)
+class GeneralisedRobust(Method):
+    """Weigh both readings of every unknown label by its probability, on a schedule over epochs.
+
+    A present label (..., b, L) adds -log p, a known absent one -log(1 - p), an unknown one
+    v (k (1 - p^q2) / q2 + (1 - k) (1 - (1 - p)^q3) / q3). Here k = sigmoid(w p + b) is the
+    probability that it is present, and v = exp(-((p - mu) / sigma)^2 / 2) its weight; neither is
+    differentiated. With an exponent towards 0 a term is cross-entropy, with 1 it is an absolute
+    error. w, b, mu and sigma move from their first value to their last one over `epochs` epochs,
+    the former two one epoch behind, and stay there.
+
+    The constants are those of the published code for VOC; those of other data sets are not
+    published. The published code has no known negatives.
+
+    References
+    ----------
+    Chen et al., Boosting Single Positive Multi-label Classification with Generalized Robust Loss,
+    IJCAI 2024 (arXiv 2405.03501).
+    """
+
+    w0: float = setting(0.0, "slope of k in the first epoch")
+    w1: float = setting(2.0, "slope of k at the end")
+    b0: float = setting(-2.0, "offset of k in the first epoch")
+    b1: float = setting(-2.0, "offset of k at the end")
+    mu0: float = setting(0.5, "probability with the largest weight, at the start")
+    mu1: float = setting(0.8, "probability with the largest weight, at the end")
+    sigma0: Positive = setting(2.0, "width of the weights at the start")
+    sigma1: Positive = setting(0.5, "width of the weights at the end")
+    q2: Exponent = setting(0.01, "exponent of the reading as present")
+    q3: Annotated[float, Range(above=0)] = setting(1.0, "exponent of the reading as absent")
+    epochs: Annotated[int, Range(1)] = setting(8, "epochs of the schedule")
+    linear_init: Annotated[int, Range(0)] = setting(0, "first epochs, in which the head learns")
+    reproduce: Literal["grloss"] | None = setting(None, "grloss: logs with 1e-7 as published")
+
+    name: ClassVar[str] = "gr-loss"
+    title: ClassVar[str] = "GR-Loss"
+    gist: ClassVar[str] = "unknown read both ways, weighted by score"
+    alternative: ClassVar = {"w1": 10.0, "b1": -8.0}
+    source: ClassVar[str] = "Chen et al. IJCAI 2024"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.linear_init >= self.epochs:
+            raise BadInput(
+                f"gr-loss: linear_init is {self.linear_init}; fewer epochs than the {self.epochs} "
+                "of `epochs` are expected"
+            )
+
+    def notes(self, *, epochs: int, optimiser: str) -> tuple[str, ...]:
+        if epochs == self.epochs:
+            return ()
+        return (
+            f"gr-loss: its schedule takes {self.epochs} epochs, and training {epochs}; give "
+            f"gr-loss(epochs={epochs})",
+        )
+
+    def state_bytes(self, sizes: Sizes) -> int:
+        return 8
+
+    def start(self, task: Task | Sizes, chance: Chance | None = None) -> nn.Module:
+        """`step` (1,) int64: epochs of the schedule up to and including this one."""
+        state = super().start(task, chance)
+        state.register_buffer("step", torch.tensor([0 if self.linear_init else 1]))
+        return state
+
+    def after_epoch(self, epoch: int, scores: Tensor | None, state: nn.Module) -> None:
+        state.step.fill_(max(min(epoch + 1, self.epochs) - self.linear_init, 0))
+
+    def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
+        x = wide(out.logits)
+        p = torch.sigmoid(x.detach())
+        step, steps = state.step[..., None].to(x.dtype), self.epochs - self.linear_init
+        behind, part = (step - 1).clamp(min=0) / steps, step / steps
+        w, b = self.w0 + (self.w1 - self.w0) * behind, self.b0 + (self.b1 - self.b0) * behind
+        mu = self.mu0 + (self.mu1 - self.mu0) * part
+        sigma = self.sigma0 + (self.sigma1 - self.sigma0) * part
+        k = torch.sigmoid(w * p + b)
+        v = torch.exp(-(((p - mu) / sigma) ** 2) / 2)
+        # (1 - p^q) / q without the rounding of a power near 1
+        as_present = -torch.expm1(-self.q2 * F.softplus(-x)) / self.q2
+        as_absent = -torch.expm1(-self.q3 * F.softplus(x)) / self.q3
+        unknown = v * (k * as_present + (1 - k) * as_absent)
+        if self.reproduce == "grloss":
+            positive = -torch.log(torch.sigmoid(x) + _EPSILON)
+        else:
+            positive = F.softplus(-x)
+        known = torch.where(batch.labels == PRESENT, positive, F.softplus(x))
+        return reduce(torch.where(batch.labels == UNKNOWN, unknown, known), "mean_all")
