@@ -120,7 +120,7 @@ class SmoothedAssumeNegative(Method):
     eps_convention: Literal["whole", "half"] = setting("whole", "half: Cole et al.'s paper")
     smooth: Literal["all", "unknown_only"] = setting("all", "labels that are smoothed")
     log_epsilon: Epsilon | None = setting(None, "finite logs as in this code; none: exact")
-    reproduce: Literal["spml", "paper"] | None = setting(None, "paper: exact logs")
+    reproduce: Literal["spml", "paper"] | None = setting(None, "paper: half, exact logs")
 
     name: ClassVar[str] = "lsan"
     title: ClassVar[str] = "LSAN"
@@ -129,7 +129,7 @@ class SmoothedAssumeNegative(Method):
     source: ClassVar[str] = "Cole et al. CVPR 2021, assume negative loss with label smoothing"
     presets: ClassVar = {
         "spml": {"eps_convention": "whole", "smooth": "all", "log_epsilon": "spml"},
-        "paper": {"eps_convention": "whole", "smooth": "all", "log_epsilon": None},
+        "paper": {"eps_convention": "half", "smooth": "all", "log_epsilon": None},
     }
 
     def loss(self, batch: Batch, out: Outputs, state: nn.Module) -> Tensor:
