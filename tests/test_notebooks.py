@@ -98,6 +98,11 @@ def tree(source: str) -> ast.Module:
     return ast.parse(re.sub(r"(?m)^[%!].*$", "", source))
 
 
+def asserts(source: str) -> bool:
+    """Whether this cell asserts something; readers need not see such a cell."""
+    return any(isinstance(node, ast.Assert) for node in ast.walk(tree(source)))
+
+
 def name(called: ast.expr) -> str:
     """The last part of the name of what is called."""
     return getattr(called, "attr", getattr(called, "id", ""))
@@ -117,9 +122,18 @@ def test_opens_with_a_question_and_closes_with_a_table(text: Path) -> None:
     words = [cell.source for cell in jupytext.read(text).cells if cell.cell_type == "markdown"]
     title = words[0].splitlines()[0]
     assert title.startswith("# ") and title.endswith("?")
-    closing = "\n".join(words).split("## What was seen\n")[1]
-    rows = [line for line in closing.splitlines() if line.startswith("|")]
+    rebuilt = "## Exercises" in "\n".join(words)
+    closing = "\n".join(words).split("## Summary\n" if rebuilt else "## What was seen\n")[1]
+    rows = [line for line in closing.split("## Exercises")[0].splitlines() if line[:1] == "|"]
     assert len(rows) > 3 and {row.count("|") for row in rows} == {4}
+    if rebuilt:
+        assert "**Result.**" in words[0] and "%pip install" in words[0] and "quick" in words[0]
+        solutions = closing.split("## Exercises")[1]
+        assert solutions.count("<details>") == solutions.count("</details>") == 2
+        assert all(
+            "remove-input" in cell.metadata.get("tags", ()) or not asserts(cell.source)
+            for cell in maker.code_cells(jupytext.read(text))
+        )
     listed = (ROOT / "notebooks" / "README.md").read_text("utf-8")
     assert title[2:] in listed and f"[{text.stem}]({text.stem}.ipynb)" in listed
 
