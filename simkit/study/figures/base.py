@@ -41,13 +41,15 @@ class Figure(ABC):
     reads: ClassVar[Columns]
     unique: ClassVar[Unique] = ()
 
-    def __call__(self, table: Any) -> Drawing:
+    def __call__(self, table: Any, heading: str = "") -> Drawing:
         """Draw a table.
 
         Parameters
         ----------
         table
             A DataFrame, a pyarrow Table or the runs of a comparison: the result of `made_by`.
+        heading
+            One line in place of the figure's own heading, such as the finding.
 
         Returns
         -------
@@ -61,7 +63,10 @@ class Figure(ABC):
         mend = f"pass the result of {self.made_by}"
         rows = frame(table, self.reads, asker=self.name, mend=mend, unique=self.unique)
         with house_style():
-            return self.draw(rows)
+            drawing = self.draw(rows)
+        if heading:
+            drawing.texts[0].set_text(heading)
+        return drawing
 
     @abstractmethod
     def draw(self, table: pd.DataFrame) -> Drawing:

@@ -87,6 +87,8 @@ def test_an_ablation_shows_means_and_significant_differences_to_the_base() -> No
     weights = [text.get_fontweight() for text in axes.child_axes[0].get_yticklabels()]
     assert weights == ["normal", "bold", "normal"]
     assert "against AN" in drawing.get_suptitle()
+    found = figures.make("ablation")(VARIATIONS, "BoostLU gains ten points")
+    assert found.get_suptitle() == "BoostLU gains ten points"
 
 
 def test_an_ablation_says_where_a_base_and_runs_are_missing() -> None:
