@@ -128,8 +128,9 @@ def boxes_by_class(
     Source: Arroyo, Perona & Cole, "Understanding Label Bias in Single Positive Multi-Label
     Learning", ICLR 2023 Tiny Papers. As in the published code a class weighs the sum over its
     objects of their areas, or of the inverse distances of their centres from the centre of the
-    image. We take the boxes' areas where that code has the masks', and a distance below one pixel
-    for one pixel (there an object exactly in the centre is as good as always named).
+    image. An area is the `area` of COCO's annotation, of the object's mask, and that of the box
+    where the data state none. We take a distance below one pixel for one pixel (there an object
+    exactly in the centre is as good as always named).
     """
     N, L = shape
     corners, sizes = boxes.corners.astype(np.float64), boxes.sizes
@@ -144,7 +145,8 @@ def boxes_by_class(
         )
     if by == "size":
         sides = np.clip(corners[:, 2:] - corners[:, :2], 0, 1 << 20)
-        values = np.rint(sides[:, 0] * sides[:, 1] * _PARTS)
+        areas = sides[:, 0] * sides[:, 1] if boxes.areas is None else boxes.areas
+        values = np.rint(np.clip(areas, 0, 1 << 40) * _PARTS)
     elif sizes is None or len(sizes) != N or not (np.asarray(sizes) > 0).all():
         raise BadInput(
             "bias=centre needs a width and height above 0 of each image; give "

@@ -234,12 +234,8 @@ def _annotate(
     from simkit.annotate.budget import amount_for
     from simkit.annotate.simulate import simulate
 
-    if arguments["legacy_rng"] and split != data.to_label and data.to_label != "train":
-        warnings.warn(
-            "the published code labels the whole training file and divides it afterwards; leave "
-            f"--split {split} out for its arrays",
-            stacklevel=1,
-        )
+    if arguments["legacy_rng"] and split != data.to_label:
+        _warn_of_published(split, scheme, whole=data.to_label != "train")
     truth = data.truth[split]
     options: dict[str, Any] = {
         "images": arguments["images"],
@@ -256,6 +252,22 @@ def _annotate(
     if arguments["unit"] == "hours":
         budget, options["unit"] = 3600 * budget, "seconds"
     return amount_for(budget, truth, scheme, price_list, **options).labels
+
+
+def _warn_of_published(split: str, scheme: Scheme, *, whole: bool) -> None:
+    """Warn where the published code makes no such labels.
+
+    Cole et al. label the training file, before val is held out of it, and the test file by itself
+    with the same seed (preproc/generate_observed_labels.py); rpa and fpc the training file alone.
+    whole: val was held out of the training file.
+    """
+    if split == "test" and scheme.name != "single-positive":
+        problem = f"the published code of {scheme.name} labels the training set alone"
+    elif split != "test" and whole:
+        problem = "the published code labels the whole training file and divides it afterwards"
+    else:
+        return
+    warnings.warn(f"{problem}; leave --split {split} out for its arrays", stacklevel=1)
 
 
 def _habits(arguments: dict[str, Any], classes: tuple[str, ...]) -> Habits:

@@ -54,7 +54,9 @@ class AnnotationFiles:
 
     def _part(self, split: str, file: str) -> Part:
         content = self.read(expanded(file))
-        boxes = Boxes(content.box_images, content.box_classes, content.corners, content.sizes)
+        boxes = Boxes(
+            content.box_images, content.box_classes, content.corners, content.sizes, content.areas
+        )
         part = Part(self.settled(content.truth, split), content.difficult, boxes)
         folder = getattr(self, f"{split}_images", "") or self.images
         part = with_pictures(part, folder, content.file_names, drop_missing=self.drop_missing)

@@ -49,12 +49,14 @@ class Boxes:
 
     corners (n, 4) float32: x0, y0, x1, y1 in pixels, half open.
     sizes (N, 2) int64: width and height of every image in pixels; None if unknown.
+    areas (n,) float64: pixels of each object's mask, as COCO's files state them; None if unknown.
     """
 
     images: NDArray[np.int64]
     classes: NDArray[np.int64]
     corners: NDArray[np.float32]
     sizes: NDArray[np.int64] | None = None
+    areas: NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         return f"<Boxes: {len(self.images):,} objects>"
@@ -62,7 +64,8 @@ class Boxes:
     @cached_property
     def id(self) -> str:
         """Content id."""
-        return content_id("boxes", self.images, self.classes, self.corners, self.sizes)
+        areas = () if self.areas is None else (self.areas,)
+        return content_id("boxes", self.images, self.classes, self.corners, self.sizes, *areas)
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,8 @@ class Part:
             kept = place[self.boxes.images] >= 0
             rows = place[self.boxes.images[kept]]
             sizes = None if self.boxes.sizes is None else self.boxes.sizes[index]
-            boxes = Boxes(rows, self.boxes.classes[kept], self.boxes.corners[kept], sizes)
+            areas = None if self.boxes.areas is None else self.boxes.areas[kept]
+            boxes = Boxes(rows, self.boxes.classes[kept], self.boxes.corners[kept], sizes, areas)
         difficult = None if self.difficult is None else csr_array(self.difficult[index])
         pictures = None if self.pictures is None else self.pictures.select(index)
         return Part(self.truth.select(index), difficult, boxes, pictures)

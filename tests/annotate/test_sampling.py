@@ -132,6 +132,15 @@ def test_weighted_draws_equal_drawing_by_hand(by, chunk, monkeypatch):
         assert drawn[row].tolist() == slow + [-1] * (3 - len(slow))
 
 
+def test_stated_areas_come_before_those_of_the_boxes():
+    # A tree in a box of 200 pixels covers 60 of them, as COCO's masks say, and a car all of its 90.
+    corners = np.array([[0, 0, 10, 20], [0, 0, 9, 10]], np.float32)
+    boxes = Boxes(np.array([0, 0]), np.array([0, 1]), corners, areas=np.array([60.0, 90.0]))
+    assert boxes_by_class(boxes, "size", (1, 2), None).toarray().tolist() == [[960, 1440]]
+    plain = replace(boxes, areas=None)
+    assert boxes_by_class(plain, "size", (1, 2), None).toarray().tolist() == [[3200, 1440]]
+
+
 def test_classes_are_named_in_proportion_to_their_area():
     # Areas 100, 300 and 600; the fourth class has no box and weighs as the median, 300.
     N = 20_000

@@ -177,6 +177,28 @@ def test_the_published_arrays_by_option(shell, tmp_path) -> None:
     assert other.json["id"] == simulate(truth, "single-positive", seed=0, legacy_rng=True).id
 
 
+@pytest.mark.parametrize(
+    ("scheme", "split", "warned"),
+    [
+        ("single-positive", "test", ""),  # as published: with the same seed, by itself
+        ("single-positive", "train", "labels the whole training file"),
+        ("single-positive", "val", "labels the whole training file"),
+        ("fpc", "test", "code of fpc labels the training set alone"),
+    ],
+)
+def test_published_arrays_warn_of_the_splits_that_the_published_code_does_not_label(
+    shell, tmp_path, scheme: str, split: str, warned: str
+) -> None:
+    spec = f"npz:{truth_file(tmp_path / 'a.npz')},test={truth_file(tmp_path / 'b.npz')}"
+    done = shell(
+        "simulate", "--scheme", scheme, "--data", spec, "--split", split, "--legacy-rng", "--json"
+    )
+    assert done.code == 0, done.err
+    assert warned in done.err and ("leave --split" in done.err) == bool(warned)
+    truth = open_data(spec).truth[split]
+    assert done.json["id"] == simulate(truth, scheme, legacy_rng=True).id
+
+
 @pytest.mark.parametrize("spec", ["npz:src.npz", "npz:./src.npz,val=src.npz", "mine.toml"])
 def test_the_files_of_the_data_set_are_not_written_over(shell, spec: str) -> None:
     before = truth_file(Path("src.npz")).read_bytes()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,19 @@ def test_empty_images_are_kept_unless_dropped(tmp_path: Path) -> None:
     assert opened.pictures["train"].read([2])[0][0, 0, 0] == 3
     assert data.open(f"coco:{train},val={val}").truth["train"].shape == (9, 3)
     assert data.open(opened.spec).truth["train"].id == opened.truth["train"].id
+
+
+def test_areas_of_the_annotations_come_with_the_boxes(tmp_path: Path) -> None:
+    boxed = {"category_id": 1, "bbox": [0, 0, 4, 4]}
+    rows = [{"image_id": i, **boxed, "area": i + 0.5} for i in range(5)]
+    train = _write(tmp_path, "train.json", 5, annotations=rows)
+    opened = data.open(f"coco:{train},drop_empty=yes")
+    held = opened.boxes["val"]
+    assert held.areas is not None
+    assert held.areas.tolist() == [i + 0.5 for i in opened.truth["val"].images]
+    assert held.id != replace(held, areas=None).id
+    some = _write(tmp_path, "some.json", 5, annotations=[*rows, {"image_id": 0, **boxed}])
+    assert data.open(f"coco:{some}").boxes["train"].areas is None  # not of all objects
 
 
 def test_a_hierarchy_closes_truth_boxes_and_difficult_objects(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ import pytest
 
 from simkit.labels.partial import PartialLabels
 from simkit.labels.truth import Truth
-from simkit.learn.metrics import average_precision, mean_ap
 from simkit.learn.optim import Settings
 from simkit.learn.validation import Curve, Validation
+from simkit.metrics import average_precision, mean_ap
 
 PRESENT = np.array([[1, 0], [0, 1], [1, 1]], bool)
 SCORES = np.array([[0.9, 0.1], [0.5, 0.2], [0.1, 0.3]], np.float32)

@@ -40,7 +40,9 @@ class SinglePositive(Scheme):
     positives: Annotated[int, Range(0, MOST)] = setting(1, "present classes named in each image")
     negatives: Annotated[int, Range(0, MOST)] = setting(0, "absent classes found in each image")
     bias: Literal["none", "size", "centre"] = setting(
-        "none", "what is named first: anything, large objects or central ones (boxes)"
+        "none",
+        "what is named first: anything, large objects (by the file's area, else the box's) or "
+        "central ones (boxes)",
     )
     keep_looks: bool = setting(
         False, "keep all answers that were paid for, the present ones met too"

@@ -51,6 +51,8 @@ class Instances:
     box_images, box_classes (n,) indices and corners (n, 4) float32 x0, y0, x1, y1 in pixels:
                 annotations with a box; boxes marked as "whole image" are left out.
     sizes       (N, 2) int64 width and height of the images in pixels; None unless all are given.
+    areas       (n,) float64 `area` of these annotations, of the mask in COCO; None unless all have
+                one.
     """
 
     truth: Truth
@@ -60,6 +62,7 @@ class Instances:
     box_classes: NDArray[np.int64]
     corners: NDArray[np.float32]
     sizes: NDArray[np.int64] | None = None
+    areas: NDArray[np.float64] | None = None
 
     def without_empty(self) -> Instances:
         """The content without images that have no present class. Raises BadInput if none remain."""
@@ -76,6 +79,7 @@ class Instances:
             box_classes=self.box_classes,
             corners=self.corners,
             sizes=None if self.sizes is None else self.sizes[kept],
+            areas=self.areas,
         )
 
 
@@ -134,6 +138,7 @@ class Content:
         boxed = [each for each in self.coco.dataset["annotations"] if "bbox" in each]
         corners = np.array([each["bbox"] for each in boxed], np.float64).reshape(-1, 4)
         corners[:, 2:] += corners[:, :2]
+        areas: list[float | None] = [each.get("area") for each in boxed]
         return Instances(
             truth=truth,
             difficult=difficult,
@@ -142,6 +147,7 @@ class Content:
             box_classes=np.array([self.column[each["category_id"]] for each in boxed], np.int64),
             corners=corners.astype(np.float32),
             sizes=np.array(sizes, np.int64).reshape(-1, 2) if sized else None,
+            areas=np.array(areas, np.float64) if areas and None not in areas else None,
         )
 
 
@@ -245,6 +251,9 @@ def _object(row: Row, place: int) -> Row:
                 "nonnegative width and height"
             )
         kept["bbox"] = array("d", box)
+        area = row.get("area")
+        if isinstance(area, int | float) and 0 <= area <= LARGEST**2:
+            kept["area"] = area
     return kept
 
 
