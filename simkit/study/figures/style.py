@@ -138,6 +138,15 @@ def label(method: str) -> str:
     return " + ".join(names)
 
 
+def family(method: str) -> str:
+    """The family of a method: `ll-r(delta=1)+boostlu` is of "large loss", as `ll-r` is.
+
+    Unlisted methods are of "others". `FAMILIES` has all families and their methods in order.
+    """
+    base = re.split(r"[(+]", method, maxsplit=1)[0]
+    return next((name for name, members in FAMILIES.items() if base in members), "others")
+
+
 def power(value: float) -> str:
     """A tick of a logarithmic axis: 0.01, 1, 1,000, and 10⁻⁵ or 2·10⁸ for longer numbers."""
     if value == 0 or 1e-3 <= value < 1e5:
@@ -188,21 +197,38 @@ class Look:
         }
 
 
-_METHODS = {  # relatives in a row
-    "full": (INK, "*"),
-    "an": (BLUE, "o"), "wan": ("#5FA8D3", "v"), "fe": ("#0B3C6F", "p"),
-    "ignore": (ORANGE, "s"), "partial-bce": ("#A67300", "d"), "curriculum": ("#C9B037", "<"),
-    "lsan": (PURPLE, "p"), "ls-constant": ("#B79BD0", "H"),
-    "focal": ("#5B7F00", "v"), "asl": ("#A1C349", "d"),
-    "epr": ("#1B7F8C", "s"), "role": (SKY, "X"),
-    "em": ("#A50034", "P"), "em-apl": ("#E0718F", "d"),
-    "ll-r": (GREEN, "^"), "ll-ct": ("#00573F", "v"), "ll-cp": ("#66C9A8", "<"),
-    "ll-r-abs": (GREEN, ">"), "ll-ct-abs": ("#00573F", "h"), "ll-cp-abs": ("#66C9A8", "8"),
-    "p-asl": ("#F0A175", "s"), "csl": (RED, "D"),
-    "se": (PINK, "P"), "se-l": ("#8A2D63", "X"), "se-i": ("#E6B3D0", "v"),
-    "en": ("#9A6324", "h"), "ep": ("#D2A679", "d"),
-    "imcl": (GREY, "8"), "latent-noise": ("#7F7F7F", "D"), "cnn-rnn": ("#ABABAB", ">"),
+# A hue for each family, another lightness for each member: most remain distinct to colour-blind
+# readers, and the markers of a family all differ.
+_LOOKS = {
+    "baselines": {
+        "full": (INK, "*"), "an": (BLUE, "o"), "ignore": ("#6CBDF7", "s"), "fe": ("#0A3A6B", "p"),
+    },
+    "weights and smoothing": {
+        "wan": ("#BBA8F5", "v"), "partial-bce": ("#7438B8", "d"), "lsan": ("#836AFB", "p"),
+        "ls-constant": ("#4A1870", "H"),
+    },
+    "focal": {
+        "focal": ("#FF9A1F", "v"), "asl": ("#F7B98A", "d"), "p-asl": ("#A04E14", "s"),
+        "csl": ("#EE5F02", "D"), "hill": ("#5B2B00", "^"),
+    },
+    "large loss": {
+        "ll-r": ("#00965F", "^"), "ll-ct": ("#3AD29D", "v"), "ll-cp": ("#004524", "<"),
+        "ll-r-abs": ("#00965F", ">"), "ll-ct-abs": ("#3AD29D", "h"), "ll-cp-abs": ("#004524", "8"),
+    },
+    "expected positives": {
+        "epr": ("#5E204C", "s"), "role": ("#F89AD7", "X"), "en": ("#A51C82", "h"),
+        "ep": ("#E31FB8", "d"),
+    },
+    "entropy": {"em": ("#6E6300", "P"), "em-apl": ("#C9B574", "X")},
+    "robust": {"splc": ("#07979E", "<"), "gr-loss": ("#0DCEE3", ">")},
+    "soft exposure": {"se": ("#EB4A5B", "P"), "se-l": ("#7C0022", "X"), "se-i": ("#FDA298", "v")},
+    "others": {
+        "curriculum": ("#9A9A9A", "<"), "imcl": ("#4D4D4D", "8"), "latent-noise": ("#757575", "D"),
+        "cnn-rnn": ("#C0C0C0", ">"),
+    },
 }  # fmt: skip
+FAMILIES = {name: tuple(members) for name, members in _LOOKS.items()}
+_METHODS = {method: look for members in _LOOKS.values() for method, look in members.items()}
 _COLORS = [RED, PINK, SKY, PURPLE, "#9A6324", "#5B7F00", "#A50034", GREY]
 _MARKERS = "DvPX<>hpd8"
 # Fills and dashes of the variations of a method; the first three are of the usual wrappers.
@@ -215,9 +241,9 @@ _PALETTE = [BLUE, RED, INK, GREEN, ORANGE, PINK, SKY, PURPLE]
 def looks(methods: Iterable[str], named: Callable[[str], str] = label) -> dict[str, Look]:
     """The looks of the methods of a table, in their order; pass all of them.
 
-    The innermost method determines colour and marker, the same in every figure. Settings and
-    wrappers are variations of it, with another fill and other dashes: `ll-r+boostlu` is `ll-r`
-    dashed and hollow.
+    The innermost method determines colour and marker, the same in every figure; methods of a
+    family have the same hue. Settings and wrappers are variations of it, with another fill and
+    other dashes: `ll-r+boostlu` is `ll-r` dashed and hollow.
     """
     parts = {method: re.split(r"(?=[(+])", method, maxsplit=1) for method in methods}
     drawn = {}

@@ -2,11 +2,13 @@
 
 import struct
 from io import BytesIO
+from itertools import chain
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import rgb_to_hsv, to_rgb
 
 from simkit.errors import BadInput
 from simkit.learn import methods
@@ -14,7 +16,10 @@ from simkit.study import figures
 from simkit.study.figures import marks
 from simkit.study.figures.base import Facets, Panels
 from simkit.study.figures.style import (
+    FAMILIES,
+    INK,
     Look,
+    family,
     house_style,
     label,
     looks,
@@ -78,6 +83,18 @@ def test_no_two_methods_share_colour_and_marker() -> None:
     drawn = looks(name for name in methods.names() if name not in ("boostlu", "cl", "scl"))
     assert len({(look.color, look.marker) for look in drawn.values()}) == len(drawn)
     assert len({look.marker for look in looks(KNOWN).values()}) == len(KNOWN)
+
+
+def test_families_share_a_hue_and_their_members_differ_also_without_colour() -> None:
+    wrappers = {"boostlu", "cl", "scl"}
+    assert sorted(chain(*FAMILIES.values())) == sorted(set(methods.names()) - wrappers)
+    for members in FAMILIES.values():
+        drawn = looks(members).values()
+        assert len({look.marker for look in drawn}) == len(members)
+        vivid = [rgb_to_hsv(to_rgb(look.color)) for look in drawn if look.color != INK]
+        turned = [np.exp(2j * np.pi * hue) for hue, saturation, _ in vivid if saturation > 0.1]
+        assert all(abs(np.angle(one / turned[0], deg=True)) < 36 for one in turned), members
+    assert family("ll-r(delta=1)+boostlu") == "large loss" and family("from-elsewhere") == "others"
 
 
 def test_a_method_looks_the_same_whatever_else_is_in_a_table() -> None:
