@@ -18,6 +18,7 @@ from simkit.study.analysis.comparisons import ablation as ablation
 from simkit.study.analysis.comparisons import both_scores as both_scores
 from simkit.study.analysis.comparisons import courses as courses
 from simkit.study.analysis.comparisons import ranks as ranks
+from simkit.study.analysis.comparisons import variance as variance
 from simkit.study.analysis.embedding import label_distances as label_distances
 from simkit.study.analysis.embedding import neighbours as neighbours
 from simkit.study.analysis.embedding import reached as reached

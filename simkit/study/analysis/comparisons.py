@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from typing import Any, Literal, get_args
 import networkx as nx
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import f as fisher
 from scipy.stats import studentized_range
 
 from simkit.annotate.simulate import simulate
@@ -273,6 +276,72 @@ def _largest_groups(
     """The largest sets of methods in which all pairs are alike, the best first."""
     groups = [sorted(map(ordered.index, clique)) for clique in nx.find_cliques(nx.Graph(alike))]
     return tuple(tuple(ordered[place] for place in group) for group in sorted(groups))
+
+
+def variance(runs: Table, *, metric: str = "map") -> pd.DataFrame:
+    """Analysis of variance of the runs of one budget: what decides the score.
+
+    A draw is random and has labels of its own under each scheme, so that scheme, method and their
+    interaction are tested against their interactions with the draw. Methods without a score under
+    every scheme, and draws that not all methods have, are left out.
+
+    Parameters
+    ----------
+    runs
+        A table of runs of one budget; references are left out.
+    metric
+        A column of scores from 0 to 1.
+
+    Returns
+    -------
+    DataFrame
+        Rows scheme, method, scheme x method, draw, scheme x draw, method x draw and rest. Columns
+        freedom: degrees of freedom; share: of the sum of squares, 0 to 1; F, p: of the tests.
+
+    Raises
+    ------
+    BadInput
+        For several budgets, and for fewer than two schemes, methods or draws.
+    """
+    asker = "variance"
+    table = selection.read_runs(runs, RUN, asker=asker, metric=metric)
+    selection.check_one_budget(table, asker=asker)
+    scored = selection.without_references(table, asker=asker).dropna(subset=[metric])
+    wide = one_result(scored, metric, asker=asker).pivot_table(metric, ["scheme", "draw"], "method")
+    everywhere = wide.notna().groupby("scheme").any().all()
+    complete = wide.loc[:, everywhere].dropna()
+    full = complete.groupby("draw").size() == complete.index.get_level_values(0).nunique()
+    kept = complete.loc[(slice(None), full.index[full]), :].sort_index()
+    schemes, draws = (kept.index.get_level_values(level).nunique() for level in (0, 1))
+    shape = (schemes, draws, kept.shape[1])
+    if min(shape) < 2:
+        raise BadInput(
+            f"{asker}: the scores cover {schemes} schemes, {kept.shape[1]} methods and {draws} "
+            "draws; two of each are needed"
+        )
+    Y = kept.to_numpy().reshape(shape) - kept.to_numpy().mean()
+    # Axes: 0 scheme, 1 draw, 2 method. The effect of some axes is their mean without smaller ones.
+    names = {
+        "scheme": (0,), "method": (2,), "scheme x method": (0, 2), "draw": (1,),
+        "scheme x draw": (0, 1), "method x draw": (1, 2), "rest": (0, 1, 2),
+    }  # fmt: skip
+    effects: dict[tuple[int, ...], NDArray[np.float64]] = {}
+    for axes in sorted(names.values(), key=len):
+        mean = Y.mean(tuple({0, 1, 2} - {*axes}), keepdims=True)
+        smaller = [effect for inner, effect in effects.items() if {*inner} < {*axes}]
+        effects[axes] = mean - sum(smaller, np.zeros(()))
+    rows = {}
+    for name, axes in names.items():
+        freedom = math.prod(shape[axis] - 1 for axis in axes)
+        squares = (effects[axes] ** 2).sum() * Y.size / effects[axes].size
+        rows[name] = {"freedom": freedom, "squares": squares, "share": squares / (Y**2).sum()}
+    result = pd.DataFrame(rows).T.astype({"freedom": int})
+    mean_squares = result.pop("squares") / result["freedom"]
+    tests = {"scheme": "scheme x draw", "method": "method x draw", "scheme x method": "rest"}
+    for name, error in tests.items():
+        F = mean_squares[name] / mean_squares[error]
+        result.loc[name, ["F", "p"]] = F, fisher.sf(F, *result["freedom"][[name, error]])
+    return result.rename_axis("source").reset_index()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from simkit.learn.optim import Settings
 from simkit.learn.side_info import prepare
 from simkit.learn.train import train
 from simkit.study import runs
-from simkit.study.analysis.comparisons import ablation, both_scores, courses, ranks
+from simkit.study.analysis.comparisons import ablation, both_scores, courses, ranks, variance
 from simkit.study.frames import failures, leaves
 from simkit.study.runs import COLUMNS
 from simkit.study.sources import Source, open_source
@@ -169,6 +169,32 @@ def test_incomplete_blocks_copies_and_references_have_no_rank() -> None:
     assert found.mean == {"a": 1.5, "b": 1.5}
     assert (found.blocks, found.copies, found.left_out, found.draws) == (4, 2, 0, 2)
     assert found.by_scheme["full-subset"] == {"a": 2.0, "b": 1.0}
+
+
+def test_variance_of_two_by_two_is_the_square_of_paired_t_tests() -> None:
+    rng = np.random.default_rng(0)
+    scores = {
+        scheme: {method: rng.uniform(0.4, 0.6, 6).tolist() for method in "ab"}
+        for scheme in ("fpc", "rpa")
+    }
+    found = variance(table(scores, labels={})).set_index("source")
+    (fpc_a, fpc_b), (rpa_a, rpa_b) = (np.array(list(by.values())) for by in scores.values())
+    pairs = {
+        "scheme": (fpc_a + fpc_b, rpa_a + rpa_b),
+        "method": (fpc_a + rpa_a, fpc_b + rpa_b),
+        "scheme x method": (fpc_a + rpa_b, fpc_b + rpa_a),
+    }
+    for source, (first, second) in pairs.items():
+        test = stats.ttest_rel(first, second)
+        np.testing.assert_allclose(found.loc[source, ["F", "p"]], [test[0] ** 2, test[1]])
+    assert found["share"].sum() == pytest.approx(1) and found["freedom"].sum() == 2 * 2 * 6 - 1
+    everywhere = found["share"].to_dict()
+    scores["fpc"]["c"] = [0.5] * 6  # without a score under rpa
+    scores["rpa"]["a"].append(0.9)  # a draw that the others lack
+    again = variance(table(scores, labels={})).set_index("source")["share"].to_dict()
+    assert again == pytest.approx(everywhere)
+    with pytest.raises(BadInput, match="1 schemes"):
+        variance(table({"a": [0.5, 0.6], "b": [0.4, 0.5]}))
 
 
 def course(what="curve", **fields):

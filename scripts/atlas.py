@@ -1,0 +1,241 @@
+"""Make the atlas: every method under every scheme, repeated, on drawn images and on photographs.
+
+    python scripts/atlas.py --list                       # the parts, and how long they take
+    SIMKIT_DATA=... python scripts/atlas.py              # or: make atlas
+    SIMKIT_DATA=... python scripts/atlas.py scenes/own   # one part
+
+Finished runs lie in atlas/runs and are skipped; the tables that are read by the notebooks are
+atlas/DATA/table.parquet. atlas/README.md says what they hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+import simkit
+import simkit.data
+from simkit.annotate import schemes
+from simkit.embed.backbones import backbone
+from simkit.embed.features import extract
+from simkit.files import whole
+from simkit.learn import methods
+from simkit.study import runs
+from simkit.study.cells import lines
+
+ATLAS = Path("atlas")  # paths of grids are relative to the root of the project
+WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"
+SPLITS = ("train", "val", "test")
+LEAST = {"train": 16, "test": 8}  # images that show a class; photographs have others too seldom
+SHARES = (0.115, 0.575)  # budgets, of the price of complete labels
+DATA = ("scenes", "voc12-animals", "coco-mini")
+DRAWS, DRAWS_OF_WRAPPED = 10, 5
+# Maps of crops and flips (scl) and whole images (full) are not for heads; cnn-rnn takes as long as
+# all others together.
+ALONE = [name for name in methods.names() if name not in ("full", "boostlu", "cl", "scl")]
+COUNTED = ("en", "ep", "epr", "role")  # told the number of classes of an image, as in the papers
+# Columns without a place in the atlas; the per-class AP stays at the largest budget alone.
+LEFT_OUT = (
+    "effort", "validation_effort", "class_present", "class_absent", "precision", "recall",
+    "losses", "curve", "curve_of", "notes",
+)  # fmt: skip
+OWN = {
+    "scenes": "fpc(per_class=100)", "voc12-animals": "fpc(per_class=100)",
+    "coco-mini": "fpc(per_class=20)",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set of the atlas: its name, and the fields that every grid on it has."""
+
+    name: str
+    common: Mapping[str, Any]
+    graph: Mapping[str, Any]  # the fields that differ for schemes that need a hierarchy
+
+    def grids(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The name and the fields of every grid; settings of `own` are those chosen by `budgets`."""
+        every = [name for name in schemes.names()]
+        needy = [name for name in every if schemes.make(name).needs_hierarchy]
+        sides = [("", every, {})] if not self.graph else [
+            ("", [name for name in every if name not in needy], {}), ("-graph", needy, self.graph),
+        ]  # fmt: skip
+        for suffix, listed, fields in sides:
+            base = {**self.common, **fields, "schemes": listed, "draws": DRAWS}
+            positives, price = self.measured(base)
+            counts = {name: f"{name}(expected={positives})" for name in COUNTED}
+            alone = [counts.get(name, name) for name in ALONE if name != "cnn-rnn"]
+            inner = ["an", "ll-r", counts["en"]]
+            wrapped = [f"{name}+{wrapper}" for wrapper in ("boostlu", "cl") for name in inner]
+            budgets = [float(f"{share * price:.2g}") for share in SHARES]
+            own = [name for name in listed if name != "full-subset"]
+            own = [
+                {"fpc": OWN[self.name], "rpa": "rpa(keep=0.5)", "fraction-of-positives":
+                 "fraction-of-positives(keep=0.5)"}.get(name, name) for name in own
+            ]  # fmt: skip
+            fair = {**base, "budgets": budgets, "fair": True}
+            yield f"budgets{suffix}", {**fair, "methods": alone}
+            yield f"own{suffix}", {**base, "schemes": own, "methods": alone, "reference": False}
+            yield f"wrapped{suffix}", {**fair, "methods": wrapped, "draws": DRAWS_OF_WRAPPED}
+            yield f"cnn-rnn{suffix}", {**fair, "methods": ["cnn-rnn"], "budgets": budgets[-1:]}
+
+    def measured(self, fields: Mapping[str, Any]) -> tuple[float, float]:
+        """Classes of a training image in the mean, and the price of complete labels in dollars."""
+        truth = simkit.data.open(fields["data"]).truth["train"]
+        labels = simkit.simulate(truth, "full-subset")
+        dollars = simkit.cost(labels, "coco-tagging").dollars
+        return round(float(truth.present.sum() / truth.shape[0]), 1), float(dollars)
+
+
+def photographs(name: str, hierarchy: str) -> Data:
+    """Photographs of SIMKIT_DATA, unpacked below atlas/photographs with features of MobileNetV2."""
+    folder, source = ATLAS / "photographs" / name, Path(os.environ["SIMKIT_DATA"])
+    if not (folder / "images").is_dir():
+        for archive in sorted((source / "images" / name).glob("*.tar")):
+            with tarfile.open(archive) as tar:
+                tar.extractall(folder, filter="data")
+    files = {split: folder / f"{split}.json" for split in SPLITS}
+    if not all(file.is_file() for file in files.values()):
+        for split, values in _frequent(source / "images" / name).items():
+            with whole(files[split]) as part:
+                part.write_text(json.dumps(values), "utf-8")
+    listed = ",".join(f"{split}={file}" for split, file in list(files.items())[1:])
+    spec = f"coco:{files['train']},{listed},images={folder / 'images'}"
+    net = backbone("mobilenet_v2", source / WEIGHTS)
+    for split in SPLITS:
+        extract(simkit.data.open(spec), split, net, out=folder / "features" / split)
+    common = {
+        "data": spec,
+        "features": {split: str(folder / "features" / split) for split in SPLITS},
+        # Chosen on val with complete labels (benchmarks/photographs.py).
+        "train": simkit.Settings(epochs=25, lr=1e-3),
+    }
+    return Data(name, common, {"data": f"{spec},hierarchy={hierarchy}", "reference": False})
+
+
+def _frequent(folder: Path) -> dict[str, dict[str, Any]]:
+    """The annotations of each split, without the classes that too few images show."""
+    values = {s: json.loads((folder / f"instances_{s}.json").read_text("utf-8")) for s in SPLITS}
+    kept = None
+    for split, least in LEAST.items():
+        shown = {(one["category_id"], one["image_id"]) for one in values[split]["annotations"]}
+        counts = np.bincount([category for category, _ in shown], minlength=1000)
+        frequent = set(np.flatnonzero(counts >= least).tolist())
+        kept = frequent if kept is None else kept & frequent
+    assert kept is not None
+    for split in SPLITS:
+        for table, field in (("categories", "id"), ("annotations", "category_id")):
+            values[split][table] = [one for one in values[split][table] if one[field] in kept]
+        for image in values[split]["images"]:
+            if "difficult_category_ids" in image:
+                image["difficult_category_ids"] = sorted(kept & {*image["difficult_category_ids"]})
+    return values
+
+
+def data_sets(names: set[str]) -> Iterator[Data]:
+    """The data sets of the atlas; without SIMKIT_DATA the drawn one alone."""
+    if "scenes" in names:
+        common = {"data": "scenes:images=1000", "train": simkit.demo_grid().train}
+        yield Data("scenes", common, {})
+    for name, hierarchy in (("voc12-animals", "voc-20"), ("coco-mini", "coco-80")):
+        if name in names:
+            if "SIMKIT_DATA" not in os.environ:
+                print(f"{name} is left out: set SIMKIT_DATA to the folder of the photographs")
+                continue
+            yield photographs(name, hierarchy)
+
+
+def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
+    """The grid of a part; `own` has the settings that `budgets` chose for the same schemes."""
+    grid = simkit.Grid(**fields)
+    if not part.startswith("own"):
+        return grid
+    first = part.replace("own", "budgets")
+    file = runs / first / "settings.toml"
+    if not file.is_file():
+        sys.exit(f"{part} uses the settings that {first} chooses; run {first} first")
+    chosen = tomllib.loads(file.read_text("utf-8"))
+    settings = {spec: chosen[spec.partition("(")[0]] for spec in grid.schemes}
+    return dataclasses.replace(grid, settings=settings)
+
+
+def pack(name: str) -> None:
+    """Write the tables and the summary of a data set from the finished runs of its parts."""
+    parts = [runs.read(folder) for folder in sorted((ATLAS / "runs" / name).iterdir())]
+    rows = pa.concat_tables(parts).drop_columns(list(LEFT_OUT))
+    largest = pc.max(rows["budget"])
+    ap = pc.if_else(pc.equal(rows["budget"], largest), rows["ap"], None)
+    rows = rows.set_column(rows.column_names.index("ap"), "ap", ap.cast(pa.list_(pa.float16())))
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_float64(field.type):
+            rows = rows.set_column(place, field.name, rows[field.name].cast(pa.float32()))
+    references = rows.filter(rows["reference"])
+    twice = references.select(["method", "draw"]).to_pandas().duplicated()
+    folder = ATLAS / name
+    files = {
+        "table": rows.filter(pc.invert(rows["reference"])),
+        "reference": references.filter(pa.array(~twice)),
+    }
+    for stem, table in files.items():
+        with whole(folder / f"{stem}.parquet") as part:
+            pq.write_table(table, part, compression="zstd", compression_level=19)
+    with whole(folder / "summary.md") as part:
+        part.write_text(summary(folder), "utf-8")
+
+
+def summary(folder: Path) -> str:
+    """The mean mAP of every method by scheme at the largest budget, in Markdown."""
+    table = simkit.open_runs(folder).table
+    columns = lines(table[table["budget"] == table["budget"].max()])
+    means = {line.scheme: {c.method: c.score.mean for c in line.cells} for line in columns}
+    wide = pd.DataFrame(means).mul(100).assign(mean=lambda each: each.mean(axis=1))
+    wide = wide.sort_values("mean", ascending=False)
+    text = [
+        f"# {folder.name}: mAP in points, labels for ${table['budget'].max():,.0f}", "",
+        "| method | " + " | ".join(wide.columns) + " |", "|---|" + "--:|" * wide.shape[1],
+    ]  # fmt: skip
+    return "\n".join([*text, *(
+        f"| {method} | " + " | ".join(f"{value:.1f}" for value in row) + " |"
+        for method, row in zip(wide.index, wide.to_numpy(), strict=True)
+    )]) + "\n"  # fmt: skip
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("parts", nargs="*", help="such as scenes or scenes/own; default: all")
+    arguments.add_argument("--list", action="store_true", help="print the plan of work, and stop")
+    arguments.add_argument("--workers", type=int, default=2, help="number of processes")
+    given = arguments.parse_args()
+    asked = {*given.parts} or set(DATA)
+    for data in data_sets({part.partition("/")[0] for part in asked}):
+        for part, fields in data.grids():
+            if {data.name, f"{data.name}/{part}"} & asked:
+                file, out = ATLAS / data.name / f"{part}.toml", ATLAS / "runs" / data.name / part
+                file.parent.mkdir(exist_ok=True, parents=True)
+                file.write_text(grid_of(fields, part, out.parent).to_toml(), "utf-8")
+                command = ["simkit", "compare", str(file), "--out", str(out)]
+                command += ["--workers", str(given.workers), *["--dry-run"] * given.list]
+                print(*command, flush=True)
+                subprocess.run([sys.executable, "-m", *command], check=True)
+        if not given.list:
+            pack(data.name)
+
+
+if __name__ == "__main__":
+    main()

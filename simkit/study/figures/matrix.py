@@ -1,0 +1,107 @@
+"""The matrix of a large comparison: many methods by scheme, and how probably each is the best."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure as Drawing
+
+from simkit.study.best import SURE
+from simkit.study.cells import Line, lines, references
+from simkit.study.figures import marks
+from simkit.study.figures.base import Panels, option, register
+from simkit.study.figures.options import PRICED, AtBudget, Metric, paid
+from simkit.study.figures.style import FAMILIES, family, label
+
+_ROW, _HEAD = 0.185, 1.0  # inches of a row, and of the slanted names of the schemes
+_SIZE = 7.5  # points: 20 numbers share the width
+
+
+@register
+class Matrix(AtBudget):
+    """Mean mAP of many methods under every scheme, and the probability that each is the best.
+
+    Methods are ordered by family, and by their mean over schemes within a family.
+    """
+
+    name = "matrix"
+    title = "mAP of many methods by scheme, and how probably each is the best"
+    reads: ClassVar = PRICED
+
+    metric: Metric = option("map", "the score to average over draws")
+
+    def draw(self, table: pd.DataFrame) -> Drawing:
+        limit, runs = self.at_budget(table)
+        columns = lines(runs, metric=self.metric)
+        self.require(columns, f"no run has {self.metric}; compare again")
+        means = pd.DataFrame(
+            {line.scheme: {c.method: 100 * c.score.mean for c in line.cells} for line in columns}
+        )
+        means["mean"] = means.mean(axis=1)
+        means = means.loc[_ordered(means["mean"])]
+        chances = pd.DataFrame(
+            {
+                line.scheme: {m: 100 * p for m, p in line.best.probability.items()}
+                for line in columns
+            }
+        ).reindex(means.index)
+        panels = Panels(
+            ["mAP", "probability of being the best, %"],
+            height=_HEAD + _ROW * len(means), widths=[len(columns) + 1, len(columns)],
+        )  # fmt: skip
+        left, right = panels
+        values = means.to_numpy()
+        shade = Normalize(np.nanpercentile(values, 2), np.nanmax(values))
+        _cells(left, means, mpl.colormaps["viridis"], shade, ".1f")
+        _cells(right, chances, mpl.colormaps["Greys"], Normalize(0, 150), ".0f")
+        marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5)
+        draws = sorted({len(cell.by_draw) for line in columns for cell in line.cells})
+        over = " to ".join(dict.fromkeys(map(str, (draws[0], draws[-1]))))
+        full = references(table, metric=self.metric)
+        ceiling = [f"{label(c.method)} {100 * c.score.mean:.1f}" for c in full]
+        sure = sum(line.best.sure for line in columns)
+        return panels.finish(
+            _heading(columns),
+            f"Columns: how labels are bought, {paid(limit)}, and the mean. Rows: how a model is "
+            f"trained on them, by family. Means over {over} draws. Probabilities below 0.5 % are "
+            f"left out; one method has {SURE:.0%} or more under {sure} of {len(columns)} schemes.",
+            f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
+        )
+
+
+def _ordered(mean: pd.Series[float]) -> list[str]:
+    """The methods by family, the best within a family first."""
+    families = [*FAMILIES, *dict.fromkeys(map(family, mean.index))]
+    ranked = mean.sort_values(ascending=False, kind="stable").index
+    return sorted(ranked, key=lambda method: families.index(family(method)))
+
+
+def _cells(axes: Axes, values: pd.DataFrame, shades: Any, norm: Normalize, form: str) -> None:
+    """A panel of coloured numbers; blank where a number is missing or prints as 0."""
+    numbers = values.to_numpy(float)
+    texts = [
+        ["" if np.isnan(v) or not float(format(v, form)) else format(v, form) for v in row]
+        for row in numbers
+    ]
+    colors = shades.with_extremes(bad="white")(np.ma.masked_invalid(norm(numbers)))[..., :3]
+    marks.cells(axes, colors.tolist(), texts, size=_SIZE, weight="normal")
+    families = list(map(family, values.index))
+    for place in np.flatnonzero(np.array(families[1:]) != np.array(families[:-1])):
+        axes.axhline(place + 0.5, color="white", linewidth=3)
+    axes.set_xlim(-0.5, values.shape[1] - 0.5)
+    slant: Any = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
+    axes.set_xticks(range(values.shape[1]), values.columns, fontsize=_SIZE + 0.5, **slant)
+    axes.tick_params(labeltop=True, labelbottom=False)
+
+
+def _heading(columns: list[Line]) -> str:
+    """How many methods may be the best."""
+    first = {line.best.first for line in columns}
+    if len(first) == 1:
+        return f"{label(first.pop())} has the highest mean under every scheme"
+    return f"{len(first)} of {len(columns[0].cells)} methods lead under one scheme or another"
