@@ -1,11 +1,12 @@
 # make demo   installs into .venv and answers the main question on the built-in data set
 # make test   installs into .venv and runs the whole suite, notebooks included
+# make atlas  installs into .venv and repeats the comparison of all schemes and methods (hours)
 # make docs   installs into .venv and writes the API reference: docs/api/index.html
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test notebooks docs clean
+.PHONY: demo test notebooks atlas docs clean
 
 demo: $(VENV)/installed
 	$(BIN)/simkit compare --out runs
@@ -18,6 +19,9 @@ test: $(VENV)/installed
 
 notebooks: $(VENV)/installed
 	SIMKIT_SIZE=full $(BIN)/python scripts/notebooks.py
+
+atlas: $(VENV)/installed
+	OMP_NUM_THREADS=1 $(BIN)/python scripts/atlas.py
 
 docs: $(VENV)/installed
 	$(BIN)/python scripts/reference.py

@@ -70,7 +70,7 @@ class Data:
     graph: Mapping[str, Any]  # the fields that differ for schemes that need a hierarchy
 
     def grids(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The name and the fields of every grid; settings of `own` are those chosen by `budgets`."""
+        """The name and the fields of every grid."""
         every = [name for name in schemes.names()]
         needy = [name for name in every if schemes.make(name).needs_hierarchy]
         sides = [("", every, {})] if not self.graph else [
