@@ -8,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, to_rgb
 from matplotlib.figure import Figure as Drawing
 
 from simkit.study.best import SURE
@@ -16,9 +16,9 @@ from simkit.study.cells import Line, lines, references
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
 from simkit.study.figures.options import PRICED, AtBudget, Metric, paid
-from simkit.study.figures.style import FAMILIES, family, label
+from simkit.study.figures.style import FAMILIES, family, fold, label, looks
 
-_ROW, _HEAD = 0.185, 1.0  # inches of a row, and of the slanted names of the schemes
+_ROW, _HEAD = 0.185, 1.2  # inches of a row, and of the upright names of the schemes
 _SIZE = 7.5  # points: 20 numbers share the width
 
 
@@ -52,14 +52,16 @@ class Matrix(AtBudget):
         ).reindex(means.index)
         panels = Panels(
             ["mAP", "probability of being the best, %"],
-            height=_HEAD + _ROW * len(means), widths=[len(columns) + 1, len(columns)],
+            height=_HEAD + _ROW * len(means), widths=[len(columns) + 1, len(columns)], sharex=False,
         )  # fmt: skip
         left, right = panels
         values = means.to_numpy()
         shade = Normalize(np.nanpercentile(values, 2), np.nanmax(values))
         _cells(left, means, mpl.colormaps["viridis"], shade, ".1f")
         _cells(right, chances, mpl.colormaps["Greys"], Normalize(0, 150), ".0f")
-        marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5)
+        names = marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5, room=1.7)
+        for name, look in zip(names, looks(means.index).values(), strict=True):
+            name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
         draws = sorted({len(cell.by_draw) for line in columns for cell in line.cells})
         over = " to ".join(dict.fromkeys(map(str, (draws[0], draws[-1]))))
         full = references(table, metric=self.metric)
@@ -68,7 +70,7 @@ class Matrix(AtBudget):
         return panels.finish(
             _heading(columns),
             f"Columns: how labels are bought, {paid(limit)}, and the mean. Rows: how a model is "
-            f"trained on them, by family. Means over {over} draws. Probabilities below 0.5 % are "
+            f"trained on them, by family (colour). Means over {over} draws. Probabilities below 0.5 % are "
             f"left out; one method has {SURE:.0%} or more under {sure} of {len(columns)} schemes.",
             f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
         )
@@ -94,8 +96,8 @@ def _cells(axes: Axes, values: pd.DataFrame, shades: Any, norm: Normalize, form:
     for place in np.flatnonzero(np.array(families[1:]) != np.array(families[:-1])):
         axes.axhline(place + 0.5, color="white", linewidth=3)
     axes.set_xlim(-0.5, values.shape[1] - 0.5)
-    slant: Any = {"rotation": 40, "ha": "left", "rotation_mode": "anchor"}
-    axes.set_xticks(range(values.shape[1]), values.columns, fontsize=_SIZE + 0.5, **slant)
+    names = [fold(name, _HEAD, size=_SIZE + 0.5, lines=2) for name in values.columns]
+    axes.set_xticks(range(len(names)), names, fontsize=_SIZE + 0.5, rotation=90)
     axes.tick_params(labeltop=True, labelbottom=False)
 
 

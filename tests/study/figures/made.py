@@ -47,8 +47,8 @@ N, L = 24, 5
 CLASSES = tuple("abcde")
 SHORT = {"settings": Settings(epochs=2, batch_size=12, lr=0.05)}
 OF_RUNS = (
-    "class-difference", "class-groups", "convergence", "cost-curve", "heat-map", "per-class",
-    "rank-diagram",
+    "class-difference", "class-groups", "convergence", "cost-curve", "heat-map", "matrix",
+    "per-class", "rank-diagram",
 )  # fmt: skip
 
 

@@ -66,6 +66,25 @@ def test_a_heat_map_says_how_sure_it_is() -> None:
     assert text.endswith("% sure") and text.startswith(f"{best.first}?")
 
 
+# --- matrix ---------------------------------------------------------------------------------------
+
+
+def test_a_matrix_has_families_in_order_and_leaves_out_what_is_improbable() -> None:
+    means = {"ll-r": 0.3, "lsan": 0.5, "ignore": 0.2, "ll-ct": 0.4, "an": 0.6}
+    rows = [
+        planted.row(scheme=scheme, method=method, budget=9.5, draw=draw, map=mean + draw / 100)
+        for scheme in ("fpc", "rpa") for method, mean in means.items() for draw in range(3)
+        if (scheme, method) != ("rpa", "an")
+    ]  # fmt: skip
+    left, right = figures.make("matrix")(runs.tidy(rows)).axes
+    names = [text.get_text() for text in left.get_yticklabels()]
+    assert names == ["AN", "Ignore", "LSAN", "LL-Ct", "LL-R"]  # the best of a family first
+    numbers = [text.get_text() for text in left.texts]
+    assert numbers[:3] == ["61.0", "", "61.0"] and numbers[3:6] == ["21.0", "21.0", "21.0"]
+    chances = [text.get_text() for text in right.texts]
+    assert chances == ["100", "", "", "", "", "100", "", "", "", ""]
+
+
 # --- ablation, sweep ------------------------------------------------------------------------------
 
 VARIATIONS = means(

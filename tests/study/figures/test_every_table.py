@@ -24,6 +24,7 @@ OPTIONS = {  # which make a figure look at all of its columns
     "heat-map": ({}, {"metric": "map_all"}, {"metric": "map_o"}),
     "label-shares": ({}, {"share": "labels"}),
     "map-course": ({}, {"of": "bottom"}, {"of": "logit"}),
+    "matrix": ({}, {"metric": "map_all"}, {"metric": "map_o"}),
     "memorisation": ({}, {"middle": "median"}),
     "modification": ({}, {"beside": "found"}),
     "rank-diagram": ({}, {"metric": "map_all"}, {"metric": "map_o"}),
