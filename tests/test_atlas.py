@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import simkit
+from simkit.annotate import schemes
 from simkit.learn import methods
 from simkit.learn.optim import Settings
 from simkit.study.trial import trial
@@ -18,10 +19,11 @@ def trained_again(row, data: str, backbone="scenes-net", features=()) -> tuple[s
     """The id of the labels and the mAP of one run, from its row alone."""
     source = simkit.Source(data, ("train", "test"), (), backbone, features=tuple(features))
     opened = simkit.data.open(data)
+    amount = schemes.make(row.scheme_spec).amount  # without one, a budget buys so many images
     labels = simkit.simulate(
         opened.truth["train"],
         row.scheme_spec,
-        images=int(row.images),
+        images=int(row.images) if amount is None else 1.0,
         hierarchy=opened.hierarchy,
         seed=int(row.seed),
         draw=int(row.draw),

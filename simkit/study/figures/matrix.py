@@ -70,8 +70,9 @@ class Matrix(AtBudget):
         return panels.finish(
             _heading(columns),
             f"Columns: how labels are bought, {paid(limit)}, and the mean. Rows: how a model is "
-            f"trained on them, by family (colour). Means over {over} draws. Probabilities below 0.5 % are "
-            f"left out; one method has {SURE:.0%} or more under {sure} of {len(columns)} schemes.",
+            f"trained on them, by family (colour). Means over {over} draws. "
+            f"Probabilities below 0.5 % are left out; one method has {SURE:.0%} or more under {sure} "
+            f"of {len(columns)} schemes.",
             f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
         )
 
