@@ -71,8 +71,8 @@ class Matrix(AtBudget):
             _heading(columns),
             f"Columns: how labels are bought, {paid(limit)}, and the mean. Rows: how a model is "
             f"trained on them, by family (colour). Means over {over} draws. "
-            f"Probabilities below 0.5 % are left out; one method has {SURE:.0%} or more under {sure} "
-            f"of {len(columns)} schemes.",
+            f"Probabilities below 0.5 % are left out; under {sure} of {len(columns)} schemes one "
+            f"method has {SURE:.0%} or more.",
             f"All labels of all images: {', '.join(ceiling)}." if ceiling else "",
         )
 
