@@ -17,7 +17,6 @@ from simkit.annotate.prices import cost
 from simkit.errors import BadInput
 from simkit.progress import Progress, notebook_bar, silent
 from simkit.study import figures, runs, store
-from simkit.study.cells import Line, lines
 from simkit.study.estimate import Estimate, estimate_of
 from simkit.study.frames import opened
 from simkit.study.grid import REFERENCE, Grid
@@ -86,10 +85,6 @@ class Comparison(Runs):
     validation_dollars: float | None = None
     left: int = 0
     parts: int = 1
-
-    def summary(self) -> list[Line]:
-        """For each scheme and budget, the means of all methods and the best of them."""
-        return lines(self)
 
     def text(self) -> str:
         """The results in sentences, purchases first."""

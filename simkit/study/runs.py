@@ -28,6 +28,8 @@ from simkit.study import store
 if TYPE_CHECKING:
     import pandas as pd
 
+    from simkit.study.cells import Line
+
 Row = dict[str, Any]
 SWEEP = -1  # the draw of a sweep; draws of compared runs are numbered from 0
 
@@ -133,6 +135,12 @@ class Runs:
     def reference(self) -> pd.DataFrame:
         """The runs on complete labels of all images, one row each."""
         return self.every[self.every["reference"].astype(bool)].reset_index(drop=True)
+
+    def summary(self) -> list[Line]:
+        """For each scheme and budget, the means of all methods and the best of them."""
+        from simkit.study.cells import lines
+
+        return lines(self)
 
     @property
     def failures(self) -> tuple[str, ...]:
