@@ -65,7 +65,8 @@ class Figure(ABC):
         with house_style():
             drawing = self.draw(rows)
         if heading:
-            drawing.texts[0].set_text(heading)
+            (title,) = (one for one in drawing.texts if one.get_text() == drawing.get_suptitle())
+            title.set_text(heading)
         return drawing
 
     @abstractmethod

@@ -106,7 +106,8 @@ def test_an_ablation_shows_means_and_significant_differences_to_the_base() -> No
     weights = [text.get_fontweight() for text in axes.child_axes[0].get_yticklabels()]
     assert weights == ["normal", "bold", "normal"]
     assert "against AN" in drawing.get_suptitle()
-    found = figures.make("ablation")(VARIATIONS, "BoostLU gains ten points")
+    several = pd.concat([VARIATIONS, VARIATIONS.assign(scheme="rpa")])  # with a common label
+    found = figures.make("ablation")(several, "BoostLU gains ten points")
     assert found.get_suptitle() == "BoostLU gains ten points"
 
 
