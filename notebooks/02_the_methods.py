@@ -14,337 +14,299 @@
 # %% [markdown]
 # # How do the methods differ?
 #
-# Every method here answers one question: **what shall a network learn from a label that nobody
-# gave?** The answers look alike as formulas and are easy to tell apart as pictures. For each
-# family you will see the loss, and below it the gradient, over the logit of
+# **Result.** Most of the 34 methods treat known labels as cross-entropy does, and differ in what an
+# unknown label costs. At a logit of 4, 17 of them still lower it in the tenth epoch, 12 let go of it
+# or never used it, and 5 raise it. Where only present labels are known this decides what is learned.
 #
-# * a **known positive**: somebody said that the class is there;
-# * a **known negative**: somebody said that it is not;
-# * an **unknown** label: nobody was asked.
-#
-# The gradient is what training feels: above zero the logit is pushed down, below zero it is
-# pulled up, at zero the label is left alone. Solid lines are the first epoch, dashed lines the
-# tenth, where they differ. The method named first has the widest line, so that it shows where
-# others run along it.
-#
-# It takes a quarter of a minute on a laptop.
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute in full on two cores,
+# 40 seconds with `SIMKIT_SIZE=quick`.
 
 # %% [markdown]
-# ## The scene
+# ## Notation
 #
-# Some methods look at more than one label: at the whole batch, at an image's neighbours, at what
-# was said in earlier epochs. So the labels stand in a small drawn scene: 64 images in batches of
-# 16, 20 classes from frequent to rare, and what a half-trained model says of each. Four labels in
-# ten are known. One label of the first batch is moved over all logits while the others stay where
-# they are, and the model has said that same logit in all epochs before.
+# A label has the logit $x$ and the probability $p=\sigma(x)$. Cross-entropy costs
+# $\ell^+=-\log p$ if the label is present and $\ell^-=-\log(1-p)$ if it is absent. $P$, $M$ and $U$
+# are the labels known to be present, known to be absent, and unknown. Unless stated otherwise a method
+# minimises the mean over all $b\cdot L$ labels of a batch of
+#
+# $$\sum_{P}\ell^+ + \sum_{M}\ell^- + \sum_{U}u ,$$
+#
+# so that its loss $u$ of an unknown label defines it. Settings are the defaults of simkit. Below the
+# formulas of each family is the code of its losses; `batch.labels` holds 1, -1 and 0, and `bce` is
+# cross-entropy. `simkit list methods NAME` shows the settings, and what a paper left open.
 
 # %%
 import os
+from inspect import getsource
+from textwrap import dedent
 
 import numpy as np
 
 import simkit
 from simkit.analysis import Scene, loss_at, loss_gradient, loss_shapes
+from simkit.figures import FAMILIES
+from simkit.methods import get
 
 quick = os.environ.get("SIMKIT_SIZE", "full") == "quick"
-logits = np.linspace(-8, 8, 17 if quick else 65)
-draw = simkit.figures.make("loss-shapes")
-scene = Scene.drawn()
-for name, (image, c) in scene.entries().items():
-    most = scene.logits[image].max()
-    print(f"{name:15} image {image}, class {c}; the image's other logits reach {most:.1f}")
+for family, members in FAMILIES.items():
+    print(f"{family:22}", ", ".join(get(name).title for name in members))
 
 # %% [markdown]
-# Losses are those of the whole batch, drawn above their smallest value, and on one scale: a method
-# that averages over the batch is multiplied by the number of labels, so that a gradient of 1 is the
-# full push of cross-entropy.
-
-# %% [markdown]
-# ## Reading the blanks
+# ## Baselines
 #
-# **AN** takes unknown for absent. **Ignore** leaves it out. **WAN** takes it for absent with a
-# small weight, one over the number of other classes. Look at the third column: these three treat
-# known labels alike. (**Full** is AN on complete labels, where no third column is left.)
+# | method | known labels | unknown label |
+# |---|---|---|
+# | Full | complete labels | there is none |
+# | AN, assume negative | as above | $u=\ell^-$ |
+# | Ignore | as above | $u=0$ |
+# | FE, full exposure | ${}5\,\ell^+$ and $\ell^-$, sum over classes | $u=\ell^-$ |
 
 # %%
-blanks = loss_shapes(scene, ["an", "ignore", "wan"], logits=logits)
-draw(blanks)
+for name in ("an", "ignore"):
+    print(name, dedent(getsource(get(name).loss)), sep="\n")
 
 # %% [markdown]
-# Weights can also stand on what is known. **FE** makes a positive count five times, against the
-# crowd of assumed negatives. **Partial BCE** leaves unknown labels out and makes up for it: the
-# fewer labels of an image are known, the more each of them counts.
-
-# %%
-weighted = loss_shapes(scene, ["an", "fe", "partial-bce"], logits=logits)
-draw(weighted)
-
-# %%
-assert loss_gradient(blanks, "ignore", "unknown", 1, 4) == 0
-assert 0 < loss_gradient(blanks, "wan", "unknown", 1, 4) < 0.1
-five = loss_gradient(weighted, "fe", "known positive", 1, -4)
-assert np.isclose(five, 5 * loss_gradient(weighted, "an", "known positive", 1, -4), rtol=1e-3)
-
-# %% [markdown]
-# ## Softer targets, and a focus on hard labels
+# ## Weights and smoothing
 #
-# **LSAN** aims at 0.9 and 0.1 in place of 1 and 0: beyond its target the gradient turns round.
-# **LS (constant)**, Soft Exposure's variant, halves the slope for unknown labels alone. **Focal**
-# loss turns away from labels that are easy already; **ASL** does so more for negatives, stops
-# below a probability of 0.05, and also gives up on negatives that look very wrong: they may be
-# missing positives.
+# | method | known labels | unknown label |
+# |---|---|---|
+# | WAN | as above | $u=\ell^-/(L-1)$ |
+# | Partial BCE | times $g=-4.45\,s+5.45$, where a share $s$ of the labels of the image is known | $u=0$ |
+# | LSAN | $(1-\epsilon)\,\ell^++\epsilon\,\ell^-$ and the reverse, $\epsilon=0.1$ | $u=\epsilon\,\ell^++(1-\epsilon)\,\ell^-$ |
+# | LS (constant), Soft Exposure's LS | sum over classes | $u=-\log\sigma(x/T)$ with $T=-2$ |
 
 # %%
-softer = loss_shapes(scene, ["an", "lsan", "ls-constant", "focal", "asl"], logits=logits)
-draw(softer)
-
-# %%
-assert loss_gradient(softer, "lsan", "known negative", 1, -6) < 0  # back towards 0.1
-assert loss_gradient(softer, "ls-constant", "unknown", 1, 8) <= 0.5
-assert loss_gradient(softer, "asl", "unknown", 1, -4) == 0  # p = 0.018, below the clip
-wrong, very_wrong = (loss_gradient(softer, "asl", "unknown", 1, x) for x in (3, 6))
-assert very_wrong < wrong
+for name in ("wan", "lsan", "ls-constant"):
+    print(name, dedent(getsource(get(name).loss)), sep="\n")
 
 # %% [markdown]
-# ## Staying undecided, or estimating
+# ## Focal
 #
-# **EPR** asks only that an image show as many classes as expected: all its unknown labels are
-# pushed the same way, most where the model is undecided. **EM** pulls an unknown logit towards
-# zero, where it says nothing; above about 1.5 and below -1.5 the pull fades away. **EM+APL** does
-# the same, then settles the least likely ones at what the model said of them: late in training the
-# gradient is zero on the left. Its dashed loss rises there and falls at once, because each point of
-# the line was settled at its own probability and costs what is unsure about that; right of the fall
-# nothing was settled. The scales differ here: what happens in the third column is small.
-
-# %%
-undecided = loss_shapes(scene, ["epr(expected=2.9)", "em", "em-apl"], logits=logits)
-apart = simkit.figures.make("loss-shapes", shared=False)
-apart(undecided)
-
-# %% [markdown]
-# **ROLE** keeps an estimate of every label, learned along with the model; what is not known to be
-# present is drawn to it, known negatives by half as much as in AN. The estimates of unknown labels
-# start undecided: both sides are drawn to the middle, and less so once the estimates have followed
-# the model.
-
-# %%
-estimating = loss_shapes(scene, ["an", "role(expected=2.9)"], logits=logits)
-apart(estimating)
-
-# %%
-down, up = (loss_gradient(undecided, "em", "unknown", 1, x) for x in (2, -2))
-assert down > 0 > up  # towards a logit of 0
-assert not loss_at(undecided, "em-apl", "unknown", 1, -4)["selected"]
-assert loss_at(undecided, "em-apl", "unknown", 10, -4)["selected"]
-in_doubt, sure = (loss_gradient(undecided, "epr(expected=2.9)", "unknown", 1, x) for x in (0, 4))
-assert in_doubt > sure > 0
-early, late = (loss_gradient(estimating, "role(expected=2.9)", "unknown", epoch, 6) for epoch in (1, 10))
-assert late < early / 2  # the estimate has followed the model
-
-# %% [markdown]
-# ## Large losses
+# All are sums over the batch. In ASL, P-ASL and CSL the weight in front of the logarithm has no
+# gradient.
 #
-# Take unknown for absent, but watch the unknown labels whose loss is among the largest of the
-# batch: the model insists that they are there, and early in training it is often right. **LL-R**
-# leaves them out, **LL-Ct** takes them for present in this step, **LL-Cp** for good. The first
-# epoch is AN; then the share grows with every epoch, by half a percent of the labels in LL-R and by
-# a fifth of a percent in LL-Ct. In LL-Cp it stays at a tenth, and adds up.
+# | method | known labels | unknown label |
+# |---|---|---|
+# | Focal | $(1-p)^2\,\ell^+$ and $p^2\,\ell^-$ | $u=p^2\,\ell^-$ |
+# | ASL | $(1-p)\,\ell^+$ and as unknown | $u=-q^4\log(1-q)$ with $q=\max(p-0.05,\,0)$ |
+# | P-ASL | $\ell^+$ and $p\,\ell^-$ | $u=p^2\,\ell^-$ |
+# | CSL | as P-ASL | as P-ASL, but $u=0$ for the $K=5$ likeliest unknown labels of the image, and for classes with an estimated prior above $\eta$ |
+# | Hill | $(1-p_m)^2\,(-\log p_m)$ with $p_m=\sigma(x-1)$, and as unknown | $u=(\lambda-p)\,p^2$ with $\lambda=1.5$ |
 #
-# Where the label is rejected, LL-R's gradient is zero but its loss lies at 1.5. The loss is that of
-# the batch, and the number of rejected labels is fixed: this one takes the place of another, with a
-# loss of about 1.5, which is then learned from.
+# Hill's gradient for the logit is ${}3p^2(1-p)^2$: it vanishes at both ends.
 
 # %%
-relative = ["ll-r", "ll-ct", "ll-cp"]
-large = loss_shapes(scene, relative, logits=logits)
-draw(large)
+for name in ("asl", "csl", "hill"):
+    print(name, dedent(getsource(get(name).loss)), sep="\n")
 
 # %% [markdown]
-# The third column in the tenth epoch, closer: LL-R falls to zero, LL-Ct and LL-Cp go below it,
-# each where its own share of the batch begins.
-
-# %%
-closer = np.linspace(0.5, 4, 15 if quick else 141)
-unknown = {"unknown": scene.entries()["unknown"]}
-draw(loss_shapes(scene, relative, logits=closer, epochs=(10,), entries=unknown))
-
-# %% [markdown]
-# The **absolute** variants compare with a threshold that falls from epoch to epoch, whatever the
-# rest of the batch says. Nothing exempts the first epoch. In the tenth, unknown labels are modified
-# from a logit just below zero; the known ones are as before.
-
-# %%
-absolute = loss_shapes(scene, ["ll-r-abs", "ll-ct-abs", "ll-cp-abs"], logits=logits)
-draw(absolute)
-
-# %%
-for method in ("ll-r", "ll-ct", "ll-cp"):
-    early, late = (loss_gradient(large, method, "unknown", epoch, 6) for epoch in (1, 10))
-    assert early > 0.99 and late <= 0, method
-assert loss_gradient(large, "ll-r", "unknown", 10, 4) == 0
-assert loss_gradient(large, "ll-ct", "unknown", 10, 4) < 0
-assert loss_at(absolute, "ll-r-abs", "unknown", 1, 4)["selected"]
-assert loss_at(absolute, "ll-r-abs", "unknown", 10, 0)["selected"]
-
-# %% [markdown]
-# ## BoostLU
+# ## Large loss
 #
-# The logit is the mean of a class map. **BoostLU** multiplies what is positive in the map by
-# five before the mean is taken, around any method. In this scene frequent classes fill the picture
-# and rare ones show in a quarter of it. The label that is moved has a rare class: the curves bend
-# near -7, where that quarter turns positive, and again near 2, where the rest does. Between the two
-# the boosted logit is above the plain one. So LL-R + BoostLU rejects the unknown label sooner: what
-# stands out in one place overtakes labels whose maps are flat. And a known positive is learned
-# already where AN still pulls.
+# $S$ is the set of the $k$ unknown labels of the batch with the largest $\ell^-$; $t$ is the epoch,
+# from 1. Outside of $S$ all are AN: $u=\ell^-$.
+#
+# | method | in $S$ | $k$ |
+# |---|---|---|
+# | LL-R | $u=0$ | $\lceil(t-1)\,\Delta\,bL\rceil$ with $\Delta=0.5$ % |
+# | LL-Ct | $u=\ell^+$ | $\lceil(t-1)\,\Delta\,bL\rceil$ with $\Delta=0.2$ % |
+# | LL-Cp | $u=\ell^+$, in all later epochs too | $\lceil\Delta\,bL\rceil$ from $t=2$ on, with $\Delta=0.1$ % |
+# | absolute variants | as above | $S$ has all unknown labels with $\ell^->1.5-0.1\,t$ |
 
 # %%
-boosted = loss_shapes(scene, ["an", "an+boostlu", "ll-r", "ll-r+boostlu"], logits=logits)
-draw(boosted)
-
-# %%
-assert loss_gradient(boosted, "an+boostlu", "known negative", 1, 6) > 4.9
-assert loss_gradient(boosted, "an+boostlu", "known negative", 1, -8) < 0.001  # as without it
-starts = [
-    min(x for x in logits if loss_at(boosted, method, "unknown", 10, x)["selected"])
-    for method in ("ll-r", "ll-r+boostlu")
-]
-print("LL-R rejects the unknown label from a logit of", *starts)
-assert starts[1] < starts[0]
+print(dedent(getsource(get("ll-r").loss)))
+print(dedent(getsource(get("ll-ct").loss)))
+print(dedent(getsource(get("ll-r").large)))
 
 # %% [markdown]
-# ## A class-aware selection
+# ## Expected positives
 #
-# **P-ASL** focuses each kind of label in its own way: the unknown ones most. **CSL** also leaves
-# out unknown labels that are probably there: the likeliest of each image (two here, of 20 classes;
-# five by default), and those of classes that an estimated prior calls more frequent than `eta`. It
-# does so from the first step. The label that is moved has a rare class; it is left out as soon as
-# it is among the two.
+# $K$ is the expected number of classes in an image, 2.9 here.
+#
+# | method | unknown label |
+# |---|---|
+# | EPR | $u=0$; added is $\left((\bar S-K)/L\right)^2$, where $\bar S$ is the mean over the images of the batch of $\sum_c p_c$ |
+# | ROLE | an estimate $\hat y$ of each label is learned; half of $\sum_P\ell^+$, of $H(\hat y,p)$ of all labels and of EPR's term; the other half with $p$ and $\hat y$ exchanged |
+# | EN | $u=0$ if the label is expected, else $u=\ell^-$ |
+# | EP | $u=\ell^+$ if the label is expected, else $u=\ell^-$ |
+#
+# $H(a,b)=-a\log b-(1-a)\log(1-b)$, without gradient through $a$; ROLE learns from known negatives
+# only by the initial value of $\hat y$. EN and EP keep scores, $s\leftarrow 0.8\,s+0.2\,p$ at every
+# visit; after every epoch class $c$ is expected in the $K N n_c/\sum_{c'} n_{c'}$ images with its highest
+# scores, for $N$ images and $n_c$ known positives.
 
 # %%
-aware = loss_shapes(scene, ["an", "asl", "p-asl", "csl(top_k=2, eta=0.5)"], logits=logits)
-draw(aware)
+for name in ("epr", "en", "ep"):
+    print(name, dedent(getsource(get(name).loss)), sep="\n")
+print(dedent(getsource(get("role")._half)))
+
+# %% [markdown]
+# ## Entropy, and robust losses
+#
+# | method | known labels | unknown label |
+# |---|---|---|
+# | EM | as above | $u=-\alpha\,(p\,\ell^++(1-p)\,\ell^-)$ with $\alpha=0.1$ |
+# | EM+APL | as above | as EM; from the end of epoch 5 on, the least likely keep their $s=p$ for good and cost $u=\beta\,(s\,\ell^++(1-s)\,\ell^-)$ with $\beta=0.9$ |
+# | SPLC | $(1-p_m)^2\,(-\log p_m)$ with $p_m=\sigma(x-1)$, and $p^2\,\ell^-$; sum | from $t=2$ on $u=(1-p)^2\,\ell^+$ if $p>0.6$, else $u=p^2\,\ell^-$ |
+# | GR-Loss | as above | $u=v\left(k\,\frac{1-p^{q}}{q}+(1-k)\,p\right)$ with $q=0.01$ |
+#
+# In GR-Loss $k=\sigma(wp+b)$ is the probability that the label is present, and
+# $v=\exp\left(-\frac{1}{2}(p-\mu)^2/s^2\right)$ its weight, both without gradient. In 8 epochs $w$ moves
+# from 0 towards 2, $\mu$ from 0.5 to 0.8 and $s$ from 2 to 0.5; $b=-2$.
 
 # %%
-positive = loss_gradient(aware, "p-asl", "known negative", 1, 0)
-assert 0 < loss_gradient(aware, "p-asl", "unknown", 1, 0) < positive
-assert loss_at(aware, "csl(top_k=2, eta=0.5)", "unknown", 1, 4)["selected"]
-assert not loss_at(aware, "csl(top_k=2, eta=0.5)", "unknown", 1, -6)["selected"]
+for name in ("em", "splc", "gr-loss"):
+    print(name, dedent(getsource(get(name).loss)), sep="\n")
 
 # %% [markdown]
 # ## Soft exposure
 #
-# **SE** takes every unknown label for what the nearest known label is, in similar images and among
-# similar classes, and gives it a temperature by how near that is. Near something known the
-# temperature is high and the loss almost flat, whatever its sign; far from everything it counts
-# as much as a known label, and the farthest as a known negative. **SE-L** looks at classes alone,
-# **SE-I** at images alone. The two unknown labels below are SE's highest and lowest temperature in
-# the batch.
-
-# %%
-from simkit import prepare
-from simkit.methods import make
-
-se = make("se")
-task = prepare(scene.task, se)
-heat = np.abs(se.temperatures(task, np.arange(scene.batch)))  # 0: known, or ignored
-near = np.unravel_index(heat.argmax(), heat.shape)
-far = np.unravel_index(np.where(heat > 0, heat, np.inf).argmin(), heat.shape)
-known = {name: place for name, place in scene.entries().items() if name != "unknown"}
-entries = known | {"unknown, near": near, "unknown, far": far}
-soft = loss_shapes(scene, ["se", "se-l", "se-i"], logits=logits, entries=entries)
-draw(soft)
-
-# %%
-flat = [abs(loss_gradient(soft, "se", "unknown, near", 1, x)) for x in (-6, 0, 6)]
-assert max(flat) < 0.05
-assert loss_gradient(soft, "se", "unknown, far", 1, 6) > 0.9
-
-# %% [markdown]
-# ## Expected positives, and consistency
+# Every unknown label has a temperature, $u=-\log\sigma(x/T)$, summed over classes:
 #
-# **EN** keeps a running score of every label and knows how many positives to expect: the highest
-# scores of each class are expected to be present and left out; **EP** takes them for present. The
-# first epoch is AN. **CL** and **SCL** go around any method: after five epochs they hold the
-# model to what it said before, CL to its scores, SCL to its heat maps. Here the model has said the
-# same in all epochs, and yet CL changes the gradient: its running scores start at the known labels,
-# at 0 for what is unknown, and have not caught up, so that they lie below what the model says of
-# an unknown label and push it down.
-
-# %%
-en, ep = "en(expected=2.9)", "ep(expected=2.9)"
-expected = loss_shapes(scene, [en, ep, f"{en}+cl", "an+scl"], logits=logits)
-draw(expected)
-
-# %%
-early, late = (loss_gradient(expected, en, "unknown", epoch, 4) for epoch in (1, 10))
-assert early > 0.9 and late == 0 and loss_at(expected, en, "unknown", 10, 4)["selected"]
-assert loss_gradient(expected, ep, "unknown", 10, 4) < 0
-assert loss_gradient(expected, en, "unknown", 10, -4) > 0  # not expected: still AN
-
-# %% [markdown]
-# ## Older baselines
+# $$T=\begin{cases}e^{\beta(1-d^+)}+\gamma & \text{if } d^+<d^-\\ -e^{\beta(1-d^-)}+\gamma & \text{else}\end{cases}\qquad\beta=5,\ \gamma=0$$
 #
-# **Curriculum** labels what the model is sure of and trains on that with partial BCE. **IMCL**
-# completes an image's labels from similar images. **Latent noise** holds that "absent" is what
-# people say, not what is there: a confident present that nobody reported was left out, and is
-# hardly pushed. **Curriculum** weighs the labels of an image more the fewer are known, as partial
-# BCE does: that is why its curves are steeper, and less so once it has labelled some itself.
+# $d^+$ is the distance to the nearest known present label and $d^-$ to the nearest known absent one,
+# each divided by its maximum in the image. SE-L looks at the known classes of the image, SE-I at
+# the same class in the ten nearest images, SE at the nearer of the two. Close to something known the
+# loss is nearly flat. Chapter 03 is about these temperatures.
 
 # %%
-few = np.linspace(-8, 8, 9 if quick else 17)
-older = loss_shapes(scene, ["curriculum", "imcl", "latent-noise"], logits=few, epochs=(1, 4))
-draw(older)
+print(dedent(getsource(get("se").loss)))
 
 # %% [markdown]
-# **CNN-RNN** names classes one after another with an LSTM. Its softmax compares the classes of an
-# image with each other, so its curves are of another kind: a known positive with a large logit is
-# pushed *down*, because it stands in the way of the image's other positives, and every class that
-# is not yet to be named is pushed down the more often the longer the list is. IMCL, latent noise
-# and CNN-RNN are reductions to a linear head; `simkit list methods cnn-rnn` says what it leaves out.
-
-# %%
-named = ["an", "cnn-rnn(hidden=16, embedding=8)"]
-listing = loss_shapes(scene, named, logits=few, epochs=(1, 4))
-apart(listing)
-
-# %%
-assert loss_gradient(older, "curriculum", "unknown", 1, 4) == 0
-present, absent = (loss_gradient(older, "curriculum", "unknown", 4, x) for x in (4, -4))
-assert present < 0 < absent
-assert 0 <= loss_gradient(older, "latent-noise", "unknown", 1, 8) < 0.1
-turned = loss_gradient(listing, named[1], "known positive", 1, 6)
-assert turned > 0.5 > 0 > loss_gradient(listing, named[1], "known positive", 1, -6)
-
-# %% [markdown]
-# ## What was seen
+# ## Others, and wrappers
 #
-# | question | here | in the papers |
+# | method | formula |
+# |---|---|
+# | Curriculum | partial BCE; every 2 epochs unknown labels with $x\geq 2$ become positives and with $x\leq -2$ negatives |
+# | IMCL | mean of cross-entropy over known labels, plus $\alpha\log 2\cdot\lVert Y-WY'G\rVert^2/\lVert Y\rVert^2$, where $Y$ are completed labels, $WY'$ mixtures of similar images, $G$ a graph of classes, $\alpha=0.5$ |
+# | Latent noise | $-\log r$ of positives and $-\log(1-r)$ of all others, with $r=r_1\,p+r_0\,(1-p)$ and learned probabilities $r_1$, $r_0$ of a report |
+# | CNN-RNN | $-\sum_t\log\mathrm{softmax}(x+EU o_t)_{c_t}$ over the known positives $c_t$, frequent ones first, and an end token; an LSTM gives $o_t$ |
+# | + BoostLU | maps become $m+(\alpha-1)\max(m-\beta,\,0)$ with $\alpha=5$, $\beta=0$; $x$ is their mean |
+# | + CL | plus the mean of $\lvert p-s\rvert$ after 5 epochs, with scores $s$ as in EN |
+# | + SCL | the same for the cells of class maps, with stored heat maps |
+
+# %%
+print(dedent(getsource(get("boostlu").changed)))
+print(dedent(getsource(get("cl").extra)))
+print(dedent(getsource(get("curriculum").loss)))
+
+# %% [markdown]
+# ## All of them in one image
+#
+# Some methods depend on the whole batch, on similar images, or on earlier epochs. So the labels are
+# part of a small random scene: 64 images in batches of 16, 20 classes, scores of a half-trained model,
+# and four of ten labels known. The logit of one label varies, the others are constant; the model
+# predicted the same in all earlier epochs. Losses are those of the batch above their smallest value,
+# times the number of labels, so that AN has a slope of 1.
+
+# %%
+scene = Scene.drawn()
+expected = dict.fromkeys(("epr", "role", "en", "ep"), "(expected=2.9)")
+special = expected | {"csl": "(top_k=2, eta=0.5)", "cnn-rnn": "(hidden=16, embedding=8)"}
+methods = [m + special.get(m, "") for group in FAMILIES.values() for m in group if m != "full"]
+methods += ["an+boostlu", "ll-r+boostlu", "an+cl"]
+logits = np.linspace(-8, 8, 9 if quick else 33)
+only = {"unknown": scene.entries()["unknown"]}
+unknown = loss_shapes(scene, methods, logits=logits, entries=only)
+draw = simkit.figures.make("loss-shapes")
+draw(unknown, heading="What an unknown label costs, over its logit")
+
+# %% [markdown]
+# A falling curve raises the logit, a rising one lowers it, a flat one leaves it alone. CSL's prior is
+# an estimate from the scene. A dashed jump is a selection: from there on the label is rejected,
+# corrected or expected. In LL-R the loss then stays at about 1.5, because the number of rejected
+# labels is constant and another label of the batch takes its place. EM and SE are drawn on the scale
+# of AN, and look flat because their slopes are below 0.1.
+
+# %%
+slope = {m: loss_gradient(unknown, m, "unknown", 10, 4) for m in methods}
+single = {m: value for m, value in slope.items() if "+" not in m}
+sides = {
+    "lower it": [m for m, value in single.items() if value > 0.1],
+    "nearly leave it alone": [m for m, value in single.items() if 0.1 >= value > -0.005],
+    "raise it": [m for m, value in single.items() if value <= -0.005],
+}
+print("In the tenth epoch, at a logit of 4:")
+for side, some in sides.items():
+    print(f"{len(some)} {side}: " + ", ".join(some))
+
+# %% tags=["remove-input"]
+early = {m: loss_gradient(unknown, m, "unknown", 1, 4) for m in methods}
+assert slope["ignore"] == 0 and 0 < slope["wan"] < 0.1
+assert all(early[m] > 0.9 for m in ("ll-r", "ll-ct", "ll-cp", "en(expected=2.9)"))
+assert slope["ll-r"] == slope["en(expected=2.9)"] == 0 > slope["ll-ct"]
+assert slope["ep(expected=2.9)"] < 0 and loss_at(unknown, "ll-r-abs", "unknown", 10, 2)["selected"]
+assert loss_at(unknown, "csl(top_k=2, eta=0.5)", "unknown", 1, 4)["selected"]
+assert loss_gradient(unknown, "asl", "unknown", 1, -4) == 0  # p = 0.018, below the clip
+down, up = (loss_gradient(unknown, "em", "unknown", 1, x) for x in (2, -2))
+assert 0.1 > down > 0 > up  # towards a logit of 0
+p = 1 / (1 + np.exp(-logits[2]))
+hill = loss_gradient(unknown, "hill", "unknown", 1, logits[2])
+assert np.isclose(hill, 3 * p**2 * (1 - p) ** 2, atol=1e-4)
+assert slope["splc"] < 0 < early["splc"]
+
+# %% [markdown]
+# ## Known labels
+#
+# A few methods change known labels as well: FE and partial BCE weigh them more, the focal family
+# less if they are easy, Hill and SPLC demand a margin, ROLE and latent noise trust negatives less.
+
+# %%
+changed = ["an", "fe", "partial-bce", "lsan", "asl", "p-asl", "hill", "splc", "latent-noise", "an+boostlu"]
+changed += ["role(expected=2.9)", "cnn-rnn(hidden=16, embedding=8)"]
+some = {name: place for name, place in scene.entries().items() if name != "unknown"}
+known = loss_shapes(scene, changed, logits=logits, entries=some, epochs=(1, 4))
+draw = simkit.figures.make("loss-shapes", entry="known positive")
+weighed = known["method"].isin(["fe", "partial-bce"])  # 5 times AN, and up to 5.45 times
+draw(known[~weighed], heading="What a label known to be present costs")
+
+# %% tags=["remove-input"]
+five = loss_gradient(known, "fe", "known positive", 1, -4)
+assert np.isclose(five, 5 * loss_gradient(known, "an", "known positive", 1, -4), rtol=1e-3)
+assert loss_gradient(known, "lsan", "known negative", 1, -6) < 0  # back towards 0.1
+assert loss_gradient(known, "an+boostlu", "known negative", 1, 6) > 4.9
+turned = loss_gradient(known, changed[-1], "known positive", 1, 6)
+assert turned > 0.5 > 0 > loss_gradient(known, changed[-1], "known positive", 1, -6)
+
+# %% [markdown]
+# ## Summary
+#
+# | question | here | in the paper |
 # |---|---|---|
-# | which labels does LL-R reject? | from the second epoch on those of the largest loss; the gradient falls to 0 | the same (Kim et al., CVPR 2022, Eq. 4) |
-# | and LL-Ct, LL-Cp? | they turn the push round: the label is pulled up | the same (Eqs 5 to 7) |
-# | what does BoostLU do to the gradient? | 5 times as much where the map is positive, as before elsewhere | α = 5 times (Kim et al., CVPR 2023, Eq. 9) |
-# | does it help LL-R to see a wrong label? | it is rejected from a lower logit on, if it stands out in one place | it rejects more false negatives in every epoch (Fig. 5) |
-# | whom does CSL leave out? | the likeliest labels of an image, and frequent classes | the same (Ben-Baruch et al., CVPR 2022, Eq. 5 and section 4) |
-# | whom does P-ASL listen to less? | unknown labels, less than known absent ones | γu = 7 against γ− = 2 (appendix A, Fig. 8) |
-# | when does soft exposure hardly listen? | near something known: a gradient under 0.05, whatever the sign | the temperature is highest there (Soft Exposure, Eq. 8, Fig. 2) |
-# | what does EN leave out, and EP? | EN ignores the labels expected to be present, EP takes them for present | the same (Verelst et al., WACV 2023, Eq. 5, section 4.2) |
+# | which labels does LL-R reject? | those of the largest losses from the second epoch on | the same (Kim et al., CVPR 2022, Eq. 4) |
+# | and LL-Ct, LL-Cp? | they raise the logit | the same (Eqs 5 to 7) |
+# | what does BoostLU do to the gradient? | 5 times as much where the map is positive | $\alpha=5$ times (Kim et al., CVPR 2023, Eq. 9) |
+# | which labels does CSL ignore? | the likeliest of an image, and frequent classes | the same (Ben-Baruch et al., CVPR 2022, Eq. 5, section 4) |
+# | when is soft exposure flat? | close to something known | the temperature is highest there (Soft Exposure, Eq. 8) |
+# | what does EN leave out, and EP? | EN ignores the expected labels, EP takes them for present | the same (Verelst et al., WACV 2023, Eq. 5, section 4.2) |
 #
-# These are definitions, so here and there agree; where a paper leaves something open, `simkit list methods
-# NAME` says what was chosen. What the scene shows beyond the formulas:
+# These are definitions, so the agreement is by construction.
 #
-# * Most methods treat known labels as cross-entropy does and differ in the third column. Some do
-#   not: FE, partial BCE and curriculum weigh them more, the focal family looks away from easy ones,
-#   ROLE and latent noise believe a known negative less, and CNN-RNN's push turns its sign.
-# * Some read an unknown label by itself (AN, WAN, LSAN, ASL, EM), some by its rank in a batch or
-#   an image (LL, CSL), some by what is known of similar things (SE), some by what was said before
-#   (EN, CL, ROLE, APL).
-# * Those with a memory begin as AN, or undecided, and change with the epochs: compare dashed with
-#   solid.
-# * Of a confident "present" that nobody mentioned, AN, FE, LSAN, focal loss, P-ASL and CNN-RNN
-#   insist that it is absent, WAN and LS do so more gently. ASL, CSL, LL-R, EN, EM, EPR and latent
-#   noise let go of it, each by a rule of its own, Ignore and partial BCE never touched it, and
-#   LL-Ct, LL-Cp, EP and curriculum pull it further up.
+# ## Exercises
 #
-# Next: [how soft exposure reads the blanks](03_embeddings_and_temperatures.ipynb). `simkit list methods`
-# shows what each needs and keeps; which of them pays for a given scheme and budget is what `simkit
-# compare` measures.
+# 1. **Hill.** At which logit does Hill lower an unknown label the most, and how strongly?
+#
+#    <details><summary>Solution</summary>
+#
+#    ```python
+#    rows = unknown[(unknown["method"] == "hill") & (unknown["epoch"] == 1)]
+#    print(rows.loc[rows["gradient"].idxmax(), ["logit", "gradient"]])
+#    ```
+#
+#    At 0, with 0.1875, which is $\tfrac{3}{16}$: the gradient ${}3p^2(1-p)^2$ is largest at $p=\tfrac{1}{2}$.
+#    AN's gradient is 0.5 there and 1 at the most.
+#    </details>
+#
+# 2. **SPLC.** From which logit on does SPLC take an unknown label for present if `tau` is 0.8?
+#
+#    <details><summary>Solution</summary>
+#
+#    ```python
+#    fine = loss_shapes(scene, ["splc(tau=0.8)"], logits=np.linspace(0, 2, 201), entries=only, epochs=(2,))
+#    print(fine[fine["selected"]]["logit"].min())
+#    ```
+#
+#    From 1.39, the logit of 0.8; with the default of 0.6 from 0.41.
+#    </details>
+#
+# Next: [how does soft exposure read the blanks?](03_embeddings_and_temperatures.ipynb)

@@ -32,6 +32,8 @@ TWINS = pytest.mark.parametrize(
 LARGEST = 2 * 2**20  # bytes
 WIDTHS = range(400, 1001)  # pixels; GitHub shows about 900 of them, so that letters keep their size
 SILENT = {"chdir", "simplefilter", "filterwarnings", "cleanup", "set_major_formatter", "set"}
+# A formula touches its dollar signs and begins with no digit, unlike a price.
+FORMULA = re.compile(r"\$\$[^$]+\$\$|\$(?![\s\d])[^$\n]*?(?<![\s\\])\$(?!\d)")
 MACHINE = re.compile(r"/tmp/|/home/|/root/|/Users/|[A-Z]:\\\\|0x[0-9a-f]{6,}|\b20\d\d-\d\d-\d\d\b")
 
 
@@ -146,7 +148,18 @@ def test_no_text_has_two_dollar_signs_that_readers_take_for_a_formula(text: Path
         if cell.cell_type == "markdown":
             prose = re.sub(r"`[^`]*`", "", cell.source)
             for element in re.split(r"\n\s*\n|\n(?=\s*[*-] )|\||\n(?=#)", prose):
-                assert element.count("$") < 2, element
+                assert not misread(element), element
+
+
+def misread(element: str) -> bool:
+    """Whether this paragraph has dollar signs that are no formula and would be read as one."""
+    rest = FORMULA.sub("", element)
+    return rest.count("$") > (rest == element)
+
+
+def test_formulas_are_no_prices() -> None:
+    assert not any(map(misread, ("$x$ and $y_1$", "$$a\n+ b$$", "costs $5", "a loss $p=1$.")))
+    assert all(map(misread, ("$5 to $10", "from $5 for $x$", "US$ 5 or US$ 6", "$1,000 and $x")))
 
 
 def test_numbers_of_the_photographs_stand_in_the_files_that_they_name() -> None:

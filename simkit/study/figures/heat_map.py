@@ -70,7 +70,7 @@ class HeatMap(AtBudget):
         axes.set_xlim(-0.52, len(methods) - 0.48)
         for place, row in enumerate(rows):
             _frame_best(axes, place, row, methods)
-        left, right = [_scheme(row.scheme) for row in rows], [_best(row) for row in rows]
+        left, right = [_scheme(row) for row in rows], [_best(row) for row in rows]
         marks.row_names(axes, left, lines=3, room=_NAMES, right=right)
         room = (width - 2 * _NAMES) / len(methods)
         names = [_method(method, room) if level else label(method) for method in methods]
@@ -105,12 +105,13 @@ def _frame_best(axes: Axes, place: int, row: Line, methods: list[str]) -> None:
         axes.add_patch(Rectangle(corner, 0.95, 0.91, fill=False, ec=INK, lw=2.4, ls=style))
 
 
-def _scheme(spec: str) -> str:
-    """A scheme with its gist in plain words below, if it has one."""
+def _scheme(row: Line) -> str:
+    """A scheme, its mean cost unless there is a budget, and its gist below, if it has one."""
+    cost = "" if row.limit else ", " + money(np.mean([cell.dollars for cell in row.cells]).item())
     try:
-        return f"{spec}\n{getattr(schemes.make(spec), 'gist', '')}".rstrip()
+        return f"{row.scheme}{cost}\n{getattr(schemes.make(row.scheme), 'gist', '')}".rstrip()
     except BadInput:  # not a registered scheme, in a table of other origin
-        return spec
+        return row.scheme + cost
 
 
 def _method(spec: str, room: float) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+import re
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -172,56 +173,45 @@ class Corrections(Figure):
 
 @register
 class LossShapes(Figure):
-    """Losses above, their gradients below, a column for each kind of label; late epochs dashed.
+    """The loss of one kind of label, a panel for each method; a late epoch dashed where it differs.
 
-    A dashed line is drawn only where the later epoch differs from the first. The first method's
-    lines are the widest, so that they are visible under coinciding ones.
+    In the background of each panel is the curve of AN, if the table has it.
     """
 
     name = "loss-shapes"
-    title = "Loss and gradient over the logit, early and late"
+    title = "Loss of a label over its logit, a panel for each method"
     made_by = "simkit.analysis.loss_shapes"
     reads: ClassVar = {
         "method": str, "entry": str, "epoch": int, "logit": float, "loss": float, "gradient": float,
     }  # fmt: skip
     unique = (("method",), ("entry",), ("epoch",), ("logit",))
 
-    shared: bool = option(True, "one scale for all kinds of label")
+    entry: str = option("unknown", "the label whose logit varies")
+    what: Literal["loss", "gradient"] = option("loss", "the loss or its gradient")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
-        table = table.sort_values("logit", kind="stable")
+        entry = self.chosen("entry", self.entry, table["entry"])
+        table = table[table["entry"] == entry].sort_values("logit", kind="stable")
         drawn = looks(table["method"].unique())
-        epochs = sorted(table["epoch"].unique())
-        dashes = dict(zip(epochs, ("-", (0, (4, 2)), (0, (1, 1.5))), strict=False))
-        differ = {epochs[0]: f"epoch {epochs[0]}"}
-        sharey = "row" if self.shared else False
-        panels = Facets(table, "entry", rows=2, height=2.2, sharey=sharey)
-        for pair, rows in panels:
-            for axes in pair:
-                axes.axhline(0, color=PALE, linewidth=0.8, zorder=0)
-            for place, (method, look) in enumerate(drawn.items()):
-                curves = split(rows[rows["method"] == method], "epoch")
-                for epoch in dashes:
-                    late = epoch > epochs[0]
-                    values, first = (curves[e][["loss", "gradient"]] for e in (epoch, epochs[0]))
-                    if late and np.allclose(values, first, atol=1e-3):
-                        continue
-                    if late:
-                        differ[epoch] = f"epoch {epoch}, where it differs"
-                    _curve(pair, curves[epoch], look, place, dashes[epoch], late)
-        for epoch in sorted(differ):
-            pair[0].plot([], [], color=INK, linestyle=dashes[epoch], label=differ[epoch])
-        panels.labels(x="logit", y=["loss above its smallest", "gradient over the logit"])
-        return panels.finish(self.title)
-
-
-def _curve(
-    pair: Any, rows: pd.DataFrame, look: Look, place: int, dashes: object, late: bool
-) -> None:
-    """Loss and gradient, with markers at other logits than those of the previous methods."""
-    every = max(1, len(rows) // 7)
-    first = int((place * 0.37 + late * 0.5) * every) % every
-    style: dict[str, Any] = {"linestyle": dashes, "markevery": (first, every)}
-    style |= {"linewidth": max(1.4, 3.8 - 0.9 * place), "label": "" if late else look.name}
-    for axes, what in zip(pair, ("loss", "gradient"), strict=True):
-        marks.line(axes, rows, "logit", what, look, **style)
+        bare = {method: re.sub(r"\([^)]*\)", "", method) for method in drawn}
+        alone = {method: [*bare.values()].count(name) == 1 for method, name in bare.items()}
+        titles = {method: label(bare[method] if alone[method] else method) for method in drawn}
+        panels = Facets(table, "method", named=titles.__getitem__, across=6, height=1.15)
+        for axes, rows in panels:
+            curves = split(rows.sort_values("epoch", kind="stable"), "epoch")
+            first, *_, last = [*curves, *curves]
+            base = table[(table["method"] == "an") & (table["epoch"] == first)]
+            axes.plot(base["logit"], base[self.what], color="#d4d4d4", linewidth=4)
+            color = drawn[rows["method"].iloc[0]].color
+            for epoch, dashes in {last: (0, (3, 1.5)), first: "-"}.items():
+                values, early = (curves[each][self.what] for each in (epoch, first))
+                if epoch == first or not np.allclose(values, early, atol=1e-3):
+                    axes.plot(curves[epoch]["logit"], values, color=color, linestyle=dashes)
+        low, high = np.quantile(table[self.what], (0.02, 0.98))
+        axes.set_ylim(low - 0.1 * (high - low), high + 0.1 * (high - low))
+        axes.plot([], [], color=INK, label=f"epoch {first}")
+        if last != first:
+            late = f"epoch {last}, where it differs"
+            axes.plot([], [], color=INK, linestyle=(0, (3, 1.5)), label=late)
+        panels.labels(x="logit", y=f"{self.what} of the label: {entry}")
+        return panels.finish(self.title, "Grey: AN." if "an" in drawn else "")

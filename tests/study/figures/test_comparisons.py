@@ -53,6 +53,14 @@ def test_a_heat_map_compares_the_draws_that_all_methods_of_a_row_have() -> None:
     assert numbers == ["41.0", "40.0"]  # not 30.7, framed as the highest, and 59.7
 
 
+def test_a_heat_map_names_the_cost_of_schemes_that_keep_their_amounts() -> None:
+    for budget, shown in ((9.5, "rpa"), (None, "rpa, $9.50")):
+        row = planted.row(scheme="rpa", method="an", budget=budget, draw=0, map=0.4)
+        drawing = figures.make("heat-map")(runs.tidy([row | {"dollars": 9.5}]))
+        (label,) = drawing.axes[0].get_yticklabels()
+        assert label.get_text().splitlines()[0] == shown
+
+
 def test_a_heat_map_says_how_sure_it_is() -> None:
     rng = np.random.default_rng(2)
     for _ in range(200):  # rivals that are faint one by one, but not all together

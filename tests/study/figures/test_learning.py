@@ -129,7 +129,7 @@ def curve(method: str, entry: str, epoch: int, gradient: list[float]) -> pd.Data
     return rows.assign(method=method, entry=entry, epoch=epoch)
 
 
-def test_loss_shapes_show_late_epochs_where_they_differ() -> None:
+def test_loss_shapes_have_a_panel_for_each_method_and_late_epochs_where_they_differ() -> None:
     both = [
         curve(method, entry, epoch, [0.1, 0.5, 0.9])
         for method in ("an", "ll-r")
@@ -137,12 +137,14 @@ def test_loss_shapes_show_late_epochs_where_they_differ() -> None:
         for epoch in (1, 10)
     ]
     both[-1] = curve("ll-r", "unknown", 10, [0.1, 0.5, 0.0])[::-1]
-    drawing = figures.make("loss-shapes")(pd.concat(both))
-    assert [axes.get_title("left") for axes in drawing.axes] == ["known", "unknown", "", ""]
-    _, an, ll_r, late = drawing.axes[3].lines  # behind them the zero line
-    assert an.get_linewidth() > ll_r.get_linewidth()  # so that it shows under the second
-    assert late.is_dashed() and not ll_r.is_dashed() and late.get_color() == ll_r.get_color()
+    drawing = figures.make("loss-shapes", what="gradient")(pd.concat(both), heading="Finding")
+    assert drawing.get_suptitle() == "Finding"
+    an, ll_r = drawing.axes
+    assert [axes.get_title("left") for axes in (an, ll_r)] == ["AN", "LL-R"]
+    assert len(an.lines) == 2  # AN in grey, and the method
+    behind, late, first, *_ = ll_r.lines
+    assert behind.get_ydata().tolist() == first.get_ydata().tolist() == [0.1, 0.5, 0.9]
+    assert late.is_dashed() and not first.is_dashed() and late.get_color() == first.get_color()
     assert late.get_xydata().tolist() == [[-1, 0.1], [0, 0.5], [1, 0.0]]
-    assert legend(drawing) == ["AN", "LL-R", "epoch 1", "epoch 10, where it differs"]
-    alike = figures.make("loss-shapes")(pd.concat(both[:2]))
-    assert legend(alike) == ["AN", "epoch 1"]
+    assert legend(drawing) == ["epoch 1", "epoch 10, where it differs"]
+    assert legend(figures.make("loss-shapes", entry="known")(pd.concat(both[:1]))) == ["epoch 1"]
