@@ -412,7 +412,7 @@ for scheme in turned.schemes:
 #     print(name, round(simkit.cost(labels, simkit.prices("hourly")).dollars / N, 3))
 # ```
 #
-# `verify`, with 5.1 cents for an image; all labels cost 6.5. A single label is cheaper with all labels: 28 of 52 are known
+# `verify`, with 5.2 cents for an image; all labels cost 6.5. A single label is cheaper with all labels: 28 of 52 are known
 # under `verify`.
 #
 # </details>
@@ -426,7 +426,7 @@ for scheme in turned.schemes:
 # print(inverse.groupby(["scheme", "method"])["map"].mean())
 # ```
 #
-# No: in quick size it costs SE 5 points under `verify`, as wrong pseudo-labels near known ones then count in full.
+# No: it costs SE 2.5 points under `verify`, as wrong pseudo-labels near known ones then count in full.
 #
 # </details>
 #
