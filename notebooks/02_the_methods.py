@@ -18,7 +18,7 @@
 # unknown label costs. At a logit of 4, in the tenth epoch, 9 of 33 lower the logit of an unknown label,
 # 16 nearly leave it alone, and 8 raise it.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute in full on two cores,
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; half a minute in full,
 # 40 seconds with `SIMKIT_SIZE=quick`.
 
 # %% [markdown]

@@ -18,7 +18,7 @@
 # not significant). With a tenth of the positives labelled, similar images reach 18.8 of 49.5 unknown
 # labels and similar classes 24.2. Most soft positives are wrong, and SE works because it hardly uses them.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute in full on two cores,
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute and a half in full,
 # 10 seconds with `SIMKIT_SIZE=quick`.
 
 # %% [markdown]
