@@ -14,6 +14,7 @@ import argparse
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -44,8 +45,11 @@ WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"
 SPLITS = ("train", "val", "test")
 LEAST = {"train": 16, "test": 8}  # images that show a class; photographs have others too seldom
 SHARES = (0.115, 0.575)  # budgets, of the price of complete labels
-DATA = ("scenes", "voc12-animals", "coco-mini")
-DRAWS, DRAWS_OF_WRAPPED = 10, 5
+DATA = (
+    "scenes", "voc12-animals", "coco-mini", "scenes-networks", "voc12-animals-networks",
+    "scenes-mobilenet",
+)  # fmt: skip
+DRAWS, DRAWS_OF_WRAPPED, DRAWS_OF_NETWORKS = 10, 5, 3
 # Maps of crops and flips (scl) and whole images (full) are not for heads; cnn-rnn takes as long as
 # all others together.
 ALONE = [name for name in methods.names() if name not in ("full", "boostlu", "cl", "scl")]
@@ -55,10 +59,27 @@ LEFT_OUT = (
     "effort", "validation_effort", "class_present", "class_absent", "precision", "recall",
     "losses", "curve", "curve_of", "notes",
 )  # fmt: skip
+NETWORKS = ("an", "lsan", "ignore", "ll-r", "csl", "ll-r+boostlu")  # and EN + SCL
+AMOUNTS = {"rpa": "rpa(keep=0.5)", "fraction-of-positives": "fraction-of-positives(keep=0.5)"}
 OWN = {
     "scenes": "fpc(per_class=100)", "voc12-animals": "fpc(per_class=100)",
     "coco-mini": "fpc(per_class=20)",
 }  # fmt: skip
+
+
+# Whole networks, from the weights that compute the features; the rates were chosen on complete
+# labels of the validation split.
+OF_SCENES: dict[str, Any] = {
+    "pictures": simkit.Pictures(size=64),
+    "train": simkit.Settings(epochs=8, batch_size=32, lr=3e-4, head_ratio=100, schedule="cosine"),
+}
+OF_PHOTOGRAPHS: dict[str, Any] = {
+    "pictures": simkit.Pictures(size=128),
+    "train": simkit.Settings(epochs=3, batch_size=32, lr=1e-4, head_ratio=10, schedule="cosine"),
+    "images": 800,
+}
+# Four schemes for what is too slow for all of them.
+FOUR = ("single-positive", "rpa", "fpc", "knowledge-graph")
 
 
 @dataclass(frozen=True)
@@ -68,15 +89,17 @@ class Data:
     name: str
     common: Mapping[str, Any]
     graph: Mapping[str, Any]  # the fields that differ for schemes that need a hierarchy
+    networks: Mapping[str, Any]  # the fields of trainings from pixels
 
-    def grids(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The name and the fields of every grid."""
-        every = [name for name in schemes.names()]
-        needy = [name for name in every if schemes.make(name).needs_hierarchy]
-        sides = [("", every, {})] if not self.graph else [
-            ("", [name for name in every if name not in needy], {}), ("-graph", needy, self.graph),
-        ]  # fmt: skip
-        for suffix, listed, fields in sides:
+    def parts(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The folder and the name of every grid, and its fields."""
+        for suffix, fields in {"": {}, "-graph": self.graph}.items():
+            if suffix and not fields:
+                continue
+            listed = [
+                name for name in schemes.names()
+                if not self.graph or schemes.make(name).needs_hierarchy == bool(suffix)
+            ]  # fmt: skip
             base = {**self.common, **fields, "schemes": listed, "draws": DRAWS}
             positives, price = self.measured(base)
             counts = {name: f"{name}(expected={positives})" for name in COUNTED}
@@ -84,16 +107,22 @@ class Data:
             inner = ["an", "ll-r", counts["en"]]
             wrapped = [f"{name}+{wrapper}" for wrapper in ("boostlu", "cl") for name in inner]
             budgets = [float(f"{share * price:.2g}") for share in SHARES]
-            own = [name for name in listed if name != "full-subset"]
-            own = [
-                {"fpc": OWN[self.name], "rpa": "rpa(keep=0.5)", "fraction-of-positives":
-                 "fraction-of-positives(keep=0.5)"}.get(name, name) for name in own
-            ]  # fmt: skip
+            amounts = AMOUNTS | {"fpc": OWN[self.name]}
+            own = [amounts.get(name, name) for name in listed if name != "full-subset"]
             fair = {**base, "budgets": budgets, "fair": True}
             yield f"budgets{suffix}", {**fair, "methods": alone}
             yield f"own{suffix}", {**base, "schemes": own, "methods": alone, "reference": False}
             yield f"wrapped{suffix}", {**fair, "methods": wrapped, "draws": DRAWS_OF_WRAPPED}
             yield f"cnn-rnn{suffix}", {**fair, "methods": ["cnn-rnn"], "budgets": budgets[-1:]}
+            if not self.networks:
+                continue
+            few = {"draws": DRAWS_OF_NETWORKS, "reference": False, **self.networks}
+            few |= {"schemes": [name for name in FOUR if name in listed], "features": {}}
+            learned = [*NETWORKS, f"{counts['en']}+scl"]
+            yield f"networks{suffix}", {**base, **few, "budgets": budgets[-1:], "methods": learned}
+            if not suffix:
+                complete = {**few, "schemes": ["full-subset"], "methods": ["an"]}
+                yield "networks-complete", {**base, **complete}
 
     def measured(self, fields: Mapping[str, Any]) -> tuple[float, float]:
         """Classes of a training image in the mean, and the price of complete labels in dollars."""
@@ -126,7 +155,14 @@ def photographs(name: str, hierarchy: str) -> Data:
         # Chosen on val with complete labels (benchmarks/photographs.py).
         "train": simkit.Settings(epochs=25, lr=1e-3),
     }
-    return Data(name, common, {"data": f"{spec},hierarchy={hierarchy}", "reference": False})
+    networks: dict[str, Any] = {}
+    if name == "voc12-animals":
+        weights = folder / "weights.safetensors"  # grids name no path outside of the project
+        if not weights.is_file():
+            shutil.copyfile(source / WEIGHTS, weights)
+        networks = {**OF_PHOTOGRAPHS, "backbone": "mobilenet_v2", "weights": str(weights)}
+    graph = {"data": f"{spec},hierarchy={hierarchy}", "reference": False}
+    return Data(name, common, graph, networks)
 
 
 def _frequent(folder: Path) -> dict[str, dict[str, Any]]:
@@ -148,17 +184,38 @@ def _frequent(folder: Path) -> dict[str, dict[str, Any]]:
     return values
 
 
-def data_sets(names: set[str]) -> Iterator[Data]:
-    """The data sets of the atlas; without SIMKIT_DATA the drawn one alone."""
-    if "scenes" in names:
+def every_part(names: set[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Folder, name and fields of every grid; without SIMKIT_DATA those of drawn images alone."""
+    every: list[Data] = []
+    if names & {"scenes", "scenes-networks", "scenes-mobilenet"}:
         common = {"data": "scenes:images=1000", "train": simkit.demo_grid().train}
-        yield Data("scenes", common, {})
-    for name, hierarchy in (("voc12-animals", "voc-20"), ("coco-mini", "coco-80")):
-        if name in names:
-            if "SIMKIT_DATA" not in os.environ:
-                print(f"{name} is left out: set SIMKIT_DATA to the folder of the photographs")
-                continue
-            yield photographs(name, hierarchy)
+        every.append(Data("scenes", common, {}, OF_SCENES))
+    photographed = {"voc12-animals": "voc-20", "coco-mini": "coco-80"}
+    if "SIMKIT_DATA" in os.environ:
+        for name, hierarchy in photographed.items():
+            if names & {name, f"{name}-networks"}:
+                every.append(photographs(name, hierarchy))
+    else:
+        print("only drawn images: set SIMKIT_DATA to the folder of the photographs for the others")
+    for data in every:
+        grids = dict(data.parts())
+        for part, fields in grids.items():
+            pixels = "-networks" if part.startswith("networks") else ""
+            yield data.name + pixels, part, fields
+        if data.name == "scenes" and "SIMKIT_DATA" in os.environ:
+            yield "scenes-mobilenet", "budgets", _of_another_network(grids["budgets"])
+
+
+def _of_another_network(fields: dict[str, Any]) -> dict[str, Any]:
+    """Drawn scenes with features that were learned on photographs, for a few methods."""
+    net = backbone("mobilenet_v2", Path(os.environ["SIMKIT_DATA"]) / WEIGHTS)
+    folder = ATLAS / "photographs" / "scenes-mobilenet"
+    for split in SPLITS:
+        extract(simkit.data.open(fields["data"]), split, net, out=folder / split)
+    features = {split: str(folder / split) for split in SPLITS}
+    methods = ["an", "lsan", "ignore", "ll-r", "an+boostlu", "ll-r+boostlu"]
+    few = {"schemes": FOUR, "methods": methods, "budgets": fields["budgets"][-1:]}
+    return {**fields, **few, "features": features}
 
 
 def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
@@ -223,18 +280,19 @@ def main() -> None:
     arguments.add_argument("--workers", type=int, default=2, help="number of processes")
     given = arguments.parse_args()
     asked = {*given.parts} or set(DATA)
-    for data in data_sets({part.partition("/")[0] for part in asked}):
-        for part, fields in data.grids():
-            if {data.name, f"{data.name}/{part}"} & asked:
-                file, out = ATLAS / data.name / f"{part}.toml", ATLAS / "runs" / data.name / part
-                file.parent.mkdir(exist_ok=True, parents=True)
-                file.write_text(grid_of(fields, part, out.parent).to_toml(), "utf-8")
-                command = ["simkit", "compare", str(file), "--out", str(out)]
-                command += ["--workers", str(given.workers), *["--dry-run"] * given.list]
-                print(*command, flush=True)
-                subprocess.run([sys.executable, "-m", *command], check=True)
-        if not given.list:
-            pack(data.name)
+    worked = set()
+    for name, part, fields in every_part({part.partition("/")[0] for part in asked}):
+        if {name, f"{name}/{part}"} & asked:
+            file, out = ATLAS / name / f"{part}.toml", ATLAS / "runs" / name / part
+            file.parent.mkdir(exist_ok=True, parents=True)
+            file.write_text(grid_of(fields, part, out.parent).to_toml(), "utf-8")
+            command = ["simkit", "compare", str(file), "--out", str(out)]
+            command += ["--workers", str(given.workers), *["--dry-run"] * given.list]
+            print(*command, flush=True)
+            subprocess.run([sys.executable, "-m", *command], check=True)
+            worked.add(name)
+    for name in set() if given.list else worked:
+        pack(name)
 
 
 if __name__ == "__main__":
