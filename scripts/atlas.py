@@ -54,11 +54,11 @@ DRAWS, DRAWS_OF_WRAPPED, DRAWS_OF_NETWORKS = 10, 5, 3
 # all others together.
 ALONE = [name for name in methods.names() if name not in ("full", "boostlu", "cl", "scl")]
 COUNTED = ("en", "ep", "epr", "role")  # told the number of classes of an image, as in the papers
-# Columns without a place in the atlas; the per-class AP stays at the largest budget alone.
+# Columns without a place in the atlas, and those that are kept at the largest budget alone.
 LEFT_OUT = (
-    "effort", "validation_effort", "class_present", "class_absent", "precision", "recall",
-    "losses", "curve", "curve_of", "notes",
+    "effort", "validation_effort", "precision", "recall", "losses", "curve", "curve_of", "notes",
 )  # fmt: skip
+BY_CLASS = {"ap": pa.float16(), "class_present": pa.int32(), "class_absent": pa.int32()}
 NETWORKS = ("an", "lsan", "ignore", "ll-r", "csl", "ll-r+boostlu")  # and EN + SCL
 AMOUNTS = {"rpa": "rpa(keep=0.5)", "fraction-of-positives": "fraction-of-positives(keep=0.5)"}
 OWN = {
@@ -93,6 +93,7 @@ class Data:
 
     def parts(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The folder and the name of every grid, and its fields."""
+        _, price = self.measured(self.common)  # of the classes that are scored, for all schemes
         for suffix, fields in {"": {}, "-graph": self.graph}.items():
             if suffix and not fields:
                 continue
@@ -101,7 +102,7 @@ class Data:
                 if not self.graph or schemes.make(name).needs_hierarchy == bool(suffix)
             ]  # fmt: skip
             base = {**self.common, **fields, "schemes": listed, "draws": DRAWS}
-            positives, price = self.measured(base)
+            positives, _ = self.measured(base)
             counts = {name: f"{name}(expected={positives})" for name in COUNTED}
             alone = [counts.get(name, name) for name in ALONE if name != "cnn-rnn"]
             inner = ["an", "ll-r", counts["en"]]
@@ -232,19 +233,21 @@ def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
     return dataclasses.replace(grid, settings=settings)
 
 
-def pack(name: str) -> None:
+def pack(folder_name: str) -> None:
     """Write the tables and the summary of a data set from the finished runs of its parts."""
-    parts = [runs.read(folder) for folder in sorted((ATLAS / "runs" / name).iterdir())]
+    parts = [runs.read(folder) for folder in sorted((ATLAS / "runs" / folder_name).iterdir())]
     rows = pa.concat_tables(parts).drop_columns(list(LEFT_OUT))
     largest = pc.max(rows["budget"])
-    ap = pc.if_else(pc.equal(rows["budget"], largest), rows["ap"], None)
-    rows = rows.set_column(rows.column_names.index("ap"), "ap", ap.cast(pa.list_(pa.float16())))
+    kept = pc.or_(rows["reference"], pc.fill_null(pc.equal(rows["budget"], largest), False))
+    for name, kind in BY_CLASS.items():
+        values = pc.if_else(kept, rows[name], None).cast(pa.list_(kind))
+        rows = rows.set_column(rows.column_names.index(name), name, values)
     for place, field in enumerate(rows.schema):
         if pa.types.is_float64(field.type):
             rows = rows.set_column(place, field.name, rows[field.name].cast(pa.float32()))
     references = rows.filter(rows["reference"])
     twice = references.select(["method", "draw"]).to_pandas().duplicated()
-    folder = ATLAS / name
+    folder = ATLAS / folder_name
     files = {
         "table": rows.filter(pc.invert(rows["reference"])),
         "reference": references.filter(pa.array(~twice)),
