@@ -290,14 +290,14 @@ both = pd.concat(tested.values())
 draw("ablation")(both[both.method.isin(listed)], "The large-loss methods are ahead of AN in both worlds")
 
 # %%
-told = ["mean", "gap", "gap_low", "gap_high"]
+columns = ["mean", "gap", "gap_low", "gap_high"]
 worth = {name: table.set_index("method") for name, table in tested.items()}
 rivals = {name: ablation(t, "role", methods=["wan", *large[::2]]) for name, t in runs.items()}
 rivals = {name: table.set_index("method") for name, table in rivals.items()}
 for base, tables in {"AN": worth, "ROLE": rivals}.items():
     for name, one in tables.items():
         print(f"{name}, in points; the gap is to {base}, at Holm's level")
-        print((100 * one[told].astype(float)).round(1).assign(significant=one.significant).to_string())
+        print((100 * one[columns].astype(float)).round(1).assign(significant=one.significant).to_string())
 
 # %%
 whole = {"schemes": ["full-subset"], "methods": ["full", "lsan"]}
@@ -324,6 +324,9 @@ world, dense = points["objects"], points["everything"]
 assert quick or (world[["ll-r", "ll-ct"]].min() > world[["an", "wan", "role", "ll-cp"]].max())
 assert quick or all((one.gap_low[large[::2]] > 0).all() for one in worth.values())  # over AN
 assert quick or (world["lsan"] > smooth["full"].mean() > world["ll-r"] and gain.low > 1)
+assert quick or (dense["role"] > dense[large[::2]]).all()
+assert quick or world["epr"] < world["an"] - 15
+assert quick or not worth["everything"].significant["epr"]
 assert quick or max(abs(world[f"{m}-abs(r0=3)"] - world[m]) for m in ("ll-r", "ll-ct")) < 1
 assert quick or world["ll-cp-abs(r0=3)"] < world["an"]
 assert quick or all(world[f"{m}-abs(r0=1.5)"] < world["an"] - 20 for m in ("ll-ct", "ll-cp"))
@@ -355,7 +358,7 @@ for method in weak["methods"]:
     print(f"{method:18} one label of each: {100 * own_mean:.1f} points, as many as", end=" ")
     print(f"{equal:,.0f} images completely labelled, with {fewer:.0f} times the labels")
 gains = [ablation(t, "an", methods="ll-ct").set_index("method") for t in parts[::2]]
-gains = pd.DataFrame([one.loc["ll-ct", told] for one in gains], index=steps).astype(float)
+gains = pd.DataFrame([one.loc["ll-ct", columns] for one in gains], index=steps).astype(float)
 print("LL-Ct by the share of the images, in points; the gap is to AN")
 print((100 * gains).round(1).to_string())
 
