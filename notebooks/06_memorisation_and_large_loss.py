@@ -55,7 +55,7 @@ maps = open_source(Source(spec, ("train",), ("maps",), "scenes-net")).inputs("tr
 # One class of each image is named, and AN takes all others for absent. Some are present: **false
 # negatives**. An image of `scenes` shows 9.5 of 52 classes; the paper's images show 1.5 of 20 (VOC) or 2.9
 # of 80 (COCO). Hence two worlds: the **objects** alone, much like the paper's data, and **everything**.
-# EPR and ROLE have to be told how many classes an image shows: the true mean of the training images, `K`.
+# EPR and ROLE need to know how many classes an image shows: the true mean of the training images, `K`.
 
 # %%
 truth = scenes.truth("train")
@@ -161,8 +161,8 @@ mean = tables.groupby(["method", "epoch"])[["precision", "right"]].mean().unstac
 print((100 * mean["precision"][large].dropna()).round(0).to_string())
 right = tables.reset_index("draw").pivot(index="draw", columns=["method", "epoch"], values="right")
 more = right["ll-r+boostlu"] - right["ll-r"]
-told = ", ".join(f"{epoch}: {gain:+.0f}" for epoch, gain in more.mean().items() if epoch > 1)
-print(f"false negatives that LL-R rejects more with BoostLU, by epoch: {told}")
+gains_of = ", ".join(f"{epoch}: {gain:+.0f}" for epoch, gain in more.mean().items() if epoch > 1)
+print(f"false negatives that LL-R rejects more with BoostLU, by epoch: {gains_of}")
 print(f"of a draw at least {more.loc[:, 2:].min().min():+d}")
 
 # %% [markdown]
@@ -385,8 +385,8 @@ assert quick or (gains.gap_high[0.1] < 0 and (gains.gap_low.loc[0.4:] > 0).all()
 verified = ["ignore", "curriculum", "an", "wan", "lsan", *large[::2]]
 asked = Grid(schemes=["proposals"], methods=verified, data=spec, **grid)
 real = simkit.compare(asked, out="real", workers=1).table
-means_of = ablation(real, "an", methods=verified).set_index("method")[[*told, "significant"]]
-means_of[told] = (100 * means_of[told]).round(1)
+means_of = ablation(real, "an", methods=verified).set_index("method")[[*columns, "significant"]]
+means_of[columns] = (100 * means_of[columns]).round(1)
 print(means_of.to_string())
 heading = "With verified labels, too, the large-loss methods are ahead of AN"
 draw("class-groups", methods="ignore,curriculum,an,ll-r,ll-ct")(real, heading)
@@ -415,7 +415,7 @@ tuned = {}
 for way, first_head in ways.items():
     own_way = Settings(epochs=1 if quick else 6, batch_size=16, lr=1e-4, **first_head)
     table = simkit.compare(Grid(train=own_way, **pixel), out=way, workers=1).table
-    tuned[way] = ablation(table, "an").set_index("method")[told].astype(float)
+    tuned[way] = ablation(table, "an").set_index("method")[columns].astype(float)
 print("everything, in points; the gap is to AN")
 print((100 * pd.concat(tuned)).round(1).to_string())
 
@@ -464,7 +464,7 @@ assert quick or led.gap_low < 0 < 0.005 < led.gap
 # 0.52: the rate explains most of the fall.
 # </details>
 #
-# 2. ROLE was told the truth. What does a wrong number cost?
+# 2. ROLE knows the truth. What does a wrong number cost?
 #
 # <details><summary>Solution</summary>
 #
