@@ -220,8 +220,8 @@ plan = simkit.plan([f"runs/{way}" for way in ways], BUDGET, images=IMAGES, price
 display(plan)
 
 # %% [markdown]
-# Read *Trust* first. It names the network, which was made for drawings: true of photographs, and no matter
-# here. The other reasons stand: 90 test images tell little, and the order is for ten times the pilot. So buy
+# Read *Trust* first. It names the network, which was made for drawings: a reason for caution on photographs; these
+# are drawings. The other reasons stand: 90 test images tell little, and the order is for ten times the pilot. So buy
 # the first round only. Pick its images **at random** and add those with complete labels to `labels_split.csv`,
 # as `train`. With `labels=labels_split.csv` the test images stay the same: run this notebook again.
 #
@@ -293,7 +293,8 @@ for number, (name, habits) in enumerate(crowd.items()):
 
 # %% [markdown]
 # Five votes on each question make nearly true labels of a fifth of the images, which is worth less here than
-# slightly wrong labels of all of them. Where images are few and annotators err more, votes win.
+# slightly wrong labels of all of them. If no more images can be had, further votes are the only use of the money
+# (not tried here).
 #
 # Last, mAP by method at the largest size, and for RPA at 32 % of the price of complete labels:
 
@@ -329,9 +330,9 @@ if drawn and not quick:
 # | Does the network see what the labels are about? | 46 % of an image's classes are in the nearest image, 22 % in a random one | not measured; Soft Exposure (section 3) rests on it |
 # | What does an answer cost? | 0.58 cents, taken over: complete labels of 168 images are \$40 | Soft Exposure, section 1: \$6.5 million for 9.6 thousand labels of 116 thousand images |
 # | Ignore or AN, where classes are asked about at random? | Ignore, by 5 points where a third is known | Ben-Baruch et al., CVPR 2022, Fig. 6 (a): Ignore, throughout |
-# | And where one thing is named? | AN, by 9 points | Ignore is not tried on single positives |
-# | Few images with all labels or many with few? | for \$400 no significant difference: a range of 28 points, and RPA better with a probability of 55 % | Kim et al., CVPR 2022, Fig. 6, compare at equal numbers of images, not of dollars |
-# | How do annotators err? | found from 34,000 votes to within 3 points, without an expert | labels are taken to be right |
+# | And where one thing is named? | AN, by 9 points | Ignore is said to predict every class, without a number (Verelst et al., section 3.1) |
+# | Few images with all labels or many with few? | for \$400 no significant difference: a range of 28 points, and RPA better with a probability of 55 % | Kim et al., CVPR 2022, Fig. 6, count labels, not dollars: one label of every image (LL-Ct) is like all labels of 30 % of them, with 1/24 of the labels |
+# | How do annotators err? | found from 34,000 votes to within 1.5 points, without an expert | labels are taken to be right |
 #
 # ## Exercises
 #
@@ -346,7 +347,7 @@ if drawn and not quick:
 # ```
 #
 # An answer costs a fifth there, so that the money buys complete labels of 7,343 images: 77.4 mAP, 59.9 to
-# 93.7. Weak labels fall further behind, with a probability of 14 % to be better. Trust stays low: the order is
+# 93.7. Weak labels fall further behind, and are better with a probability of 14 %. Trust stays low: the order is
 # for 44 times the pilot.
 #
 # </details>
