@@ -15,11 +15,12 @@
 # # How do the methods differ?
 #
 # **Result.** Most of the 34 methods treat known labels as cross-entropy does, and differ in what an
-# unknown label costs. At a logit of 4, in the tenth epoch, 9 of 33 lower the logit of an unknown label,
-# 16 nearly leave it alone, and 8 raise it.
+# unknown label costs. For one unknown label of the scene drawn below, at a logit of 4 in the tenth epoch,
+# 9 of 33 lower the logit (a slope above 0.1; AN's is 0.98), 16 nearly leave it alone, and 8 raise it (a
+# slope below -0.005).
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; half a minute in full,
-# 40 seconds with `SIMKIT_SIZE=quick`.
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; half a minute in full;
+# `SIMKIT_SIZE=quick` saves no time here.
 
 # %% [markdown]
 # ## Notation
@@ -27,7 +28,7 @@
 # A label has the logit $x$ and the probability $p=\sigma(x)$. Cross-entropy costs
 # $\ell^+=-\log p$ if the label is present and $\ell^-=-\log(1-p)$ if it is absent. $P$, $M$ and $U$
 # are the labels known to be present, known to be absent, and unknown. Unless stated otherwise a method
-# minimises the mean over all $b\cdot L$ labels of a batch of
+# minimises the following sum over a batch, divided by its number of labels $b\cdot L$,
 #
 # $$\sum_{P}\ell^+ + \sum_{M}\ell^- + \sum_{U}u ,$$
 #
@@ -160,14 +161,15 @@ for name in ("em", "splc", "gr-loss"):
 # %% [markdown]
 # ## Soft exposure
 #
-# Every unknown label has a temperature, $u=-\log\sigma(x/T)$, summed over classes:
+# In SE every unknown label has a temperature, $u=-\log\sigma(x/T)$, summed over classes:
 #
 # $$T=\begin{cases}e^{\beta(1-d^+)}+\gamma & \text{if } d^+<d^-\\ -e^{\beta(1-d^-)}+\gamma & \text{else}\end{cases}\qquad\beta=5,\ \gamma=0$$
 #
 # $d^+$ is the distance to the nearest known present label and $d^-$ to the nearest known absent one,
-# each divided by its maximum in the image. SE-L looks at the known classes of the image, SE-I at
-# the same class in the ten nearest images, SE at the nearer of the two. Close to something known the
-# loss is nearly flat. Chapter 03 is about these temperatures.
+# each divided by its maximum over the unknown labels of the image. SE-L looks at the known classes of the
+# image, SE-I at the same class in the ten nearest images, SE at the nearer of the two; SE-L and SE-I
+# ignore labels that they do not reach ($u=0$). Close to something known the loss is nearly flat.
+# Chapter 03 is about these temperatures.
 
 # %%
 print(dedent(getsource(get("se").loss)))
@@ -178,7 +180,7 @@ print(dedent(getsource(get("se").loss)))
 # | method | formula |
 # |---|---|
 # | Curriculum | partial BCE; every 2 epochs unknown labels with $x\geq 2$ become positives and with $x\leq -2$ negatives |
-# | IMCL | mean of cross-entropy over known labels, plus $\alpha\log 2\cdot\lVert Y-WY'G\rVert^2/\lVert Y\rVert^2$, where $Y$ are completed labels, $WY'$ mixtures of similar images, $G$ a graph of classes, $\alpha=0.5$ |
+# | IMCL | mean of cross-entropy over known labels, plus $\alpha\log 2\cdot\lVert Y-W\,[Y'G]\rVert^2/\lVert Y\rVert^2$, where $Y$ are completed labels, $Y'$ the predictions for similar images, $G$ a graph of classes, $[\cdot]$ restores known labels, $W$ mixes the images, $\alpha=0.5$; the numerator leaves out images without a similar one |
 # | Latent noise | $-\log r$ of positives and $-\log(1-r)$ of all others, with $r=r_1\,p+r_0\,(1-p)$ and learned probabilities $r_1$, $r_0$ of a report |
 # | CNN-RNN | $-\sum_t\log\mathrm{softmax}(x+EU o_t)_{c_t}$ over the known positives $c_t$, frequent ones first, and an end token; an LSTM gives $o_t$ |
 # | + BoostLU | maps become $m+(\alpha-1)\max(m-\beta,\,0)$ with $\alpha=5$, $\beta=0$; $x$ is their mean |
@@ -217,6 +219,10 @@ draw(unknown, heading="What an unknown label costs, over its logit")
 # corrected or expected. In LL-R the loss then stays at about 1.5, because the number of rejected
 # labels is constant and another label of the batch takes its place. EM and SE are drawn on the scale
 # of AN, and look flat because their slopes are below 0.1.
+#
+# The limits below are not symmetric: a label taken for present is pulled up by only 0.018 at a logit of
+# 4, so -0.005 already counts as raising it. With 0.1 in both directions none would raise it. SE has the
+# strongest pull, -0.05, and for other labels soft exposure has the other sign.
 
 # %%
 slope = {m: loss_gradient(unknown, m, "unknown", 10, 4) for m in methods}
@@ -273,8 +279,8 @@ assert turned > 0.5 > 0 > loss_gradient(known, changed[-1], "known positive", 1,
 #
 # | question | here | in the paper |
 # |---|---|---|
-# | which labels does LL-R reject? | those of the largest losses from the second epoch on | the same (Kim et al., CVPR 2022, Eq. 4) |
-# | and LL-Ct, LL-Cp? | they raise the logit | the same (Eqs 5 to 7) |
+# | which labels does LL-R reject? | those of the largest losses from the second epoch on; $k$ is a share of all labels, as in the published code | the same, but a share of the unknown labels (Kim et al., CVPR 2022, Eq. 4) |
+# | and LL-Ct, LL-Cp? | they raise the logit | the same (Eqs 5 to 7); LL-Cp's share is constant |
 # | what does BoostLU do to the gradient? | 5 times as much where the map is positive | $\alpha=5$ times (Kim et al., CVPR 2023, Eq. 9) |
 # | which labels does CSL ignore? | the likeliest of an image, and frequent classes | the same (Ben-Baruch et al., CVPR 2022, Eq. 5, section 4) |
 # | when is soft exposure flat? | close to something known | the temperature is highest there (Soft Exposure, Eq. 8) |
@@ -309,4 +315,4 @@ assert turned > 0.5 > 0 > loss_gradient(known, changed[-1], "known positive", 1,
 #    From 1.39, the logit of 0.8; with the default of 0.6 from 0.41.
 #    </details>
 #
-# Next: [how does soft exposure read the blanks?](03_embeddings_and_temperatures.ipynb)
+# Next: [how does soft exposure read unknown labels?](03_embeddings_and_temperatures.ipynb)
