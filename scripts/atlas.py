@@ -1,8 +1,8 @@
 """Make the atlas: every method under every scheme, repeated, on drawn images and on photographs.
 
-    python scripts/atlas.py --list                       # the parts, and how long they take
-    SIMKIT_DATA=... python scripts/atlas.py              # or: make atlas
-    SIMKIT_DATA=... python scripts/atlas.py scenes/own   # one part
+    python scripts/atlas.py --list                           # the parts, and how long they take
+    SIMKIT_DATA=... python scripts/atlas.py                  # or: make atlas
+    SIMKIT_DATA=... python scripts/atlas.py scenes/amounts   # one part
 
 Finished runs lie in atlas/runs and are skipped; the tables that are read by the notebooks are
 atlas/DATA/table.parquet. atlas/README.md says what they hold.
@@ -39,6 +39,7 @@ from simkit.files import whole
 from simkit.learn import methods
 from simkit.study import runs
 from simkit.study.cells import lines
+from simkit.study.estimate import estimate
 
 ATLAS = Path("atlas")  # paths of grids are relative to the root of the project
 WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"
@@ -53,22 +54,22 @@ DRAWS, DRAWS_OF_WRAPPED, DRAWS_OF_NETWORKS = 10, 5, 3
 # Maps of crops and flips (scl) and whole images (full) are not for heads; cnn-rnn takes as long as
 # all others together.
 ALONE = [name for name in methods.names() if name not in ("full", "boostlu", "cl", "scl")]
-COUNTED = ("en", "ep", "epr", "role")  # told the number of classes of an image, as in the papers
+COUNTED = ("en", "ep", "epr", "role")  # need the number of classes of an image, as in the papers
 # Columns without a place in the atlas, and those that are kept at the largest budget alone.
 LEFT_OUT = (
     "effort", "validation_effort", "precision", "recall", "losses", "curve", "curve_of", "notes",
 )  # fmt: skip
 BY_CLASS = {"ap": pa.float16(), "class_present": pa.int32(), "class_absent": pa.int32()}
 NETWORKS = ("an", "lsan", "ignore", "ll-r", "csl", "ll-r+boostlu")  # and EN + SCL
-AMOUNTS = {"rpa": "rpa(keep=0.5)", "fraction-of-positives": "fraction-of-positives(keep=0.5)"}
-OWN = {
-    "scenes": "fpc(per_class=100)", "voc12-animals": "fpc(per_class=100)",
-    "coco-mini": "fpc(per_class=20)",
+# Amounts as in the papers; for coco-mini, which has few images, fewer labels per class.
+AMOUNTS = {
+    "rpa": "rpa(keep=0.5)", "fraction-of-positives": "fraction-of-positives(keep=0.5)",
+    "fpc": "fpc(per_class=100)",
 }  # fmt: skip
+FEWER = {"coco-mini": {"fpc": "fpc(per_class=20)"}}
 
-
-# Whole networks, from the weights that compute the features; the rates were chosen on complete
-# labels of the validation split.
+# Whole networks, from the weights that compute the features. These settings are provisional: they
+# have not been chosen on validation labels yet.
 OF_SCENES: dict[str, Any] = {
     "pictures": simkit.Pictures(size=64),
     "train": simkit.Settings(epochs=8, batch_size=32, lr=3e-4, head_ratio=100, schedule="cosine"),
@@ -92,8 +93,8 @@ class Data:
     networks: Mapping[str, Any]  # the fields of trainings from pixels
 
     def parts(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The folder and the name of every grid, and its fields."""
-        _, price = self.measured(self.common)  # of the classes that are scored, for all schemes
+        """The name of every grid, and its fields."""
+        price = self.price()
         for suffix, fields in {"": {}, "-graph": self.graph}.items():
             if suffix and not fields:
                 continue
@@ -102,17 +103,18 @@ class Data:
                 if not self.graph or schemes.make(name).needs_hierarchy == bool(suffix)
             ]  # fmt: skip
             base = {**self.common, **fields, "schemes": listed, "draws": DRAWS}
-            positives, _ = self.measured(base)
+            positives = self.positives(base)
             counts = {name: f"{name}(expected={positives})" for name in COUNTED}
             alone = [counts.get(name, name) for name in ALONE if name != "cnn-rnn"]
             inner = ["an", "ll-r", counts["en"]]
             wrapped = [f"{name}+{wrapper}" for wrapper in ("boostlu", "cl") for name in inner]
             budgets = [float(f"{share * price:.2g}") for share in SHARES]
-            amounts = AMOUNTS | {"fpc": OWN[self.name]}
-            own = [amounts.get(name, name) for name in listed if name != "full-subset"]
+            amounts = AMOUNTS | FEWER.get(self.name, {})
+            published = [amounts.get(name, name) for name in listed if name != "full-subset"]
             fair = {**base, "budgets": budgets, "fair": True}
             yield f"budgets{suffix}", {**fair, "methods": alone}
-            yield f"own{suffix}", {**base, "schemes": own, "methods": alone, "reference": False}
+            fixed = {"schemes": published, "reference": False}
+            yield f"amounts{suffix}", {**base, **fixed, "methods": alone}
             yield f"wrapped{suffix}", {**fair, "methods": wrapped, "draws": DRAWS_OF_WRAPPED}
             yield f"cnn-rnn{suffix}", {**fair, "methods": ["cnn-rnn"], "budgets": budgets[-1:]}
             if not self.networks:
@@ -125,12 +127,15 @@ class Data:
                 complete = {**few, "schemes": ["full-subset"], "methods": ["an"]}
                 yield "networks-complete", {**base, **complete}
 
-    def measured(self, fields: Mapping[str, Any]) -> tuple[float, float]:
-        """Classes of a training image in the mean, and the price of complete labels in dollars."""
+    def price(self) -> float:
+        """The price of complete labels of the scored classes, in dollars."""
+        truth = simkit.data.open(self.common["data"]).truth["train"]
+        return float(simkit.cost(simkit.simulate(truth, "full-subset"), "coco-tagging").dollars)
+
+    def positives(self, fields: Mapping[str, Any]) -> float:
+        """Mean number of classes of a training image."""
         truth = simkit.data.open(fields["data"]).truth["train"]
-        labels = simkit.simulate(truth, "full-subset")
-        dollars = simkit.cost(labels, "coco-tagging").dollars
-        return round(float(truth.present.sum() / truth.shape[0]), 1), float(dollars)
+        return round(float(truth.present.sum() / truth.shape[0]), 1)
 
 
 def photographs(name: str, hierarchy: str) -> Data:
@@ -192,18 +197,20 @@ def every_part(names: set[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
         common = {"data": "scenes:images=1000", "train": simkit.demo_grid().train}
         every.append(Data("scenes", common, {}, OF_SCENES))
     photographed = {"voc12-animals": "voc-20", "coco-mini": "coco-80"}
-    if "SIMKIT_DATA" in os.environ:
-        for name, hierarchy in photographed.items():
-            if names & {name, f"{name}-networks"}:
-                every.append(photographs(name, hierarchy))
-    else:
-        print("only drawn images: set SIMKIT_DATA to the folder of the photographs for the others")
+    for name, hierarchy in photographed.items():
+        if not names & {name, f"{name}-networks"}:
+            continue
+        if "SIMKIT_DATA" in os.environ:
+            every.append(photographs(name, hierarchy))
+        else:
+            print(f"{name} is left out: set SIMKIT_DATA to the folder of the photographs")
     for data in every:
         grids = dict(data.parts())
         for part, fields in grids.items():
             pixels = "-networks" if part.startswith("networks") else ""
             yield data.name + pixels, part, fields
-        if data.name == "scenes" and "SIMKIT_DATA" in os.environ:
+        needed = data.name == "scenes" and "scenes-mobilenet" in names
+        if needed and "SIMKIT_DATA" in os.environ:
             yield "scenes-mobilenet", "budgets", _of_another_network(grids["budgets"])
 
 
@@ -220,11 +227,11 @@ def _of_another_network(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
-    """The grid of a part; `own` has the settings that `budgets` chose for the same schemes."""
+    """The grid of a part; `amounts` has the settings that `budgets` chose for the same schemes."""
     grid = simkit.Grid(**fields)
-    if not part.startswith("own"):
+    if not part.startswith("amounts"):
         return grid
-    first = part.replace("own", "budgets")
+    first = part.replace("amounts", "budgets")
     file = runs / first / "settings.toml"
     if not file.is_file():
         sys.exit(f"{part} uses the settings that {first} chooses; run {first} first")
@@ -278,23 +285,28 @@ def summary(folder: Path) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("parts", nargs="*", help="such as scenes or scenes/own; default: all")
+    arguments.add_argument(
+        "parts", nargs="*", help="such as scenes or scenes/amounts; default: all"
+    )
     arguments.add_argument("--list", action="store_true", help="print the plan of work, and stop")
     arguments.add_argument("--workers", type=int, default=2, help="number of processes")
-    given = arguments.parse_args()
-    asked = {*given.parts} or set(DATA)
+    options = arguments.parse_args()
+    asked = {*options.parts} or set(DATA)
     worked = set()
     for name, part, fields in every_part({part.partition("/")[0] for part in asked}):
-        if {name, f"{name}/{part}"} & asked:
-            file, out = ATLAS / name / f"{part}.toml", ATLAS / "runs" / name / part
-            file.parent.mkdir(exist_ok=True, parents=True)
-            file.write_text(grid_of(fields, part, out.parent).to_toml(), "utf-8")
-            command = ["simkit", "compare", str(file), "--out", str(out)]
-            command += ["--workers", str(given.workers), *["--dry-run"] * given.list]
-            print(*command, flush=True)
-            subprocess.run([sys.executable, "-m", *command], check=True)
-            worked.add(name)
-    for name in set() if given.list else worked:
+        if not {name, f"{name}/{part}"} & asked:
+            continue
+        print(f"{name}/{part}", flush=True)
+        file, out = ATLAS / name / f"{part}.toml", ATLAS / "runs" / name / part
+        if options.list:
+            print(estimate(simkit.Grid(**fields), out=out, workers=options.workers).text())
+            continue
+        file.parent.mkdir(exist_ok=True, parents=True)
+        file.write_text(grid_of(fields, part, out.parent).to_toml(), "utf-8")
+        command = ["compare", str(file), "--out", str(out), "--workers", str(options.workers)]
+        subprocess.run([sys.executable, "-m", "simkit", *command], check=True)
+        worked.add(name)
+    for name in worked:
         pack(name)
 
 

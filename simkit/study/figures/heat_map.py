@@ -20,7 +20,7 @@ from simkit.study.best import SURE, too_few_text
 from simkit.study.cells import Line, best_pairs, lines, over_shared, percent, references
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
-from simkit.study.figures.options import PRICED, AtBudget, Metric, paid
+from simkit.study.figures.options import PRICED, AtBudget, Metric, paid, range_of
 from simkit.study.figures.style import INK, WIDTH, fold, label
 from simkit.study.limit import Limit, money
 
@@ -80,8 +80,7 @@ class HeatMap(AtBudget):
         return panels.finish(_heading(limit, rows), *self._caption(table, rows, limit))
 
     def _caption(self, table: pd.DataFrame, rows: list[Line], limit: Limit) -> Iterator[str]:
-        draws = sorted({row.best.draws for row in rows})
-        over = " to ".join(dict.fromkeys(map(str, (draws[0], draws[-1]))))
+        over = range_of(row.best.draws for row in rows)
         difference = f", less that of {label(self.against)}" if self.against else ""
         yield (
             f"Rows: how labels are bought, {paid(limit)}. Columns: how a model is trained on them. "

@@ -15,7 +15,7 @@ from simkit.study.best import SURE
 from simkit.study.cells import Line, lines, references
 from simkit.study.figures import marks
 from simkit.study.figures.base import Panels, option, register
-from simkit.study.figures.options import PRICED, AtBudget, Metric, paid
+from simkit.study.figures.options import PRICED, AtBudget, Metric, paid, range_of
 from simkit.study.figures.style import FAMILIES, family, fold, label, looks
 
 _ROW, _HEAD = 0.185, 1.2  # inches of a row, and of the upright names of the schemes
@@ -62,8 +62,7 @@ class Matrix(AtBudget):
         names = marks.row_names(left, list(map(label, means.index)), size=_SIZE + 0.5, room=1.7)
         for name, look in zip(names, looks(means.index).values(), strict=True):
             name.set_color([0.7 * part for part in to_rgb(look.color)])  # legible on white
-        draws = sorted({len(cell.by_draw) for line in columns for cell in line.cells})
-        over = " to ".join(dict.fromkeys(map(str, (draws[0], draws[-1]))))
+        over = range_of(len(cell.by_draw) for line in columns for cell in line.cells)
         full = references(table, metric=self.metric)
         ceiling = [f"{label(c.method)} {100 * c.score.mean:.1f}" for c in full]
         sure = sum(line.best.sure for line in columns)

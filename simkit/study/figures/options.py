@@ -52,6 +52,12 @@ def not_shown(others: int) -> str:
     return f"{others} {many} not shown; use the option methods." if others else ""
 
 
+def range_of(counts: Iterable[int]) -> str:
+    """Smallest and largest count: "5 to 10", or "5" if they are equal."""
+    ordered = sorted(counts)
+    return " to ".join(dict.fromkeys(map(str, (ordered[0], ordered[-1]))))
+
+
 def paid(limit: Limit) -> str:
     """The cost of the runs within this limit, in words; some of a scheme may cost less."""
     return f"for up to {limit} of annotation each" if limit else "amounts as written"

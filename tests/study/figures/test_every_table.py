@@ -23,6 +23,7 @@ OPTIONS = {  # which make a figure look at all of its columns
     "cost-curve": ({}, {"metric": "map_all"}, {"metric": "map_o"}),
     "heat-map": ({}, {"metric": "map_all"}, {"metric": "map_o"}),
     "label-shares": ({}, {"share": "labels"}),
+    "loss-shapes": ({}, {"what": "gradient"}),
     "map-course": ({}, {"of": "bottom"}, {"of": "logit"}),
     "matrix": ({}, {"metric": "map_all"}, {"metric": "map_o"}),
     "memorisation": ({}, {"middle": "median"}),
