@@ -55,9 +55,9 @@ def main() -> None:
             if of["positive"].sum() == 0:  # SE-L on single positives
                 continue
             counts = (f"{of[count].mean():.2f}" for count in ("unknown", "reached", "positive"))
-            cells = (shown(of[share]) for share in ("there", "right"))
+            cells = (shown(of[share]) for share in ("chance", "right"))
             lines.append("| " + " | ".join([name, scheme, method, *counts, *cells]) + " |")
-    head = ("data", "scheme", "method", "unknown", "reached", "positive", "there", "right")
+    head = ("data", "scheme", "method", "unknown", "reached", "positive", "chance", "right")
     print("\n| " + " | ".join(head) + " |\n|---|---|---|--:|--:|--:|--:|--:|", *lines, sep="\n")
 
 

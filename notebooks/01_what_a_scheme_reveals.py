@@ -158,7 +158,7 @@ print(comparison.text())
 print(f"chance level: {chance:.1f} mAP")
 
 # %%
-finding = "No method is best under every scheme; costs differ"
+finding = "None of the three is best under every scheme; costs differ"
 simkit.figures.make("heat-map")(comparison.table, heading=finding)
 
 # %% [markdown]
@@ -174,7 +174,7 @@ simkit.figures.make("heat-map")(comparison.table, heading=finding)
 #   (`benchmarks/results/findings.md`). LL-R is better than both.
 #
 # A fourth method, LSAN, is best of the four under all three schemes on `scenes`, but below AN on
-# photographs (also there).
+# photographs (the same table).
 #
 # The row labels show that the costs differ; `simkit compare` with a budget makes them equal.
 
@@ -208,7 +208,7 @@ assert quick or [line.best.first for line in found.values()] == ["ll-r", "ignore
 # | and FPC? | no, all classes have the same number | no (section 5.1) |
 #
 # LL-R gains more than in the paper, perhaps since more is hidden: 9.5 classes are present in an image and
-# one is named, of 2.9 in an image of COCO; and heads are trained here, whole networks there. A label's price depends on the question, and the best reading
+# one is named, of 2.9 in an image of COCO; and heads are trained here, whole networks in the paper. A label's price depends on the question, and the best reading
 # of an unknown label on the scheme.
 #
 # ## Exercises

@@ -151,7 +151,7 @@ sides = {"more present": balance > 0, "as many": balance == 0, "more absent": ba
 leaning = {}
 for side, rows in sides.items():
     leaning[side] = (T["se-l"][rows] > 0).sum() / (T["se-l"][rows] != 0).sum()
-    print(f"{side:12}: SE-L takes {leaning[side]:.0%} of what it reaches for present")
+    print(f"{side:12}: {leaning[side]:.0%} of SE-L's soft labels say present")
 
 # %% [markdown]
 # SE-I assigns what is known of the neighbours. SE-L assigns the sign of the nearest known class,
@@ -172,7 +172,7 @@ for keep in (0.05, 0.1, 0.3):
     some = simkit.simulate(truth, f"fraction-of-positives(keep={keep})")
     own = prepare(Task(some, features), make("se"))
     reach[keep] = reached(own, ["se-i", "se-l", "se"], truth=truth).to_dict("records")
-    print(f"{keep:.0%}: {reach[keep][0]['there']:.0%} of unknown labels are present")
+    print(f"{keep:.0%}: {reach[keep][0]['chance']:.0%} of unknown labels are present")
     for row in reach[keep]:
         print(
             f"  {row['method']:5} reaches {row['reached']:4.1f} of {row['unknown']:.1f}: "
@@ -194,7 +194,8 @@ for keep in (0.05, 0.1, 0.3):
 
 # %%
 coco = 2.9 * 0.1 * (1 + 1.25) / 80  # known labels: a tenth of the present, 1.25 absent for each
-print(f"COCO, 10%: {(1 - (1 - coco) ** 10) * 80 * (1 - coco):.1f} through images; paper: 5.5")
+found = (1 - (1 - coco) ** 10) * 80 * (1 - coco)
+print(f"COCO, 10%: {found:.1f} through images (paper: 5.5, data set not named)")
 for keep, rows in reach.items():
     some = simkit.simulate(truth, f"fraction-of-positives(keep={keep})")
     known_of = some.rows(np.flatnonzero(some.asked))
@@ -329,10 +330,10 @@ for way in (0, 1):  # through pictures, through classes
     counts = [rows[way]["reached"] for rows in reach.values()]
     assert counts == sorted(counts)
 for keep, (images, classes, either) in reach.items():
-    assert 3 < images["right"] / images["there"] < 4 and classes["right"] < 1.5 * classes["there"]
+    assert 3 < images["right"] / images["chance"] < 4 and classes["right"] < 1.5 * classes["chance"]
     assert images["right"] > (2 if quick else 2.5) * classes["right"] and either["right"] < 0.5
-    assert 0 < classes["right_absent"] - (1 - classes["there"]) < 0.07
-    assert images["right_absent"] - (1 - images["there"]) > 0.07
+    assert 0 < classes["right_absent"] - (1 - classes["chance"]) < 0.07
+    assert images["right_absent"] - (1 - images["chance"]) > 0.07
     assert either["reached"] == either["unknown"]
     assert (classes["reached"] > images["reached"]) == (keep > 0.05)
 

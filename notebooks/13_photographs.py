@@ -157,23 +157,23 @@ assert quick or not drawn or table[here].is_monotonic_decreasing
 #
 # Soft exposure (SE) guesses an unknown label from neighbours (SE-I), from near classes (SE-L) or from both,
 # and gives it a temperature. How many of the labels that it takes to be present are present (`right`), and how many
-# would be by chance (`there`)? With 30 % of the positives named:
+# would be by chance (`chance`)? With 30 % of the positives named:
 
 # %%
 scheme = "fraction-of-positives(keep=0.3)"
 asked = prepare(Task(simkit.simulate(train, scheme), features), make("se"))
 table = reached(asked, ["se-i", "se-l", "se"], truth=train).set_index("method")
-told = {"right": "soft positives that are present", "there": "unknown labels that are present"}
-soft = {(here, key): 100 * table[key] for key in told}
+questions = {"right": "soft positives that are present", "chance": "unknown labels that are present"}
+soft = {(here, key): 100 * table[key] for key in questions}
 for name in ("voc12-animals", "coco-mini"):
     part = ours[(ours.data == name) & (ours.scheme == scheme)].set_index(["question", "method"])
-    soft |= {(name, key): part.loc[question, "value"] for key, question in told.items()}
+    soft |= {(name, key): part.loc[question, "value"] for key, question in questions.items()}
 soft = pd.DataFrame(soft)
 soft.round(1)
 
 # %% tags=["remove-input"]
 photos = soft["voc12-animals"]
-assert photos.right["se-i"] > 7 * photos.there["se-i"] and photos.right["se"] < 4.6
+assert photos.right["se-i"] > 7 * photos.chance["se-i"] and photos.right["se"] < 4.6
 single_se = ours[(ours.question == "soft positives that are present") & (ours.scheme == "single-positive")]
 assert single_se[single_se.method == "se"].value.max() < 3.3
 

@@ -114,8 +114,8 @@ def _spend(plan: Plan) -> Iterator[str]:
         a, b = plan.order
         yield (
             f"{dollars(now)} on a first round: (a) {dollars(a.dollars)} on {described(a)}, and (b) "
-            f"{dollars(b.dollars)} on {described(b)}. The whole order would be "
-            f"{dollars(plan.chosen.dollars)} on {described(plan.chosen)}."
+            f"{dollars(b.dollars)} on {described(b)}. Without (b) the whole order would "
+            f"be {dollars(plan.chosen.dollars)} on {described(plan.chosen)}."
         )
     yield (_machine(plan.chosen) + _people(plan)).strip()
     if (total := plan.hours) is not None:

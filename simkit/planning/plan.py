@@ -257,9 +257,11 @@ def _bill(
         lines.append(BillLine("set-up", project.set_up, 0.0))
     if len(order) > 1:
         a = order[0]
-        rest = _hours(chosen.seconds - a.seconds)
-        what = "later rounds, by a new plan"
-        lines.append(BillLine(what, chosen.dollars - a.dollars, rest, "later"))
+        unspent = project.dollars - sum(line.dollars for line in lines)
+        needed = chosen.dollars - a.dollars
+        later = min(needed, unspent)  # round 1, b is no part of the chosen purchase
+        hours = _hours((chosen.seconds - a.seconds) * later / needed if needed else 0.0)
+        lines.append(BillLine("later rounds, by a new plan", later, hours, "later"))
     pilot = next(one for option, one in curves.purchases.items() if option.complete)
     pool, tests = evidence.pool.images, evidence.test.images
     for images, kind in ((pool, "complete"), (tests or 0, "test")):

@@ -128,6 +128,8 @@ def test_far_projects_begin_with_a_first_round_of_two_ways(pilot):
     assert made.trust.grade == "low" and made.chosen.times > 3
     assert len({one.option for one in made.order}) == 2
     assert sum(one.dollars for one in made.order) <= 0.25 * made.chosen.dollars
+    spent = sum(line.dollars for line in made.bill if line.when != "before")
+    assert made.chosen.dollars <= spent <= 500
 
 
 def test_a_target_is_reached_by_the_cheapest_purchase(pilot):

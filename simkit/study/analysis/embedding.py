@@ -186,7 +186,7 @@ def reached(task: Task, methods: Methods, *, truth: Truth | None = None) -> pd.D
     DataFrame
         A row for each method. Means over the asked images: unknown, reached (not ignored),
         positive and negative (soft labels). Shares, NaN without truth: right (soft positives that
-        are present), right_absent (soft negatives that are absent), there (unknown labels that
+        are present), right_absent (soft negatives that are absent), chance (unknown labels that
         are present, the precision of assuming "present") and found (recall: unknown present
         labels that are soft positives).
 
@@ -203,11 +203,11 @@ def reached(task: Task, methods: Methods, *, truth: Truth | None = None) -> pd.D
     for spec, T in _of_task(task, methods, rows):
         counts = {"unknown": unknown, "reached": T != 0, "positive": T > 0, "negative": T < 0}
         row = {"method": spec} | {name: each.sum(1).mean() for name, each in counts.items()}
-        row |= dict.fromkeys(("right", "right_absent", "there", "found"), np.nan)
+        row |= dict.fromkeys(("right", "right_absent", "chance", "found"), np.nan)
         if present is not None:
             row["right"] = _share(present, T > 0)
             row["right_absent"] = _share(~present, T < 0)
-            row["there"] = _share(present, unknown)
+            row["chance"] = _share(present, unknown)
             row["found"] = _share(T > 0, unknown & present)
         table.append(row)
     return pd.DataFrame(table)

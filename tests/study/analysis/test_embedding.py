@@ -140,9 +140,9 @@ def test_who_is_reached_is_counted():
     assert row["right"] == hits / (T > 0).sum()
     assert row["found"] == hits / 2  # two unknown labels are present
     assert row["right_absent"] == ((T < 0) & ~TRUE[:4]).sum() / (T < 0).sum()
-    assert row["there"] == 2 / 6
+    assert row["chance"] == 2 / 6
     blind = reached(TASK, ["se-i(k=1)"])
-    assert blind[["right", "right_absent", "there", "found"]].isna().all(axis=None)
+    assert blind[["right", "right_absent", "chance", "found"]].isna().all(axis=None)
     # Only image 2 has both kinds and an unknown class with a median; image 0 has one too.
     assert reached(TASK, "se-l")["reached"].tolist() == [2 / 4]
 
