@@ -173,6 +173,7 @@ class ClassDifference(OfScheme):
 
     first: str = option("", "a method; by default the highest")
     second: str = option("", "the other method; by default an, or the next highest")
+    most: int = option(0, "classes shown, those with the largest differences; 0: all")
 
     def draw(self, table: pd.DataFrame) -> Drawing:
         where, runs = self.of_scheme(table)
@@ -180,7 +181,10 @@ class ClassDifference(OfScheme):
         scored = self.by_class(runs, [first, second])
         gaps = intervals(scored.differences(first, second))
         gaps = gaps.assign(missing=scored.missing, name=scored.classes).dropna(subset="mean")
-        gaps = gaps.sort_values("mean", kind="stable", ignore_index=True)
+        every = gaps = gaps.sort_values("mean", kind="stable", ignore_index=True)
+        if 0 < self.most < len(every):
+            largest = every["mean"].abs().nlargest(self.most).index
+            gaps = every.loc[sorted(largest)].reset_index(drop=True)
         size = float(np.clip(480 / len(gaps), 7.5, 9))
         names = [fold(name, 1.9, size=size, lines=1) for name in gaps["name"]]
         named = len(names) <= _NAMED
@@ -196,9 +200,10 @@ class ClassDifference(OfScheme):
         over, *left_out = self.notes(scored, "Lines")
         return panels.finish(
             f"AP of each class by {label(first)} instead of {label(second)}: {where}",
-            f"Better in {(gaps['mean'] > 0).sum():,} of {len(gaps):,} classes.",
+            f"The {len(gaps):,} largest differences." if len(gaps) < len(every) else "",
+            f"Better in {(every['mean'] > 0).sum():,} of {len(every):,} classes.",
             f"{over} Not corrected for multiple comparisons." if named else "",
-            *left_out, _correlation(gaps),
+            *left_out, _correlation(every),
         )  # fmt: skip
 
     def _pair(self, runs: pd.DataFrame) -> tuple[str, str]:

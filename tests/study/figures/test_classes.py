@@ -59,6 +59,8 @@ def test_differences_are_sorted_and_dark_where_labels_are_missing() -> None:
     assert "LL-R instead of AN" in drawing.get_suptitle()
     note = caption(drawing)
     assert "Better in 2 of 3 classes" in note and "+1.00" in note
+    axes = figures.make("class-difference", scheme="rpa", most=2)(planted.table()).axes[0]
+    assert names(axes.get_xticklabels()) == ["common", "rare"]  # the largest of -10, 5 and 20
     same = {"class_present": [50] * 4, "class_absent": [50] * 4}  # no label is missing
     drawing = figures.make("class-difference")(planted.table(**same))
     assert len(drawing.axes) == 1 and len(drawing.axes[0].patches) == 3
