@@ -14,10 +14,11 @@
 # %% [markdown]
 # # How do the methods differ?
 #
-# **Result.** Most of the 34 methods treat known labels as cross-entropy does, and differ in what an
-# unknown label costs. For one unknown label of the scene drawn below, at a logit of 4 in the tenth epoch,
-# 9 of 33 lower the logit (a slope above 0.1; AN's is 0.98), 16 nearly leave it alone, and 8 raise it (a
-# slope below -0.005).
+# **Result.** Most of the 34 methods treat known labels as cross-entropy does, and differ in the loss of an
+# unknown label; 33 of them train on partial labels (Full needs complete ones). The example below is an
+# unknown label that the model takes for present late in training: a logit of 4, that is a probability of
+# 0.98, in the tenth epoch. There 9 methods lower the logit (the slope of the loss over the logit is above
+# 0.1; AN's is 0.98), 16 nearly leave it alone, and 8 raise it (a slope below -0.005).
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; half a minute in full;
 # `SIMKIT_SIZE=quick` saves no time here.
@@ -32,9 +33,9 @@
 #
 # $$\sum_{P}\ell^+ + \sum_{M}\ell^- + \sum_{U}u ,$$
 #
-# so that its loss $u$ of an unknown label defines it. Settings are the defaults of simkit. Below the
-# formulas of each family is the code of its losses; `batch.labels` holds 1, -1 and 0, and `bce` is
-# cross-entropy. `simkit list methods NAME` shows the settings, and what a paper left open.
+# so that its loss $u$ of an unknown label defines it. Settings are the defaults of simkit. The code of a
+# family's losses follows its formulas; in `batch.labels` 1 is present, -1 absent and 0 unknown, and `bce`
+# is cross-entropy. `simkit list methods NAME` shows the settings, and what a paper left open.
 
 # %%
 import os
@@ -57,9 +58,9 @@ for family, members in FAMILIES.items():
 #
 # | method | known labels | unknown label |
 # |---|---|---|
-# | Full | complete labels | there is none |
-# | AN, assume negative | as above | $u=\ell^-$ |
-# | Ignore | as above | $u=0$ |
+# | Full | $\ell^+$ and $\ell^-$, labels are complete | there is none |
+# | AN, assume negative | $\ell^+$ and $\ell^-$ | $u=\ell^-$ |
+# | Ignore | $\ell^+$ and $\ell^-$ | $u=0$ |
 # | FE, full exposure | ${}5\,\ell^+$ and $\ell^-$, sum over classes | $u=\ell^-$ |
 
 # %%
@@ -71,8 +72,8 @@ for name in ("an", "ignore"):
 #
 # | method | known labels | unknown label |
 # |---|---|---|
-# | WAN | as above | $u=\ell^-/(L-1)$ |
-# | Partial BCE | times $g=-4.45\,s+5.45$, where a share $s$ of the labels of the image is known | $u=0$ |
+# | WAN | $\ell^+$ and $\ell^-$ | $u=\ell^-/(L-1)$ |
+# | Partial BCE | $g\,\ell^+$ and $g\,\ell^-$ with $g=-4.45\,s+5.45$, where a share $s$ of the labels of the image is known | $u=0$ |
 # | LSAN | $(1-\epsilon)\,\ell^++\epsilon\,\ell^-$ and the reverse, $\epsilon=0.1$ | $u=\epsilon\,\ell^++(1-\epsilon)\,\ell^-$ |
 # | LS (constant), Soft Exposure's LS | sum over classes | $u=-\log\sigma(x/T)$ with $T=-2$ |
 
@@ -104,14 +105,14 @@ for name in ("asl", "csl", "hill"):
 # ## Large loss
 #
 # $S$ is the set of the $k$ unknown labels of the batch with the largest $\ell^-$; $t$ is the epoch,
-# from 1. Outside of $S$ all are AN: $u=\ell^-$.
+# from 1. Outside of $S$ unknown labels are assumed negative: $u=\ell^-$.
 #
 # | method | in $S$ | $k$ |
 # |---|---|---|
 # | LL-R | $u=0$ | $\lceil(t-1)\,\Delta\,bL\rceil$ with $\Delta=0.5$ % |
 # | LL-Ct | $u=\ell^+$ | $\lceil(t-1)\,\Delta\,bL\rceil$ with $\Delta=0.2$ % |
 # | LL-Cp | $u=\ell^+$, in all later epochs too | $\lceil\Delta\,bL\rceil$ from $t=2$ on, with $\Delta=0.1$ % |
-# | absolute variants | as above | $S$ has all unknown labels with $\ell^->1.5-0.1\,t$ |
+# | absolute variants | as LL-R, LL-Ct and LL-Cp | $S$ has all unknown labels with $\ell^->1.5-0.1\,t$ |
 
 # %%
 print(dedent(getsource(get("ll-r").loss)))
@@ -145,10 +146,10 @@ print(dedent(getsource(get("role")._half)))
 #
 # | method | known labels | unknown label |
 # |---|---|---|
-# | EM | as above | $u=-\alpha\,(p\,\ell^++(1-p)\,\ell^-)$ with $\alpha=0.1$ |
-# | EM+APL | as above | as EM; from the end of epoch 5 on, the least likely keep their $s=p$ for good and cost $u=\beta\,(s\,\ell^++(1-s)\,\ell^-)$ with $\beta=0.9$ |
+# | EM | $\ell^+$ and $\ell^-$ | $u=-\alpha\,(p\,\ell^++(1-p)\,\ell^-)$ with $\alpha=0.1$ |
+# | EM+APL | $\ell^+$ and $\ell^-$ | as EM; from the end of epoch 5 on, the least likely keep their $s=p$ for good and cost $u=\beta\,(s\,\ell^++(1-s)\,\ell^-)$ with $\beta=0.9$ |
 # | SPLC | $(1-p_m)^2\,(-\log p_m)$ with $p_m=\sigma(x-1)$, and $p^2\,\ell^-$; sum | from $t=2$ on $u=(1-p)^2\,\ell^+$ if $p>0.6$, else $u=p^2\,\ell^-$ |
-# | GR-Loss | as above | $u=v\left(k\,\frac{1-p^{q}}{q}+(1-k)\,p\right)$ with $q=0.01$ |
+# | GR-Loss | $\ell^+$ and $\ell^-$ | $u=v\left(k\,\frac{1-p^{q}}{q}+(1-k)\,p\right)$ with $q=0.01$ |
 #
 # In GR-Loss $k=\sigma(wp+b)$ is the probability that the label is present, and
 # $v=\exp\left(-\frac{1}{2}(p-\mu)^2/s^2\right)$ its weight, both without gradient. In 8 epochs $w$ moves
@@ -181,8 +182,8 @@ print(dedent(getsource(get("se").loss)))
 # |---|---|
 # | Curriculum | partial BCE; every 2 epochs unknown labels with $x\geq 2$ become positives and with $x\leq -2$ negatives |
 # | IMCL | mean of cross-entropy over known labels, plus $\alpha\log 2\cdot\lVert Y-W\,[Y'G]\rVert^2/\lVert Y\rVert^2$, where $Y$ are completed labels, $Y'$ the predictions for similar images, $G$ a graph of classes, $[\cdot]$ restores known labels, $W$ mixes the images, $\alpha=0.5$; the numerator leaves out images without a similar one |
-# | Latent noise | $-\log r$ of positives and $-\log(1-r)$ of all others, with $r=r_1\,p+r_0\,(1-p)$ and learned probabilities $r_1$, $r_0$ of a report |
-# | CNN-RNN | $-\sum_t\log\mathrm{softmax}(x+EU o_t)_{c_t}$ over the known positives $c_t$, frequent ones first, and an end token; an LSTM gives $o_t$ |
+# | Latent noise | $-\log r$ of positives and $-\log(1-r)$ of all others, with $r=r_1\,p+r_0\,(1-p)$ and learned probabilities that a present ($r_1$) or absent ($r_0$) class is reported |
+# | CNN-RNN | $-\sum_t\log\mathrm{softmax}(x+EU o_t)_{c_t}$ over the known positives $c_t$, frequent ones first, and an end token; $o_t$ is the output of an LSTM that reads the classes before, $E$ holds an embedding of each class, and $U$ projects $o_t$ to these |
 # | + BoostLU | maps become $m+(\alpha-1)\max(m-\beta,\,0)$ with $\alpha=5$, $\beta=0$; $x$ is their mean |
 # | + CL | plus the mean of $\lvert p-s\rvert$ after 5 epochs, with scores $s$ as in EN |
 # | + SCL | the same for the cells of class maps, with stored heat maps |
@@ -198,8 +199,8 @@ print(dedent(getsource(get("curriculum").loss)))
 # Some methods depend on the whole batch, on similar images, or on earlier epochs. So the labels are
 # part of a small random scene: 64 images in batches of 16, 20 classes, scores of a half-trained model,
 # and four of ten labels known. The logit of one label varies, the others are constant; the model
-# predicted the same in all earlier epochs. Losses are those of the batch above their smallest value,
-# times the number of labels, so that AN has a slope of 1.
+# predicted the same in all earlier epochs. Each curve is the batch loss minus its minimum, multiplied by
+# the number of labels that the method averages over, so that AN's slope is $p$, at most 1.
 
 # %%
 scene = Scene.drawn()
@@ -315,4 +316,4 @@ assert turned > 0.5 > 0 > loss_gradient(known, changed[-1], "known positive", 1,
 #    From 1.39, the logit of 0.8; with the default of 0.6 from 0.41.
 #    </details>
 #
-# Next: [how does soft exposure read unknown labels?](03_embeddings_and_temperatures.ipynb)
+# Next: [how does soft exposure treat unknown labels?](03_embeddings_and_temperatures.ipynb)

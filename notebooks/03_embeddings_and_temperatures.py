@@ -12,12 +12,13 @@
 # ---
 
 # %% [markdown]
-# # How does soft exposure read unknown labels?
+# # How does soft exposure treat unknown labels?
 #
-# **Result.** With 30 % of the positives labelled, soft exposure (SE) is 4.2 points of mAP above AN, but no
-# better than Ignore (0.4 points, not significant). With a tenth, similar images reach 18.8 of 49.5 unknown
-# labels of an image and similar classes 24.2. Most of SE's soft positives are wrong; giving soft labels
-# more weight (`beta=1`) costs 23 points.
+# **Result.** With 30 % of the positives labelled, soft exposure (SE) is 4.2 points of mAP above AN, which
+# takes unknown labels for absent, but no better than Ignore, which leaves them out (0.4 points, not
+# significant). With 10 % of the positives, similar images determine 18.8 of the 49.5 unknown labels of an
+# image, and similar classes 24.2. Most labels that SE takes for present (its soft positives) are absent;
+# giving soft labels more weight (`beta=1` in place of 5) costs 23 points.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; a minute and a half in full,
 # 10 seconds with `SIMKIT_SIZE=quick`.
@@ -27,8 +28,8 @@
 #
 # Most methods look at an unknown label alone. **Soft exposure** looks at what is known of *similar
 # images* and of *similar classes in the same image*, and assigns a **temperature** to each unknown
-# label: its sign means "rather present" or "rather absent", its size how little the label counts. "The
-# paper" is *Soft Exposure* with its rebuttal.
+# label: its sign means "rather present" (a soft positive) or "rather absent" (a soft negative), its size
+# how little the label counts. "The paper" is *Soft Exposure*, a submission, with its rebuttal.
 
 # %%
 # %matplotlib inline
@@ -65,7 +66,8 @@ known = labels.counts()
 print(
     f"{asked} of {N} images were asked about, {L} classes, features of {features.width} numbers"
 )
-print(*(f"{number / asked:.1f} labels of an image are {state}" for state, number in known.items()))
+per_image = (f"{number / asked:.1f} labels of an image are {s}" for s, number in known.items())
+print(*per_image, sep="; ")
 
 # %% [markdown]
 # ## Similar images
@@ -110,8 +112,8 @@ show("label-distances")(between, heading="Shapes are close to shapes, textures f
 
 # %% [markdown]
 # Square, parallelogram and quadrilateral form a dark block; textures are far from the rest. Classes
-# *of the same images* are close too, such as a class and its ancestors, since a median is one of whole
-# images. Rhombus and trapezoid, which are rarer, are elsewhere.
+# *of the same images* are close too, such as a class and its ancestors, since features describe whole
+# images. Rhombus and trapezoid, which are rarer, are outside that block.
 
 # %% [markdown]
 # ## From distance to temperature
@@ -135,8 +137,8 @@ show("temperature-curve")(curves(settings), heading="Close labels have a high te
 # ## The temperatures of one image
 #
 # The same image. SE-L uses similar classes alone, SE-I similar images alone; a cross is a label that
-# the method ignores. SE takes the smaller of the two distances to present and to absent labels, and
-# then divides each by its maximum in the image: so it can agree with neither of the two.
+# the method ignores. For each sign SE takes the smaller distance of the two sources, then divides it by
+# the largest of the image; so its sign can differ from both SE-L's and SE-I's.
 
 # %%
 image = int(rich[0])
@@ -162,12 +164,13 @@ for side, rows in sides.items():
 # %% [markdown]
 # ## How many labels are reached?
 #
-# The rebuttal counts, with a tenth of the labels, 5.5 labels that similar images reach and "additional
-# 72.7" that classes reach, presumably of the 80 of COCO, which it does not name. Below are the counts for three of the paper's amounts, with
-# the share of the unknown labels that are present, the baseline for a soft positive.
+# A source **reaches** a label if it determines a sign for it. The rebuttal counts, with a tenth of the
+# labels, 5.5 labels that similar images reach and "additional 72.7" that classes reach, presumably of the 80
+# of COCO, which it does not name. Below are the counts for three of the paper's amounts, with the share of
+# the unknown labels that are present, the baseline for a soft positive.
 
 # %%
-reach, likely, both, fallen_to = {}, {}, {}, {}
+reach, likely, both, taken_present = {}, {}, {}, {}
 for keep in (0.05, 0.1, 0.3):
     some = simkit.simulate(truth, f"fraction-of-positives(keep={keep})")
     own = prepare(Task(some, features), make("se"))
@@ -209,8 +212,8 @@ for keep, rows in reach.items():
 
 # %% [markdown]
 # For COCO that is of the order of the paper's 5.5: 6.2 with 2.9 classes per image, but 14 with the 7 that
-# the paper states. Counted on 418 asked photographs of COCO are 12.3 through images and 7.8 through
-# classes (`benchmarks/results/similar.md`), so the paper's counts remain open.
+# the paper states. On 418 COCO photographs we count 12.3 labels reached through images and 7.8 through
+# classes (`benchmarks/results/similar.md`), so the paper's counts remain unexplained.
 #
 # SE assigns a sign to every unknown label, also to those that neither images nor classes reach: their
 # distance through images is 1 to both sides, and the known labels of the image decide. In images with
@@ -226,9 +229,11 @@ for keep in reach:
     left = (known_of == 0) & (signs["se-l"] == 0) & (signs["se-i"] == 0)
     lone = ((known_of == 1).any(1) & ~(known_of == -1).any(1))[:, None]
     of = (left, left & lone, left & ~lone)
-    fallen_to[keep] = [(signs["se"][which] > 0).mean() for which in of]
-    print(f"{keep:.0%}: neither reaches {left.sum(1).mean():4.1f} labels; soft positives: ", end="")
-    print("{:.0%}; {:.0%} with positives only, {:.0%} otherwise".format(*fallen_to[keep]))
+    taken_present[keep] = [(signs["se"][which] > 0).mean() for which in of]
+    print(f"{keep:.0%}: neither reaches {left.sum(1).mean():4.1f} labels of an image;", end=" ")
+    of_all, of_lone, of_others = taken_present[keep]
+    print(f"soft positives: {of_all:.0%} of these,", end=" ")
+    print(f"{of_lone:.0%} where only positives are known, {of_others:.0%} elsewhere")
 
 # %% [markdown]
 # ## What are the choices worth?
@@ -291,17 +296,16 @@ print(heard[0].message)
 counted = reached(alone, ["se", "se-l", "se-i"], truth=truth).to_dict("records")
 trap = {row["method"]: row for row in counted}
 for row in counted:
-    about = f"{row['right']:.0%} of them right" if row["positive"] else "the others are ignored"
-    print(
-        f"{row['method']:5} {row['positive']:4.1f} of {row['unknown']:.0f} soft positives, {about}"
-    )
+    of = f"{row['positive']:4.1f} of {row['unknown']:.0f} unknown labels are soft positives"
+    about = f"{row['right']:.0%} of them right" if row["positive"] else "all are ignored"
+    print(f"{row['method']:5} {of}, {about}")
 
 # %%
 grid = Grid(schemes=["single-positive"], methods=["an", "ignore", "se", "se-l", "se-i"], **how)
 with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)
-    fallen = simkit.compare(grid, out=folder, workers=1)
-show("heat-map")(fallen.table, heading="Without known negatives soft exposure fails")
+    without_negatives = simkit.compare(grid, out=folder, workers=1)
+show("heat-map")(without_negatives.table, heading="Without known negatives soft exposure fails")
 
 # %% [markdown]
 # SE-L equals Ignore, and all three are more than thirty points below AN. Soft exposure needs a scheme
@@ -326,7 +330,7 @@ kin = [d for (c, other), d in apart.items() if above[names[c], names[other]]]
 assert np.median(kin) < 0.8 * np.median([d for (c, other), d in apart.items() if c != other])
 
 # %% tags=["remove-input"]
-for way in (0, 1):  # through pictures, through classes
+for way in (0, 1):  # through images, through classes
     counts = [rows[way]["reached"] for rows in reach.values()]
     assert counts == sorted(counts)
 for keep, (images, classes, either) in reach.items():
@@ -340,7 +344,7 @@ for keep, (images, classes, either) in reach.items():
 # %% tags=["remove-input"]
 assert all(abs(likely[k] / rows[0]["reached"] - 1) < 0.1 for k, rows in reach.items())
 assert all(abs(both[k] - r[1]["reached"] / r[1]["unknown"]) < 0.08 for k, r in reach.items())
-for of_all, of_lone, of_others in fallen_to.values():
+for of_all, of_lone, of_others in taken_present.values():
     assert 0.1 < of_all < 0.4 and of_lone > (0.75 if quick else 0.95)
     assert of_others < (0.1 if quick else 0.001)
 assert leaning["more present"] > leaning["as many"] > leaning["more absent"] > 0.5
@@ -355,7 +359,7 @@ assert quick or gaps["se(psi=mean)"].low > 0 > gaps["se(nearest=median5)"].low
 assert quick or (five.low > 0 and abs(five.mean - 0.008) < 0.005)
 lost = ["se(gamma=1)", "se(beta=1)", "se(temperature=inverse)"]
 assert quick or all(-0.3 < gaps[m].mean and gaps[m].high < -0.05 for m in lost)
-(ranking,) = fallen.summary()
+(ranking,) = without_negatives.summary()
 behind = [ranking.difference("an", m) for m in ("se", "se-l", "se-i")]
 assert quick or all(gap.mean > 0.3 and gap.low > 0.2 for gap in behind)
 assert quick or abs(ranking.difference("se-l", "ignore").mean) < 0.01
@@ -370,7 +374,7 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 #
 # | question | here | in the paper |
 # |---|---|---|
-# | how many unknown labels do similar images reach? | 18.8 of 49.5 with a tenth of the positives | 5.5 (rebuttal, data not named) |
+# | how many unknown labels do similar images reach? | 18.8 of 49.5 with 10 % of the positives | 5.5 (rebuttal, data not named) |
 # | and similar classes? | 24.2 of 49.5 | 72.7 (rebuttal) |
 # | are both better than one? | SE is 2.9 points above SE-L, 4.5 above SE-I | SE is best; SE-I is close to NE and wNE (Fig. 3b, no numbers) |
 # | is SE better than assuming absence? | 4.2 points above AN | above FE, a weighted AN (Fig. 3a, no numbers) |
@@ -382,12 +386,14 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 #
 # * **The counts** follow from the number of known labels: `scenes` has more of its classes in an image
 #   than COCO. Classes reach all labels of an image or none; the paper's 72.7, if of 80, requires known
-#   labels of both kinds in nearly every image, and here, with a tenth of the positives, half of the images have them.
+#   labels of both kinds in nearly every image. Here, with 10 % of the positives, half of the images have
+#   them.
 # * **Ignore** is as good as SE. Our explanation, not tested: the features are frozen and made for these
 #   images, so that a few negatives per class suffice, while the paper trains a whole network. Chapter 09
 #   repeats this along a knowledge graph, as in the paper's Table 1.
 # * **beta and gamma** are as printed (Eq. 8). Most soft positives are wrong here, 81 % of SE's with 30 % of
-#   the positives, so settings that give them weight are probably harmful for that reason. Their share on COCO is not reported.
+#   the positives, so settings that give them weight are probably harmful for that reason. The paper does not
+#   report this share.
 #
 # ## Exercises
 #
@@ -405,8 +411,8 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 #    print(reached(own, ["se-i(k=30)"], truth=truth)["reached"].item())
 #    ```
 #
-#    Predicted are 38.4, counted 36.9, twice as many as with ten. Similar images know similar classes, so
-#    the count is a little below that of independent labels.
+#    Predicted are 38.4, counted 36.9, twice as many as with ten. In similar images the known labels are
+#    partly of the same classes, so the count is a little below the prediction for independent labels.
 #    </details>
 #
 # 2. **Negatives.** Single positives lack negatives. How many of SE's soft positives are right, and how
@@ -416,8 +422,8 @@ assert quick or all(abs(reach[0.1][k]["reached"] - n) < 1 for k, n in ((0, 18.8)
 #
 #    ```python
 #    both_kinds = simkit.simulate(truth, "single-positive(negatives=1)")
-#    mended = prepare(Task(both_kinds, features), make("se"))
-#    print(reached(mended, ["se"], truth=truth)[["positive", "right", "unknown"]])
+#    with_negative = prepare(Task(both_kinds, features), make("se"))
+#    print(reached(with_negative, ["se"], truth=truth)[["positive", "right", "unknown"]])
 #    ```
 #
 #    32.3 of 50 unknown labels are soft positives, and 20 % of these are right: hardly more than the 17 %

@@ -14,10 +14,12 @@
 # %% [markdown]
 # # What do missing labels do to a model's explanations?
 #
-# **Result.** A model trained on single positives ranks the cells of a class map much as a fully trained one
-# does, but nine tenths of the highest scores are gone. BoostLU at inference gains AN 11.6 points; in training it
-# harms. The pointing game separates models on `scenes`, where the middle of the image hits 34.5 %; on
-# photographs the middle hits 80.6 %, more than any model, and the game is no evidence.
+# **Result.** A class map holds a score of the class for every cell of an image. A model trained on single
+# positives (AN) ranks these cells much as a fully trained one does, but its highest scores are about 88 % lower.
+# BoostLU, which multiplies positive scores by five, gains AN 11.6 points of mAP at inference; used in training as
+# well it gains less (4.9) than at inference alone. The pointing game asks whether the highest score lies on an
+# object of the class: on `scenes`, where the middle of the image hits 34.5 %, it separates models; on photographs
+# the middle hits 80.6 %, more than any model, and the game is no evidence.
 #
 # **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 17 minutes in full;
 # `SIMKIT_SIZE=quick` takes 22 seconds and checks few numbers.
@@ -60,7 +62,8 @@ told = "{0.mean:+.1f} ({0.low:+.1f} to {0.high:+.1f})"  # a mean over draws, and
 #
 # A logit is the mean of a **class map**, which says which cells of the image speak for the class. Two linear
 # heads on the same frozen feature maps, 8 x 8 cells, begin alike. One learns from complete labels. The
-# other knows one present class of each image and takes the rest for absent (AN).
+# other knows one present class of each image and takes the rest for absent (AN). "The paper" is BoostLU (Kim et al.,
+# CVPR 2023).
 
 # %%
 names = ["full", "an", "an+boostlu(train=false)", "an+boostlu", "ll-r", "ll-r+boostlu"]
@@ -89,9 +92,9 @@ draw("activation-maps", pictures=images, scale="own")(pair, "Both models point a
 # %% [markdown]
 # ## The damage, counted
 #
-# For every test image and class: the rank correlation of AN's map with the full model's. **Control**: the
-# full model's map with a bump in the middle of the image. And the means of a map's highest and lowest
-# twentieth.
+# For every test image and class we compute the rank correlation, over cells, of AN's map with the full model's
+# map. The **control** is that of the full model's map with a bump in the middle of the image. We also compute the
+# mean of a map's highest twentieth of cells, and of its lowest.
 
 # %%
 table = damage(trained["full"], {"an": trained["an"]}, maps, test)
@@ -118,9 +121,9 @@ for kind, values in shares.items():
     print(f"left of the highest scores, {kind}:", ", ".join(f"{value:.0%}" for value in values))
 
 # %% [markdown]
-# The **order of cells** stays, far better than the control's; the **highest scores** of present classes lose
-# nearly nine tenths, in each draw. Unlike in the paper, those of absent classes fall too, to a quarter. (The
-# paper's control is around zero. Here objects lie inside the image.)
+# The **order of cells** stays, with correlations far above the control's; the **highest scores** of present
+# classes are about 88 % lower, in each draw. Unlike in the paper, those of absent classes fall too, to a quarter.
+# (The paper's control is around zero. Here objects lie inside the image.)
 
 # %% tags=["remove-input"]
 kept, gone = rows["present"], rows["absent"]
@@ -135,7 +138,8 @@ assert quick or lost[0] > 5 * max(lost[1], abs(kept["full_bottom"] - kept["botto
 # ## Why
 #
 # With F false negatives among L classes, AN pushes the logits down by F / L more than complete labels would, in
-# every step, whatever the model says: the gradients are σ(g) and σ(g) − 1. By autograd, on every training image:
+# every step, whatever the model says: for a logit g the gradient is σ(g) if the label is taken for absent, and
+# σ(g) − 1 if it is known to be present, one less. The same by autograd, on every training image:
 
 # %%
 from simkit.analysis import cell_gradients, logit_gaps
@@ -151,8 +155,9 @@ draw("map-course")(course, "The pushes add up over the epochs")
 # %% [markdown]
 # ## A remedy of one line
 #
-# If only the scores are too small: **BoostLU** multiplies what is positive in a map by five before the mean
-# is taken. It changes no order; `train=false` uses it at inference only. Now all maps of a row share a scale:
+# If only the scores are too small, they can be raised: **BoostLU** multiplies the positive scores of a map by
+# five before the mean is taken. The order of cells stays the same. `train=false` uses it at inference only. Now all
+# maps of a row share a scale:
 
 # %%
 shown = {name: trained[name] for name in ("full", "an", "an+boostlu(train=false)", "ll-r")}
@@ -242,11 +247,11 @@ assert gap[after].mean > gap[inside].mean
 # %% [markdown]
 # * AN gains 11.6 points by a boost **at inference**, and less than half of that in both phases, as in the paper.
 #   With 80 % of the positives named it is the other way round.
-# * **In training alone** a boost harms LL-R, as in the paper: the model has learned to be read through it.
+# * **In training alone** a boost harms LL-R, as in the paper: the model has learned scores that need the boost.
 # * The paper finds LL-R best with both. Here that holds with 80 % of the positives named. Under single positives 17 % of
 #   assumed negatives are wrong (paper: about 2 %), and LL-R leaves out 5.5 % of the labels in its last epoch; the
 #   rest is pushed down, boosted.
-# * A boost mends **more than missing labels**: complete labels, which the paper does not try, gain nine
+# * A boost corrects **more than missing labels**: with complete labels, which the paper does not try, it gains nine
 #   points. A mean over 64 cells dilutes a small object.
 #
 # ## How much, and from where on?
@@ -281,13 +286,13 @@ assert quick or (heights[1]["gap_high"] < -0.04 and heights[12]["gap_high"] < 0)
 assert quick or flat[-2]["gap_high"] < 0 < flat[2]["gap_low"] < 0.02
 
 # %% [markdown]
-# Alpha as in the paper. Beta, which does not matter in the paper, raises mAP up to the edge, 2; the exercises go
-# further.
+# The best alpha is that of the paper. A larger beta raises mAP up to 2, the largest value tried here, whereas it
+# hardly matters in the paper; the exercises go further.
 #
 # ## Against other methods
 #
 # Every method at its own learning rate, as in the paper: the best of three on validation labels, in a draw of
-# its own. ROLE gets the true mean of the training labels, `K`.
+# its own. ROLE is given the true mean number of present classes of a training image, `K`.
 
 # %%
 from simkit import Tuning
@@ -323,9 +328,9 @@ rest = [] if quick else [scores[m] - scores["ll-r"] for m in ("lsan", role, "em"
 assert all(interval(gaps).low > 4 for gaps in rest)
 
 # %% [markdown]
-# BoostLU helps all three large-loss methods, LL-R most, as in the paper; a part of the gain complete labels
-# would have too. Without it the three are behind LSAN, ROLE and EM (in the paper, on VOC, only behind EM): a
-# sixth of AN's negatives are wrong here, and they correct a few percent.
+# BoostLU helps all three large-loss methods, LL-R most, as in the paper; with complete labels it has a part of this
+# gain too. Without it the three are behind LSAN, ROLE and EM (in the paper, on VOC, only behind EM): a sixth of
+# AN's negatives are wrong here, and they correct a few per cent of the labels.
 #
 # ## Does it look at the right place?
 #
@@ -411,8 +416,8 @@ assert quick or games.groupby("method")["map"].mean().drop("full").idxmax() == "
 # | question | here | in the paper |
 # |---|---|---|
 # | Do AN's maps rank cells as the full model's do? | yes: correlation above 0 in 90 to 92 % of the maps, median 0.51 to 0.54 in 5 draws; control 0.28 | yes; control around 0 (BoostLU, Fig. 2a) |
-# | What is lost of the highest scores? | present classes: 86.6 becomes 10.0; absent: 15.7 becomes 3.9 (photographs: 13.0, 7.2; -0.3, -0.4) | present: drop sharply; absent: similar (Fig. 2b) |
-# | And of the lowest? | -21.5 becomes -13.6 | little difference (Fig. 2c) |
+# | What becomes of the highest scores? | present classes: 10.0 in place of 86.6; absent: 3.9 in place of 15.7 (photographs: 7.2 in place of 13.0; -0.4 in place of -0.3) | present: drop sharply; absent: similar (Fig. 2b) |
+# | And of the lowest? | -13.6 in place of -21.5 (present classes) | little difference (Fig. 2c) |
 # | Why? | F / L more push in every step | Eq. 5 |
 # | AN with a boost at inference; in both | +11.6; +4.9 (photographs: +1.0; -1.2) | VOC +1.2; +0.6 (Table 1) |
 # | LL-R, boost in training alone | -11.3 | VOC -1.1 (Table 1) |
