@@ -16,10 +16,10 @@
 #
 # **Result.** A whole network learns right labels first and memorises wrong ones later: the loss of
 # false negatives rises from 0.11 to 0.24, then falls to 0.06. Methods that use the time between, LL-R,
-# LL-Ct and LL-Cp, gain 4.0, 4.4 and 2.5 points over AN where labels are sparse. How many labels they
+# LL-Ct and LL-Cp, gain 4.0, 4.4 and 2.5 mAP over AN where labels are sparse. How many labels they
 # should correct depends on how many are missing.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 6 minutes in full on two cores;
+# **Run it.** `%pip install -q "..[notebooks]"` once, in this folder; 16 minutes in full on one core;
 # `SIMKIT_SIZE=quick` takes 12 seconds and checks no numbers.
 
 # %%
@@ -97,8 +97,8 @@ print(f"AN's false negatives: at their worst in epoch {wrong['an'].idxmax()} of 
 
 # %% [markdown]
 # Under AN the loss of true negatives falls from the first epoch on, and that of **false negatives rises**
-# until half-way: the network sees the object and the label denies it. Then the network knows the images by
-# heart (Fig. 1 of the paper, here as a mean over all labels). LL-Ct does not memorise them, at a price:
+# until half-way: the network sees an object that its label denies. Then it memorises the images
+# (Fig. 1 of the paper, here as a mean over all labels). LL-Ct does not memorise them, at a price:
 # in the end it corrects right labels too, and the loss of true negatives rises.
 
 # %% tags=["remove-input"]
@@ -469,8 +469,8 @@ assert quick or led.gap_low < 0 < 0.005 < led.gap
 # <details><summary>Solution</summary>
 #
 # ```python
-# told_k = [f"role(expected={k})" for k in (1, 2, 4, 9.5)]
-# asked = Grid(["single-positive"], told_k, **grid, **data["objects"])
+# assumed_k = [f"role(expected={k})" for k in (1, 2, 4, 9.5)]
+# asked = Grid(["single-positive"], assumed_k, **grid, **data["objects"])
 # wrong_k = simkit.compare(asked, out="wrong", workers=1).table
 # print(100 * sweep(wrong_k, "expected").set_index("value")["mean"])
 # ```
