@@ -18,8 +18,8 @@
 # on validation labels, leads AN under RPA and, with up to 300 labels of a class, under FPC (by 0.3 to 8.3 mAP), but is
 # behind Ignore under RPA. The gain comes from its likelihood; its prior needs enough labels to estimate it.
 #
-# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); in full five minutes on two cores,
-# with `SIMKIT_SIZE=quick` 20 seconds.
+# **Run it.** `%pip install -q "..[notebooks]"` once (in this folder); 16 minutes in full on one core,
+# 20 seconds with `SIMKIT_SIZE=quick`.
 
 # %%
 # %matplotlib inline
