@@ -249,7 +249,11 @@ def grid_of(fields: Mapping[str, Any], part: str, runs: Path) -> simkit.Grid:
 def pack(folder_name: str) -> None:
     """Write the tables and the summary of a data set from the finished runs of its parts."""
     parts = [runs.read(folder) for folder in sorted((ATLAS / "runs" / folder_name).iterdir())]
-    rows = pa.concat_tables(parts).drop_columns(list(LEFT_OUT))
+    rows = pa.concat_tables([_of_leaves(part, parts[0]) for part in parts])
+    rows = rows.drop_columns(list(LEFT_OUT))
+    # `expected` is that of the data, and `method_spec` keeps it: one name under every scheme.
+    names = pc.replace_substring_regex(rows["method"], r"\(expected=[^)]*\)", "")
+    rows = rows.set_column(rows.column_names.index("method"), "method", names)
     largest = pc.max(rows["budget"])
     kept = pc.or_(rows["reference"], pc.fill_null(pc.equal(rows["budget"], largest), False))
     for name, kind in BY_CLASS.items():
@@ -270,6 +274,31 @@ def pack(folder_name: str) -> None:
             pq.write_table(table, part, compression="zstd", compression_level=19)
     with whole(folder / "summary.md") as part:
         part.write_text(summary(folder), "utf-8")
+
+
+def _of_leaves(rows: pa.Table, flat: pa.Table) -> pa.Table:
+    """Runs with a hierarchy over the classes of `flat`, which are its leaves, as runs of these.
+
+    Both are scored on the same images and classes. Scores over the ancestors as well are dropped.
+    """
+    names = json.loads(flat.schema.metadata[b"classes"])
+    classes, leaves = (json.loads(rows.schema.metadata[key]) for key in (b"classes", b"leaves"))
+    if classes == names:
+        return rows
+    kept = [classes.index(name) for name in names]
+    assert sorted(kept) == leaves, "mAP is over other classes"
+    columns: dict[str, Any] = {
+        name: [each and [each[place] for place in kept] for each in rows[name].to_pylist()]
+        for name in BY_CLASS
+    }
+    columns |= {"map_all": rows["map"], "map_o": [None] * len(rows)}
+    columns["test_id"] = [flat["test_id"][0].as_py()] * len(rows)
+    for name, values in columns.items():
+        place = rows.column_names.index(name)
+        if isinstance(values, list):
+            values = pa.array(values, rows.schema.field(name).type)
+        rows = rows.set_column(place, name, values)
+    return rows.replace_schema_metadata(flat.schema.metadata)
 
 
 def summary(folder: Path) -> str:
