@@ -218,14 +218,12 @@ figure.suptitle("SE and Ignore fail on single positives; no method is best every
 figure.tight_layout()
 
 # %% [markdown]
-# **All methods under all schemes** are in the atlas, where it has been computed:
+# **All methods under all schemes** on photographs of twelve animals, from the atlas
+# ([chapter 04](04_schemes_against_methods.ipynb) compares them with drawings):
 
 # %%
-if (atlas / "voc12-animals").exists():  # scheme x method on photographs, from the atlas
-    whole = simkit.open_runs(atlas / "voc12-animals")
-    display(draw("heat-map")(whole.table))
-else:
-    print("atlas/voc12-animals has not been computed yet")
+animals = simkit.open_runs(atlas / "voc12-animals")
+draw("matrix", budget=animals.table.budget.max())(animals)
 
 # %% [markdown]
 # Which differences to AN are the same on `scenes` and on photographs? Heads on frozen features, 5 draws, all
