@@ -371,13 +371,14 @@ for panel, (title, table) in zip(panels[0], played.items(), strict=True):
     centre = table.pointing["centre of the image"]
     panel.axhline(centre, color="#222222", lw=0.9, ls="--")
     panel.text(0.4, centre, "centre of the image", va="top", transform=panel.get_yaxis_transform())
-    for method, row in table.dropna().iterrows():
-        if method in [*players, "role(expected=1.5)"]:
-            panel.plot(row["map"], row.pointing, "o", color="#0072B2")
-            panel.annotate(method.split("(")[0], row[["map", "pointing"]], (4, 3), textcoords="offset points", size=8)
+    for mark, method in zip("osD^v<>P*X", players, strict=True):
+        name = method.partition("(")[0]
+        row = table[table.index.isin([method, "role(expected=1.5)" if name == "role" else method])]
+        panel.plot(row["map"], row.pointing, mark, ms=7, label=name)
     panel.set(title=title, xlabel="mAP, points", ylabel="pointing game, points")
+figure.legend(*panel.get_legend_handles_labels(), loc="center right", fontsize=8, frameon=False)
 figure.suptitle("On photographs every model points worse than the centre of the image", **heading)
-figure.tight_layout()
+figure.tight_layout(rect=(0, 0, 0.87, 1))
 
 # %% tags=["remove-input"]
 voc = played["photographs (VOC 2012), 3 draws"]
