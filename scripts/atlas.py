@@ -121,8 +121,9 @@ class Data:
             yield f"budgets{suffix}", {**fair, "methods": alone}
             fixed = {"schemes": published, "reference": False}
             yield f"amounts{suffix}", {**base, **fixed, "methods": alone}
-            yield f"wrapped{suffix}", {**fair, "methods": wrapped, "draws": DRAWS_OF_WRAPPED}
-            yield f"cnn-rnn{suffix}", {**fair, "methods": ["cnn-rnn"], "budgets": budgets[-1:]}
+            slow = {**fair, "budgets": budgets[-1:]}
+            yield f"wrapped{suffix}", {**slow, "methods": wrapped, "draws": DRAWS_OF_WRAPPED}
+            yield f"cnn-rnn{suffix}", {**slow, "methods": ["cnn-rnn"]}
             if not self.networks:
                 continue
             few = {"draws": DRAWS_OF_NETWORKS, "reference": False, **self.networks}
