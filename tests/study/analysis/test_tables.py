@@ -50,10 +50,20 @@ OF_RUNS = {
         lambda t: analysis.mode_gaps(t, "ll-r", "an"),
         SCORED | COUNTED | {"scheme_spec"},
     ),
+    "variance": (analysis.variance, SCORED),
     "with_class_ap": (lambda t: analysis.with_class_ap(t, "cat"), {"ap"}),
 }
 OF_RESULTS = {"damage_summary", "early_share", "loss_at", "loss_gradient", "top_score_medians"}
-OF_SCORES = ("ablation", "sweep", "shares", "images_or_labels", "ranks", "modes", "mode_gaps")
+OF_SCORES = (
+    "ablation",
+    "sweep",
+    "shares",
+    "images_or_labels",
+    "ranks",
+    "modes",
+    "mode_gaps",
+    "variance",
+)
 EVERY = pytest.mark.parametrize("name", OF_RUNS)
 
 
@@ -133,7 +143,11 @@ def test_a_table_of_runs_has_an_answer_in_any_form(name) -> None:
     if isinstance(found, pd.DataFrame) and name != "with_class_ap":
         pd.testing.assert_frame_equal(answer(name, arrow), found)
         pd.testing.assert_frame_equal(answer(name, coded), found)
-    assert answer(name, table([one for one in rows() if not one["draw"]])) is not None
+    one_draw = table([one for one in rows() if not one["draw"]])
+    if name == "variance":
+        assert "two of each are needed" in refused(name, one_draw)
+    else:
+        assert answer(name, one_draw) is not None
 
 
 @EVERY
@@ -200,7 +214,9 @@ def test_two_results_of_one_draw_are_refused(name) -> None:
     answer(name, table([*rows(), *rows()]))  # the same ones do no harm
 
 
-@pytest.mark.parametrize("name", ["ranks", "courses", "courses of losses", "modes", "mode_gaps"])
+@pytest.mark.parametrize(
+    "name", ["ranks", "courses", "courses of losses", "modes", "mode_gaps", "variance"]
+)
 def test_several_budgets_where_one_is_expected_are_refused(name) -> None:
     bought = [one for one in rows() if not one["reference"]]
     both = table([one | {"budget": budget} for budget in (10.0, 20.0) for one in bought])
