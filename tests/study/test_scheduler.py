@@ -39,11 +39,14 @@ def seen(task):
 
 
 def deadly(task):
-    """Two kill their process: one the first time, one whenever it is tried."""
+    """Two kill their process: one the first time, one whenever it is tried, after the other."""
     name, folder = task
-    with open(folder / "tried", "a") as file:
+    tried = folder / "tried"
+    with open(tried, "a") as file:
         file.write(f"{name} ")
-    if name == "always" or (name == "once" and (folder / "tried").read_text().count("once") == 1):
+    while name == "always" and "once" not in tried.read_text():
+        time.sleep(0.01)
+    if name == "always" or (name == "once" and tried.read_text().count("once") == 1):
         os.kill(os.getpid(), signal.SIGKILL)
     return name
 
