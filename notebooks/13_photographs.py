@@ -185,7 +185,7 @@ assert single_se[single_se.method == "se"].value.max() < 3.3
 #
 # ## Schemes and methods
 #
-# Heads on the frozen features, four schemes, six methods. EN is told how many classes an image has.
+# Heads on the frozen features, four schemes, six methods. EN has the mean number of classes of an image.
 
 # %%
 settings = simkit.demo_grid().train
