@@ -41,7 +41,7 @@ def _names_no_file(folder: Path) -> Any:
 
 
 def _is_greedy(folder: Path) -> Any:
-    return np.ones(300 << 20, np.uint8).sum() + len(str(_good(folder)))
+    return np.ones(600 << 20, np.uint8).sum() + len(str(_good(folder)))
 
 
 def test_a_good_reader_survives_the_same_files_every_time(tmp_path: Path) -> None:
