@@ -1,6 +1,5 @@
 """Make the atlas: every method under every scheme, repeated, on drawn images and on photographs.
 
-    python scripts/atlas.py --list                           # the parts, and how long they take
     SIMKIT_DATA=... python scripts/atlas.py                  # or: make atlas
     SIMKIT_DATA=... python scripts/atlas.py scenes/amounts   # one part
 
@@ -39,7 +38,6 @@ from simkit.files import whole
 from simkit.learn import methods
 from simkit.study import runs
 from simkit.study.cells import lines
-from simkit.study.estimate import estimate
 
 ATLAS = Path("atlas")  # paths of grids are relative to the root of the project
 WEIGHTS = "weights/mobilenet_v2-imagenet1k.fp16.safetensors"
@@ -324,7 +322,6 @@ def main() -> None:
     arguments.add_argument(
         "parts", nargs="*", help="such as scenes or scenes/amounts; default: all"
     )
-    arguments.add_argument("--list", action="store_true", help="print the plan of work, and stop")
     arguments.add_argument("--workers", type=int, default=2, help="number of processes")
     options = arguments.parse_args()
     asked = {*options.parts} or set(DATA)
@@ -334,9 +331,6 @@ def main() -> None:
             continue
         print(f"{name}/{part}", flush=True)
         file, out = ATLAS / name / f"{part}.toml", ATLAS / "runs" / name / part
-        if options.list:
-            print(estimate(simkit.Grid(**fields), out=out, workers=options.workers).text())
-            continue
         file.parent.mkdir(exist_ok=True, parents=True)
         file.write_text(grid_of(fields, part, out.parent).to_toml(), "utf-8")
         command = ["compare", str(file), "--out", str(out), "--workers", str(options.workers)]

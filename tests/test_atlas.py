@@ -47,7 +47,8 @@ def test_all_tables_are_small_and_open_as_runs() -> None:
         runs = simkit.open_runs(folder)
         keys = ["scheme", "method", "budget", "draw", "trained"]
         assert not runs.table.duplicated(keys).any()
-        assert runs.table["map"].notna().all() and len(runs.reference)
+        assert runs.table["map"].notna().all()
+        assert len(runs.reference) or folder.name.endswith("-networks")
         assert runs.table.attrs["classes"]
 
 

@@ -532,8 +532,7 @@ def _expect(plan: PilotPlan) -> str:
     return (
         f"The start of a curve for {what} with each of {len(METHODS)} methods{remark}. On "
         f"{plan.test_images:,} test images mAP is known to about ±{plan.half_width:.1f} points; "
-        "two models can be told apart where they differ by more than "
-        f"{PAIRED * plan.half_width:.1f}."
+        f"a difference between two models is significant above {PAIRED * plan.half_width:.1f}."
     )
 
 
